@@ -93,7 +93,7 @@ def test_long_tables_are_cut(
     assert "\nChanges (the first 24 of 30)\n" in text
     assert len(re.findall(r"\d created ", text)) == 24
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
-    source.publish({}, "2999-01-01T12:00", None, over=source.previous())
+    source.publish({}, "2999-01-01T12:00", None, restarted_from=source.previous())
     text = told(capsys, "show", str(tmp_path))
     assert "2999-01-01T12:00:00Z, which is in the future: see `previous` 'none', generation" in text
     assert "restarted 1 time\n" in text

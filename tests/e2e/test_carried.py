@@ -25,7 +25,7 @@ _texts = st.sampled_from(["One.", "Two.", "Three."])
 _clocks = st.integers(1, 5_000_000) | st.integers(-5_000_000, 5_000_000)
 
 
-class CarriedSite(Watch, RuleBasedStateMachine):
+class CarriedSite(RuleBasedStateMachine):
     """A site with three articles that come and go beside one that stays."""
 
     @initialize(by=st.sampled_from(["day", "month", 2, "tag"]), emptied=st.booleans())
@@ -38,10 +38,10 @@ class CarriedSite(Watch, RuleBasedStateMachine):
         self.site.article("fixed.md", "Fixed")
         self.clock = 1_700_000_000
         self.site.commit(self.tick(1))
-        self.begin_to_watch(Source(self.site.output))
+        self.watch = Watch(Source(self.site.output))
 
     def teardown(self) -> None:
-        """Let go of the folder."""
+        """Remove the folder."""
         if hasattr(self, "folder"):
             self.folder.cleanup()
 
@@ -117,21 +117,21 @@ class CarriedSite(Watch, RuleBasedStateMachine):
     def publish(self) -> None:
         """Build and publish, look at it, and build the very same again."""
         self.site.build()
-        self.look(self.resources())
+        self.watch.look(self.resources())
         before = tree(self.site.output / "resourcesync")
         self.site.build()
         assert tree(self.site.output / "resourcesync") == before
 
-    @precondition(lambda self: self.past)
+    @precondition(lambda self: self.watch.past)
     @rule()
     def publish_as_ci_does(self) -> None:
         """Build a fresh clone into nothing, with the last publication in a folder of its own, as a checkout has it."""
         self.site.commit(self.tick(1))
-        published = Path(self.folder.name) / f"published{len(self.past)}"
+        published = Path(self.folder.name) / f"published{len(self.watch.past)}"
         self.site.output.rename(published)
         self.site.git("clean", "-fdxq")
         self.site.build(RESOURCESYNC={**self.site.settings["RESOURCESYNC"], "previous": str(published)})
-        self.look(self.resources())
+        self.watch.look(self.resources())
 
     def resources(self) -> dict[str, bytes]:
         """Return what the build wrote for everyone, by path."""

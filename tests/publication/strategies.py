@@ -1,4 +1,4 @@
-"""What the property tests of publications draw from: times, and where ranges are cut."""
+"""What the property tests of publications draw from: times, and where ranges are divided."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -13,6 +13,6 @@ times = st.builds(
     st.integers(0, 90),
     st.integers(-2, 2),
 )
-cuts = st.builds(Calendar, st.sampled_from(PERIODS)) | st.builds(
+boundaries = st.builds(Calendar, st.sampled_from(PERIODS)) | st.builds(
     lambda marks: FixedBoundaries(sorted(marks)), st.lists(times, max_size=4)
 )

@@ -1,6 +1,7 @@
 """What the tests of publications share: a set of resources to publish, and lxml as the witness of what was written."""
 
 import json
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -9,12 +10,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import EllipsisType
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from pelican_resourcesync.protocol import ChangeKind, Limits
 from pelican_resourcesync.publication.changes import ChangeListBuilder, dated_changes
 from pelican_resourcesync.publication.forget import TakedownResult, forget_uris
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
-from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication.model.layout import RECORDS, Layout
 from pelican_resourcesync.publication.model.options import Archives, Dumps, Options
 from pelican_resourcesync.publication.model.ranges import Body, Calendar, Range, RangeBoundaries
 from pelican_resourcesync.publication.model.resource import FileResources, Representation, Resource
@@ -36,6 +38,9 @@ EVERYTHING: dict[str, Any] = {
     "dumps": Dumps(resourcedump=True, changedump=True),
     "archives": Archives(resourcelist=None, resourcedump=None),
 }
+
+#: Where records are prepared to be published, in the output.
+READY = Path(".resourcesync-ready", RECORDS)
 
 Contents = Mapping[str, bytes]
 
@@ -59,29 +64,6 @@ def _what(file: Path) -> object:
     if file.is_symlink():
         return file.readlink()
     return None if file.is_dir() else (file.read_bytes(), file.stat().st_mode)
-
-
-def publish_one(  # noqa: PLR0917 - as the sentence has it
-    resources: Iterable[Resource],
-    told: ChangeHistory,
-    cuts: RangeBoundaries,
-    options: Options,
-    previous: PreviousPublication | None = None,
-    over: KnownGeneration | None = None,
-    holdings: Path | None = None,
-) -> Publication:
-    """Publish one set by itself."""
-    request = PublishRequest(
-        resources=FileResources(resources),
-        history=told,
-        boundaries=cuts,
-        options=replace(options, layout=layout_after(options.layout, previous, over)),
-        previous=previous,
-        restarted_from=over,
-        records=holdings,
-    )
-    [publication] = publish_sets([request])
-    return publication
 
 
 class Division(NamedTuple):
@@ -111,19 +93,19 @@ def divide(
             counts = (len(entries), 0, 0)
             before = Range(start=opened.start, counts=counts, bodies=(body,), unchanged=True)
         builder = ChangeListBuilder(boundaries, Limits(entries=limit), 1_000, Path(name))
-        told = dated_changes(changes, 2017)
-        new = builder.build(told, floor=floor, begin=begin, opened=before, note_updates=False)
+        dated = dated_changes(changes, 2017)
+        new = builder.build(dated, floor=floor, begin=begin, opened=before, note_updates=False)
         return [Division(each.start, each.until, tuple(each.changes)) for each in new.ranges]
 
 
 def first_publication(
-    there: Iterable[str], told: Iterable[Change], landed: datetime, boundaries: RangeBoundaries, limit: int = 50_000
+    there: Iterable[str], history: Iterable[Change], landed: datetime, boundaries: RangeBoundaries, limit: int = 50_000
 ) -> list[Division]:
     """Return the ranges of a first publication of resources with this history."""
     shown = Representation.measured("0" * 64, 1, "text/html")
     request = PublishRequest(
         resources=FileResources([Resource(uri, None, None, shown) for uri in there]),
-        history=ChangeHistory(built=landed, changes=[*told], commit="c1", landed=landed),
+        history=ChangeHistory(built=landed, changes=[*history], commit="c1", landed=landed),
         boundaries=boundaries,
         options=Options(output=Path("nowhere"), layout=LAYOUT, limits=Limits(entries=limit)),
     )
@@ -137,7 +119,7 @@ class Source:
     """A set of resources, published again and again into one output; only the output is carried along."""
 
     output: Path
-    cuts: RangeBoundaries = Calendar("month")  # noqa: RUF009 - frozen
+    boundaries: RangeBoundaries = Calendar("month")  # noqa: RUF009 - frozen
     siteurl: str = SITEURL
     set_name: str = "site"
 
@@ -152,34 +134,68 @@ class Source:
 
     def publish(
         self,
-        contents: Contents,
-        told: ChangeHistory | str,
+        resources: Contents | Iterable[Resource],
+        history: ChangeHistory | str,
         previous: PreviousPublication | EllipsisType | None = ...,
-        over: KnownGeneration | None = None,
+        restarted_from: KnownGeneration | None = None,
+        records: Contents | None = None,
         **options: Any,
     ) -> Publication:
-        """Publish files of these contents after what was published last; `told` may be just the time of the build."""
-        if isinstance(told, str):
-            told = ChangeHistory(built=utc(told))
-        if previous is ...:
-            previous = self.previous()
-        resources = [Resource(f"{self.siteurl}/{path}", self.write(path, data)) for path, data in contents.items()]
-        return publish_one(resources, told, self.cuts, self.options(**options), previous, over=over)
+        """Publish files of contents, or these resources, after what was published last.
+
+        `history` may be just the time of the build. `records` are files that are published with the set, by their paths
+        among its records.
+        """
+        try:
+            request = self.request(resources, history, previous, restarted_from, records, **options)
+            [publication] = publish_sets([request])
+        finally:
+            shutil.rmtree((self.output / READY).parent, ignore_errors=True)
+        return publication
 
     def options(self, **options: Any) -> Options:
         """Return how to publish; of sets as small as these, a fifth is soon gone."""
         return replace(Options(output=self.output, layout=self.layout, allow_deletions=True), **options)
 
-    def request(self, contents: Contents, time: str, **options: Any) -> PublishRequest:
-        """Ask for the publication of files of these contents, which `publish_sets` publishes with those of others."""
-        resources = [Resource(f"{self.siteurl}/{path}", self.write(path, data)) for path, data in contents.items()]
+    def request(
+        self,
+        resources: Contents | Iterable[Resource],
+        history: ChangeHistory | str,
+        previous: PreviousPublication | EllipsisType | None = ...,
+        restarted_from: KnownGeneration | None = None,
+        records: Contents | None = None,
+        **options: Any,
+    ) -> PublishRequest:
+        """Ask for a publication: see `publish`."""
+        if isinstance(resources, Mapping):
+            paths = resources.items()
+            resources = [Resource(f"{self.siteurl}/{path}", self.write(path, data)) for path, data in paths]
+        if previous is ...:
+            previous = self.previous()
+        layout = layout_after(self.layout, previous, restarted_from)
         return PublishRequest(
-            resources=FileResources(resources),
-            history=ChangeHistory(built=utc(time)),
-            boundaries=self.cuts,
-            options=self.options(**options),
-            previous=self.previous(),
+            resources=FileResources([*resources, *(self._prepare(records) if records is not None else ())]),
+            history=ChangeHistory(built=utc(history)) if isinstance(history, str) else history,
+            boundaries=self.boundaries,
+            options=replace(self.options(**options), layout=layout),
+            previous=previous,
+            restarted_from=restarted_from,
+            records=self.output / READY if records is not None else None,
         )
+
+    def _prepare(self, records: Contents) -> Iterator[Resource]:
+        """Write the records to be published; those that have the bytes of before are linked."""
+        old, new = self.output / self.layout.records, self.output / READY
+        new.mkdir(parents=True)
+        for path, data in records.items():
+            file = new / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            if (old / path).is_file() and (old / path).read_bytes() == data:
+                file.hardlink_to(old / path)
+            else:
+                file.write_bytes(data)
+            said = Representation.measured(sha256(data).hexdigest(), len(data), "application/xml")
+            yield Resource(f"{self.siteurl}/{self.layout.records}/{quote(path)}", file, measured=said)
 
     def forget(self, *uris: str, built: datetime, **options: Any) -> TakedownResult:
         """Forget resources of this set alone."""
@@ -239,7 +255,7 @@ class Source:
 
     def state(self) -> dict[str, Any]:
         """Return what `publication.json` holds."""
-        content: dict[str, Any] = json.loads((self.output / STATE).read_bytes())
+        content: dict[str, Any] = json.loads((self.output / self.layout.state).read_bytes())
         return content
 
     def reseal(self, **changed: Any) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication import Archives, ChangeHistory, Dumps
-from tests.publication.archivist import Archivist, walk
 from tests.publication.support import EVERYTHING, SITEURL, UPDATED, Source, change, tree, utc
+from tests.publication.watching import Watch, walk
 
 SET = f"{SITEURL}/resourcesync/site"
 KINDS = ("resourcelist", "resourcedump", "changelist", "changedump")
@@ -107,12 +107,12 @@ def test_dumps_in_archives_go_with_the_dumps(source: Source) -> None:
 def test_archives_past_the_limits(tmp_path: Path) -> None:
     """AR04: an Archive Index leads to parts, which lead back; and what is archived may be in parts too."""
     source = Source(tmp_path / "output")
-    archivist = Archivist(source)
+    watch = Watch(source)
     options: dict[str, Any] = {"limits": Limits(entries=2), **EVERYTHING}
     for month in range(1, 8):
         contents = {f"{name}.html": b"%d" % month for name in range(3)}
         source.publish(contents, f"2024-0{month}-05T12:00", **options)
-        archivist.look(contents, options)
+        watch.look(contents, **EVERYTHING)
     for kind in KINDS:
         index = source.document(source.capabilities()[f"{kind}-archive"])
         assert (index.root, index.md) == ("sitemapindex", {"capability": f"{kind}-archive"})
@@ -121,7 +121,7 @@ def test_archives_past_the_limits(tmp_path: Path) -> None:
             part = source.document(item.uri)
             assert part.md == index.md
             assert part.links == {"up": f"{SET}/capabilitylist.xml", "index": source.capabilities()[f"{kind}-archive"]}
-    lists = archivist.whole(source.capabilities()["resourcelist-archive"])
+    lists = watch.past[-1].whole(source.capabilities()["resourcelist-archive"])
     assert {source.document(item.uri).root for item in lists} == {"sitemapindex"}
 
 

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from pelican_resourcesync.errors import BytesError
 from pelican_resourcesync.protocol import Hash, Link
 from pelican_resourcesync.publication import MD5, ChangeHistory, Dumps, Representation, Resource
-from tests.publication.archivist import read, walk
-from tests.publication.support import SITEURL, Source, publish_one, utc
+from tests.publication.support import SITEURL, Source, utc
 from tests.publication.unpacking import change_dumps, resource_dump, resources_in
-from tests.publication.watching import time_of
+from tests.publication.watching import read, time_of, walk
 
 BOTH: dict[str, Any] = {"dumps": Dumps(resourcedump=True, changedump=True)}
 BEGIN = utc("2024-01-01T12:00")
@@ -52,7 +51,7 @@ def publish(
     for path, each in state.items():
         file = None if each.data is None else source.write(f"files/{sha256(each.data).hexdigest()}", each.data)
         resources.append(Resource(f"{SITEURL}/{path}", file, each.changed, each.said, each.links))
-    publish_one(resources, told, source.cuts, source.options(**BOTH), source.previous())
+    source.publish(resources, told, **BOTH)
 
 
 def dumped(source: Source) -> dict[str, bytes]:

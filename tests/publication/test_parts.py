@@ -17,6 +17,7 @@ from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol import Limits, Link
 from pelican_resourcesync.publication import (
     Archives,
+    Calendar,
     ChangeHistory,
     FileResources,
     PublishRequest,
@@ -28,8 +29,8 @@ from pelican_resourcesync.publication import (
     read_previous,
 )
 from pelican_resourcesync.publication.parts import Map
-from tests.publication.archivist import walk
 from tests.publication.support import LAYOUT, SITEURL, Source, tree, utc
+from tests.publication.watching import walk
 from tests.support.reader import XmlDocument
 
 #: By number: the hash of a resource, or nothing.
@@ -76,7 +77,7 @@ def publish(source: Source, resources: Resources, day: int, mapped: Map = map, *
     request = PublishRequest(
         resources=resources,
         history=ChangeHistory(built=utc(f"2024-01-{day:02}T12:00"), complete=False),
-        boundaries=source.cuts,
+        boundaries=source.boundaries,
         options=source.options(**options),
         previous=read_previous(source.output, LAYOUT),
     )
@@ -157,7 +158,7 @@ def test_a_head_that_changes(tmp_path: Path) -> None:
     source = Source(tmp_path / "output")
     publish(source, numbers((0, 9)), 1, limits=Limits(entries=4))
     publish(source, numbers((0, 10)), 2, limits=Limits(entries=4))
-    source.cuts = type(source.cuts)("day")  # type: ignore[call-arg]
+    source.boundaries = Calendar("day")
     publish(source, numbers((0, 11)), 3, limits=Limits(entries=4), archives=Archives(resourcelist=None))
     names = [name for name, _, _ in parts(source)]
     assert all("20240103" in name for name in names)

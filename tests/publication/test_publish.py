@@ -6,7 +6,7 @@ from pathlib import Path
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication import Change, ChangeHistory, Layout, Resource
 from pelican_resourcesync.publication.generation import TOOL
-from tests.publication.support import DELETED, SITEURL, STATE, UPDATED, Source, change, publish_one, utc
+from tests.publication.support import DELETED, SITEURL, STATE, UPDATED, Source, change, utc
 
 PATHS = ("a.html", "b.txt", "c/d.html", "e")
 
@@ -133,9 +133,9 @@ def test_time_of_a_file_without_history(source: Source) -> None:
     """Where no change was ever listed, `lastmod` is what is known of the file; from the first change on, that."""
     told = ChangeHistory(built=utc("2024-02-10T12:00"), complete=False)
     resource = Resource(f"{SITEURL}/a.html", source.write("a.html", b"a"), utc("2023-01-01T12:00"))
-    publish_one([resource], told, source.cuts, source.options())
+    source.publish([resource], told)
     assert source.resource_list()[resource.uri].lastmod == "2023-01-01T12:00:00Z"
-    publish_one([resource], told, source.cuts, source.options(), source.previous())
+    source.publish([resource], told)
     assert source.resource_list()[resource.uri].lastmod == "2023-01-01T12:00:00Z"
     source.publish({"a.html": b"b"}, "2024-03-10T12:00")
     assert source.resource_list()[resource.uri].lastmod == "2024-03-10T12:00:00Z"

@@ -57,7 +57,7 @@ def test_all_sets_that_are_named_are_told(source: Source, tmp_path: Path) -> Non
     letters.publish({"l": b"l"}, "2024-03-01T12:00")
     before = letters.previous()
     assert before
-    letters.publish({"l": b"l"}, "2024-03-02T12:00", None, over=before)
+    letters.publish({"l": b"l"}, "2024-03-02T12:00", None, restarted_from=before)
     file = source.output / "resourcesync/description.xml"
     with live(files(source.output)) as site:
         seen = visited(site, tmp_path / "one")

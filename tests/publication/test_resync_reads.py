@@ -13,9 +13,9 @@ from resync.resource_container import ResourceContainer
 from resync.sitemap import Sitemap, SitemapParseError
 
 from pelican_resourcesync.protocol import Limits, Link
-from pelican_resourcesync.publication import ChangeHistory, Resource
-from tests.publication.archivist import walk
-from tests.publication.support import EVERYTHING, SITEURL, Source, publish_one, utc
+from pelican_resourcesync.publication import Resource
+from tests.publication.support import EVERYTHING, SITEURL, Source
+from tests.publication.watching import walk
 from tests.support.reader import XmlEntry, parse
 from tests.support.resync_client import READERS, uses_client
 
@@ -32,9 +32,7 @@ def published(output: Path, limits: Limits) -> Source:
             Resource(f"{SITEURL}/{path}", source.write(path, data), links=links if path == "a.html" else ())
             for path, data in contents.items()
         ]
-        options = source.options(limits=limits, **EVERYTHING)
-        told = ChangeHistory(built=utc(f"2024-0{month}-05T12:00"))
-        publish_one(resources, told, source.cuts, options, source.previous())
+        source.publish(resources, f"2024-0{month}-05T12:00", limits=limits, **EVERYTHING)
     return source
 
 

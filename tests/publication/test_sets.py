@@ -11,11 +11,11 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind, Limits
 from pelican_resourcesync.publication import Publication, PublishRequest, layout_after, publications_in, publish_sets
 from pelican_resourcesync.publication.model import Archives, Calendar, Dumps, FileResources, Resource
-from tests.publication.archivist import Archivist, read
 from tests.publication.disk.faults import disturbed, fail
 from tests.publication.dumps.test_writer import seen
 from tests.publication.support import EVERYTHING, SITEURL, Source, tree
 from tests.publication.unpacking import resource_dump, resources_in
+from tests.publication.watching import Watch, read
 
 NEIGHBOUR = {
     "resourcesync/other/capabilitylist.xml": b'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"/>',
@@ -56,7 +56,7 @@ def files_of(source: Source) -> dict[str, bytes]:
 
 def test_each_is_a_publication_by_itself(sources: list[Source]) -> None:
     """SD03: one Source Description names all; each set has its folder, its state, its dumps and archives."""
-    archivists = [Archivist(source) for source in sources]
+    watches = [Watch(source) for source in sources]
     for day in range(1, 7):
         counts = publish_day(sources, day)
         assert [each.resources for each in counts] == [2, 2, 2]
@@ -64,11 +64,12 @@ def test_each_is_a_publication_by_itself(sources: list[Source]) -> None:
         assert described(sources[0]) == [
             f"{SITEURL}/resourcesync/{name}/capabilitylist.xml" for name in ("papers", "pictures", "site")
         ]
-        for source, archivist in zip(sources, archivists, strict=True):
-            archivist.look({f"{source.set_name}.html": b"%d" % day, "shared.html": b"%d" % (day // 2)}, EVERYTHING)
+        for source, watch in zip(sources, watches, strict=True):
+            contents = {f"{source.set_name}.html": b"%d" % day, "shared.html": b"%d" % (day // 2)}
+            watch.look(contents, **EVERYTHING)
     lists = [len(source.change_lists()) for source in sources]
     assert lists == [1, 6, 1]
-    assert all(archivist.checked > 10 for archivist in archivists)
+    assert all(watch.checked > 10 for watch in watches)
     found = publications_in(sources[0].output)
     assert [each.layout.set_name for each in found] == ["site", "papers", "pictures"]
     assert [each.state.generation for each in found] == [6, 6, 6]

@@ -1,71 +1,79 @@
-"""What a Destination sees of publications, one after another, and whether each keeps what the others promised.
+"""A Destination looks on while a set is published again and again, and keeps all that it saw.
 
-Of the product it knows names and kinds; what is published it finds from the well-known URI on, with lxml alone.
+Of the product it knows names and kinds. It finds what is published from the well-known URI on, with lxml and `zipfile`.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache, cached_property
 from hashlib import sha256
 from itertools import pairwise
+from typing import Any
 
-from pelican_resourcesync.protocol import ChangeKind
-from pelican_resourcesync.publication import Publication
-from pelican_resourcesync.publication.model.layout import SHARED
-from tests.publication.support import STATE, Source
-from tests.support.reader import XmlEntry
+import pytest
+from lxml import etree
 
+from pelican_resourcesync.protocol import ChangeKind, Root
+from pelican_resourcesync.publication import Archives, Dumps, Publication
+from pelican_resourcesync.publication.model.layout import RECORDS
+from tests.protocol.test_schemas import schema
+from tests.publication.support import Source
+from tests.publication.unpacking import Package, change_dumps, rebuilt, resource_dump, resources_in, time_in
+from tests.support.reader import XmlDocument, XmlEntry, parse
 
-@dataclass(frozen=True)
-class Seen:
-    """What a Destination saw of one publication, following links from the well-known URI."""
-
-    siteurl: str
-    documents: Mapping[str, bytes]
-    named: Collection[str]
-    at: datetime
-    hashes: Mapping[str, str | None]
-    lengths: Mapping[str, str]
-    lastmods: Mapping[str, str | None]
-    closed: Mapping[str, bytes]
-    intervals: Sequence[Mapping[str, str]]
-    changes: Sequence[XmlEntry]
-
-    @classmethod
-    def of(cls, source: Source) -> "Seen":
-        """Look at what is published now."""
-        documents, resources = source.documents(), source.resource_list()
-        lists = [(item, each, item.uri.removeprefix(f"{source.siteurl}/")) for item, each in source.change_lists()]
-        for item, each, _path in lists:
-            assert item.md == {name: each.md[name] for name in ("from", "until") if name in each.md}
-            begin, until = each.md["from"], each.md.get("until")
-            assert each.entries
-            assert all(datetime.fromisoformat(begin) < time_of(change) for change in each.entries)
-            assert not until or all(time_of(change) <= datetime.fromisoformat(until) for change in each.entries)
-        return cls(
-            siteurl=source.siteurl,
-            documents=documents,
-            named=named_by(source),
-            at=source.at(),
-            hashes={uri: item.md["hash"] for uri, item in resources.items()},
-            lengths={uri: item.md["length"] for uri, item in resources.items()},
-            lastmods={uri: item.lastmod for uri, item in resources.items()},
-            closed={path: documents[path] for _item, each, path in lists if "until" in each.md},
-            intervals=[each.md for _item, each, _path in lists],
-            changes=[change for _item, each, _path in lists for change in each.entries],
-        )
+_STATES = ("resourcelist", "resourcedump")
+_LEAVES = ("resourcelist", "changelist", "resourcedump-manifest", "changedump-manifest")
+_PART = re.compile(r"-\d{5}\.xml")
 
 
-def named_by(source: Source) -> set[str]:
-    """Return the paths of all documents that are found by following entries from the well-known URI."""
-    paths, waiting = set(), [f"{source.siteurl}/.well-known/resourcesync"]
+def walk(source: Source) -> dict[str, bytes]:
+    """Return all documents and packages, by URI, found by following entries and links from the well-known URI."""
+    found: dict[str, bytes] = {}
+    waiting = [f"{source.siteurl}/.well-known/resourcesync"]
     while waiting:
         uri = waiting.pop()
-        paths.add(uri.removeprefix(f"{source.siteurl}/"))
-        found = source.document(uri)
-        leads = found.root == "sitemapindex" or found.md["capability"] in {"description", "capabilitylist"}
-        waiting += [item.uri for item in found.entries] if leads else []
-    return paths
+        if uri in found:
+            continue
+        found[uri] = read(source, uri)
+        if not uri.endswith(".zip"):
+            waiting += _leads(parse(found[uri]), source.siteurl)
+    return found
+
+
+def _leads(seen: XmlDocument, siteurl: str) -> Iterator[str]:
+    leaf = seen.root == "urlset" and seen.md.get("capability") in _LEAVES
+    for entry in () if leaf else seen.entries:
+        yield from (entry.uri, *_followed(entry.links))
+    yield from (href for href in _followed(seen.links.items()) if href.startswith(f"{siteurl}/resourcesync/"))
+
+
+def _followed(links: Iterable[tuple[str, str]]) -> list[str]:
+    return [href for rel, href in links if rel in {"up", "index", "archives", "contents"}]
+
+
+def read(source: Source, uri: str) -> bytes:
+    """Read what is at a URI of the site."""
+    assert uri.startswith(f"{source.siteurl}/"), uri
+    return (source.output / uri.removeprefix(f"{source.siteurl}/")).read_bytes()
+
+
+@cache
+def _schemas(edition: int) -> Mapping[str, Any]:
+    """Return the official schemas by the name of the root; none where the specifications are not beside the project."""
+    try:
+        return {"urlset": schema(Root.URLSET, edition), "sitemapindex": schema(Root.SITEMAPINDEX, edition)}
+    except pytest.skip.Exception:
+        return {}
+
+
+def check_valid(found: Mapping[str, bytes], edition: int = 2017) -> None:
+    """Every document is valid by the official schemas, where these are at hand; an empty list cannot be (V1105)."""
+    for uri, data in found.items():
+        seen = None if uri.endswith(".zip") else parse(data)
+        if seen and seen.entries and _schemas(edition):
+            _schemas(edition)[seen.root].assertValid(etree.fromstring(data))
 
 
 def time_of(item: XmlEntry) -> datetime:
@@ -86,100 +94,306 @@ def follow(hashes: Mapping[str, str | None], changes: Sequence[XmlEntry]) -> dic
     return copy
 
 
-class Watch:
-    """Looks on while a set is published again and again; `keep` is how many closed Change Lists it keeps."""
+@dataclass(frozen=True)
+class Seen:
+    """What a Destination saw of one publication, of resources `expected` by URI."""
 
     source: Source
-    keep: int | None
+    expected: Mapping[str, bytes]
+    files: Mapping[str, bytes]
+    found: Mapping[str, bytes]
+    capabilities: Mapping[str, str]
+    at: datetime
+    listed: Mapping[str, XmlEntry]
+    lists: Sequence[tuple[XmlEntry, XmlDocument]]
+    changes: Sequence[XmlEntry]
+    dump: Sequence[Package] | None
+    dump_at: str
+    packages: Sequence[Package]
 
-    def begin_to_watch(self, source: Source) -> None:
+    @classmethod
+    def of(cls, source: Source, expected: Mapping[str, bytes]) -> "Seen":
+        """Look at what is published now."""
+        source, capabilities, lists = replace(source), source.capabilities(), source.change_lists()
+        dump, changes = capabilities.get("resourcedump"), capabilities.get("changedump")
+        return cls(
+            source=source,
+            expected={f"{source.siteurl}/{path}": data for path, data in expected.items()},
+            files=source.documents(),
+            found=walk(source),
+            capabilities=capabilities,
+            at=source.at(),
+            listed=source.resource_list(),
+            lists=lists,
+            changes=[change for _, each in lists for change in each.entries],
+            dump=resource_dump(lambda uri: read(source, uri), dump) if dump else None,
+            dump_at=source.document(dump).md["at"] if dump else "",
+            packages=change_dumps(lambda uri: read(source, uri), changes) if changes else [],
+        )
+
+    @cached_property
+    def hashes(self) -> Mapping[str, str | None]:
+        """The hash of each resource, as it is listed."""
+        return {uri: item.md["hash"] for uri, item in self.listed.items()}
+
+    @cached_property
+    def closed(self) -> Mapping[str, bytes]:
+        """The closed Change Lists by path."""
+        closed = (item.uri.removeprefix(f"{self.source.siteurl}/") for item, each in self.lists if "until" in each.md)
+        return {path: self.files[path] for path in closed}
+
+    @property
+    def opened(self) -> str | None:
+        """The `from` of the open Change List."""
+        return next((each.md["from"] for _, each in self.lists if "until" not in each.md), None)
+
+    @property
+    def last(self) -> datetime:
+        """The last time that is listed."""
+        return max([self.at, *map(time_of, self.changes)])
+
+    def whole(self, uri: str) -> list[XmlEntry]:
+        """Return the entries of a document or of its parts."""
+        top = self.source.document(uri)
+        parts = [top] if top.root == "urlset" else [self.source.document(each.uri) for each in top.entries]
+        assert all(part.md == top.md for part in parts)
+        assert top.root == "urlset" or all(part.links["index"] == uri for part in parts)
+        return [item for part in parts for item in part.entries]
+
+
+class Watch:
+    """Checks what each publication of a set promises to those who saw an earlier one, and to those who come now."""
+
+    def __init__(self, source: Source) -> None:
         """Begin before anything is published."""
         self.source = source
-        self.keep = None
-        self.past: list[Seen] = []
-        self.closed: dict[str, bytes] = {}
+        self.lasting: dict[str, str] = {}
         self.paths: set[str] = set()
         self.dropped: set[str] = set()
+        self.checked = 0
+        self.start_over()
+
+    def start_over(self) -> None:
+        """Expect a publication that continues none; what was public keeps its address."""
+        self.past: list[Seen] = []
+        self.archived: dict[str, list[str]] = {kind: [] for kind in _STATES}
         self.shortened = False
 
-    def look(self, expected: Mapping[str, bytes], publication: Publication | None = None) -> None:
-        """Check all that a publication of these bytes, by path, promises to those who saw an earlier one.
+    def look(
+        self,
+        contents: Mapping[str, bytes],
+        publication: Publication | None = None,
+        *,
+        dumps: Dumps = Dumps(),  # noqa: B008 - frozen
+        archives: Archives = Archives(),  # noqa: B008 - frozen
+    ) -> None:
+        """Look at a publication of these contents, by path, that was made with these options.
 
-        Where the publication is at hand, the counts that the user is told are compared with the documents.
+        Where the publication is at hand, its summary is compared with the documents.
         """
-        now = Seen.of(self.source)
+        now = Seen.of(self.source, contents)
+        assert ("resourcedump" in now.capabilities) == dumps.resourcedump
+        assert not now.packages or dumps.changedump
         if publication:
-            self.check_summary(publication, now)
-            self.check_state(now)
-        contents = {f"{self.source.siteurl}/{path}": data for path, data in expected.items()}
-        assert now.lengths == {uri: str(len(data)) for uri, data in contents.items()}
-        assert now.hashes == {uri: f"sha-256:{sha256(data).hexdigest()}" for uri, data in contents.items()}
-        last = {item.uri: item.lastmod for item in now.changes if item.uri in now.hashes}
-        assert now.lastmods.items() >= last.items()
-        self.check_lists(now)
+            self._check_summary(publication, now, archives.changelist)
+        self._check_state(now)
+        check_valid(now.found)
+        self._check_lasting(now)
+        self._check_resources(now)
+        self._check_lists(now, archives.changelist)
         for before in self.past:
-            self.check_follower(before, now)
+            self._check_follower(before, now)
+        self._check_dumps(now)
         if self.past:
-            self.check_step(self.past[-1], now)
+            self._check_step(self.past[-1], now, archives.changelist)
+        self._check_archives(now, archives, dumps)
         self.past.append(now)
 
-    def check_summary(self, publication: Publication, now: Seen) -> None:
-        """Compare the counts that the user is told with the documents."""
+    def _check_summary(self, publication: Publication, now: Seen, keep: int | None) -> None:
         past = [time_of(item) for before in self.past for item in before.changes]
         fresh = [item for item in now.changes if not past or time_of(item) > max(past)]
         assert (publication.first, publication.resources) == (not self.past, len(now.hashes))
-        assert (publication.changes, publication.ranges) == (len(now.changes), len(now.intervals))
-        if self.keep is None:
+        assert (publication.changes, publication.ranges) == (len(now.changes), len(now.lists))
+        if keep is None:
             assert publication.new == {kind: sum(item.md["change"] == kind for item in fresh) for kind in ChangeKind}
             assert publication.gone == len({item.uri for item in fresh} - now.hashes.keys())
 
-    def check_state(self, now: Seen) -> None:
-        """Check that the state names the SHA-256 of every other file of the set, once, and nothing else."""
-        state = self.source.state()
-        named = {
+    def _check_state(self, now: Seen) -> None:
+        """Check that the state lists the SHA-256 of every other file of the set, once, and that links lead to them."""
+        layout, state = self.source.layout, self.source.state()
+        own = {path: data for path, data in now.files.items() if path.startswith(f"{layout.home}/")}
+        listed = {
             path: sha256(data).hexdigest()
-            for path, data in now.documents.items()
-            if path not in (STATE, *SHARED) and not path.endswith((".html", ".svg"))
+            for path, data in own.items()
+            if path != layout.state and not path.endswith((".html", ".svg")) and not is_record(path)
         }
-        assert state["documents"] | state["superseded"] == named
+        assert state["documents"] | state["superseded"] == listed
         assert not state["documents"].keys() & state["superseded"].keys()
+        reached = {uri.removeprefix(f"{now.source.siteurl}/") for uri in now.found}
+        assert state["documents"].keys() <= reached, state["documents"].keys() - reached
 
-    def check_lists(self, now: Seen) -> None:
-        """CH03, CH05, CH06, AR06, X16: lists touch, hold what is theirs and, once closed, keep their bytes."""
-        assert [each.get("until") for each in now.intervals[:-1]] == [each["from"] for each in now.intervals[1:]]
-        assert all("until" in each for each in now.intervals[:-1])
+    def _check_lasting(self, now: Seen) -> None:
+        """Check that what has a URI of its own keeps its bytes while the site stays there: superseded documents too."""
+        if self.past and self.past[-1].source.siteurl != now.source.siteurl:
+            self.lasting = {}
+        home = f"{self.source.layout.home}/"
+        superseded = {
+            f"{now.source.siteurl}/{path}": data
+            for path, data in now.files.items()
+            if path.startswith(home) and not is_record(path)
+        }
+        for uri, data in {**superseded, **now.found}.items():
+            if _lasts(uri, data):
+                digest = sha256(data).hexdigest()
+                assert self.lasting.setdefault(uri, digest) == digest, f"{uri} had other bytes"
+
+    def _check_resources(self, now: Seen) -> None:
+        """Check that the Resource List and the Resource Dump are of what was published, and say the same."""
+        assert now.hashes == {uri: f"sha-256:{sha256(data).hexdigest()}" for uri, data in now.expected.items()}
+        assert all(now.listed[uri].md["length"] == str(len(data)) for uri, data in now.expected.items())
+        last = {item.uri: item.lastmod for item in now.changes if item.uri in now.listed}
+        assert {uri: now.listed[uri].lastmod for uri in last} == last
+        if now.dump is None:
+            return
+        assert resources_in(now.dump) == now.expected
+        assert datetime.fromisoformat(now.dump_at) <= now.at
+        bitstreams = {each.uri: each for package in now.dump for each in package.bitstreams}
+        for uri, item in now.listed.items():
+            assert (bitstreams[uri].lastmod, _without_path(bitstreams[uri].md)) == (item.lastmod, item.md)
+
+    def _check_lists(self, now: Seen, keep: int | None) -> None:
+        """CH03, CH05, CH06, AR06, X16: lists touch, hold what is theirs, and those that were dropped do not return."""
+        for item, each in now.lists:
+            assert item.md == {name: each.md[name] for name in ("from", "until") if name in each.md}
+            begin, until = each.md["from"], each.md.get("until")
+            assert each.entries
+            assert all(datetime.fromisoformat(begin) < time_of(change) for change in each.entries)
+            assert not until or all(time_of(change) <= datetime.fromisoformat(until) for change in each.entries)
+        intervals = [each.md for _, each in now.lists]
+        assert [each.get("until") for each in intervals[:-1]] == [each["from"] for each in intervals[1:]]
+        assert all("until" in each for each in intervals[:-1])
         assert all((time_of(one), one.uri) < (time_of(other), other.uri) for one, other in pairwise(now.changes))
-        for path, data in now.closed.items():
-            assert self.closed.setdefault(f"{now.siteurl}/{path}", data) == data
-        if self.keep is not None:
-            assert len(now.closed) <= self.keep
+        assert keep is None or len(now.closed) <= keep
         assert not self.dropped & now.closed.keys()
         self.dropped |= self.paths - now.closed.keys()
         self.paths |= now.closed.keys()
-        self.shortened = self.shortened or (self.keep is not None and len(now.closed) == self.keep)
+        self.shortened = self.shortened or (keep is not None and len(now.closed) == keep)
 
-    def check_follower(self, before: Seen, now: Seen) -> None:
+    def _check_follower(self, before: Seen, now: Seen) -> None:
         """Promises 1 and 4: the changes after its `at` lead from an earlier Resource List to this one."""
         since = [item for item in now.changes if time_of(item) > before.at]
-        begin = datetime.fromisoformat(now.intervals[0]["from"]) if now.intervals else before.at
+        begin = datetime.fromisoformat(now.lists[0][1].md["from"]) if now.lists else before.at
         if begin <= before.at or not self.shortened:
             assert follow(before.hashes, since) == now.hashes
 
-    def check_step(self, before: Seen, now: Seen) -> None:
+    def _check_dumps(self, now: Seen) -> None:
+        """Check that Change Dumps have every change that is listed after their `from`, and no other.
+
+        A Resource Dump of before and the packages since it lead to all later states, where Change Dumps reach.
+        """
+        if not now.packages:
+            return
+        begin = time_in(self.source.document(now.capabilities["changedump"]).md, "from")
+        listed = [(item.uri, item.lastmod, item.md) for item in now.changes if time_of(item) > begin]
+        bitstreams = [each for package in now.packages for each in package.bitstreams]
+        assert [(each.uri, each.lastmod, _without_path(each.md)) for each in bitstreams] == listed
+        for number, before in enumerate(self.past):
+            if before.dump is None or begin > datetime.fromisoformat(before.dump_at):
+                continue
+            at = datetime.fromisoformat(before.dump_at)
+            for later in [*self.past[number:], now]:
+                since = [each for each in now.packages if at < time_in(each.said, "until") <= later.last]
+                assert rebuilt(resources_in(before.dump), since) == later.expected
+                self.checked += 1
+
+    def _check_step(self, before: Seen, now: Seen, keep: int | None) -> None:
         """Promises 2 and 4: one change a URI, with its bytes, later than all before; and no reader is left halfway."""
-        latest = max([before.at, *(time_of(item) for item in before.changes)])
-        fresh = [item for item in now.changes if time_of(item) > latest]
+        fresh = [item for item in now.changes if time_of(item) > before.last]
         assert len({item.uri for item in fresh}) == len(fresh)
-        changed = {uri for uri in before.hashes.keys() | now.hashes if before.hashes.get(uri) != now.hashes.get(uri)}
-        if self.keep is None:
-            assert [item for item in now.changes if time_of(item) <= latest] == before.changes
+        if keep is None:
+            both = before.hashes.keys() | now.hashes
+            changed = {uri for uri in both if before.hashes.get(uri) != now.hashes.get(uri)}
+            assert [item for item in now.changes if time_of(item) <= before.last] == before.changes
             assert {item.uri for item in fresh} == changed
             assert before.closed.keys() <= now.closed.keys()
-        assert now.at >= latest
+        assert now.at >= before.last
         assert all(time_of(item) <= now.at for item in fresh)
         for item in fresh:
             assert item.md.get("hash") == now.hashes.get(item.uri)
             assert ("length" in item.md, "type" in item.md) == (("hash" in item.md),) * 2
-        assert set(before.named) <= now.documents.keys()
-        for path in before.closed if before.siteurl == now.siteurl else ():
-            assert now.documents[path] == before.documents[path]
+        assert {uri.removeprefix(f"{before.source.siteurl}/") for uri in before.found} <= now.files.keys()
+
+    def _check_archives(self, now: Seen, archives: Archives, dumps: Dumps) -> None:
+        """AR01 to AR03, AR05, AR06: archived is the last state of each range that closed, and every closed list."""
+        before = self.past[-1] if self.past else None
+        closed = before is not None and before.opened is not None and before.opened != now.opened
+        for kind in _STATES:
+            archived = self.archived[kind]
+            if before and closed:
+                time = self._listed_at(before) if kind == "resourcelist" else before.dump_at
+                archived += [time] if time else []
+            keep = getattr(archives, kind) if kind == "resourcelist" or dumps.resourcedump else 0
+            self.archived[kind] = archived = archived if keep is None else archived[max(0, len(archived) - keep) :]
+            assert len(set(archived)) == len(archived)
+            items = self._archive(now, kind)
+            assert [item.md["at"] for item in items] == archived
+            for item in items:
+                self._check_archived(now, kind, item)
+        for kind in ("changelist", "changedump"):
+            index = self.source.document(now.capabilities[kind]) if kind in now.capabilities else None
+            ended = [(item.uri, item.md) for item in index.entries if "until" in item.md] if index else []
+            assert [(item.uri, item.md) for item in self._archive(now, kind)] == ended
+            assert bool(ended) == (f"{kind}-archive" in now.capabilities)
+        self._check_archived_steps(now)
+
+    def _archive(self, now: Seen, kind: str) -> list[XmlEntry]:
+        """Return the entries of an archive, to which the document of its kind leads."""
+        uri = now.capabilities.get(f"{kind}-archive")
+        if kind in now.capabilities:
+            assert self.source.document(now.capabilities[kind]).links.get("archives") == uri
+        return now.whole(uri) if uri else []
+
+    def _check_archived(self, now: Seen, kind: str, pointer: XmlEntry) -> None:
+        """Check that an archived document is what the current one was."""
+        assert pointer.changefreq == "never"
+        at = pointer.md["at"]
+        assert self.source.document(pointer.uri).md == {"capability": kind, "at": at}
+        items = now.whole(pointer.uri)
+        if kind == "resourcelist":
+            seen = next(each for each in reversed(self.past) if self._listed_at(each) == at)
+            assert items == [seen.listed[uri] for uri in sorted(seen.listed)]
+        else:
+            seen = next(each for each in reversed(self.past) if each.dump_at == at)
+            assert seen.dump is not None
+            if seen.source.siteurl == now.source.siteurl:  # after a move, manifests link to the new address
+                assert [item.md for item in items] == [each.said for each in seen.dump]
+            assert resources_in(resource_dump(lambda uri: read(self.source, uri), pointer.uri)) == seen.expected
+
+    @staticmethod
+    def _listed_at(seen: Seen) -> str:
+        return parse(seen.found[seen.capabilities["resourcelist"]]).md["at"]
+
+    def _check_archived_steps(self, now: Seen) -> None:
+        """Check that an archived Resource List and the changes up to the next make the next, if lists reach."""
+        for one, other in pairwise(self._archive(now, "resourcelist")):
+            begin, until = time_in(one.md, "at"), time_in(other.md, "at")
+            if time_in(now.lists[0][1].md, "from") <= begin:
+                changes = [each for each in now.changes if begin < time_of(each) <= until]
+                hashes = {item.uri: item.md.get("hash") for item in now.whole(one.uri)}
+                assert follow(hashes, changes) == {item.uri: item.md["hash"] for item in now.whole(other.uri)}
+
+
+def is_record(path: str) -> bool:
+    """Tell whether a path is that of a record, which is a resource and no document."""
+    return path.split("/")[2:3] == [RECORDS]
+
+
+def _without_path(md: Mapping[str, str]) -> Mapping[str, str]:
+    return {name: value for name, value in md.items() if name != "path"}
+
+
+def _lasts(uri: str, data: bytes) -> bool:
+    """Tell whether what is at a URI may never change: packages, manifests, parts, what is closed or archived."""
+    if uri.endswith((".zip", "-manifest.xml")) or _PART.search(uri) or "/archive/" in uri:
+        return True
+    return uri.endswith(".xml") and b"until=" in data and parse(data).root == "urlset" and "until" in parse(data).md

@@ -119,7 +119,7 @@ def test_all_bytes_that_are_packed_are_told(tmp_path: Path, dumps: Dumps) -> Non
             PublishRequest(
                 resources=FileResources(resources),
                 history=told,
-                boundaries=source.cuts,
+                boundaries=source.boundaries,
                 options=source.options(dumps=dumps),
             )
         ],

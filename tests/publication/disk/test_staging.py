@@ -15,7 +15,7 @@ from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.publication.disk.durable import replace_file
 from pelican_resourcesync.publication.disk.staging import recover, staging
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, WELL_KNOWN
-from tests.publication.disk.faults import MODES, Mode, coming_in
+from tests.publication.disk.faults import MODES, Mode, installing
 from tests.publication.support import LAYOUT, STATE, Source, tree
 
 UNWRITABLE = r"the documents cannot be written to .*: .*; nothing was published"
@@ -42,7 +42,7 @@ def test_what_is_staged_is_installed(tmp_path: Path, mode: Mode) -> None:
     (output / ".well-known").mkdir()
     (output / "resourcesync" / "site" / "old.xml").write_bytes(b"old")
     (output / WELL_KNOWN).write_bytes(b"old")
-    with coming_in(mode), staging(output) as stage:
+    with installing(mode), staging(output) as stage:
         stage.write("resourcesync/site/deep/new.xml", b"new")
         stage.write(WELL_KNOWN, b"new")
         stage.carry("resourcesync/site/kept.xml", output / "resourcesync" / "site" / "old.xml")
@@ -64,14 +64,14 @@ def test_packages_are_not_copied(tmp_path: Path, mode: Mode) -> None:
     elsewhere.write_bytes(b"package")
     inode, path = elsewhere.stat().st_ino, "resourcesync/site/resourcedump-20240105T120000Z-00001.zip"
     for source in (elsewhere, output / path):
-        with coming_in(mode), staging(output) as stage:
+        with installing(mode), staging(output) as stage:
             stage.carry(path, source, "its SHA-256")
             assert stage.measure(path) == ("its SHA-256", len(b"package"))
             stage.write(WELL_KNOWN, b"well-known")
             stage.install([LAYOUT])
         assert (output / path).stat().st_ino == inode
     before = (output / "resourcesync").stat()
-    with coming_in(mode), staging(output) as stage:  # all is as it was: nothing comes in
+    with installing(mode), staging(output) as stage:  # all is as it was: nothing comes in
         stage.carry(path, output / path, "its SHA-256")
         stage.write(WELL_KNOWN, b"well-known")
         stage.install([LAYOUT])
@@ -88,7 +88,7 @@ def test_documents_of_the_output_are_linked_and_never_changed(tmp_path: Path, mo
     for path in (kept, written):
         (output / path).write_bytes(b"old")
     inode = (output / kept).stat().st_ino
-    with coming_in(mode), staging(output) as stage:
+    with installing(mode), staging(output) as stage:
         for path in (kept, written):
             stage.carry(path, output / path)
         assert stage.measure(kept) == (sha256(b"old").hexdigest(), 3)
@@ -131,7 +131,7 @@ def test_a_folder_in_the_way(source: Source, folder: str, mode: Mode) -> None:
     source.write(f"{folder}/own.txt", b"own")
     source.write("a.html", b"b")
     before = tree(source.output)
-    with coming_in(mode), pytest.raises(PublicationError, match=UNWRITABLE):
+    with installing(mode), pytest.raises(PublicationError, match=UNWRITABLE):
         source.publish({"a.html": b"b"}, "2024-02-05T12:00", previous)
     assert tree(source.output) == before
 
@@ -144,7 +144,7 @@ def test_a_file_in_the_way(tmp_path: Path, file: str, mode: Mode) -> None:
     source.write(file, b"own")
     source.write("a.html", b"a")
     before = tree(source.output)
-    with coming_in(mode), pytest.raises(PublicationError, match=UNWRITABLE):
+    with installing(mode), pytest.raises(PublicationError, match=UNWRITABLE):
         source.publish({"a.html": b"a"}, "2024-02-05T12:00")
     assert tree(source.output) == before
 
@@ -171,7 +171,7 @@ def test_the_set_may_be_anything_before(tmp_path: Path, mode: Mode, thing: str) 
         place.symlink_to(elsewhere)
     else:
         place.write_bytes(b"own")
-    with coming_in(mode):
+    with installing(mode):
         source.publish({"a.html": b"a"}, "2024-01-05T12:00")
     assert not place.is_symlink()
     assert tree(elsewhere).keys() == {"own.txt"}
@@ -225,7 +225,7 @@ def test_what_others_have_there_stays(source: Source, tmp_path: Path, mode: Mode
     (top / "elsewhere").symlink_to(tmp_path)
     (top / "dangling").symlink_to("nowhere")
     before, stat = others(top), package.stat()
-    with coming_in(mode):
+    with installing(mode):
         source.publish({"a.html": b"b"}, "2024-02-05T12:00")
     assert others(top) == before
     assert (package.stat().st_ino, package.stat().st_mtime_ns) == (stat.st_ino, stat.st_mtime_ns)
@@ -262,7 +262,7 @@ def test_documents_that_stay_are_the_same_files(source: Source, mode: Mode) -> N
     """A document without a change keeps its time: who copies by time, or asks by it, gets none anew."""
     source.publish({"a.html": b"b"}, "2024-02-05T12:00")
     before = stamps(source.output)
-    with coming_in(mode):
+    with installing(mode):
         source.publish({"a.html": b"c"}, "2024-03-05T12:00")
     after = stamps(source.output)
     closed = min(path for path in before if "/changelist-2" in path)
@@ -282,7 +282,7 @@ def test_the_well_known_copy_alone(source: Source, mode: Mode) -> None:
     """Pelican cleans it away before each build: it comes back, and nothing else is touched."""
     before = stamps(source.output)
     shutil.rmtree(source.output / ".well-known")
-    with coming_in(mode):
+    with installing(mode):
         source.publish({"a.html": b"a"}, "2024-03-05T12:00")
     after = stamps(source.output)
     del before[WELL_KNOWN], after[WELL_KNOWN]
@@ -298,7 +298,7 @@ def test_a_folder_that_is_a_link(tmp_path: Path, mode: Mode) -> None:
     source.output.mkdir()
     (source.output / "resourcesync").symlink_to(tmp_path / "elsewhere")
     for time, data in (("2024-01-05T12:00", b"a"), ("2024-02-05T12:00", b"b")):
-        with coming_in(mode):
+        with installing(mode):
             source.publish({"a.html": data}, time)
     assert (source.output / "resourcesync").is_symlink()
     assert source.state()["generation"] == 2
@@ -453,7 +453,7 @@ def test_temporary_files_beside_documents_are_not_taken_over(source: Source, mod
     source.write("resourcesync/.resourcesync-left", b"half")
     source.write("resourcesync/other/capabilitylist.xml", b"theirs")
     source.write("resourcesync/note.txt", b"theirs")
-    with coming_in(mode):
+    with installing(mode):
         source.publish({"a.html": b"new"}, "2024-02-05T12:00")
     there = {path.relative_to(source.output).as_posix() for path in source.output.rglob("*")}
     assert "resourcesync/.resourcesync-left" not in there

@@ -18,7 +18,6 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Limits, Link
 from pelican_resourcesync.publication import Calendar, Change, ChangeHistory, Dumps, Representation, Resource
 from pelican_resourcesync.publication.dumps import packing
-from tests.publication.archivist import Archivist, read
 from tests.publication.support import (
     CREATED,
     DELETED,
@@ -28,11 +27,11 @@ from tests.publication.support import (
     UPDATED,
     Source,
     change,
-    publish_one,
     tree,
     utc,
 )
 from tests.publication.unpacking import Package, change_dumps, rebuilt, resource_dump, resources_in, time_in
+from tests.publication.watching import Watch, read
 
 SET = "resourcesync/site"
 BOTH, ALL = EVERYTHING["dumps"], EVERYTHING["archives"]
@@ -76,12 +75,12 @@ def past(folder: Path, *states: bytes) -> Any:
 
 def test_dumps_come_and_go(source: Source) -> None:
     """Off, on, off, on: each time they begin with the publication that turned them on, at URIs of their own."""
-    archivist = Archivist(source)
+    watch = Watch(source)
     for day, asked in enumerate([False, True, True, False, True, True], 1):
         dumps = Dumps(resourcedump=asked, changedump=asked)
         contents = {"a.html": b"%d" % day, "b.html": b"b"}
         source.publish(contents, f"2024-01-0{day}T12:00", dumps=dumps, archives=ALL)
-        archivist.look(contents, {"dumps": dumps, "archives": ALL})
+        watch.look(contents, dumps=dumps, archives=ALL)
         begins = (
             source.document(source.capabilities()["changedump"]).md["from"]
             if "changedump" in source.capabilities()
@@ -93,7 +92,7 @@ def test_dumps_come_and_go(source: Source) -> None:
             5: "2024-01-04T12:00:00Z",
             6: "2024-01-04T12:00:00Z",
         }.get(day, "")
-    assert archivist.checked >= 4
+    assert watch.checked >= 4
 
 
 @pytest.mark.parametrize("size", [1, 5_000, 100_000_000])
@@ -119,7 +118,7 @@ def test_nothing_is_packed_again_where_nothing_changed(source: Source, size: int
 def test_packages_in_which_nothing_changed_stay(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is updated, added or removed touches its own package alone; the others keep their names, bytes and times."""
     monkeypatch.setattr(packing, "_EVERY", 4)
-    archivist = Archivist(source)
+    watch = Watch(source)
     contents = {f"{number:03}.html": b"%d" % number for number in range(60)}
     changes: list[dict[str, bytes]] = [
         {},
@@ -132,7 +131,7 @@ def test_packages_in_which_nothing_changed_stay(source: Source, monkeypatch: pyt
         before = packages_in(source) if day > 5 else {}
         contents = {path: data for path, data in sorted({**contents, **some}.items()) if data}
         source.publish(contents, f"2024-01-{day:02}T12:00", **EVERYTHING)
-        archivist.look(contents, {"dumps": BOTH, "archives": ALL})
+        watch.look(contents, **EVERYTHING)
         assert resources_in(dump_of(source)) == uris(contents)
         now = [path for path in packages_in(source) if "/resourcedump-" in path and path.endswith(".zip")]
         new = [path for path in now if path not in before]
@@ -144,19 +143,18 @@ def test_packages_in_which_nothing_changed_stay(source: Source, monkeypatch: pyt
 
 def test_a_link_or_a_type_that_changes(source: Source) -> None:
     """What else is said of the same bytes has no change, and no package or part has other bytes for it."""
-    archivist = Archivist(source)
+    watch = Watch(source)
     file = source.write("a.html", b"a")
     other = Resource(f"{SITEURL}/b.html", source.write("b.html", b"b"))
     for media_type in ("text/html", "application/xhtml+xml", "text/html"):
         resources = [Resource(f"{SITEURL}/a.html", file, measured=seen(b"a", media_type)), other]
-        options = source.options(limits=Limits(entries=1), **EVERYTHING)
-        publish_one(resources, ChangeHistory(built=utc("2024-01-05T12:00")), source.cuts, options, source.previous())
-        archivist.look({"a.html": b"a", "b.html": b"b"}, {"dumps": BOTH, "archives": ALL})
+        options: dict[str, Any] = {"limits": Limits(entries=1), **EVERYTHING}
+        source.publish(resources, "2024-01-05T12:00", **options)
+        watch.look({"a.html": b"a", "b.html": b"b"}, **EVERYTHING)
         assert source.resource_list()[f"{SITEURL}/a.html"].md["type"] == media_type
     before = packages_in(source)
     linked = replace(resources[0], links=(Link(rel="tag", href=f"{SITEURL}/tag.html"),))
-    told = ChangeHistory(built=utc("2024-01-06T12:00"))
-    publish_one([linked, other], told, source.cuts, options, source.previous())
+    source.publish([linked, other], "2024-01-06T12:00", **options)
     assert source.resource_list()[linked.uri].links
     assert packages_in(source) == before
 
@@ -237,12 +235,12 @@ def test_a_file_that_is_larger_than_a_package(source: Source) -> None:
     contents = {f"{name}.bin": bytes([name]) * (30_000 if name == 2 else 4_000) for name in range(6)}
     options: dict[str, Any] = {"dumps": replace(BOTH, package_size=size), "archives": ALL}
     source.publish({}, "2024-01-04T12:00", **options)
-    archivist = Archivist(source)
-    archivist.look({}, options)
+    watch = Watch(source)
+    watch.look({}, **options)
     with_noise = {path: sha256(data).digest() * (len(data) // 32) for path, data in contents.items()}
     stored = {path.replace(".bin", ".png"): data for path, data in with_noise.items()}
     source.publish(stored, "2024-01-05T12:00", **options)
-    archivist.look(stored, options)
+    watch.look(stored, **options)
     for packages in (dump_of(source), changes_of(source)):
         large = [each for each in packages if each.size > size]
         assert [[bitstream.uri for bitstream in each.bitstreams] for each in large] == [[f"{SITEURL}/2.png"]]
@@ -292,13 +290,7 @@ def test_bytes_that_change_while_they_are_packed(source: Source, dumps: Dumps, d
     if data is not None:
         file.write_bytes(data)
     with pytest.raises(PublicationError, match=f"{SITEURL}/a.html .*Try again") as raised:
-        publish_one(
-            resources,
-            ChangeHistory(built=utc("2024-01-06T12:00")),
-            source.cuts,
-            source.options(dumps=dumps),
-            source.previous(),
-        )
+        source.publish(resources, "2024-01-06T12:00", dumps=dumps)
     assert "\n" not in str(raised.value)
     assert source.documents() == before
     assert not list(source.output.glob(".resourcesync-*"))
@@ -342,14 +334,12 @@ def test_a_site_that_moves(source: Source) -> None:
 def test_links_count_too(source: Source) -> None:
     """X04: a Change List of resources with many links ends sooner, before it is too large."""
     links = tuple(Link(rel="tag", href=f"{SITEURL}/tag/{number}/{'x' * 100}.html") for number in range(20))
-    options = source.options(limits=Limits(size=40_000))
     for day in (1, 2):
         resources = [
             Resource(f"{SITEURL}/{number}.html", source.write(f"{number}.html", b"%d" % day), links=links)
             for number in range(40)
         ]
-        told = ChangeHistory(built=utc(f"2024-01-0{day}T12:00"))
-        publish_one(resources, told, source.cuts, options, source.previous())
+        source.publish(resources, f"2024-01-0{day}T12:00", limits=Limits(size=40_000))
     lists = {path: data for path, data in source.documents().items() if "/changelist-2" in path}
     assert len(lists) > 2
     assert max(map(len, lists.values())) <= 40_000

@@ -1,9 +1,10 @@
 """Forgetting with dumps, archives and several sets: no package holds the bytes, and nothing else is lost."""
 
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,9 @@ from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.resource import Representation, Resource
 from pelican_resourcesync.publication.previous.previous import publications_in
 from pelican_resourcesync.publication.publish import publish_sets
-from tests.publication.archivist import check_valid, read, walk
-from tests.publication.support import EVERYTHING, SITEURL, Source, publish_one, tree, utc
+from tests.publication.support import EVERYTHING, SITEURL, Source, tree, utc
 from tests.publication.unpacking import Package, change_dumps, rebuilt, resource_dump, resources_in
+from tests.publication.watching import check_valid, read, walk
 from tests.support.reader import XmlEntry, parse
 
 SECRET, GONE = f"{SITEURL}/secret.html", b"what must not be known"
@@ -143,8 +144,7 @@ def test_links_to_it_go_too(source: Source) -> None:
             Resource(f"{SITEURL}/{path}", source.write(path, data), links=links if path == "a.html" else ())
             for path, data in files.items()
         ]
-        told = ChangeHistory(built=utc(f"2024-0{month}-05T12:00"))
-        publish_one(resources, told, source.cuts, source.options(**EVERYTHING), source.previous())
+        source.publish(resources, f"2024-0{month}-05T12:00", **EVERYTHING)
     assert ("collection", SECRET) in source.resource_list()[f"{SITEURL}/a.html"].links
     source.forget(SECRET, built=NOW)
     assert source.resource_list()[f"{SITEURL}/a.html"].links == (("tag", f"{SITEURL}/b.html"),)
@@ -272,17 +272,17 @@ def test_bytes_without_a_hash_stay_those_of_their_time(tmp_path: Path) -> None:
             Resource(f"{SITEURL}/far", None, time, Representation(None, 3)),
             Resource(SECRET, source.write("secret.html", GONE)),
         ]
-        told = ChangeHistory(built=time, complete=False, times=witness(time))
-        publish_one(resources, told, source.cuts, source.options(**EVERYTHING), source.previous())
+        times = dict.fromkeys([each.uri for each in resources], time)
+        history = ChangeHistory(built=time, complete=False, times=partial(_of, times))
+        source.publish(resources, history, **EVERYTHING)
     assert unpacked(source) == (states[1:], states[1:])
     source.forget(SECRET, built=NOW)
     assert unpacked(source) == (states[1:], states[1:])
     assert not [path for path, data in said(source) if GONE in data]
 
 
-def witness(time: datetime) -> Callable[[Sequence[str]], Mapping[str, datetime]]:
-    """Say of all resources that they changed at a time."""
-    return lambda uris: dict.fromkeys(uris, time)
+def _of(times: Mapping[str, datetime], uris: Sequence[str]) -> Mapping[str, datetime]:
+    return {uri: times[uri] for uri in uris}
 
 
 def unpacked(source: Source) -> tuple[list[bytes], list[bytes]]:
@@ -322,9 +322,7 @@ def test_a_change_dump_may_begin_with_the_deletion(tmp_path: Path) -> None:
             Resource(f"{SITEURL}/a.html", source.write("a.html", b"%d" % min(month, 2))),
             Resource(f"{SITEURL}/far", None, None, Representation(Hash(algorithm="md5", digest=digest * 32), 5)),
         ]
-        options = source.options(dumps=EVERYTHING["dumps"])
-        told = ChangeHistory(built=utc(f"2024-0{month}-05T12:00"))
-        publish_one(resources, told, source.cuts, options, source.previous())
+        source.publish(resources, f"2024-0{month}-05T12:00", dumps=EVERYTHING["dumps"])
     index = source.capabilities()["changedump"]
     assert ["until" in item.md for item in source.document(index).entries] == [True]
     source.forget(SECRET, built=NOW)

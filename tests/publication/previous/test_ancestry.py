@@ -68,7 +68,7 @@ def test_begun_anew(source: Source) -> None:
     source.publish({"a.html": b"aa", "b.html": b"b"}, "2024-04-05T12:00")
     old = sealed(source)
     told = ChangeHistory(built=utc("2024-04-10T12:00"), changes=[change("2024-01-05T12:00", "a.html")], commit="c1")
-    publication = source.publish({"a.html": b"a"}, told, None, over=old, allow_deletions=False)
+    publication = source.publish({"a.html": b"a"}, told, None, restarted_from=old, allow_deletions=False)
     new = sealed(source)
     assert publication.first
     assert (new.state.generation, new.state.predecessor, new.state.restart_number) == (3, old.digest, 2)
@@ -88,12 +88,12 @@ def test_begun_anew(source: Source) -> None:
 def test_begun_anew_is_carried_on(source: Source) -> None:
     """The next publication reads it from its folder and carries it forward there; a third start is beside both."""
     source.publish({"a.html": b"a"}, "2024-03-05T12:00")
-    source.publish({"a.html": b"a"}, "2024-03-06T12:00", None, over=sealed(source))
+    source.publish({"a.html": b"a"}, "2024-03-06T12:00", None, restarted_from=sealed(source))
     publication = source.publish({"a.html": b"b"}, "2024-04-05T12:00")
     assert not publication.first
     assert [loc for _time, _kind, loc in source.rows()] == ["a.html", "a.html"]
     assert all("/site/2/" in uri for uri in source.capabilities().values())
-    source.publish({"a.html": b"b"}, "2024-04-06T12:00", None, over=sealed(source))
+    source.publish({"a.html": b"b"}, "2024-04-06T12:00", None, restarted_from=sealed(source))
     assert all("/site/3/" in uri for uri in source.capabilities().values())
     assert source.state()["generation"] == 4
 
@@ -102,7 +102,7 @@ def test_begun_anew_is_not_back_dated(source: Source) -> None:
     """RL02: the Resource List is never as of a time before that of the one before, whatever clocks say."""
     source.publish({"a.html": b"a"}, "2024-03-05T12:00")
     at = source.at()
-    source.publish({"a.html": b"a"}, "2023-01-01T12:00", None, over=sealed(source))
+    source.publish({"a.html": b"a"}, "2023-01-01T12:00", None, restarted_from=sealed(source))
     assert source.at() == at
     source.publish({"a.html": b"b"}, "2023-01-01T12:00")
     assert source.at() > at

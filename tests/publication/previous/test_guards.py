@@ -143,7 +143,7 @@ def test_a_folder_whose_documents_agree_on_a_time_to_come(
     with pytest.raises(PublicationError, match=why):
         source.publish(contents, now.isoformat())
     assert source.documents() == before
-    source.publish(contents, now.isoformat(), None, over=source.previous())
+    source.publish(contents, now.isoformat(), None, restarted_from=source.previous())
     assert source.at() < now + timedelta(minutes=10)
 
 
@@ -183,7 +183,7 @@ def test_the_way_out_of_a_wrong_time(source: Source, monkeypatch: pytest.MonkeyP
     with pytest.raises(PublicationError, match=r"publish once with `previous` 'none' to start over"):
         publish_live(source, "2024-03-07T12:00", utc("2024-03-06T12:00"))
     wrong = source.previous()
-    source.publish({"a.html": b"now"}, "2024-03-07T12:00", None, over=wrong)
+    source.publish({"a.html": b"now"}, "2024-03-07T12:00", None, restarted_from=wrong)
     assert source.state()["at"] == "2024-03-07T12:00:00Z"
     assert (source.state()["restart_number"], source.state()["generation"]) == (2, 5)
 
