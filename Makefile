@@ -15,10 +15,10 @@ WORKERS ?= 2
 # Whole programs and campaigns: tracing their lines takes long, and shows little that the other tests do not.
 UNTRACED := tests/truth $(filter-out %/test_live.py %/test_previous.py,$(wildcard tests/e2e/test_*.py)) \
   $(patsubst %,tests/bridge/%.py,reading/test_plans reading/test_writers test_faults \
-    test_leaks test_living test_power_failure test_sources) \
+    test_leaks test_living test_next_run test_power_failure test_sources) \
   $(patsubst %,tests/check/%.py,test_campaigns test_matrix) \
-  $(patsubst %,tests/publication/%.py,disk/test_power_failure pages/test_browser test_carried \
-    test_scale) \
+  $(patsubst %,tests/publication/%.py,disk/test_faults disk/test_power_failure pages/test_browser test_carried \
+    test_carried_dumps test_scale) \
   $(patsubst %,tests/site/%.py,backfill/test_killed backfill/test_packages backfill/test_power_failure history/test_cases \
     history/test_property)
 

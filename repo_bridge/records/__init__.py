@@ -1,8 +1,7 @@
 """What is published of an item: its records in metadata formats, its files, their URLs, and their sets."""
 
 from repo_bridge.records.addresses import Addresses, Interface, record_path
-from repo_bridge.records.crosswalk import Crosswalk
-from repo_bridge.records.formats import CROSSWALKS, find_crosswalks
+from repo_bridge.records.formats import CROSSWALKS, Crosswalk, find_crosswalks
 from repo_bridge.records.resources import (
     FileResource,
     Link,

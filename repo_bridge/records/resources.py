@@ -42,42 +42,20 @@ class Record:
     type: str = XML
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileResource:
-    """A bitstream at its public URI. `length` (bytes) and `md5` (hexadecimal) are `None` if unknown.
-
-    `path` is that of its file below the folder of records, `None` if the repository serves it.
-    """
+class FileResource(NamedTuple):
+    """A bitstream at its public URI; `path` is that of its file below the folder of records, if it is published."""
 
     uri: str
     bitstream: Bitstream
-    length: int | None
-    md5: str | None
-    type: str
     links: tuple[Link, ...]
     changed: datetime | None
     path: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemResources:
-    """All resources of one item."""
-
-    item: Item
-    records: tuple[Record, ...]
-    files: tuple[FileResource, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class HiddenUri:
-    """A URI that is not public, whether it ever was or not, and since when, as far as the database knows (rule 13)."""
-
-    uri: str
-    closed: datetime | None
-
-
-def resources_of(item: Item, addresses: Addresses, crosswalks: Sequence[Crosswalk], at: datetime) -> ItemResources:
-    """Return the resources of an item; `at` (UTC) is the time of evaluation, and later times are ignored."""
+def resources_of(
+    item: Item, addresses: Addresses, crosswalks: Sequence[Crosswalk], at: datetime
+) -> tuple[tuple[Record, ...], tuple[FileResource, ...]]:
+    """Return the records and files of an item; `at` (UTC) is the time of evaluation, and later times are ignored."""
     placed = [(uri, bitstream) for bitstream in item.bitstreams if (uri := _uri_of(item, bitstream, addresses))]
     shared = (*_describes(placed), *_page(item, addresses), *_within(item, addresses))
     since = latest(at, item.last_modified, item.opened)
@@ -85,18 +63,11 @@ def resources_of(item: Item, addresses: Addresses, crosswalks: Sequence[Crosswal
     about = (*described_by(records), *_within(item, addresses))
     files = tuple(
         FileResource(
-            uri=uri,
-            bitstream=bitstream,
-            length=bitstream.length,
-            md5=bitstream.md5,
-            type=bitstream.type or UNKNOWN_TYPE,
-            links=about,
-            changed=latest(at, since, bitstream.opened),
-            path=_path_of(item, bitstream) if addresses.own_files else None,
+            uri, each, about, latest(at, since, each.opened), _path_of(item, each) if addresses.own_files else None
         )
-        for uri, bitstream in placed
+        for uri, each in placed
     )
-    return ItemResources(item=item, records=records, files=files)
+    return records, files
 
 
 def records_of(
@@ -125,16 +96,19 @@ def described_by(records: Iterable[Record]) -> Iterator[Link]:
 
 def hidden_uris(
     hidden: HiddenItem, addresses: Addresses, crosswalks: Sequence[Crosswalk], at: datetime
-) -> Iterator[HiddenUri]:
-    """Yield the URIs that a hidden item would have, each with its time of deletion in case it was listed before."""
+) -> Iterator[tuple[str, datetime | None]]:
+    """Yield the URIs that a hidden item would have, whether they were listed or not.
+
+    With each, yield since when it is not public, as far as the database knows (rule 13).
+    """
     if hidden.reason:
         for crosswalk in crosswalks:
             path = record_path(crosswalk.prefix, hidden.id, hidden.handle)
-            yield HiddenUri(addresses.record(path), latest(at, hidden.closed))
+            yield addresses.record(path), latest(at, hidden.closed)
     for each in hidden.bitstreams:
         uri = addresses.bitstream(each.id, hidden.handle, each.sequence_id, each.name)
         if uri is not None:
-            yield HiddenUri(uri, latest(at, hidden.closed, each.closed))
+            yield uri, latest(at, hidden.closed, each.closed)
 
 
 def latest(at: datetime, *times: datetime | None) -> datetime | None:

@@ -19,7 +19,7 @@ from pelican_resourcesync.publication.model.sanity_checks import require_few_del
 from repo_bridge.access import ALWAYS_HIDDEN, AnonymousView
 from repo_bridge.cli import parser
 from repo_bridge.model import Bitstream, Collection, Item, Reason
-from repo_bridge.reading.importing import ImportResult, import_dump
+from repo_bridge.reading.dump import ImportResult, import_dump
 from repo_bridge.reading.query import QueryRow
 from repo_bridge.reading.repository import open_repository
 from repo_bridge.records import CROSSWALKS
@@ -295,8 +295,10 @@ def test_links_are_those_of_the_table() -> None:
     )
     within = Collection(id="c", handle="1/2", name="C")
     item = Item(id="i", handle="1/1", last_modified=None, owner=within, bitstreams=(file,))
-    made = resources_of(item, Addresses(version=7, ui="https://d", records="https://s"), [*CROSSWALKS.values()], AT)
-    links = [each.links for each in made.records] + [each.links for each in made.files]
+    records, files = resources_of(
+        item, Addresses(version=7, ui="https://d", records="https://s"), [*CROSSWALKS.values()], AT
+    )
+    links = [*(each.links for each in records), *(each.links for each in files)]
     rels = {link.rel for each in links for link in each}
     assert {*first_cells(section("## What is published").split("| link |")[1].split("### ")[0])} == rels
 

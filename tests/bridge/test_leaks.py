@@ -6,7 +6,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repo_bridge.access import AnonymousView
@@ -119,6 +119,7 @@ def related_items(draw: st.DrawFn) -> tuple[int, Rows, dict[str, int]]:
     return version, rows, numbers
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(related_items(), _views)
 def test_no_leak_by_related_items(
     tmp_path_factory: pytest.TempPathFactory, repository: tuple[int, Rows, dict[str, int]], view: AnonymousView

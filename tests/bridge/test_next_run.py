@@ -26,7 +26,7 @@ from repo_bridge.publisher import publish
 from repo_bridge.readers import open_reader
 from repo_bridge.reading.repository import DSpaceRepository
 from repo_bridge.report import Result
-from sample_site.dspace.repository import BITSTREAM, ITEM, Bundle, Container, File, Policy, Sample, Value, key
+from sample_site.dspace.repository import BITSTREAM, ITEM, Bundle, File, Policy, Sample, Value, key
 from tests.bridge.support.days import Stand, lives
 from tests.bridge.support.press import BASE, SET, UI, Press, book, day, shelf
 from tests.bridge.support.server import Server
@@ -248,6 +248,7 @@ def test_another_key(press: Press) -> None:
         {"hidden": frozenset({"dc.title"})},
         {"bundles": ()},
         {"fingerprints": False},
+        {"entities": ("Person",)},
         {"sets_by": "collection"},
         {"dumps": ALL_DUMPS},
         {"assetstore": {0: Path("/nowhere")}},
@@ -264,19 +265,6 @@ def key_of(press: Press, more: dict[str, Any]) -> str:
     """Return what the inventory of a repository depends on."""
     with open_reader(press.settings(0, database=press.url, **more), press.heard) as reader:
         return reader.key
-
-
-def test_what_items_share(press: Press) -> None:
-    """A collection that comes, or that not everybody may read any more, is seen at all items."""
-    sample = shelf(*range(1, 13))
-    both(press, sample, 0)
-    sample.collections = [Container(1, "A")]
-    for item in sample.items:
-        item.collections = (1,)
-    both(press, sample, 1, some=False)
-    sample.collections[0].policies = []
-    both(press, sample, 2, some=False)
-    assert "/col1" not in str([item.links for item in press.listed().values()])
 
 
 @pytest.mark.parametrize("damage", ["another format", "no database", "nothing", "a lost record"])

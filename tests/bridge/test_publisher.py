@@ -120,7 +120,7 @@ def names_of(visible: dict[Any, Visible], version: int) -> set[str]:
     return names | {f"zqfile{key}q" for item in visible.values() for _, key in item.files if version == 5}
 
 
-@settings(max_examples=2_000 if LONG else 8, deadline=None)
+@settings(max_examples=2_000 if LONG else 5, deadline=None)
 @given(lives(2))
 def test_no_leak(life: list[Stand]) -> None:
     """Published is what the slow reading of the rules finds, exactly; what was never public is named in no byte."""

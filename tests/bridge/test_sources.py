@@ -14,7 +14,7 @@ from sqlalchemy import make_url
 
 from repo_bridge.access import AnonymousView
 from repo_bridge.cli import main
-from repo_bridge.reading.importing import import_dump
+from repo_bridge.reading.dump import import_dump
 from sample_site.dspace.repository import rows_of
 from sample_site.dspace.tables import write_sqlite
 from tests.bridge.support.garden import repository

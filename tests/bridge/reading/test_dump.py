@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repo_bridge.errors import BridgeError, DumpError
-from repo_bridge.reading.dump import Dump, parse_head, parse_row
-from repo_bridge.reading.importing import import_dump
+from repo_bridge.reading.dump import Dump, import_dump, parse_head, parse_row
 from sample_site.dspace.repository import Sample, Thing, Value, rows_of
 from sample_site.dspace.tables import TABLES, columns_of, tuples
 from tests.bridge.support.reading import read, url_of
@@ -22,7 +21,7 @@ from tests.bridge.support.samples import PUBLIC, every_case
 from tests.bridge.support.server import Server
 
 #: The bytes between two places where a dump is damaged.
-STRIDE = 97 if settings().max_examples > 1_000 else 293
+STRIDE = 97 if settings().max_examples > 1_000 else 997
 _ESCAPES = {"\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
 
 
@@ -318,7 +317,7 @@ def test_hidden_metadata_is_left_out(tmp_path: Path) -> None:
 
 def test_progress_and_mode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of all tables are counted as they are read; the copy is for its owner alone."""
-    monkeypatch.setattr("repo_bridge.reading.importing._STEP", 2)
+    monkeypatch.setattr("repo_bridge.reading.dump._STEP", 2)
     text = plain_dump(Sample(items=[Thing(1), Thing(2)]), 7)
     (tmp_path / "dump.sql").write_text(text, "utf-8")
     seen: list[int] = []

@@ -41,9 +41,9 @@ RIGHT = re.compile(r"\(right_id = ")  # if it comes first: the index of all thre
 
 @pytest.fixture(scope="module")
 def url(server: Server) -> Iterator[str]:
-    """Yield a repository of 5,000 items, to which tests add more."""
-    url = large_database(server, 10, 5_000)
-    relate_items(server, url, 1, 5_000)
+    """Yield a repository of 2,000 items, to which tests add more."""
+    url = large_database(server, 10, 2_000)
+    relate_items(server, url, 1, 2_000)
     yield url
     server.drop(url)
 
@@ -142,7 +142,9 @@ def looked_through(plan: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize("items", [5_000, 20_000, pytest.param(50_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "items", [2_000, 5_000, *(pytest.param(each, marks=pytest.mark.long) for each in (20_000, 50_000))]
+)
 def test_nothing_is_quadratic(server: Server, url: str, items: int) -> None:
     """With any statistics, all items are never looked through for each row, nor the tables for a few items."""
     with psycopg.connect(server.dsn(url), autocommit=True) as owner:

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import create_engine, make_url, text
 
 from repo_bridge.access import AnonymousView
-from repo_bridge.reading.importing import import_dump
+from repo_bridge.reading.dump import import_dump
 from repo_bridge.reading.repository import open_repository
 from sample_site.dspace.repository import ITEM, STAFF, Policy, Thing, Value, key
 from sample_site.dspace.tables import Rows, write_sqlite

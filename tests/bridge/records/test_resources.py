@@ -8,10 +8,11 @@ import pytest
 from lxml import etree
 
 from repo_bridge.model import Bitstream, Collection, Field, HiddenBitstream, HiddenItem, Item, MetadataValue, Reason
+from repo_bridge.readers import EntryBuilder
 from repo_bridge.reading.repository import open_repository
-from repo_bridge.records import find_crosswalks
+from repo_bridge.records import Sets, find_crosswalks
 from repo_bridge.records.addresses import Addresses
-from repo_bridge.records.resources import HiddenUri, Link, hidden_uris, latest, resources_of
+from repo_bridge.records.resources import Link, hidden_uris, latest, resources_of
 from sample_site.dspace.repository import rows_of
 from sample_site.dspace.tables import write_sqlite
 from tests.bridge.support.reading import VIEW, url_of
@@ -52,7 +53,7 @@ CONTENT = "https://repo.example/server/api/core/bitstreams/f1/content"
 
 def test_record() -> None:
     """An item becomes a record, a file below the folder of records, with the links that say what it is about."""
-    (record,) = resources_of(ITEM, SITE, OAI_DC, AT).records
+    ((record,), _) = resources_of(ITEM, SITE, OAI_DC, AT)
     assert (record.uri, record.path, record.type) == (RECORD, "oai_dc/1/2.xml", "application/xml")
     assert b"<dc:title>A coin</dc:title>" in record.content
     assert record.links == (
@@ -66,8 +67,8 @@ def test_record() -> None:
 
 def test_file() -> None:
     """A file is at its public URI, with its hash, length and type, and says which records describe it."""
-    (file,) = resources_of(ITEM, SITE, ALL[:2], AT).files
-    assert (file.uri, file.length, file.md5, file.type) == (CONTENT, 9, "0" * 32, "application/pdf")
+    (_, (file,)) = resources_of(ITEM, SITE, ALL[:2], AT)
+    assert (file.uri, file.bitstream) == (CONTENT, FILE)
     assert file.links[:2] == (
         Link(href=RECORD, rel="describedby", type="application/xml"),
         Link(href="https://x.example/records/qdc/1/2.xml", rel="describedby", type="application/xml"),
@@ -77,7 +78,7 @@ def test_file() -> None:
 
 def test_formats_are_linked() -> None:
     """The first format leads to the others, and these to the first (LN02)."""
-    first, second, third = resources_of(ITEM, SITE, ALL, AT).records
+    (first, second, third), _ = resources_of(ITEM, SITE, ALL, AT)
     others = [link.href for link in first.links if link.rel == "alternate" and link.type == "application/xml"]
     assert others == [second.uri, third.uri]
     for record in (second, third):
@@ -92,20 +93,24 @@ def test_formats_are_linked() -> None:
 def test_unknown_type() -> None:
     """A file of an unknown kind is bytes (X09)."""
     item = replace(ITEM, bitstreams=(replace(FILE, type=None),))
-    assert resources_of(item, SITE, OAI_DC, AT).files[0].type == "application/octet-stream"
+    builder = EntryBuilder(addresses=SITE, crosswalks=OAI_DC, at=AT, sets=Sets("s"), record_files=None)
+    _, file = builder.make(item).entries
+    assert (
+        'hash="md5:00000000000000000000000000000000" length="9" type="application/octet-stream"' in file.representation
+    )
 
 
 def test_file_without_address() -> None:
     """A file that has no address of its own is no resource, and nothing leads to it (rule 18)."""
     item = replace(ITEM, bitstreams=(replace(FILE, sequence_id=None),))
-    resources = resources_of(item, replace(SITE, version=6), OAI_DC, AT)
-    assert resources.files == ()
-    assert "describes" not in {link.rel for link in resources.records[0].links}
+    (record,), files = resources_of(item, replace(SITE, version=6), OAI_DC, AT)
+    assert files == ()
+    assert "describes" not in {link.rel for link in record.links}
 
 
 def test_item_without_address() -> None:
     """An item without a handle has no page before version 7, and a record all the same (rule 18)."""
-    (record,) = resources_of(replace(ITEM, handle=None), replace(SITE, version=6), OAI_DC, AT).records
+    ((record,), _) = resources_of(replace(ITEM, handle=None), replace(SITE, version=6), OAI_DC, AT)
     assert record.path == "oai_dc/~item/i1.xml"
     assert "text/html" not in {link.type for link in record.links}
 
@@ -136,9 +141,8 @@ def test_times(
 
     file = replace(FILE, opened=moment(file_opened))
     item = replace(ITEM, last_modified=moment(modified), opened=moment(item_opened), bitstreams=(file,))
-    resources = resources_of(item, SITE, OAI_DC, AT)
-    assert resources.records[0].changed == moment(record_time)
-    assert resources.files[0].changed == moment(file_time)
+    (record,), (found,) = resources_of(item, SITE, OAI_DC, AT)
+    assert (record.changed, found.changed) == (moment(record_time), moment(file_time))
     assert latest(AT) is None
 
 
@@ -146,9 +150,9 @@ def test_departures() -> None:
     """What is hidden has the URIs that it had or would have, with the time since when."""
     file = HiddenBitstream(id="f1", name="a.pdf", sequence_id=1, closed=AT - DAY)
     whole = HiddenItem(id="i1", handle="1/2", reason=Reason.PRIVATE, closed=AT - 2 * DAY, bitstreams=(file,))
-    assert [*hidden_uris(whole, SITE, OAI_DC, AT)] == [HiddenUri(RECORD, AT - 2 * DAY), HiddenUri(CONTENT, AT - DAY)]
+    assert [*hidden_uris(whole, SITE, OAI_DC, AT)] == [(RECORD, AT - 2 * DAY), (CONTENT, AT - DAY)]
     part = replace(whole, reason=None, closed=None, bitstreams=(replace(file, closed=AT + DAY),))
-    assert [*hidden_uris(part, SITE, OAI_DC, AT)] == [HiddenUri(CONTENT, None)]
+    assert [*hidden_uris(part, SITE, OAI_DC, AT)] == [(CONTENT, None)]
     assert [*hidden_uris(replace(part, handle=None), replace(SITE, version=5), OAI_DC, AT)] == []
 
 
@@ -159,13 +163,13 @@ def test_everything_is_public_or_departed(tmp_path: Path, version: int) -> None:
     site = replace(SITE, version=version)
     with open_repository(url_of(file), VIEW) as repository:
         resources = [resources_of(item, site, ALL, AT) for item in repository.items()]
-        gone = {each.uri for hidden in repository.hidden() for each in hidden_uris(hidden, site, ALL, AT)}
-    listed = [record.uri for one in resources for record in one.records]
-    listed += [file.uri for one in resources for file in one.files]
+        gone = {uri for hidden in repository.hidden() for uri, _ in hidden_uris(hidden, site, ALL, AT)}
+    listed = [record.uri for records, _ in resources for record in records]
+    listed += [each.uri for _, files in resources for each in files]
     assert len({*listed}) == len(listed)
     assert gone.isdisjoint(listed)
     assert len(listed) == 3 * len(PUBLIC) + sum(map(len, PUBLIC.values()))
-    text = b"".join(record.content for one in resources for record in one.records)
+    text = b"".join(record.content for records, _ in resources for record in records)
     for secret in (b"Jane", b"jane@", b"Withdrawn", b"Private"):
         assert secret not in text
     assert (b"secret" in text) is (version < 10)

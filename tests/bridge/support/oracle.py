@@ -6,6 +6,7 @@ but them. Dates are ISO text or `None`.
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
+from functools import cached_property
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -153,7 +154,7 @@ class Oracle:
                 about = (policy["resource_type_id"], policy["resource_id"]) == (kind, key)
             else:
                 about = policy["dspace_object"] == key
-            by_everybody = policy["action_id"] == 0 and policy["epersongroup_id"] in self._groups()
+            by_everybody = policy["action_id"] == 0 and policy["epersongroup_id"] in self._groups
             if (
                 about
                 and by_everybody
@@ -169,6 +170,7 @@ class Oracle:
         )
         return (start is None or date.fromisoformat(start) <= day) and not ended
 
+    @cached_property
     def _groups(self) -> list[Any]:
         """Anonymous, and every group that it is in by way of others."""
         if self.version == 5:
@@ -188,13 +190,17 @@ class Oracle:
         return None
 
     def _name_of(self, number: int) -> str:
-        for field in self.rows["metadatafieldregistry"]:
-            if field["metadata_field_id"] == number:
-                for schema in self.rows["metadataschemaregistry"]:
-                    if schema["metadata_schema_id"] == field["metadata_schema_id"]:
-                        parts = [schema["short_id"], field["element"], field["qualifier"]]
-                        return ".".join(part for part in parts if part)
-        return ""
+        return self._names.get(number, "")
+
+    @cached_property
+    def _names(self) -> dict[int, str]:
+        """The names of fields by number."""
+        schemas = {row["metadata_schema_id"]: row["short_id"] for row in self.rows["metadataschemaregistry"]}
+        return {
+            row["metadata_field_id"]: ".".join(filter(None, [schemas[schema], row["element"], row["qualifier"]]))
+            for row in self.rows["metadatafieldregistry"]
+            if (schema := row["metadata_schema_id"]) in schemas
+        }
 
     def _values_of(self, kind: int, key: Any) -> list[dict[str, Any]]:
         if self.version == 5:
@@ -222,10 +228,10 @@ class Oracle:
         found: dict[Any, str] = {}
         for holder in self.rows.get("item2bundle", []):
             for pair in self.rows.get("bundle2bitstream", []):
-                bundle = self._bundle_name(pair["bundle_id"])
-                if not self._may_read(1, pair["bundle_id"]):
+                if holder["item_id"] != item or holder["bundle_id"] != pair["bundle_id"]:
                     continue
-                if holder["item_id"] != item or holder["bundle_id"] != pair["bundle_id"] or bundle is None:
+                bundle = self._bundle_name(pair["bundle_id"])
+                if bundle is None or not self._may_read(1, pair["bundle_id"]):
                     continue
                 for file in self.rows.get("bitstream", []):
                     if (
