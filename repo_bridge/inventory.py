@@ -59,7 +59,7 @@ _LAST = "\U0010ffff"
 FindFile = Callable[[str, str], Path | None]
 
 
-class Entry(NamedTuple):
+class InventoryEntry(NamedTuple):
     """A resource: texts as in rows, where its bytes are, and the sets that it is in besides the complete set."""
 
     uri: str
@@ -74,7 +74,7 @@ class ItemEntries(NamedTuple):
     """An item with its resources, of which the first `records` are records; if not `settled`, it may change soon."""
 
     item: str
-    entries: tuple[Entry, ...]
+    entries: tuple[InventoryEntry, ...]
     records: int = 0
     settled: bool = True
 
@@ -227,12 +227,12 @@ class Inventory:
             self._database.executemany("INSERT INTO item VALUES (?, ?, ?, ?, ?)", map(_item_row, items))
             self._insert((each.item, entry) for each in items for entry in each.entries)
 
-    def add_rows(self, rows: Iterable[tuple[str, Entry]]) -> None:
+    def add_rows(self, rows: Iterable[tuple[str, InventoryEntry]]) -> None:
         """Add resources, each with the key of its item, which is not an item of its own; the same may come again."""
         with _explained(self.file):
             self._insert(rows)
 
-    def _insert(self, rows: Iterable[tuple[str, Entry]]) -> None:
+    def _insert(self, rows: Iterable[tuple[str, InventoryEntry]]) -> None:
         prefix = "INSERT INTO unsorted_" if self.changed is None else "INSERT INTO "
         pairs = [*rows]
         resources = [(entry.uri, item, *entry[1:5]) for item, entry in pairs]
@@ -280,11 +280,11 @@ class Inventory:
             self._database.execute("CREATE INDEX resource_item ON resource (item, uri)")
             self._database.execute("CREATE INDEX member_item ON member (item, uri)")
 
-    def of_item(self, item: str) -> list[Entry]:
+    def of_item(self, item: str) -> list[InventoryEntry]:
         """Return the resources of an item, in the order of their URIs, with the sets that they are in."""
         sets = "SELECT set_name FROM member WHERE item = ? AND uri = ? ORDER BY 1"
         rows = [*self._rows(_SELECT + "resource WHERE item = ? ORDER BY uri", item)]
-        return [Entry(*row[:5])._replace(sets=tuple(self._names(sets, item, row[0]))) for row in rows]
+        return [InventoryEntry(*row[:5])._replace(sets=tuple(self._names(sets, item, row[0]))) for row in rows]
 
     def add_links(self, item: str, links: str) -> None:
         """Add links to all resources of an item."""
@@ -319,7 +319,7 @@ class Inventory:
 
     # What is public
 
-    def get(self, uri: str, set_name: str | None = None) -> Entry | None:
+    def get(self, uri: str, set_name: str | None = None) -> InventoryEntry | None:
         """Return the resource of a set at a URI, `None` if there is none; without `set_name`, of the complete set."""
         entries = [*_merged(self._rows(_SELECT + "resource WHERE uri = ? ORDER BY item", uri))]
         if not entries:
@@ -327,14 +327,14 @@ class Inventory:
         members = "SELECT uri FROM member WHERE set_name = ? AND uri = ?"
         return entries[0] if set_name is None or self._names(members, set_name, uri) else None
 
-    def entries(self, set_name: str | None = None, begin: str = "", end: str | None = None) -> Iterator[Entry]:
+    def entries(self, set_name: str | None = None, begin: str = "", end: str | None = None) -> Iterator[InventoryEntry]:
         """Yield the resources of a set from one URI on, before another, sorted by URI; by default all, of all sets."""
         last = _LAST if end is None else end
         if set_name is None:
             return _merged(self._rows(_SELECT + "resource WHERE uri >= ? AND uri < ? ORDER BY uri, item", begin, last))
         return _merged(self._rows(_SELECT + _MEMBERS, set_name, begin, last))
 
-    def touched(self, set_name: str | None) -> Iterator[tuple[str, Entry | None]]:
+    def touched(self, set_name: str | None) -> Iterator[tuple[str, InventoryEntry | None]]:
         """Yield the URIs of all items added or removed in this run, sorted, with their resources in a set."""
         return ((uri, self.get(uri, set_name)) for (uri,) in self._rows("SELECT uri FROM touched ORDER BY uri"))
 
@@ -413,7 +413,7 @@ class SetResources(Resources):
 _Stored = tuple[str, str, str, str, str, str]
 
 
-def _merged(rows: Iterable[_Stored]) -> Iterator[Entry]:
+def _merged(rows: Iterable[_Stored]) -> Iterator[InventoryEntry]:
     """Yield an entry for each URI; rows of one URI follow each other, and there is one for each of its items."""
     before: _Stored | None = None
     for row in rows:
@@ -421,10 +421,10 @@ def _merged(rows: Iterable[_Stored]) -> Iterator[Entry]:
             before = _merge(before, row)
             continue
         if before is not None:
-            yield Entry(*before[:5])
+            yield InventoryEntry(*before[:5])
         before = row
     if before is not None:
-        yield Entry(*before[:5])
+        yield InventoryEntry(*before[:5])
 
 
 def _merge(one: _Stored, other: _Stored) -> _Stored:

@@ -40,7 +40,7 @@ from repo_bridge.inventory import Inventory
 from repo_bridge.model import Reason
 from repo_bridge.plan import PublicationPlan, planned
 from repo_bridge.readers import RepositoryReader, open_reader
-from repo_bridge.report import MOST_EXAMPLES, DryRun, ExpectedSet, HiddenItems, Progress, Result
+from repo_bridge.report import MOST_EXAMPLES, BridgeResult, DryRun, ExpectedSet, HiddenItems, Progress
 from repo_bridge.settings import BridgeSettings
 
 logger = get_logger(__name__)
@@ -51,7 +51,7 @@ _INVENTORY = "inventory.db"
 _AHEAD = timedelta(minutes=10)
 
 
-def publish(settings: BridgeSettings, progress: Progress) -> Result:
+def publish(settings: BridgeSettings, progress: Progress) -> BridgeResult:
     """Publish what is public in a repository, into the folder that the settings name.
 
     Raises `BridgeError` if the repository cannot be read, and `PublicationError` if it cannot be published; the
@@ -196,7 +196,7 @@ class _Publisher:
         self._records = record_files.folder if record_files else None
         self._files = Files(self._records, settings.assetstore)
 
-    def publish(self) -> Result:
+    def publish(self) -> BridgeResult:
         """Publish; if a file turns out to have other bytes than the database says, leave out all such files."""
         self._progress.say("writing the documents")
         publications = self._try()
@@ -206,7 +206,9 @@ class _Publisher:
             publications = self._publish()
         names = [each.name for each in self._plan.sets]
         warnings = tuple(self._plan.warnings())
-        return Result(publications=dict(zip(names, publications, strict=True)), warnings=warnings, **self.counts())
+        return BridgeResult(
+            publications=dict(zip(names, publications, strict=True)), warnings=warnings, **self.counts()
+        )
 
     def _try(self) -> Sequence[Publication] | None:
         """Publish; if a file has other bytes than the database says, leave it out from now on and return `None`."""
@@ -265,7 +267,7 @@ class _Publisher:
             yield entry.uri, digest, self._files.find(entry.uri, entry.place)
 
     def counts(self) -> dict[str, Any]:
-        """Return the values that `Result` and `DryRun` share."""
+        """Return the values that `BridgeResult` and `DryRun` share."""
         items, records, files = self._inventory.counts()
         return {
             "items": items,
@@ -277,7 +279,7 @@ class _Publisher:
         }
 
 
-def _unchanged(settings: BridgeSettings, inventory: Inventory, plan: PublicationPlan) -> Result | None:
+def _unchanged(settings: BridgeSettings, inventory: Inventory, plan: PublicationPlan) -> BridgeResult | None:
     """Return the result of the last run, if nothing has changed since then and it is what is published."""
     last = inventory.published
     if last is None or inventory.changed is None or inventory.changed or plan.former:
@@ -292,7 +294,7 @@ def _unchanged(settings: BridgeSettings, inventory: Inventory, plan: Publication
         "notes": (*_notes(settings), *plan.notes()),
         "warnings": (),
     }
-    return Result(**{**last["result"], **fields})
+    return BridgeResult(**{**last["result"], **fields})
 
 
 def _repeated(values: Mapping[str, Any]) -> Publication:

@@ -34,7 +34,7 @@ from pelican_resourcesync.publication import (
 from repo_bridge.access import AnonymousView, hidden
 from repo_bridge.errors import DatabaseError, QueryError
 from repo_bridge.files import RecordFiles, StoredFile
-from repo_bridge.inventory import Entry, Inventory, ItemEntries, Seen
+from repo_bridge.inventory import Inventory, InventoryEntry, ItemEntries, Seen
 from repo_bridge.model import Item, MetadataValue
 from repo_bridge.reading import (
     DSpaceRepository,
@@ -51,7 +51,7 @@ from repo_bridge.records import (
     Addresses,
     Crosswalk,
     FileResource,
-    Link,
+    LinkTo,
     Record,
     Sets,
     described_by,
@@ -90,20 +90,20 @@ class EntryBuilder:
         settled = item.last_modified is None or item.last_modified <= self.at
         return ItemEntries(item.id, entries, len(records), settled)
 
-    def make_from_row(self, row: QueryRow) -> Entry:
+    def make_from_row(self, row: QueryRow) -> InventoryEntry:
         """Return the entry of a row of a query."""
         hashed = f"{SHA_256}:{row.sha256}" if row.sha256 else f"{MD5}:{row.md5}" if row.md5 else None
         within = (self.sets.name(row.set),) if row.set else ()
         changed = render_time(latest(self.at, row.lastmod))
-        return Entry(row.uri, render_metadata(hashed, row.length, row.type), changed=changed, sets=within)
+        return InventoryEntry(row.uri, render_metadata(hashed, row.length, row.type), changed=changed, sets=within)
 
     def describe(
-        self, item: str, metadata: tuple[MetadataValue, ...], about: Sequence[Entry]
+        self, item: str, metadata: tuple[MetadataValue, ...], about: Sequence[InventoryEntry]
     ) -> tuple[ItemEntries, str]:
         """Return the records of an item whose resources are known, and the links from these to the records."""
         changed = latest(self.at, *(parse_time(entry.changed) for entry in about))
         types = [parse_representation(entry.representation).type for entry in about]
-        described = [Link(entry.uri, "describes", type_) for entry, type_ in zip(about, types, strict=True)]
+        described = [LinkTo(entry.uri, "describes", type_) for entry, type_ in zip(about, types, strict=True)]
         known = Item(id=item, handle=None, last_modified=changed, metadata=metadata)
         records = records_of(known, self.addresses, self.crosswalks, described, changed)
         sets = tuple(sorted({name for entry in about for name in entry.sets}))
@@ -114,9 +114,9 @@ class EntryBuilder:
         """Return the URIs of the records of an item without a handle."""
         return [self.addresses.record(record_path(each.prefix, item, None)) for each in self.crosswalks]
 
-    def _record(self, record: Record, sets: tuple[str, ...]) -> Entry:
+    def _record(self, record: Record, sets: tuple[str, ...]) -> InventoryEntry:
         digest = hashlib.sha256(record.content).hexdigest()
-        return Entry(
+        return InventoryEntry(
             uri=record.uri,
             representation=render_metadata(f"{SHA_256}:{digest}", len(record.content), record.type),
             links=_links(record.links),
@@ -125,10 +125,10 @@ class EntryBuilder:
             sets=sets,
         )
 
-    def _file(self, file: FileResource, sets: tuple[str, ...]) -> Entry:
+    def _file(self, file: FileResource, sets: tuple[str, ...]) -> InventoryEntry:
         of = file.bitstream
         hashed = f"{MD5}:{of.md5}" if of.md5 else None
-        return Entry(
+        return InventoryEntry(
             uri=file.uri,
             representation=render_metadata(hashed, of.length, of.type or UNKNOWN_TYPE),
             links=_links(file.links),
@@ -144,7 +144,7 @@ class EntryBuilder:
 
 
 @lru_cache(maxsize=1)  # the files of an item all have the same links
-def _links(links: tuple[Link, ...]) -> str:
+def _links(links: tuple[LinkTo, ...]) -> str:
     return "".join([render_link(link.rel, link.href, link.type) for link in links])
 
 

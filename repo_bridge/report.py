@@ -37,7 +37,7 @@ class Progress(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
+class PublicCounts:
     """What is public: `items`, their `records` in all formats and their `files`; resources of a query count as `files`.
 
     `left_out` has a sentence for each file that no dump contains because its bytes are not available, at most
@@ -53,7 +53,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result(Counts):
+class BridgeResult(PublicCounts):
     """What was published, by name of the set, in how many `seconds`; `warnings` are for the user to act on."""
 
     publications: Mapping[str, Publication]
@@ -84,7 +84,7 @@ class HiddenItems:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DryRun(Counts):
+class DryRun(PublicCounts):
     """What would be published, by name of the set; `stopped` is the message that would stop it, or empty.
 
     `hidden` are the items that are not public, by reason, and `hidden_files` the number of files of public items that
@@ -97,7 +97,7 @@ class DryRun(Counts):
     hidden_files: int = 0
 
 
-def result_text(outcome: Result, where: str) -> str:
+def result_text(outcome: BridgeResult, where: str) -> str:
     """Return a summary of what was published at the URL `where`: a line for each set, then what is public."""
     notes = [note for each in outcome.publications.values() for note in each.notes]
     lines = [
@@ -145,7 +145,7 @@ def _hidden(planned: DryRun) -> Iterator[str]:
         yield f"Not public: {format_count(planned.hidden_files, 'file')} of public items (rules 4 to 6)."
 
 
-def _counts(counts: Counts) -> Iterator[str]:
+def _counts(counts: PublicCounts) -> Iterator[str]:
     kinds = {"item": counts.items, "record": counts.records, "file": counts.files}
     public = ", ".join(format_count(number, noun) for noun, number in kinds.items() if number)
     yield f"Public: {public or 'nothing'}."
@@ -158,7 +158,7 @@ def _counts(counts: Counts) -> Iterator[str]:
             yield f"  and {more:,} more"
 
 
-def write_metrics(outcome: Result, file: Path) -> None:
+def write_metrics(outcome: BridgeResult, file: Path) -> None:
     """Write the figures of a publication, and when it ended, to a file in Prometheus' text format.
 
     The file is replaced at once. Raises `PublicationError` if it cannot be written.

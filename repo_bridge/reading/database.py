@@ -28,15 +28,15 @@ from repo_bridge.errors import DatabaseError
 _POSTGRESQL, _SQLITE = "postgresql", "sqlite"
 
 #: A row, as the driver returns it.
-Row = tuple[Any, ...]
+Values = tuple[Any, ...]
 
 #: Runs a statement and returns its rows.
-RunStatement = Callable[[Executable], Iterator[Row]]
+RunStatement = Callable[[Executable], Iterator[Values]]
 
 #: The number of rows fetched from PostgreSQL at a time.
 _BATCH = 2000
 
-_Rows = Generator[Row, None, None]
+_Rows = Generator[Values, None, None]
 
 #: Session settings: PostgreSQL plans for all rows rather than the first ones, and writes values the same way on every
 #: server.
@@ -232,22 +232,22 @@ def _without_passwords(text: str) -> str:
 class RowsByKey:
     """Rows sorted by their first column, returned for one key after another, in the same order."""
 
-    def __init__(self, rows: Iterable[Row], name: str) -> None:
+    def __init__(self, rows: Iterable[Values], name: str) -> None:
         """Start before the first row; messages call the rows `name`."""
         self._groups = groupby(rows, itemgetter(0))
         self._name = name
-        self._group: tuple[Any, Iterator[Row]] | None = None
+        self._group: tuple[Any, Iterator[Values]] | None = None
         self._begun = False
         self._key: Any = None
 
-    def take(self, key: int | str) -> list[Row]:
+    def take(self, key: int | str) -> list[Values]:
         """Return the rows of `key`, which is greater than all keys before; `DatabaseError` if rows are out of order."""
         group = self._group if self._begun else next(self._groups, None)
         self._begun = True
         while group is not None and group[0] < key:
             self._require_order(group[0])
             group = next(self._groups, None)
-        taken: list[Row] = []
+        taken: list[Values] = []
         if group is not None and group[0] == key:
             taken = [*group[1]]
             group = next(self._groups, None)
@@ -278,7 +278,7 @@ class QueryRunner:
         for rows in self._begun:
             rows.close()
 
-    def all(self, statement: Executable) -> Iterator[Row]:
+    def all(self, statement: Executable) -> Iterator[Values]:
         """Return all rows, fetched at once."""
         return iter(_cursor(self._connection, statement).fetchall())
 
@@ -291,7 +291,7 @@ class QueryRunner:
         """
         begun: list[_Rows] = []
 
-        def run(statement: Executable) -> Iterator[Row]:
+        def run(statement: Executable) -> Iterator[Values]:
             begun.append(self._rows(statement))
             self._begun.append(begun[-1])
             return begun[-1]

@@ -26,7 +26,7 @@ from repo_bridge.model import (
     Reason,
     parse_moment,
 )
-from repo_bridge.reading.database import QueryRunner, Row, RowsByKey, RunStatement, open_database
+from repo_bridge.reading.database import QueryRunner, RowsByKey, RunStatement, Values, open_database
 from repo_bridge.reading.relationships import (
     VirtualMetadata,
     dates_of_related,
@@ -124,7 +124,7 @@ class DSpaceRepository:
             found = {item.id: item for item in self._read(self._runner.all, self._queries.keys(some))}
             yield from (found[each] for each in some if each in found)
 
-    def _dates_of_related(self) -> list[Row]:
+    def _dates_of_related(self) -> list[Values]:
         with self._runner.each() as run:
             return [*run(dates_of_related(self._queries))]
 
@@ -239,7 +239,9 @@ class DSpaceRepository:
             if found.reason or found.bitstreams:
                 yield found
 
-    def _hidden(self, key: Key, rows: Sequence[Row], handles: Sequence[Row], files: Iterable["File"]) -> HiddenItem:
+    def _hidden(
+        self, key: Key, rows: Sequence[Values], handles: Sequence[Values], files: Iterable["File"]
+    ) -> HiddenItem:
         periods = _periods(rows, self._view)
         reason = Reason(rows[0][2]) if rows[0][2] else self._restricted(key, periods)
         return HiddenItem(
@@ -257,7 +259,7 @@ class DSpaceRepository:
             return None
         return Reason.NOT_TODAY if periods else Reason.RESTRICTED
 
-    def _item(self, key: Key, row: Row, since: datetime | None, belongings: "_Belongings") -> Item:
+    def _item(self, key: Key, row: Values, since: datetime | None, belongings: "_Belongings") -> Item:
         handles = belongings.handles.take(key)
         files = files_of(belongings.files.take(key), self._view)
         find = self.hierarchy.find
@@ -272,7 +274,7 @@ class DSpaceRepository:
             bitstreams=tuple(each.publish(self._view) for each in files if each.is_public(self._view)),
         )
 
-    def _metadata(self, rows: Sequence[Row], related: Sequence[Row]) -> tuple[MetadataValue, ...]:
+    def _metadata(self, rows: Sequence[Values], related: Sequence[Values]) -> tuple[MetadataValue, ...]:
         """Return the values of visible fields, sorted by field, then by place (rule 8); those of related items too."""
         places, fields, new = self._places, self._ordered, tuple.__new__
         values = [
@@ -301,11 +303,11 @@ class _Belongings:
     related: RowsByKey
 
 
-def _grouped(rows: Iterable[Row]) -> Iterator[tuple[Key, list[Row]]]:
+def _grouped(rows: Iterable[Values]) -> Iterator[tuple[Key, list[Values]]]:
     return ((key, [*same]) for key, same in groupby(rows, itemgetter(0)))
 
 
-def _periods(rows: Sequence[Row], view: AnonymousView) -> list[Period]:
+def _periods(rows: Sequence[Values], view: AnonymousView) -> list[Period]:
     """Return the periods of the policies at the end of an item's rows."""
     return [view.period(row[-2], row[-1]) for row in rows if row[-3] is not None]
 
@@ -323,7 +325,7 @@ def _batches(ids: Iterable[str], size: int) -> Iterator[list[str]]:
 class File:
     """A file of an item, from all its rows: the first of them, the file's title, and when everybody may read it."""
 
-    row: Row
+    row: Values
     name: str
     periods: Sequence[Period]
 
@@ -358,38 +360,38 @@ class File:
         )
 
 
-def files_of(rows: Iterable[Row], view: AnonymousView) -> list[File]:
+def files_of(rows: Iterable[Values], view: AnonymousView) -> list[File]:
     """Return the files in the rows of one item, each once, in the order of `view.bundles`, then of each bundle."""
     bundles = view.bundles
-    files: dict[Key, list[Row]] = {}
+    files: dict[Key, list[Values]] = {}
     for row in sorted(rows, key=lambda row: (bundles.index(row[_BUNDLE]), _order(row), row[_KEY])):
         files.setdefault(row[_KEY], []).append(row)
     return [File(_shown(same, view), _name(same), _file_periods(same, view)) for same in files.values()]
 
 
-def _shown(rows: Sequence[Row], view: AnonymousView) -> Row:
+def _shown(rows: Sequence[Values], view: AnonymousView) -> Values:
     """Return the first row of a file in a bundle that everybody may read, else the first."""
     if len(rows) == 1:
         return rows[0]
     return next((same[0] for same in _by_bundle(rows) if readable(_file_periods(same, view), view.today)), rows[0])
 
 
-def _by_bundle(rows: Sequence[Row]) -> Iterator[list[Row]]:
+def _by_bundle(rows: Sequence[Values]) -> Iterator[list[Values]]:
     return ([*same] for _, same in groupby(rows, itemgetter(_BUNDLE)))
 
 
-def _order(row: Row) -> int:
+def _order(row: Values) -> int:
     order: int | None = row[_ORDER]
     return _LAST if order is None else order
 
 
-def _name(rows: Iterable[Row]) -> str:
+def _name(rows: Iterable[Values]) -> str:
     """Return the first title."""
     titles = [(row[_TITLE_PLACE] or 0, row[_TITLE_NUMBER] or 0, row[_TITLE]) for row in rows if row[_TITLE] is not None]
     return str(min(titles)[-1]) if titles else ""
 
 
-def _file_periods(rows: Iterable[Row], view: AnonymousView) -> list[Period]:
+def _file_periods(rows: Iterable[Values], view: AnonymousView) -> list[Period]:
     """Return the days on which everybody may read both the file and its bundle (rule 6)."""
     return [
         view.period(row[_START], row[_END]).within(view.period(row[_BUNDLE_START], row[_BUNDLE_END]))
@@ -504,7 +506,7 @@ def _named(
     connection: Connection, queries: Statements, table: Table, kind: ObjectType
 ) -> dict[Key, tuple[str | None, str]]:
     """Return the handle and the name of each public collection or community."""
-    rows: Iterable[Row] = connection.execute(queries.containers(table, kind))
+    rows: Iterable[Values] = connection.execute(queries.containers(table, kind))
     found: dict[Key, tuple[str | None, str]] = {}
     for key, group in groupby(rows, itemgetter(0)):
         same = [*group]
@@ -513,7 +515,7 @@ def _named(
     return found
 
 
-def _is_public(rows: Iterable[Row], view: AnonymousView) -> bool:
+def _is_public(rows: Iterable[Values], view: AnonymousView) -> bool:
     return readable({view.period(row[4], row[5]) for row in rows}, view.today)
 
 

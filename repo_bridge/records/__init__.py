@@ -4,7 +4,7 @@ from repo_bridge.records.addresses import Addresses, Interface, record_path
 from repo_bridge.records.formats import CROSSWALKS, Crosswalk, find_crosswalks
 from repo_bridge.records.resources import (
     FileResource,
-    Link,
+    LinkTo,
     Record,
     described_by,
     hidden_uris,
@@ -20,7 +20,7 @@ __all__ = [
     "Crosswalk",
     "FileResource",
     "Interface",
-    "Link",
+    "LinkTo",
     "Record",
     "Sets",
     "described_by",

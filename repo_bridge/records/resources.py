@@ -18,7 +18,7 @@ XML = "application/xml"
 HTML = "text/html"
 
 
-class Link(NamedTuple):
+class LinkTo(NamedTuple):
     """A link to a related resource (LN). There are a dozen per item, so the type is as small as possible."""
 
     href: str
@@ -37,7 +37,7 @@ class Record:
     uri: str
     path: str
     content: bytes
-    links: tuple[Link, ...]
+    links: tuple[LinkTo, ...]
     changed: datetime | None
     type: str = XML
 
@@ -47,7 +47,7 @@ class FileResource(NamedTuple):
 
     uri: str
     bitstream: Bitstream
-    links: tuple[Link, ...]
+    links: tuple[LinkTo, ...]
     changed: datetime | None
     path: str | None = None
 
@@ -71,7 +71,11 @@ def resources_of(
 
 
 def records_of(
-    item: Item, addresses: Addresses, crosswalks: Sequence[Crosswalk], shared: Iterable[Link], changed: datetime | None
+    item: Item,
+    addresses: Addresses,
+    crosswalks: Sequence[Crosswalk],
+    shared: Iterable[LinkTo],
+    changed: datetime | None,
 ) -> tuple[Record, ...]:
     """Return the records of an item, one in each format; all have the links `shared`."""
     paths = [record_path(crosswalk.prefix, item.id, item.handle) for crosswalk in crosswalks]
@@ -81,17 +85,17 @@ def records_of(
             uri=uri,
             path=path,
             content=crosswalk.render(item.metadata),
-            links=(Link(href=crosswalk.profile, rel="profile"), *_formats(uri, uris), *shared),
+            links=(LinkTo(href=crosswalk.profile, rel="profile"), *_formats(uri, uris), *shared),
             changed=changed,
         )
         for crosswalk, path, uri in zip(crosswalks, paths, uris, strict=True)
     )
 
 
-def described_by(records: Iterable[Record]) -> Iterator[Link]:
+def described_by(records: Iterable[Record]) -> Iterator[LinkTo]:
     """Yield links to the records of an item (`LN04`)."""
     for record in records:
-        yield Link(href=record.uri, rel="describedby", type=XML)
+        yield LinkTo(href=record.uri, rel="describedby", type=XML)
 
 
 def hidden_uris(
@@ -126,34 +130,34 @@ def _uri_of(item: Item, bitstream: Bitstream, addresses: Addresses) -> str | Non
     return addresses.bitstream(bitstream.id, item.handle, bitstream.sequence_id, bitstream.name)
 
 
-def _formats(uri: str, uris: Sequence[str]) -> Iterator[Link]:
+def _formats(uri: str, uris: Sequence[str]) -> Iterator[LinkTo]:
     """Yield links from the first format to the others, and from each of these to the first (`LN02`)."""
     if uri != uris[0]:
-        yield Link(href=uris[0], rel="canonical")
+        yield LinkTo(href=uris[0], rel="canonical")
         return
     for other in uris[1:]:
-        yield Link(href=other, rel="alternate", type=XML)
+        yield LinkTo(href=other, rel="alternate", type=XML)
 
 
-def _describes(placed: Sequence[tuple[str, Bitstream]]) -> Iterator[Link]:
+def _describes(placed: Sequence[tuple[str, Bitstream]]) -> Iterator[LinkTo]:
     """Yield links to what a record describes (`LN04`)."""
     for uri, bitstream in placed:
-        yield Link(href=uri, rel="describes", type=bitstream.type or UNKNOWN_TYPE)
+        yield LinkTo(href=uri, rel="describes", type=bitstream.type or UNKNOWN_TYPE)
 
 
-def _page(item: Item, addresses: Addresses) -> Iterator[Link]:
+def _page(item: Item, addresses: Addresses) -> Iterator[LinkTo]:
     """Yield a link to the page that shows the record to people."""
     page = addresses.landing_page(item.id, item.handle)
     if page is not None:
-        yield Link(href=page, rel="alternate", type=HTML)
+        yield LinkTo(href=page, rel="alternate", type=HTML)
 
 
-def _within(item: Item, addresses: Addresses) -> Iterator[Link]:
+def _within(item: Item, addresses: Addresses) -> Iterator[LinkTo]:
     """Yield links to the collections that the item is in (`LN06`)."""
     for collection in collections_of(item):
         uri = addresses.container(collection)
         if uri is not None:
-            yield Link(href=uri, rel="collection")
+            yield LinkTo(href=uri, rel="collection")
 
 
 def collections_of(item: Item) -> tuple[Collection, ...]:

@@ -21,11 +21,11 @@ from pelican_resourcesync.publication import Publication
 from repo_bridge.cli import main
 from repo_bridge.model import Reason
 from repo_bridge.report import (
+    BridgeResult,
     DryRun,
     ExpectedSet,
     HiddenItems,
     Progress,
-    Result,
     dry_run_text,
     result_text,
     write_metrics,
@@ -194,7 +194,7 @@ PUBLICATION = Publication(
     packages=(2, 1500),
     notes=("a note of the set",),
 )
-OUTCOME = Result(
+OUTCOME = BridgeResult(
     publications={"repository": PUBLICATION},
     items=400,
     records=400,
@@ -300,7 +300,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[BridgeSettings]:
     """Put another in place of the publisher, who notes the settings; the command line is what is tested."""
     settings: list[BridgeSettings] = []
 
-    def publish(given: BridgeSettings, progress: Progress) -> Result:
+    def publish(given: BridgeSettings, progress: Progress) -> BridgeResult:
         settings.append(given)
         progress.say("reading the repository")
         progress.advance(400)

@@ -25,7 +25,15 @@ from repo_bridge.reading.repository import open_repository
 from repo_bridge.records import CROSSWALKS
 from repo_bridge.records.addresses import Addresses, Interface, record_path
 from repo_bridge.records.resources import resources_of
-from repo_bridge.report import MOST_EXAMPLES, MOST_LEFT_OUT, Counts, DryRun, ExpectedSet, HiddenItems, Result
+from repo_bridge.report import (
+    MOST_EXAMPLES,
+    MOST_LEFT_OUT,
+    BridgeResult,
+    DryRun,
+    ExpectedSet,
+    HiddenItems,
+    PublicCounts,
+)
 from repo_bridge.schema import VERSIONS, describe
 from repo_bridge.settings import FIELDS, FILE, BridgeSettings, read_settings
 from sample_site.dspace.repository import rows_of
@@ -140,9 +148,9 @@ def test_every_key_of_the_json_is_told() -> None:
         return [each.name for each in fields(of)]
 
     publish = COMMANDS.split("## `repo-bridge publish`", 1)[1]
-    assert told("JSON key") == names(Result)
+    assert told("JSON key") == names(BridgeResult)
     assert told("JSON key of a publication") == names(Publication)
-    assert [*names(Counts), *told("JSON key of a dry run")] == names(DryRun)
+    assert [*names(PublicCounts), *told("JSON key of a dry run")] == names(DryRun)
     assert told("JSON key of an expected set") == names(ExpectedSet)
     assert told("JSON key of an import") == names(ImportResult)
     assert f"{MOST_LEFT_OUT} at most" in publish

@@ -15,7 +15,7 @@ from pelican_resourcesync.check import CheckOptions, Level, check
 from pelican_resourcesync.publication import Dumps
 from repo_bridge.errors import InventoryError
 from repo_bridge.files import Files, RecordFiles, StoredFile, find_file, is_stored, new_record_files, relative_path
-from repo_bridge.report import MOST_LEFT_OUT, Result
+from repo_bridge.report import MOST_LEFT_OUT, BridgeResult
 from sample_site.dspace.repository import BITSTREAM, Bundle, File, Sample, Thing, Value, key, rows_of
 from tests.bridge.support.press import SET, Press, ending
 from tests.support.reader import parse
@@ -84,7 +84,7 @@ def _members(data: bytes) -> dict[str, bytes]:
         return {ending(item.uri): package.read(item.md["path"].lstrip("/")) for item in entries if "path" in item.md}
 
 
-def left_out(outcome: Result) -> list[str]:
+def left_out(outcome: BridgeResult) -> list[str]:
     """Return why files were left out."""
     assert outcome.left_out_count == len(outcome.left_out)
     return sorted(outcome.left_out)

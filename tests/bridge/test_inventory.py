@@ -11,7 +11,7 @@ from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication import Representation
 from pelican_resourcesync.publication.model.resource import render_links, render_representation
 from repo_bridge.errors import InventoryError
-from repo_bridge.inventory import Entry, Inventory, ItemEntries, Seen
+from repo_bridge.inventory import Inventory, InventoryEntry, ItemEntries, Seen
 
 SAID = render_representation(Representation(None, 5, "text/plain"))
 OTHER = render_representation(Representation(None, 6, "text/plain"))
@@ -23,9 +23,9 @@ def link(name: str) -> str:
     return render_links([Link(rel="describedby", href=f"urn:x:{name}")])
 
 
-def entry(name: str, *sets: str, links: str = "", changed: str = "", place: str = "") -> Entry:
+def entry(name: str, *sets: str, links: str = "", changed: str = "", place: str = "") -> InventoryEntry:
     """Return an entry."""
-    return Entry(f"urn:x:{name}", SAID, links=links, changed=changed, place=place, sets=sets)
+    return InventoryEntry(f"urn:x:{name}", SAID, links=links, changed=changed, place=place, sets=sets)
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def inventory(tmp_path: Path) -> Inventory:
     return Inventory(tmp_path / "inventory.db", "key")
 
 
-def add(inventory: Inventory, item: str, *entries: Entry, records: int = 0, settled: bool = True) -> None:
+def add(inventory: Inventory, item: str, *entries: InventoryEntry, records: int = 0, settled: bool = True) -> None:
     """Add an item."""
     inventory.add([ItemEntries(item, entries, records, settled)])
     inventory.sort()
@@ -95,7 +95,7 @@ def test_two_items(inventory: Inventory) -> None:
 @pytest.mark.parametrize(
     "second", [entry("a")._replace(representation=OTHER), entry("a", place="oai_dc/1.xml")], ids=["file", "record"]
 )
-def test_two_things(inventory: Inventory, second: Entry) -> None:
+def test_two_things(inventory: Inventory, second: InventoryEntry) -> None:
     """One URI for two files, or for two records, is refused."""
     add(inventory, "1", entry("a", place=second.place))
     add(inventory, "2", second)

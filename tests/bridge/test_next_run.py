@@ -25,7 +25,7 @@ from repo_bridge.inventory import SetResources
 from repo_bridge.publisher import publish
 from repo_bridge.readers import open_reader
 from repo_bridge.reading.repository import DSpaceRepository
-from repo_bridge.report import Result
+from repo_bridge.report import BridgeResult
 from sample_site.dspace.repository import BITSTREAM, ITEM, Bundle, File, Policy, Sample, Value, key
 from tests.bridge.support.days import Stand, lives
 from tests.bridge.support.press import BASE, SET, UI, Press, book, day, shelf
@@ -44,7 +44,7 @@ def press(tmp_path: Path, server: Server) -> Iterator[Press]:
         server.drop(press.url)
 
 
-def both(press: Press, source: Stand | Sample, number: int, *, some: bool = True, **more: Any) -> Result:
+def both(press: Press, source: Stand | Sample, number: int, *, some: bool = True, **more: Any) -> BridgeResult:
     """Publish a day going on from the last one, and without its inventory; the same has to come of both."""
     rows = source.rows() if isinstance(source, Stand) else source
     lone = press.without_cache(f"lone{number}")
@@ -309,7 +309,7 @@ def generation(press: Press) -> int:
     return int(json.loads((press.public / f"resourcesync/{SET}/publication.json").read_bytes())["generation"])
 
 
-def written(press: Press, at: Any, **more: Any) -> tuple[Result, bool]:
+def written(press: Press, at: Any, **more: Any) -> tuple[BridgeResult, bool]:
     """Publish what is in the database; return the result, and whether anything was written."""
     before = times(press.public)
     result = publish(

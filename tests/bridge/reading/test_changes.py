@@ -15,7 +15,7 @@ import pytest
 
 from repo_bridge import inventory
 from repo_bridge.access import AnonymousView
-from repo_bridge.inventory import Entry, Inventory
+from repo_bridge.inventory import Inventory, InventoryEntry
 from repo_bridge.readers import open_reader
 from repo_bridge.reading import relationships
 from repo_bridge.reading.repository import DSpaceRepository, open_repository
@@ -357,7 +357,7 @@ class Life:
 class Filled:
     """What is in an inventory, the items that may have changed (`None` if all were read), and the sum of all rows."""
 
-    entries: list[Entry]
+    entries: list[InventoryEntry]
     changed: Collection[str] | None
     total: str
 

@@ -12,7 +12,7 @@ from repo_bridge.readers import EntryBuilder
 from repo_bridge.reading.repository import open_repository
 from repo_bridge.records import Sets, find_crosswalks
 from repo_bridge.records.addresses import Addresses
-from repo_bridge.records.resources import Link, hidden_uris, latest, resources_of
+from repo_bridge.records.resources import LinkTo, hidden_uris, latest, resources_of
 from sample_site.dspace.repository import rows_of
 from sample_site.dspace.tables import write_sqlite
 from tests.bridge.support.reading import VIEW, url_of
@@ -57,11 +57,11 @@ def test_record() -> None:
     assert (record.uri, record.path, record.type) == (RECORD, "oai_dc/1/2.xml", "application/xml")
     assert b"<dc:title>A coin</dc:title>" in record.content
     assert record.links == (
-        Link(href="http://www.openarchives.org/OAI/2.0/oai_dc/", rel="profile"),
-        Link(href=CONTENT, rel="describes", type="application/pdf"),
-        Link(href="https://repo.example/handle/1/2", rel="alternate", type="text/html"),
-        Link(href="https://repo.example/handle/1/maps", rel="collection"),
-        Link(href="https://repo.example/handle/1/coins", rel="collection"),
+        LinkTo(href="http://www.openarchives.org/OAI/2.0/oai_dc/", rel="profile"),
+        LinkTo(href=CONTENT, rel="describes", type="application/pdf"),
+        LinkTo(href="https://repo.example/handle/1/2", rel="alternate", type="text/html"),
+        LinkTo(href="https://repo.example/handle/1/maps", rel="collection"),
+        LinkTo(href="https://repo.example/handle/1/coins", rel="collection"),
     )
 
 
@@ -70,8 +70,8 @@ def test_file() -> None:
     (_, (file,)) = resources_of(ITEM, SITE, ALL[:2], AT)
     assert (file.uri, file.bitstream) == (CONTENT, FILE)
     assert file.links[:2] == (
-        Link(href=RECORD, rel="describedby", type="application/xml"),
-        Link(href="https://x.example/records/qdc/1/2.xml", rel="describedby", type="application/xml"),
+        LinkTo(href=RECORD, rel="describedby", type="application/xml"),
+        LinkTo(href="https://x.example/records/qdc/1/2.xml", rel="describedby", type="application/xml"),
     )
     assert {link.rel for link in file.links[2:]} == {"collection"}
 

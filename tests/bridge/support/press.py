@@ -14,7 +14,7 @@ from lxml import etree
 
 from pelican_resourcesync.check import CheckOptions, check
 from repo_bridge.publisher import dry_run, publish
-from repo_bridge.report import DryRun, Result
+from repo_bridge.report import BridgeResult, DryRun
 from repo_bridge.settings import BridgeSettings
 from sample_site.dspace.repository import Bundle, File, Sample, Thing, Value, rows_of
 from sample_site.dspace.tables import Rows, write_sqlite
@@ -120,7 +120,7 @@ class Press:
         write_sqlite(rows, self.version, file)
         return f"sqlite:///{file}"
 
-    def publish(self, source: Sample | Rows | None, number: int = 0, **more: Any) -> Result:
+    def publish(self, source: Sample | Rows | None, number: int = 0, **more: Any) -> BridgeResult:
         """Publish a repository (`None` where the settings name the source) on a day."""
         database = {} if source is None else {"database": self.lay(source)}
         return publish(self.settings(number, **database, **more), self.heard)
