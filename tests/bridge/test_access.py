@@ -273,9 +273,10 @@ def test_rule_5_policies_that_follow_each_other(tmp_path: Path) -> None:
     policies = [Policy(end="2025-06-15"), Policy(start="2025-06-15", end="2025-07-01"), Policy(start="2025-06-20")]
     file = File(1, "a", policies=policies)
     thing = Thing(1, policies=policies[::-1], bundles=[Bundle(1, policies=policies, files=[file])])
+    url = url_of(write_sqlite(rows_of(Sample(items=[thing], groups=_GROUPS), 7), 7, tmp_path / "r.db"))
     for hour in range(0, 72, 5):
         at = datetime(2025, 6, 14, tzinfo=UTC) + timedelta(hours=hour)
-        (item,) = items_of(tmp_path, thing, view=AnonymousView(at=at))
+        (item,) = read(url, AnonymousView(at=at))
         assert [each.name for each in item.bitstreams] == ["a"], at
         assert (item.opened, item.bitstreams[0].opened) == (None, None)
     late = Thing(1, policies=[Policy(end="2025-06-15"), Policy(start="2025-06-16")])

@@ -170,21 +170,6 @@ def test_many_changes(press: Press) -> None:
     assert [kind for kind, _, _ in press.changes()] == ["updated"] * 6
 
 
-def test_day_by_day(press: Press) -> None:
-    """Items whose policies have dates come and go by themselves."""
-    sample = shelf(*range(1, 13))
-    sample.items[1].policies = [Policy(start="2025-06-17")]
-    sample.items[2].policies = [Policy(end="2025-06-17")]
-    both(press, sample, 0)
-    press.publish(sample, 1)
-    assert press.changes() == []
-    both(press, sample, 2)
-    assert {(kind, what) for kind, what, _ in press.changes() if "oai_dc" in what} == {
-        ("created", "oai_dc/123456789/2.xml"),
-        ("deleted", "oai_dc/123456789/3.xml"),
-    }
-
-
 def test_time_that_was_to_come(press: Press) -> None:
     """A file of which neither hash nor length is told changes when the time of its item has come, which was ahead."""
     sample = shelf(*range(1, 13))

@@ -1,7 +1,6 @@
 """One repository, published from whatever it is read: a live database, a dump in some form, or a copy in SQLite."""
 
 import gzip
-import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from datetime import datetime
@@ -18,7 +17,7 @@ from repo_bridge.reading.dump import import_dump
 from sample_site.dspace.repository import rows_of
 from sample_site.dspace.tables import write_sqlite
 from tests.bridge.support.garden import repository
-from tests.bridge.support.living import DAYS, FIRST, ZONE, begin, live
+from tests.bridge.support.living import DAYS, ZONE, begin, live
 from tests.bridge.support.press import files_in
 from tests.bridge.support.reading import read, url_of
 from tests.bridge.support.samples import AT, PUBLIC, every_case
@@ -95,22 +94,4 @@ def test_days_are_lived_alike(server: Server, tmp_path: Path, version: int) -> N
         do(url, day.edits(version))
         view = AnonymousView(at=day.at, zone=ZONE)
         assert read(url, view) == read(url_of(file), view)
-    server.drop(url)
-
-
-def test_same_changes_from_all(server: Server, tmp_path: Path) -> None:
-    """Four days later too: all kinds of changes, at the same times."""
-    file = begin(tmp_path / "repository.db")
-    published(f"sqlite:///{file}", tmp_path / "first", FIRST)
-    url = server.database(rows_of(repository(), 7), 7)
-    for day in DAYS[:4]:
-        live(file, day.edits(7))
-        do(url, day.edits(7))
-    at = DAYS[3].at
-    shutil.copytree(tmp_path / "first", tmp_path / "sqlite")
-    after = published(f"sqlite:///{file}", tmp_path / "sqlite", at)
-    assert any(data.count(b'change="deleted"') == 6 for data in after.values())
-    for form, database in forms(server, url, tmp_path):
-        shutil.copytree(tmp_path / "first", tmp_path / form)
-        check_same(after, published(database, tmp_path / form, at), form)
     server.drop(url)

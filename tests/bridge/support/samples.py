@@ -1,18 +1,12 @@
-"""Repositories for tests: one with every case of the rules, and random ones.
+"""Repositories for tests: one with every case of the rules, and random ones."""
 
-`python -m tests.bridge.support.samples FILE [VERSION]` writes the first as a database of SQLite.
-"""
-
-import sys
 from collections.abc import Iterator
 from datetime import date, timedelta
-from pathlib import Path
 
 from hypothesis import strategies as st
 
 from sample_site.dspace.cases import AT, PUBLIC, PUBLIC_COLLECTIONS, every_case
-from sample_site.dspace.repository import FIELDS, Bundle, Container, File, Policy, Sample, Thing, Value, rows_of
-from sample_site.dspace.tables import write_sqlite
+from sample_site.dspace.repository import FIELDS, Bundle, Container, File, Policy, Sample, Thing, Value
 
 __all__ = ["AT", "PUBLIC", "PUBLIC_COLLECTIONS", "every_case", "samples"]
 
@@ -78,12 +72,3 @@ def _bundle(draw: st.DrawFn, numbers: Iterator[int]) -> Bundle:
         for order in range(draw(st.integers(0, 3)))
     ]
     return Bundle(next(numbers), draw(_names), files, draw(_policies))
-
-
-def main(file: str, version: str = "7") -> None:
-    """Write the sample as a database of SQLite."""
-    write_sqlite(rows_of(every_case(), int(version)), int(version), Path(file))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
