@@ -1,11 +1,12 @@
 """The handlers of Pelican's signals, and nothing else: a build starts, writes files, and is finished."""
 
+import gc
 import logging
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +69,8 @@ def _publishing(pelican: Pelican, run: Callable[[], None]) -> Callable[[], None]
             with nullcontext() if session else locked(Path(pelican.settings["OUTPUT_PATH"])):
                 run()
             if session:
-                session.publish()
+                with _frozen_heap():
+                    session.publish()
         finally:
             _builds.pop()
             if session:
@@ -94,11 +96,22 @@ def _begin(pelican: Pelican) -> "Session | None":
         if not (published and output.resolve().is_relative_to(sources.resolve())):
             _retain(pelican, published)
             return None
-    from pelican_resourcesync.site import Session
+    with _frozen_heap():
+        from pelican_resourcesync.site import Session
 
-    session = Session(settings, publishes=not why_not, began=began)
+        session = Session(settings, publishes=not why_not, began=began)
     _retain(pelican, session.output_retention)
     return session
+
+
+@contextmanager
+def _frozen_heap() -> Iterator[None]:
+    """Keep the garbage collector from examining everything that Pelican holds, which takes long for a large site."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _retain(pelican: Pelican, names: Iterable[str]) -> None:

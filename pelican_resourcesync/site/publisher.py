@@ -75,9 +75,12 @@ class Publisher:
         output, layouts = self._run.output, self._layouts()
         add_discovery_files(output, self._settings, layouts)
         site = find_resources(self._run, self._settings, layouts)
-        if self._settings.html_links:
-            link_pages(output, site.pages, {each.path for each in site.written})
-        measured = {each.uri: Resource(each.uri, output / each.path).represent() for each in site.written}
+        pages = site.pages if self._settings.html_links else {}
+        linked = link_pages(output, pages, {each.path for each in site.written})
+        measured = {
+            each.uri: linked.get(each.path) or Resource(each.uri, output / each.path).represent()
+            for each in site.written
+        }
         links = links_of(site.listed) if self._settings.names_sets else {}
         histories = self._read_histories(site, measured)
         requests = [self._request(each, measured, links, histories) for each in site.sets]

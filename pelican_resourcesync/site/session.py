@@ -1,6 +1,5 @@
 """One build, from its start to its publication: saving documents, collecting outputs, publishing, and warnings."""
 
-import gc
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -56,7 +55,7 @@ class Session:
         self._published = False
         self._sitemaps = tuple(each.name for each in own_sitemaps(self._output))
         self._publishes = publishes
-        with _failing_disk("nothing can be built"), _frozen_heap(), ExitStack() as stack:
+        with _failing_disk("nothing can be built"), ExitStack() as stack:
             self._begin(settings, stack)
             self._stack = stack.pop_all()
         self._seconds = time.perf_counter() - began
@@ -105,7 +104,7 @@ class Session:
 
     def publish(self) -> None:
         """Publish what was built, and print a one-line summary for each set."""
-        with _failing_disk("the site is built but not published"), self._counted(), _frozen_heap():
+        with _failing_disk("the site is built but not published"), self._counted():
             self._saved.restore()
             if self._run is None:
                 return
@@ -157,16 +156,6 @@ class Session:
                 f"ResourceSync: SITEURL has a path, so {self._siteurl}/.well-known/resourcesync is not at the root, "
                 "where Destinations look first. They find the documents by the links in the pages."
             )
-
-
-@contextmanager
-def _frozen_heap() -> Iterator[None]:
-    """Keep the garbage collector from examining everything that Pelican holds, which takes long for a large site."""
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
 
 
 @contextmanager

@@ -10,12 +10,15 @@ from pathlib import Path
 from stat import S_ISLNK
 from xml.sax.saxutils import escape
 
+from pelican_resourcesync.files import sha256
 from pelican_resourcesync.protocol import SITEMAP_NS, Entry, Root, read
 from pelican_resourcesync.publication import (
     Layout,
+    Representation,
     add_link_headers,
     add_robots_line,
     keep_dot_folders,
+    media_type,
     render_time,
     replace_file,
 )
@@ -65,12 +68,18 @@ def add_robots_lines(folder: Path, settings: Settings, layouts: Mapping[str, Lay
         add_robots_line(folder, next(iter(layouts.values())), SITEMAP)
 
 
-def link_pages(output: Path, pages: Mapping[str, Layout], paths: Collection[str]) -> None:
-    """Add to each of the `pages`, by path, a link to the Capability List of that layout; `paths` are all resources."""
+def link_pages(output: Path, pages: Mapping[str, Layout], paths: Collection[str]) -> dict[str, Representation]:
+    """Add to each of the `pages`, by path, a link to the Capability List of that layout; `paths` are all resources.
+
+    Returns what these pages are then, so that they need not be read again.
+    """
     uris = {layout: layout.uri(layout.capability_list) for layout in set(pages.values())}
+    linked = {}
     for path, layout in pages.items():
         if is_linkable(path, paths):
-            add_link(output / path, uris[layout])
+            page = add_link(output / path, uris[layout])
+            linked[path] = Representation.measured(sha256(page), len(page), media_type(path))
+    return linked
 
 
 def is_linkable(path: str, paths: Collection[str]) -> bool:
@@ -78,22 +87,22 @@ def is_linkable(path: str, paths: Collection[str]) -> bool:
     return is_html(path) and not any(path + end in paths for end in _COMPRESSED)
 
 
-def add_link(file: Path, capability_list: str) -> bool:
-    """Add the link to the head of the page in `file`, and return whether the file changed.
+def add_link(file: Path, capability_list: str) -> bytes:
+    """Add the link to the head of the page in `file`, and return the page.
 
     A page without a head, or with such a link already, is not changed.
     """
     page = file.read_bytes()
     linked = with_link(page, capability_list)
     if linked is None:
-        return False
+        return page
     stat = file.lstat()
     if S_ISLNK(stat.st_mode) or stat.st_nlink > 1:
         replace_file(file, linked)  # with STATIC_CREATE_LINKS, writing would change the source
     else:
         with file.open("r+b") as stream:  # emptying it first would take several times as long
             stream.write(linked)
-    return True
+    return linked
 
 
 def with_link(page: bytes, capability_list: str) -> bytes | None:

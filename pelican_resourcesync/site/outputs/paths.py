@@ -19,7 +19,10 @@ def uri_of(siteurl: str, url: str, save_as: str, *, clean_urls: bool = False) ->
     `name` for the file `name.html`. Otherwise the path of the file is used, which is always correct: a `SAVE_AS` is
     often set without its `URL`.
     """
-    relative, path = _relative(url), posixpath.normpath(save_as)
+    path = posixpath.normpath(save_as)
+    if url == path:  # nearly always
+        return uri_of_path(siteurl, path)
+    relative = _relative(url)
     for candidate in (relative, unquote(relative, errors="surrogateescape")):
         if serves(candidate, save_as):
             if clean_urls or candidate in ("", path) or candidate.endswith("/"):

@@ -52,6 +52,7 @@ class Run:
         self._real_output = os.path.realpath(self.output)
         self._below_output = f"{self._real_output.rstrip(os.sep)}{os.sep}"
         self._real_folders: dict[str, str] = {}
+        self._sources = f"{Path(settings['PATH']).absolute()}{os.sep}"
         self.generators: list[Any] = []
         self.links_outside: list[str] = []
         self._direct = {
@@ -118,9 +119,15 @@ class Run:
         uri = self._uri(posixpath.join(folder, str(content.url).lstrip("/")), path)
         written = OutputFile(path, uri, public=is_public(content), about=content)
         if folder in ("", "."):
-            source = content.get_relative_source_path()
-            written = replace(written, source=source, role=role, content=content)
+            written = replace(written, source=self._source(content), role=role, content=content)
         self._written[path] = written
+
+    def _source(self, content: Any) -> str:
+        """Return the path of a content object's source below `PATH`, as Pelican does more slowly."""
+        path = str(content.source_path)
+        if path.startswith(self._sources) and os.path.normpath(path) == path:
+            return path.removeprefix(self._sources).replace(os.sep, "/")
+        return str(content.get_relative_source_path())
 
     def _uri(self, url: str, save_as: str) -> str:
         return uri_of(self.siteurl, url, save_as, clean_urls=self.clean_urls)
@@ -145,8 +152,8 @@ class Run:
 
     def _copied(self) -> Iterator[OutputFile]:
         """Yield what is copied without a signal: static files, files of the theme, and sources (`OUTPUT_SOURCES`)."""
-        for path, source in self._theme_files():
-            yield OutputFile(path, uri_of_path(self.siteurl, path), copy_of=source)
+        for path, original in self._theme_files():
+            yield OutputFile(path, uri_of_path(self.siteurl, path), copy_of=original)
         for content in self._contents():
             copy = copied_source(content, self.settings)
             if copy:
@@ -155,7 +162,7 @@ class Run:
         private = self._private_links()
         here = set(map(posixpath.normpath, self._static_paths())) if private else set()
         for static in self._generated("staticfiles"):
-            source = static.get_relative_source_path()
+            source = self._source(static)
             original = Path(self.settings["PATH"], static.source_path)
             path = posixpath.normpath(static.save_as)
             public = source not in private or (source in here and not _is_attached(static))
@@ -247,11 +254,22 @@ def walk(folder: Path) -> Iterator[tuple[str, Path]]:
 
     Private files are left out.
     """
-    found = []
-    for root, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if not is_private(f"{name}/")]
-        found += [Path(root, name) for name in files if not is_private(name)]
-    return iter(sorted((file.relative_to(folder).as_posix(), file) for file in found if file.is_file()))
+    return ((path, folder / path) for path in sorted(_paths(folder, "")))
+
+
+def _paths(folder: Path | str, above: str) -> Iterator[str]:
+    """Yield the path of each file below `folder`, itself at the path `above`: by strings, because `Path` is slow."""
+    try:
+        entries = os.scandir(folder)
+    except OSError:
+        return
+    with entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                if not is_private(f"{entry.name}/"):
+                    yield from _paths(entry.path, f"{above}{entry.name}/")
+            elif not is_private(entry.name) and (entry.is_file(follow_symlinks=False) or Path(entry.path).is_file()):
+                yield f"{above}{entry.name}"
 
 
 def is_private(path: str) -> bool:

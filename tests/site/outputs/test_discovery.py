@@ -123,10 +123,9 @@ def test_file_is_linked_in_place(tmp_path: Path) -> None:
     page = tmp_path / "a.html"
     page.write_bytes(b"<head></head>")
     page.chmod(0o640)
-    assert add_link(page, URI)
-    assert page.read_bytes() == b"<head>" + LINK + b"</head>"
+    assert add_link(page, URI) == page.read_bytes() == b"<head>" + LINK + b"</head>"
     assert page.stat().st_mode & 0o777 == 0o640
-    assert not add_link(page, URI)
+    assert add_link(page, URI) == page.read_bytes() == b"<head>" + LINK + b"</head>"
     assert [each.name for each in tmp_path.iterdir()] == ["a.html"]
 
 
