@@ -1,14 +1,13 @@
 """A Source for tests with dumps and archives, written by hand after the standard."""
 
 import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from io import BytesIO
 
-from tests.destination.sources import FakeSource, digest, document, entry, stamp
-from tests.support.live import live
+from tests.destination.sources import FakeSource, digest, document, entry, living, stamp
 
 UP = "rs/capabilitylist.xml"
 
@@ -157,14 +156,6 @@ class ArchivedSource(FakeSource):
         return entry(self.url + path, {"capability": f"{kind}-archive"})
 
 
-@contextmanager
-def archived_source(resources: Mapping[str, str | bytes] | None = None) -> Iterator[ArchivedSource]:
-    """Yield a Source on loopback, published with some resources."""
-    with live(lambda ask: None) as site:
-        site.keep_alive = True
-        source = ArchivedSource(site)
-        site.manner = source.answer
-        for path, data in (resources or {}).items():
-            source.put(path, data)
-        source.publish()
-        yield source
+def archived_source(resources: Mapping[str, str | bytes] | None = None) -> AbstractContextManager[ArchivedSource]:
+    """Return a Source with dumps and archives on loopback, published with some resources."""
+    return living(ArchivedSource, resources or {})

@@ -2,12 +2,13 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from html import escape
 from pathlib import Path
+from typing import TypeVar
 
 from pelican_resourcesync.destination import STATE_FOLDER, MirrorOptions
 from tests.support.live import Ask, Live, live
@@ -136,6 +137,13 @@ class FakeSource:
             "rs/changelist.xml": document("sitemapindex", md, pointers, up=f"{self.url}rs/capabilitylist.xml")
         }
 
+    def write_to(self, folder: Path, **names: str) -> None:
+        """Write what is published to a folder; some files have other names there."""
+        for path, data in self.published.items():
+            file = folder / names.get(path, path)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
+
     def _md(self, data: bytes) -> dict[str, str]:
         return {"hash": digest(data), "length": str(len(data))} if self.hashes else {}
 
@@ -161,17 +169,25 @@ class FakeSource:
             ask.send(200, data, **heads)
 
 
+SourceKind = TypeVar("SourceKind", bound=FakeSource)
+
+
 @contextmanager
-def fake_source(resources: Mapping[str, str] | None = None) -> Iterator[FakeSource]:
-    """Yield a Source on loopback, published with some resources."""
+def living(kind: type[SourceKind], resources: Mapping[str, str | bytes]) -> Iterator[SourceKind]:
+    """Yield a Source of a kind on loopback, published with some resources."""
     with live(lambda ask: None) as site:
         site.keep_alive = True
-        source = FakeSource(site)
+        source = kind(site)
         site.manner = source.answer
-        for path, data in (resources or {}).items():
+        for path, data in resources.items():
             source.put(path, data)
         source.publish()
         yield source
+
+
+def fake_source(resources: Mapping[str, str | bytes] | None = None) -> AbstractContextManager[FakeSource]:
+    """Return a Source on loopback, published with some resources."""
+    return living(FakeSource, resources or {})
 
 
 def files_of(folder: Path) -> dict[str, bytes]:

@@ -360,9 +360,7 @@ def test_not_a_cursor(text: str) -> None:
 
 def test_folder(source: FakeSource, tmp_path: Path) -> None:
     """An output folder can be followed, too; hashes are then those of its files."""
-    for path, data in source.published.items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_bytes(data)
+    source.write_to(tmp_path)
     changes = [*follow(str(tmp_path), None, FAST)]
     assert [each.length for each in changes] == [3, 3, 5]
     assert changes[0].hash == f"sha-256:{hashlib.sha256(b'one').hexdigest()}"

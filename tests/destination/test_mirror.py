@@ -29,12 +29,6 @@ def source() -> Iterator[FakeSource]:
         yield source
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Return the folder of a copy, which is not there yet."""
-    return tmp_path / "copy"
-
-
 def mirror(source: FakeSource, folder: Path, **options: object) -> Mirror:
     """Make a mirror that does not wait."""
     return Mirror(source.url, folder, replace(FAST, **options))  # type: ignore[arg-type]
@@ -100,41 +94,22 @@ def test_nothing_changed(source: FakeSource, folder: Path) -> None:
     assert set(files_of(folder).values()) == {b"not read"}
 
 
-def test_ten_publications(source: FakeSource, folder: Path) -> None:
-    """Followed through ten publications, with lists that are cut into ranges, the copy is exact each time."""
-    for number in range(10):
-        source.put(f"page-{number}.html", f"page {number}")
-        source.put("index.htm", f"home {number}")
-        if number % 3 == 2:
-            source.delete(f"page-{number - 1}.html")
-            source.close_range()
-        source.publish()
-        if number % 2:
-            assert mirror(source, folder).run().complete
-            assert files_of(folder) == source.resources
-
-
 @pytest.mark.parametrize(
-    "start", ["", "a.html", ".well-known/resourcesync", "rs/capabilitylist.xml", "rs/resourcelist.xml"]
+    "start", ["", "a.html", "h.html", ".well-known/resourcesync", "rs/capabilitylist.xml", "rs/resourcelist.xml"]
 )
 def test_where_one_may_begin(source: FakeSource, folder: Path, start: str) -> None:
-    """A site, a page, a Source Description, a Capability List or a list: each leads to the Source."""
-    page = f'<html><head><link rel="resourcesync" href="/rs/capabilitylist.xml"></head>{start}'
-    source.site.manners["a.html" if start == "a.html" else ""] = content(page.encode(), Content_Type="text/html")
-    found = Mirror(source.url + start, folder, FAST)
-    if start == "a.html":
-        source.put("a.html", page)
+    """A site, a page with a link or a `Link` header, a Source Description, a Capability List or a list leads to it."""
+    links = {"": '<link rel="resourcesync" href="/rs/capabilitylist.xml">', "h.html": ""}
+    header = '</x>; rel="next", </rs/capabilitylist.xml>; type="application/xml"; rel="resourcesync"'
+    page = f"<html><head>{links.get(start, links[''])}</head>{start}"
+    if start.endswith("html"):
+        source.put(start, page)
         source.publish()
-    assert found.run().complete
+        source.published[".well-known/resourcesync"] = b""  # is not needed
+    manner = content(page.encode(), Content_Type="text/html", Link=header if start == "h.html" else "")
+    source.site.manners[start if start.endswith("html") else ""] = manner
+    assert Mirror(source.url + start, folder, FAST).run().complete
     assert files_of(folder) == source.resources
-
-
-def test_found_by_a_header(source: FakeSource, folder: Path) -> None:
-    """A Link header leads to the Capability List, too."""
-    link = '</x>; rel="next", </rs/capabilitylist.xml>; type="application/xml"; rel="resourcesync"'
-    source.site.manners[""] = lambda ask: ask.send(200, b"a page", Link=link)
-    source.published[".well-known/resourcesync"] = b""
-    assert mirror(source, folder).run().complete
 
 
 def test_a_site_without_a_home_page(source: FakeSource, folder: Path) -> None:
@@ -156,30 +131,18 @@ def test_nothing_to_be_found(folder: Path) -> None:
 def test_a_folder_as_source(source: FakeSource, folder: Path, tmp_path: Path) -> None:
     """The output of a site can be mirrored before it is public."""
     output = tmp_path / "output"
-    for path, data in source.published.items():
-        (output / path).parent.mkdir(parents=True, exist_ok=True)
-        (output / path).write_bytes(data)
+    source.put("clean", "a page")  # hosts serve the page of such a URL from a file with an extension
+    source.publish()
+    source.write_to(output, clean="clean.html")
     source.site.asked()
     assert Mirror(str(output), folder, FAST).run().complete
-    assert files_of(folder) == source.resources
+    clean = source.resources.pop("clean")
+    assert files_of(folder) == {**source.resources, "clean~f": clean}
     assert source.site.asks == []
     (output / ".well-known/resourcesync").unlink()
     shutil.rmtree(output / "rs")
     with pytest.raises(SourceError, match="has no Source Description"):
         Mirror(str(output), folder, FAST).run()
-
-
-def test_folder_with_clean_urls(source: FakeSource, folder: Path, tmp_path: Path) -> None:
-    """The page of a URL without extension is in a file with one, as hosts of static sites serve it."""
-    output = tmp_path / "output"
-    source.put("clean", "a page")
-    source.publish()
-    for path, data in source.published.items():
-        file = output / (f"{path}.html" if path == "clean" else path)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(data)
-    assert Mirror(str(output), folder, FAST).run().complete
-    assert files_of(folder)["clean~f"] == b"a page"
 
 
 def test_plain_sitemap(source: FakeSource, folder: Path) -> None:

@@ -266,17 +266,6 @@ def test_a_failed_listing_is_not_empty(tmp_path: Path) -> None:
         assert files_of(tmp_path / "copy") == held
 
 
-def test_no_name_before_its_hash_is_checked(tmp_path: Path) -> None:
-    """`resync` wrote content under its final name before it looked at its hash."""
-    with fake_source(PAGES) as source:
-        assert Mirror(source.url, tmp_path / "copy", FAST).run().complete
-        source.put("a.html", "new")
-        source.publish()
-        source.site.manners["a.html"] = content(b"bad")
-        assert not Mirror(source.url, tmp_path / "copy", FAST).run().complete
-        assert (tmp_path / "copy/a.html").read_bytes() == b"one"
-
-
 def test_lists_that_change_while_they_are_read(tmp_path: Path) -> None:
     """A token expired half-way, and all was lost (sickle#19): parts of a list that are gone meanwhile harm nothing."""
     with fake_source(PAGES) as source:

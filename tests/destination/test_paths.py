@@ -171,23 +171,10 @@ def _folded(path: str) -> str:
     return unicodedata.normalize("NFD", unicodedata.normalize("NFKC", path).casefold())
 
 
-PIECES = [
-    "a",
-    "B",
-    "z9",
-    "-",
-    "_",
-    ".",
-    "/",
-    "con",
-    "COM1",
-    "lpt9",
-    "web.config",
-    "aux.",
-    "~",
-    "%41",
+SPECIAL = ["con", "COM1", "lpt9", "web.config", "aux.", "git"]
+PIECES = [*SPECIAL, "a", "B", "z9", "-", "_", ".", "/", "~", "%41", "\N{KELVIN SIGN}"]
+    *["a", "B", "z9", "-", "_", ".", "/", "con", "COM1", "lpt9", "web.config", "aux.", "~", "%41", "git"],
     "\N{KELVIN SIGN}",
-    "git",
 ]
 
 

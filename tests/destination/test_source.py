@@ -24,12 +24,6 @@ def source() -> Iterator[FakeSource]:
         yield source
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Return the folder of a copy, which is not there yet."""
-    return tmp_path / "copy"
-
-
 def test_sitemap_without_dates(source: FakeSource, folder: Path) -> None:
     """Each resource is asked for on condition that it has changed."""
     urls = "".join(f"<url><loc>{source.url}{path}</loc></url>" for path in PAGES)
@@ -229,10 +223,8 @@ def test_folder_that_names_what_it_has_not(source: FakeSource, folder: Path, tmp
     output = tmp_path / "output"
     more = "".join(entry(source.url + path) for path in ("gone.html", "../outside.html", "b/", "link.html", "big.bin"))
     listed = source.published["rs/resourcelist.xml"].replace(b"</urlset>", more.encode() + b"</urlset>")
-    files = {**source.published, "rs/resourcelist.xml": listed, "b/index.html": b"index", "big.bin": b"x" * 5_000}
-    for path, data in files.items():
-        (output / path).parent.mkdir(parents=True, exist_ok=True)
-        (output / path).write_bytes(data)
+    source.published |= {"rs/resourcelist.xml": listed, "b/index.html": b"index", "big.bin": b"x" * 5_000}
+    source.write_to(output)
     (tmp_path / "outside.html").write_text("outside")
     (output / "link.html").symlink_to(tmp_path / "outside.html")
     result = Mirror(str(output), folder, replace(FAST, resource_size=4_000)).run()

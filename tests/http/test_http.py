@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.errors import AbsentError, NoHostError, ResourceSyncError, StatusError, TransportError
+from pelican_resourcesync.errors import AbsentError, NoHostError, StatusError, TransportError
 from pelican_resourcesync.http import Bounds, Received, Web
 from pelican_resourcesync.http.urllib3_client import Urllib3Client
 from pelican_resourcesync.version import __version__
@@ -25,7 +25,6 @@ from tests.support.live import (
     content,
     dripping,
     endless,
-    files,
     late,
     live,
     page,
@@ -424,24 +423,7 @@ def test_no_address(base: str) -> None:
     assert "secret" not in str(caught.value)
 
 
-def test_errors_have_one_root() -> None:
-    """Whoever catches the root catches all of these."""
-    assert issubclass(TransportError, ResourceSyncError)
-    assert issubclass(AbsentError, TransportError)
-    assert issubclass(NoHostError, TransportError)
-
-
 def test_disk_errors_are_no_failures_of_the_web(site: Live, tmp_path: Path) -> None:
     """Where a file cannot be written, that is what is said."""
     with pytest.raises(FileNotFoundError):
         Web(site.url).save("a", tmp_path / "missing" / "a")
-
-
-def test_files_of_a_folder(tmp_path: Path) -> None:
-    """The simulator serves files as they are at that moment."""
-    (tmp_path / "a.json").write_bytes(b"{}")
-    with live(files(tmp_path)) as site:
-        assert Web(site.url).read("a.json")[0].media_type == "application/json"
-        (tmp_path / "a.json").unlink()
-        with pytest.raises(AbsentError):
-            Web(site.url).read("a.json")
