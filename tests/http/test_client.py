@@ -248,6 +248,14 @@ def test_credentials_stay_with_their_origin(client: Client, site: Live) -> None:
         assert other.asks == []
 
 
+def test_credentials_do_not_follow_to_the_secure_site(client: Client, site: Live, trusted: Path) -> None:
+    """It has another origin, although it is the one place that a redirect may lead to elsewhere."""
+    with live(content(b"abc"), trusted) as secure:
+        site.manner = redirect(f"{secure.url}/a")
+        client.get(request(f"{site.url}/a", credentials={"Authorization": "Basic c2VjcmV0"}))
+        assert [ask.headers["Authorization"] for ask in (*site.asks, *secure.asks)] == ["Basic c2VjcmV0", None]
+
+
 def test_kept_connections_are_checked(client: Client, site: Live) -> None:
     """A connection to a private host that the user named does not serve a request that only a document makes."""
     client.get(request(f"{site.url}/a"))
