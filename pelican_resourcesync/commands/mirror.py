@@ -1,6 +1,7 @@
 """The commands `mirror`, `audit`, `repair` and `restore`: what they do and say, and their exit statuses."""
 
 import json
+import shlex
 import sys
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace, _SubParsersAction
 from collections.abc import Callable
@@ -168,7 +169,7 @@ def _result_report(result: "MirrorResult", folder: Path) -> _Report:
         lines.append(f"… and {result.left - min(_MOST_SHOWN, len(result.missing)):,} more (all with --json)")
     lines += [f"Not deleted: {uri}, whose file was changed by someone else" for uri in result.not_deleted[:_MOST_SHOWN]]
     if result.plan.foreign:
-        allow = " ".join(f"--allow-host {host}" for host in result.plan.hosts)
+        allow = " ".join(f"--allow-host {shlex.quote(host)}" for host in result.plan.hosts)
         more = f" (to copy them, add {allow})" if allow else ""
         lines.append(f"Not requested: {format_count(result.plan.foreign, 'resource')} on other hosts{more}")
     summary = f"{folder} has {format_count(result.resources, 'resource')}"

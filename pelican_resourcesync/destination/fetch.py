@@ -211,12 +211,12 @@ class Fetch:
 
     # Both
 
-    def _sinks(self, page: list[Pending]) -> Iterator[_PartSink]:
-        """Yield sinks for resources.
+    def _sinks(self, page: list[Pending]) -> list[_PartSink]:
+        """Return sinks for resources.
 
         Each has a path: the one that it has in the copy, else its own, else, if another has that, a third.
         """
-        own = self._source.origin
+        own, chosen = self._source.origin, self._installer.paths
         found: list[tuple[Pending, str]] = []
         for pending in page:
             try:
@@ -224,15 +224,19 @@ class Fetch:
             except TransportError as error:
                 self._installer.postpone(pending.uri, str(error), "")
         taken = self._state.taken([path.lower() for pending, path in found if pending.stored is None])
-        chosen = self._installer.paths
-        for number, (pending, path) in enumerate(found):
+        sinks: list[_PartSink] = []
+        for pending, own_path in found:
+            path = own_path
             if pending.stored is None:
                 if path.lower() in taken or path.lower() in chosen:
-                    found[number] = pending, conflict_path_of(pending.uri, own)
-                chosen.add(found[number][1].lower())
-        for pending, path in found:
+                    path = conflict_path_of(pending.uri, own)
+                    if path.lower() in chosen or self._state.taken([path.lower()]):
+                        self._installer.postpone(pending.uri, f"its path {path} is that of another URL", "")
+                        continue
+                chosen.add(path.lower())
             part = self._copy.part(pending.uri)
-            yield _PartSink(pending, path, part, begun=part in self._begun)
+            sinks.append(_PartSink(pending, path, part, begun=part in self._begun))
+        return sinks
 
     def _is_there(self, sink: _PartSink) -> bool:
         """Take a file that is in the folder already: from an interrupted run, or to be adopted."""

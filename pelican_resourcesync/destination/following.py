@@ -19,7 +19,7 @@ from pelican_resourcesync.destination.plan import ProgressCallback
 from pelican_resourcesync.destination.routes import COST_OF_REQUEST
 from pelican_resourcesync.destination.state import CopyState, open_state
 from pelican_resourcesync.errors import AbsentError, DocumentError, TransportError
-from pelican_resourcesync.http import DamagedZipError, Request, shown
+from pelican_resourcesync.http import DamagedZipError, Request, is_url, shown
 from pelican_resourcesync.protocol import Capability, ChangeKind, Link
 from pelican_resourcesync.source import (
     VERIFIED,
@@ -202,7 +202,7 @@ class _Follower:
             reached = max((position.at for position in self._end.values()), default="")
             yield FollowedChange(uri="", kind=RESET, time=_time(reached), done=now)
         self.cursor = now
-        query = "SELECT count(*), coalesce(sum(coalesce(length, ?)), 0) FROM change"
+        query = "SELECT count(*), CAST(total(coalesce(length, ?)) AS INTEGER) FROM change"
         left, size = self._state.db.execute(query, (_UNKNOWN,)).fetchone()
         whole = self._done + left
         with ExitStack() as stack:
@@ -432,7 +432,7 @@ class _Follower:
         uri, kind = change.uri, change.change or _CREATED
         if not self._options.wants_uri(uri):
             return ""
-        if not self._source.allows(uri):
+        if not self._source.allows(uri) and is_url(uri):  # others are named as missing
             self._foreign += kind == _CREATED
             return ""
         if kind == _DELETED or self._options.wants(uri, change.type):

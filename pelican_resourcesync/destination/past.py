@@ -5,7 +5,6 @@ from contextlib import closing, contextmanager
 from functools import partial
 from itertools import islice, pairwise
 from typing import NamedTuple
-from urllib.parse import urljoin
 
 from pelican_resourcesync.destination.options import MirrorError
 from pelican_resourcesync.destination.routes import NEVER
@@ -22,6 +21,7 @@ from pelican_resourcesync.source import (
     SourceSet,
     in_order,
     text_of,
+    uri_of,
 )
 
 _NONE = Metadata()
@@ -163,7 +163,7 @@ class Past:
                 with closing(self._source.entries(uri, archive, remembered=False)) as entries:
                     archived = list(islice(entries, self._source.options.max_documents))
                 for each in archived:
-                    yield from self._snapshot(urljoin(uri, each.loc), kind, each.md or _NONE)
+                    yield from self._snapshot(uri_of(each.loc, uri), kind, each.md or _NONE)
 
     def _snapshot(self, uri: str, kind: Capability, md: Metadata) -> Iterator[PastState]:
         if md.at is None:

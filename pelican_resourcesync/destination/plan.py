@@ -9,7 +9,7 @@ from pelican_resourcesync.destination.past import Past
 from pelican_resourcesync.destination.routes import Route, find_routes
 from pelican_resourcesync.destination.state import CopyState
 from pelican_resourcesync.errors import AbsentError, DocumentError, TransportError
-from pelican_resourcesync.http import origin, shown
+from pelican_resourcesync.http import host_to_name, is_url, shown
 from pelican_resourcesync.protocol import Capability, ChangeKind, Metadata
 from pelican_resourcesync.source import (
     ChangeLists,
@@ -94,7 +94,7 @@ def _plan(state: CopyState, source: Source, options: MirrorOptions, *, reconcile
     result.foreign = sum(count for count, _ in foreign)
     result.hosts = list(dict.fromkeys(host for _, hosts in foreign for host in hosts))[:_MOST_HOSTS]
     result.fetch = state.number("SELECT count(*) FROM pending WHERE gone = 0")
-    result.size = state.number("SELECT coalesce(sum(length), 0) FROM pending WHERE gone = 0")
+    result.size = state.number("SELECT CAST(total(length) AS INTEGER) FROM pending WHERE gone = 0")
     result.unknown = state.number("SELECT count(*) FROM pending WHERE gone = 0 AND length IS NULL")
     result.delete = state.number("SELECT count(*) FROM pending JOIN resource USING (uri) WHERE gone = 1")
     there = state.count()
@@ -284,11 +284,11 @@ class _Planner:
         """Note a resource, and how many resources more or less its set then has."""
         uri = resource.uri
         wanted = gone or self._options.wants(uri, resource.type)
-        if wanted and not self._source.allows(uri):
+        if wanted and not self._source.allows(uri) and is_url(uri):  # others are named as missing
             self._foreign += more
-            wanted, host = False, origin(uri)
+            wanted, host = False, host_to_name(uri)
             if host and len(self._hosts) < _MOST_HOSTS:
-                self._hosts[host[1]] = None
+                self._hosts[host] = None
         self._rows.append((uri, gone, resource.hash, resource.length, resource.time, wanted))
         if len(self._rows) >= _BATCH:
             self._write()

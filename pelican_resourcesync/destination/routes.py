@@ -73,7 +73,7 @@ class _Wanted:
         self._db = state.db
         self._db.execute("DROP TABLE IF EXISTS temp.wanted")
         self._db.execute(
-            """CREATE TEMP TABLE wanted AS SELECT time, count(*) n, sum(coalesce(length, ?)) size
+            """CREATE TEMP TABLE wanted AS SELECT time, count(*) n, total(coalesce(length, ?)) size
             FROM pending WHERE gone = 0 AND sets & ? GROUP BY time""",
             (_UNKNOWN, bit),
         )
@@ -84,7 +84,7 @@ class _Wanted:
 
     def count(self, where: str, values: tuple[str, ...]) -> _Sum:
         """Return the sum of what a condition is true of."""
-        query = f"SELECT coalesce(sum(n), 0), coalesce(sum(size), 0) FROM wanted WHERE {where}"  # noqa: S608
+        query = f"SELECT coalesce(sum(n), 0), CAST(total(size) AS INTEGER) FROM wanted WHERE {where}"  # noqa: S608
         count, size = self._db.execute(query, values).fetchone()
         return count, size
 

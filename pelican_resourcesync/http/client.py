@@ -75,10 +75,7 @@ class Headers:
 
     def time(self, name: str) -> datetime | None:
         """Return a time in UTC, None if there is none that can be read."""
-        try:
-            return parsedate_to_datetime(self.get(name)).astimezone(UTC)
-        except (ValueError, OverflowError, TypeError):
-            return None
+        return http_time(self.get(name))
 
     def _read(self) -> str:
         """Return the lines as one text, which begins and ends with a line feed."""
@@ -110,7 +107,7 @@ class Response:
         such a time is left out (RFC 9110, 8.8.2.2).
         """
         tag = self.headers.get("ETag")
-        if tag and _is_sendable(tag):
+        if tag and is_sendable(tag):
             return tag, ""
         modified, sent = self.headers.time("Last-Modified"), self.headers.time("Date")
         settled = modified is not None and sent is not None and (sent - modified).total_seconds() > _SETTLED
@@ -161,7 +158,7 @@ class Transfer:
         if request.headers or request.credentials:
             credentials = request.credentials if self.origin == self._first else {}
             headers = {**common, **request.headers, **credentials}
-        if " " in self.url or not self.url.isprintable() or not all(map(_is_sendable, headers.values())):
+        if " " in self.url or not self.url.isprintable() or not all(map(is_sendable, headers.values())):
             raise self.failure(UNUSABLE)
         return headers
 
@@ -248,6 +245,14 @@ class Client(ABC):
         self.close()
 
 
+def http_time(text: str) -> datetime | None:
+    """Return the time that a header has, in UTC; None if there is none that can be read."""
+    try:
+        return parsedate_to_datetime(text).astimezone(UTC)
+    except (ValueError, OverflowError, TypeError):
+        return None
+
+
 def network_failure(error: BaseException, transfer: Transfer, *, direct: bool = True) -> TransportError:
     """Return the failure of a transfer for an error of the network; `direct`: an unknown name is that of the host."""
     if direct and isinstance(error, socket.gaierror) and error.errno == socket.EAI_NONAME:
@@ -272,7 +277,8 @@ def network_failure(error: BaseException, transfer: Transfer, *, direct: bool = 
     return transfer.failure(why)
 
 
-def _is_sendable(text: str) -> bool:
+def is_sendable(text: str) -> bool:
+    """Return whether a text can be the value of a header."""
     return text.isascii() and text.isprintable()
 
 

@@ -21,6 +21,9 @@ _COMPATIBLE = ipaddress.ip_network("::/96")
 _PRIVATE = [ipaddress.ip_network(network) for network in ("64:ff9b:1::/48", "fec0::/10")]
 _USUAL = re.compile(r"(https?)://([a-z0-9.-]+)(?::([1-9][0-9]{0,3}|[1-5][0-9]{4}))?(?=/[!-~]*\Z)")
 
+_AUTHORITY = re.compile("[^/?#]*")
+_HOST = re.compile("[a-z0-9][a-z0-9.-]*|[0-9a-f:.]+")
+
 #: Scheme, host and port.
 Origin = tuple[str, str, int]
 
@@ -72,6 +75,23 @@ def origin(url: str) -> Origin | None:
     return parts.scheme, parts.hostname, port or _PORTS[parts.scheme]
 
 
+def normalized(url: str) -> str:
+    """Return a URL whose origin is written in the one usual way (RFC 3986, 6.2.3); other texts as they are."""
+    place = origin(url)
+    if place is None:
+        return url
+    scheme, host, port = place
+    rest = _AUTHORITY.sub("", url.partition("//")[2], count=1)
+    authority = (f"[{host}]" if ":" in host else host) + ("" if port == _PORTS[scheme] else f":{port}")
+    return f"{scheme}://{authority}{'' if rest.startswith('/') else '/'}{rest}"
+
+
+def host_to_name(url: str) -> str:
+    """Return the host of a URL if it is a name or an address that can be typed as it is, or an empty string."""
+    place = origin(url)
+    return place[1] if place and _HOST.fullmatch(place[1]) else ""
+
+
 def check_base(base: str) -> None:
     """Raise `TransportError` unless this is an http(s) URL without user, query and fragment."""
     if origin(base) is None or "?" in base or "#" in base:
@@ -106,11 +126,12 @@ def redirected(url: str, location: str | None) -> str:
         old, new = origin(url), origin(target)
         if old and new and (new == old or (old[0], new[0], old[1]) == ("http", "https", new[1])):
             return target
-    message = f"{shown(url)} redirects elsewhere, to {shown(target) if _is_url(target) else 'no URL'}"
+    message = f"{shown(url)} redirects elsewhere, to {shown(target) if is_url(target) else 'no URL'}"
     raise TransportError(message)
 
 
-def _is_url(text: str) -> bool:
+def is_url(text: str) -> bool:
+    """Return whether a text has the form of a URL, of whatever scheme."""
     try:
         return bool(text) and urlsplit(text).port != 0
     except ValueError:

@@ -6,7 +6,7 @@ from pelican_resourcesync.source.lists import ChangeLists, GapError, Position, i
 from pelican_resourcesync.source.options import SourceError, SourceOptions
 from pelican_resourcesync.source.packages import ListedDumps, ListedPackage, OpenPackage, Packages, may_contain
 from pelican_resourcesync.source.receive import MismatchedError, ResourceSink, VerifiedContent, part_name
-from pelican_resourcesync.source.resource import ALGORITHMS, ListedResource, text_of
+from pelican_resourcesync.source.resource import ALGORITHMS, ListedResource, text_of, uri_of
 from pelican_resourcesync.source.signed import VERIFIED
 from pelican_resourcesync.source.source import Source
 
@@ -35,4 +35,5 @@ __all__ = [
     "may_contain",
     "part_name",
     "text_of",
+    "uri_of",
 ]

@@ -9,6 +9,7 @@ from pelican_resourcesync.http import PASSING, links_of_headers, links_of_page, 
 from pelican_resourcesync.protocol import Capability, Root
 from pelican_resourcesync.source.folder import WELL_KNOWN
 from pelican_resourcesync.source.options import SourceError
+from pelican_resourcesync.source.resource import uri_of
 from pelican_resourcesync.source.signed import Signatures
 from pelican_resourcesync.source.source import Source
 
@@ -62,7 +63,7 @@ class _Discovery:
     def _described(self, uri: str, depth: int = _DEPTH) -> list[_Named]:
         """Return the sets that a Source Description names."""
         with closing(self._source.whole_document(uri, Capability.DESCRIPTION)) as opened:
-            locs = [urljoin(uri, each.loc) for each in opened.entries]
+            locs = [uri_of(each.loc, uri) for each in opened.entries]
             if opened.document.root is Root.SITEMAPINDEX and depth:
                 return [found for loc in locs for found in self._described(loc, depth - 1)]
         if not locs or len(locs) > _MOST_SETS:
@@ -78,7 +79,7 @@ class _Discovery:
         with closing(self._source.whole_document(uri, kind)) as opened:
             named = {each.md.capability: each.loc for each in opened.entries if each.md and each.md.capability}
             self._signatures.verify(uri, opened)
-        return SourceSet(name=name, uri=uri, documents={key: urljoin(uri, value) for key, value in named.items()})
+        return SourceSet(name=name, uri=uri, documents={key: uri_of(value, uri) for key, value in named.items()})
 
     def _discover(self, uri: str) -> tuple[str, list[_Named]]:
         """Find the sets; return the URI of the Source Description, if there is one, with them."""

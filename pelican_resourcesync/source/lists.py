@@ -4,13 +4,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from itertools import pairwise
 from typing import NamedTuple
-from urllib.parse import urljoin
 
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.http import shown
 from pelican_resourcesync.protocol import Capability, Document, Entry, Metadata, Root
 from pelican_resourcesync.source.discovery import SourceSet
-from pelican_resourcesync.source.resource import ListedResource, listed_resource, text_of
+from pelican_resourcesync.source.resource import ListedResource, listed_resource, text_of, uri_of
 from pelican_resourcesync.source.source import Source
 
 _NONE = Metadata()
@@ -120,7 +119,7 @@ class ChangeLists:
         found: list[ChangeList] = []
         for entry in entries:
             md = entry.md or _NONE
-            loc, document = urljoin(uri, entry.loc), None
+            loc, document = uri_of(entry.loc, uri), None
             if md.from_ is None:
                 document = self._open(loc, Capability.CHANGELIST)
                 md = document.md or _NONE

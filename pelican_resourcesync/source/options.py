@@ -1,13 +1,15 @@
 """What is read of a Source, and within which limits."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from mimetypes import guess_type
-from urllib.parse import urlsplit
 
 from pelican_resourcesync.errors import ResourceSyncError
 from pelican_resourcesync.http import USER_AGENT, Bounds
+
+_QUERY = re.compile("[?#].*", re.DOTALL)
 
 
 class SourceError(ResourceSyncError):
@@ -67,7 +69,7 @@ class SourceOptions:
             return False
         if not self.types:
             return True
-        media_type = media_type or guess_type(urlsplit(uri).path)[0] or ""
+        media_type = media_type or guess_type(_QUERY.sub("", uri).rpartition("/")[2])[0] or ""
         plain = media_type.partition(";")[0].strip().lower()
         return any(fnmatchcase(plain, each.lower()) for each in self.types)
 

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urljoin
 
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.http import DamagedZipError, Headers, Request, Response, ZipLimits, ZipReader, shown
@@ -100,7 +99,7 @@ class ListedDumps:
             until = text_of((each.md or _NONE).until)
             if (not until or until >= since) and depth:
                 inner = capability if document.root is Root.SITEMAPINDEX else Capability.CHANGEDUMP
-                yield from self._changes(urljoin(uri, each.loc), inner, since, depth - 1)
+                yield from self._changes(uri_of(each.loc, uri), inner, since, depth - 1)
 
     def _limited(self, entries: Iterable[Entry], uri: str) -> Iterator[Entry]:
         most = self._source.options.max_documents
@@ -113,7 +112,7 @@ class ListedDumps:
 
 def _package(entry: Entry, base: str, kind: Capability, begin: str, until: str) -> ListedPackage:
     md = entry.md or _NONE
-    contents = next((urljoin(base, link.href) for link in entry.links if link.rel == "contents"), "")
+    contents = next((uri_of(link.href, base) for link in entry.links if link.rel == "contents"), "")
     if kind == Capability.CHANGEDUMP:
         begin, until = text_of(md.from_) or begin, text_of(md.until) or until
     else:

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
 
 from pelican_resourcesync.errors import TransportError
-from pelican_resourcesync.http import Response, shown
+from pelican_resourcesync.http import Response, is_sendable, shown
 from pelican_resourcesync.source.resource import ALGORITHMS, STRONG
 
 #: Bytes; a resource from this size on is written to disk as it comes, and can be continued; a smaller one is held.
 _LARGE = 100_000
 _BLOCK = 131_072  # bytes that are written and hashed at once
-_RANGE = re.compile(r"bytes (\d+)-\d+/(?:\d+|\*)")
+_RANGE = re.compile(r"bytes ([0-9]{1,18})-[0-9]+/(?:[0-9]+|\*)")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
 _MORE = os.O_RDWR | getattr(os, "O_BINARY", 0)
 
@@ -80,6 +80,7 @@ class ResourceSink:
     def headers(self) -> dict[str, str]:
         """Return the headers that ask for the rest of a part, if that can be continued."""
         size, tag = self._before()
+        tag = tag if is_sendable(tag) else ""
         return {"Range": f"bytes={size}-", "If-Range": tag} if size and tag else {}
 
     def _before(self) -> tuple[int, str]:
@@ -102,7 +103,7 @@ class ResourceSink:
         if response.status == HTTPStatus.PARTIAL_CONTENT:
             self._continue(response)
         tag = response.headers.get("ETag")
-        self._tag = tag if tag.startswith('"') and tag.isascii() else ""
+        self._tag = tag if tag.startswith('"') and is_sendable(tag) else ""
 
     def _continue(self, response: Response) -> None:
         found = _RANGE.fullmatch(response.headers.get("Content-Range"))

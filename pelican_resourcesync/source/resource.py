@@ -11,7 +11,7 @@ from string import punctuation
 from typing import NamedTuple
 from urllib.parse import quote, urljoin
 
-from pelican_resourcesync.http import origin
+from pelican_resourcesync.http import normalized, origin
 from pelican_resourcesync.protocol import Entry, Hash, Link, Metadata
 
 #: The hash algorithms that are verified, with Python's names for them, the strongest last.
@@ -22,9 +22,10 @@ _NAMES = {name.replace("-", ""): name for name in ALGORITHMS}
 _STRENGTH = {name: strength for strength, name in enumerate(ALGORITHMS)}
 _SIZES = {name: hashlib.new(each, usedforsecurity=False).digest_size for name, each in ALGORITHMS.items()}
 _USUAL_DIGEST = re.compile("[0-9a-f]{64}")
-_USUAL_URI = re.compile(r"https?://[a-z0-9.-]+(?::[1-9][0-9]{0,3})?/[!-~]*")
+_USUAL_URI = re.compile(r"https?://[a-z0-9.-]+(?::(?!80/|443/)[1-9][0-9]{0,3})?/[!-~]*")
 _ASCII = re.compile(r"[!-~]*")
 _NONE = Metadata()
+_LONGEST = 2**63 - 1  # what SQLite can hold
 
 
 class ListedResource(NamedTuple):
@@ -51,6 +52,8 @@ def listed_resource(entry: Entry, base: str) -> ListedResource:
     length, path = md.length, md.path
     if md.encoding or (length is not None and length < 0):  # of other bytes than those of the resource
         length = None
+    elif length is not None:
+        length = min(length, _LONGEST)
     return ListedResource(
         uri_of(entry.loc, base),
         md.change or "",
@@ -64,10 +67,12 @@ def listed_resource(entry: Entry, base: str) -> ListedResource:
 
 
 def uri_of(loc: str, base: str) -> str:
-    """Return the absolute URI of what an entry names, in ASCII."""
+    """Return the absolute URI of what an entry names, in ASCII; what is no URI, as it is."""
     if _USUAL_URI.fullmatch(loc):
         return loc
-    uri = loc if origin(loc) else urljoin(base, loc)
+    uri = loc
+    with suppress(ValueError):
+        uri = normalized(loc if origin(loc) else urljoin(base, loc))
     return uri if _ASCII.fullmatch(uri) else quote(uri, safe=punctuation)
 
 

@@ -2,18 +2,18 @@
 
 import hashlib
 import random
+import shlex
 import time
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, suppress
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from io import BytesIO
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO, Protocol, cast
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 from pelican_resourcesync.errors import DocumentError, StatusError, TransportError
 from pelican_resourcesync.http import (
@@ -24,6 +24,10 @@ from pelican_resourcesync.http import (
     Request,
     Response,
     Sink,
+    host_to_name,
+    http_time,
+    is_sendable,
+    is_url,
     new_client,
     origin,
     shown,
@@ -33,7 +37,7 @@ from pelican_resourcesync.signing import SignatureError
 from pelican_resourcesync.source.folder import FolderClient
 from pelican_resourcesync.source.options import SourceError, SourceOptions
 from pelican_resourcesync.source.receive import ResourceSink
-from pelican_resourcesync.source.resource import ListedResource, listed_resource
+from pelican_resourcesync.source.resource import ListedResource, listed_resource, uri_of
 
 _REMEMBERED = 1_000_000  # bytes of a document that is kept for the next run
 _IN_MEMORY = 1_000_000
@@ -107,14 +111,15 @@ class Source:
         if isinstance(sink, ResourceSink):
             sink.signed = self.signed is not None
         place = self.origin if uri.startswith(self._own) else origin(uri)
+        headers = {name: value for name, value in (headers or {}).items() if is_sendable(value)}
         return Request(
             url=uri,
             sink=sink,
-            headers=headers or {},
+            headers=headers,
             credentials=self.options.credentials if place == self.origin else {},
             bounds=bounds or self._resource_bounds,
             public=not (self.options.allow_private or (place is not None and place[1] == self._named)),
-            accept=_accepted(headers or {}),
+            accept=_accepted(headers),
         )
 
     def fetch(self, make_request: Callable[[], Request]) -> Response:
@@ -186,7 +191,7 @@ class Source:
         remembered = self.memory.get("robots")
         if not remembered or time.time() - remembered[0] > _DAY or remembered[0] > time.time():
             delay = 0.0
-            with suppress(TransportError):
+            with suppress(TransportError, ValueError, OverflowError):
                 robots = self.beginning(urljoin(self.start, "/robots.txt"))[1].decode("utf-8", "replace")
                 delay = crawl_delay(robots, self.options.user_agent.partition("/")[0])
             remembered = [time.time(), delay]
@@ -228,8 +233,13 @@ class Source:
         return Entries(self, uri, capability, remembered=remembered)
 
     def _fetch(self, uri: str, *, remembered: bool) -> BinaryIO | None:
+        if not is_url(uri):
+            message = f"{shown(uri)} cannot be requested: it is not a URL"
+            raise DocumentError(message)
         if not self.allows(uri):
-            message = f"{shown(uri)} is on another host: add --allow-host {urlsplit(uri).hostname} to follow it there"
+            host = host_to_name(uri)
+            hint = f": add --allow-host {shlex.quote(host)} to follow it there" if host else ""
+            message = f"{shown(uri)} is on another host{hint}"
             raise SourceError(message)
         known = self.memory.document(uri) if remembered else None
         if self.signed is not None and known and known[2] is None:  # that it has not changed could not be verified
@@ -287,7 +297,7 @@ class Source:
         assert stream is not None  # noqa: S101 - it was not remembered
         with stream:
             document = read(stream, name=shown(uri))
-            up = next((urljoin(uri, each.href) for each in document.links if each.rel == "up"), None)
+            up = next((uri_of(each.href, uri) for each in document.links if each.rel == "up"), None)
             return (document.md.capability if document.md else None), up
 
 
@@ -348,7 +358,7 @@ class Entries:
                 yield from opened.entries
                 return
             for part in opened.entries:
-                loc = urljoin(uri, part.loc)
+                loc = uri_of(part.loc, uri)
                 if loc in self._read or not depth:
                     message = f"{shown(uri)} names {shown(loc)} again, or is an index of too many indexes"
                     raise DocumentError(message)
@@ -393,11 +403,11 @@ def not_signed(uri: str) -> SignatureError:
 
 def retry_after(text: str) -> float | None:
     """Return the seconds that a header `Retry-After` asks for, if it does."""
-    if text.strip().isdigit():
-        return float(text.strip()[:9])
-    with suppress(ValueError, TypeError):
-        return max(0.0, (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds())
-    return None
+    text = text.strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    time = http_time(text)
+    return None if time is None else max(0.0, (time - datetime.now(UTC)).total_seconds())
 
 
 def crawl_delay(robots: str, agent: str) -> float:

@@ -1,0 +1,173 @@
+"""Values that nobody expects, in documents and headers: each is named or left out, and the rest goes on."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pelican_resourcesync.destination import IncompleteError, Mirror, follow
+from pelican_resourcesync.errors import DocumentError
+from pelican_resourcesync.source.source import retry_after
+from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of, stamp
+from tests.support.live import Ask, content, first
+
+PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three"}
+RS, CL = "rs/resourcelist.xml", "rs/changelist.xml"
+BRACKET = "http://[/x.html"
+EAGER = replace(FAST, retries=0, max_documents=20)
+
+
+@pytest.fixture
+def source() -> Iterator[FakeSource]:
+    """Yield a Source with three resources."""
+    with fake_source(PAGES) as source:
+        yield source
+
+
+def add(source: FakeSource, path: str, *entries: str) -> None:
+    """Let a list name more."""
+    source.published[path] = source.published[path].replace(b"</urlset>", f"{''.join(entries)}</urlset>".encode())
+
+
+# --- documents ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", [RS, CL])
+def test_uri_that_is_none(source: FakeSource, folder: Path, path: str) -> None:
+    """It is named as missing in each run, the rest is copied, and once it is gone the copy is complete."""
+    good = dict(source.published)
+    change = {"change": "created"} if path == CL else {}
+    add(source, path, entry(BRACKET, change, stamp(source.now)))
+    for _ in range(2):
+        result = Mirror(source.url, folder, replace(FAST, types=("text/*",))).run()
+        assert ([uri for uri, _ in result.missing], result.complete) == ([BRACKET], False)
+        assert "cannot be requested" in result.missing[0][1]
+    assert files_of(folder) == source.resources
+    changes = follow(source.url, None, FAST)
+    assert len([next(changes) for _ in PAGES]) == 3
+    with pytest.raises(IncompleteError, match=r"1 of the resources cannot be fetched.*http://\[/x\.html"):
+        next(changes)
+    source.published = good
+    assert Mirror(source.url, folder, replace(FAST, accept_older=True, types=("text/*",))).repair().complete
+
+
+@pytest.mark.parametrize("path", [RS, CL, ".well-known/resourcesync", "rs/capabilitylist.xml"])
+def test_index_of_what_is_no_uri(source: FakeSource, folder: Path, path: str) -> None:
+    """A document that leads nowhere is an error that names it, and nothing is deleted for it."""
+    assert Mirror(source.url, folder, FAST).run().complete
+    source.put("a.html", "new")
+    source.publish()
+    kind = {RS: "resourcelist", CL: "changelist"}.get(path, "description" if path[0] == "." else "capabilitylist")
+    md = {"capability": kind, "at": stamp(source.now), "from": stamp(source.begin)}
+    part = entry(BRACKET, {"capability": "resourcelist"}, tag="url" if kind == "capabilitylist" else "sitemap")
+    source.published[path] = document("urlset" if kind == "capabilitylist" else "sitemapindex", md, part)
+    if path == CL:
+        assert Mirror(source.url, folder, FAST).run().complete  # by the Resource List
+    else:
+        with pytest.raises(DocumentError, match=r"http://\[/x\.html cannot be requested: it is not a URL"):
+            Mirror(source.url, folder, FAST).repair()
+    assert files_of(folder).keys() == source.resources.keys()
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_enormous_lengths(source: FakeSource, folder: Path, count: int) -> None:
+    """Beyond what a database holds, alone or in their sum, they are lengths that the resources do not have."""
+    names = [f"x{number}" for number in range(count)]
+    source.published |= dict.fromkeys(names, b"x")
+    add(source, RS, *(entry(source.url + name, {"length": "9" * 19}) for name in names))
+    result = Mirror(source.url, folder, FAST).run()
+    assert [uri.removeprefix(source.url) for uri, _ in result.missing] == names
+    assert files_of(folder) == source.resources
+    with pytest.raises(IncompleteError, match=f"{count} of the resources cannot be fetched"):
+        list(follow(source.url, None, FAST))
+
+
+def test_three_spellings_of_one_origin(folder: Path) -> None:
+    """Port and case do not make another resource, and so not another file (RFC 3986, 6.2.3)."""
+    with fake_source() as source:
+        rest = source.url.removeprefix("http://")
+        port = rest.removesuffix("/").rpartition(":")[2]
+        source.published["a"] = b"one"
+        same = (f"http://{rest}a", f"HTTP://{rest}a", f"http://127.0.0.1:0{port}/a", f"http://127.0.0.1:00{port}/a")
+        add(source, RS, *(entry(uri, {"hash": digest(b"one")}, stamp(source.now)) for uri in same))
+        assert Mirror(source.url, folder, FAST).run().fetched == 1
+        assert files_of(folder) == {"a~f": b"one"}
+        source.published["a"] = b"two"
+        change = {"change": "updated", "hash": digest(b"two")}
+        add(source, CL, entry(same[-1], change, "2024-01-01T00:10:00Z"))
+        assert Mirror(source.url, folder, FAST).run().fetched == 1
+        assert files_of(folder) == {"a~f": b"two"}
+
+
+def test_path_in_a_conflict_that_is_taken(source: FakeSource, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No URL gets the path that another has, wherever that path comes from."""
+    monkeypatch.setattr("pelican_resourcesync.destination.fetch.path_of", lambda *_: "x")
+    monkeypatch.setattr("pelican_resourcesync.destination.fetch.conflict_path_of", lambda *_: "~conflict/x")
+    result = Mirror(source.url, folder, FAST).run()
+    assert len(files_of(folder)) == 2
+    assert [why for _, why in result.missing] == ["its path ~conflict/x is that of another URL"]
+
+
+def test_suggested_command(source: FakeSource, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It has host names only, and nothing that a shell would run."""
+    from pelican_resourcesync.cli import main
+
+    hosts = ("x;curl$ifs-evil|sh", "$(touch x)", "good.test", "a`b`", "[::1]", "ex\u00e4mple.test")
+    add(source, RS, *(entry(f"http://{host}/") for host in hosts))
+    assert main(["mirror", source.url, str(folder), "--retries", "0"]) == 3
+    said = capsys.readouterr().out
+    assert "(to copy them, add --allow-host good.test --allow-host ::1)" in said
+    source.published["rs/capabilitylist.xml"] = document(
+        "urlset", {"capability": "capabilitylist"}, entry("http://x;sh/list", {"capability": "resourcelist"})
+    )
+    assert main(["mirror", source.url, str(folder), "--retries", "0"]) != 0
+    assert "--allow-host" not in capsys.readouterr().err
+
+
+# --- headers ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tag", ['"caf\xe9"', '"a\tb"', '"a\x7fb"'])
+def test_tags_that_cannot_be_sent(source: FakeSource, folder: Path, tag: str) -> None:
+    """They are not sent back: neither for a list, nor for a resource, nor for the rest of a large one."""
+    big = b"x" * 300_000
+    source.hashes = False
+    source.put("big.bin", big)
+    source.publish()
+
+    def cut(ask: Ask) -> None:
+        ask.begin(200, Content_Length=str(len(big)), ETag=tag)
+        ask.write(big[:200_000])
+        ask.handler.close_connection = True
+
+    for path, data in source.published.items():
+        source.site.manners[path] = content(data, ETag=tag)
+    source.site.manners["big.bin"] = first(1, cut, content(big, ETag=tag))
+    for _ in range(2):
+        assert Mirror(source.url, folder, FAST).run().complete
+    assert files_of(folder) == source.resources
+
+
+def test_stored_tag_that_cannot_be_sent(source: FakeSource, folder: Path) -> None:
+    """One that is stored is not sent either."""
+    import sqlite3
+
+    assert Mirror(source.url, folder, FAST).run().complete
+    with sqlite3.connect(folder / ".mirror/state.sqlite3") as db:
+        db.execute("UPDATE document SET etag = '\"caf\xe9\"'")
+    db.close()
+    assert Mirror(source.url, folder, FAST).run().complete
+
+
+@pytest.mark.parametrize(
+    "text", ["\xb2", "9" * 400, f"Mon, 01 Jan {'9' * 20} 00:00:00 GMT", "Mon, 01 Jan 0001 00:00 +2300"]
+)
+def test_numbers_and_dates(source: FakeSource, folder: Path, text: str) -> None:
+    """Of headers and of robots.txt: what is no number, and what is too large for one."""
+    assert retry_after(text) in (None, 0.0, float("9" * 9))
+    source.published["robots.txt"] = f"User-agent: *\nCrawl-delay: {text}\nRequest-rate: {text}/{text}\n".encode()
+    source.site.manners["a.html"] = first(1, lambda ask: ask.send(503, b"", Retry_After=text), source.answer)
+    source.site.manners["d.txt"] = lambda ask: ask.send(200, b"three", Last_Modified=text, Date=text)
+    assert Mirror(source.url, folder, replace(FAST, longest_wait=0.001)).run().complete
+    assert files_of(folder) == source.resources
