@@ -65,7 +65,7 @@ class Cursor:
             whole = json.loads(text)
             if whole["version"] != _VERSION:
                 raise ValueError  # noqa: TRY301
-            sets = {uri: Position(*_typed(each, str, int, str, str)) for uri, each in whole["sets"].items()}
+            sets = {uri: Position(*_typed(each, str, int, str, str, str)) for uri, each in whole["sets"].items()}
             types = (str, str, str, int | None, str, str, str)
             states = [LatestState(*_typed(each, *types)) for each in whole.get("postponed", [])]
             selection, after = _typed([whole["selection"], whole.get("after")], str, str | None)

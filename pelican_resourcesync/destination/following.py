@@ -247,7 +247,8 @@ class _Follower:
                 latest = latest._replace(kind=_CREATED if first == _CREATED else _UPDATED)
             position = None
             if number > 0:
-                position = self._end[self._sets[number - 1].uri]._replace(at=at, number=count, mark=latest.uri)
+                end = self._end[self._sets[number - 1].uri]
+                position = end._replace(at=at, number=count, mark=latest.uri).remembered()
             length = _UNKNOWN if latest.length is None else latest.length
             if page and (len(page) == _PAGE or size + length > _PAGE_SIZE):
                 yield page
@@ -314,6 +315,8 @@ class _Follower:
                 same = sorted(cursor.sets) == sorted(each.uri for each in self._sets)
                 if not same or cursor.selection != self._options.selection:
                     self.notes.append("other sets or resources are followed than before: everything is read again")
+                elif any(position.is_ahead for position in cursor.sets.values()):
+                    self.notes.append("the cursor is of a time to come: everything is read again")
                 elif self._continue(cursor):
                     return replace(cursor, verified=verified), False
             self._clear()
@@ -334,7 +337,7 @@ class _Follower:
     def _refuse_older(self, cursor: Cursor | None) -> None:
         for uri, before in (cursor.sets if cursor else {}).items():
             now = self._end.get(uri)
-            if now and now.at and now.at < before.at and not self._options.accept_older:
+            if now and now.at and now.at < before.at and not (before.is_ahead or self._options.accept_older):
                 message = (
                     f"the lists end at {now.at}, before what was followed ({before.at}): a cache may be stale: try "
                     "again later. If the Source was set back, add --accept-older"
@@ -388,7 +391,7 @@ class _Follower:
                     continue
                 for _ in () if fresh else self._listed(one):  # to the end, to see whether it is the same
                     pass
-                self._end[one.uri] = self._begin[one.uri] = self._lists[one.uri]
+                self._end[one.uri] = self._begin[one.uri] = self._lists[one.uri].remembered()
                 if begin.mark != self._end[one.uri].mark:
                     message = "it has no Change Lists, and its list has changed"
                     raise GapError(message)  # noqa: TRY301
@@ -419,7 +422,9 @@ class _Follower:
                 row = (each.uri, now.at, number, order, now.number, kind, kind, *_described(each))
                 self._state.db.execute(_CHANGED, row)
         reach = max(begin.reach, lists.begin) if fresh else begin.reach
-        self._begin[one.uri], self._end[one.uri] = begun._replace(reach=reach), end._replace(reach=reach)
+        opened = lists.opened or begin.opened
+        self._begin[one.uri] = begun._replace(reach=reach, opened=opened).remembered()
+        self._end[one.uri] = end._replace(reach=reach, opened=opened).remembered()
 
     def _is_in_list(self, change: ListedResource, kind: str) -> bool:
         """Return whether the Resource List shows a change already."""

@@ -139,16 +139,14 @@ class _Planner:
         if position and Capability.CHANGELIST in lists and self._by_changes(position):
             return
         if Capability.RESOURCELIST in lists:
-            self._by_list(lists[Capability.RESOURCELIST], Capability.RESOURCELIST, reconcile=reconcile)
-            position = self._position()
+            position = self._by_list(lists[Capability.RESOURCELIST], Capability.RESOURCELIST, reconcile=reconcile)
             if Capability.CHANGELIST in lists and position:
                 self._by_changes(position, partial=True)
         elif "" in lists:
             self._by_list(lists[""], "", reconcile=reconcile)
             self._note("a sitemap shows what exists and its dates; it does not prove that the bytes are complete")
         elif Capability.RESOURCEDUMP in lists:
-            self._by_dump(lists[Capability.RESOURCEDUMP], reconcile=reconcile)
-            position = self._position()
+            position = self._by_dump(lists[Capability.RESOURCEDUMP], reconcile=reconcile)
             if Capability.CHANGELIST in lists and position:
                 self._by_changes(position, partial=True)
         else:
@@ -156,9 +154,20 @@ class _Planner:
             raise MirrorError(message)
 
     def _position(self) -> Position | None:
-        """Return how far the set was followed."""
-        position = self._state.get(self._key)
-        return Position(*position) if position else None
+        """Return how far the set was followed; None if it was not, or if that is a time to come."""
+        known = self._state.get(self._key)
+        position = Position(*known) if known else None
+        return position if position and position.at and not position.is_ahead else None
+
+    def _remember(self, position: Position) -> None:
+        """Remember how far the set was followed, unless that is a time to come."""
+        if position.is_ahead:
+            self._note(
+                f"the lists are dated {position.at}, later than this machine's clock: until then, the copy is compared "
+                "with the Resource List in each run"
+            )
+            position = Position("")
+        self._state.set(self._key, position.remembered())
 
     def _note(self, text: str) -> None:
         if (note := f"{self._set.name}: {text}") not in self._result.notes:
@@ -204,8 +213,9 @@ class _Planner:
         self._clear()
         begin = position.at
         note = (lambda gap: self._note(f"{gap}: what changed between is not known")) if partial else None
+        lists = ChangeLists(self._source, self._set)
         try:
-            for each, now in ChangeLists(self._source, self._set).after(position, note):
+            for each, now in lists.after(position, note):
                 position = now
                 gone = each.change == ChangeKind.DELETED
                 if partial and each.time == begin and not (each.hash or gone) and self._state.has_hash(each.uri):
@@ -221,31 +231,34 @@ class _Planner:
         self._merge(complete=False)
         count, hosts = self._state.get(f"foreign {self._set.uri}") or (0, [])
         self._set_foreign(count + self._foreign, list(dict.fromkeys([*hosts, *self._hosts])))
-        self._state.set(self._key, position)
+        self._remember(position._replace(opened=lists.opened or position.opened))
         return True
 
     # By the Resource List
 
-    def _by_list(self, uri: str, capability: str, *, reconcile: bool) -> None:
+    def _by_list(self, uri: str, capability: str, *, reconcile: bool) -> Position | None:
+        """Compare the Resource List, unless it is as it was; return how far it leads."""
         before = self._position()
         entries = self._source.entries(uri, capability, remembered=before is not None and not reconcile)
         with closing(entries):
-            if entries.changed:
-                self._compare(entries.resources(), entries.md, before.at if before else "")
+            if not entries.changed:
+                return before
+            return self._compare(entries.resources(), entries.md, before.at if before else "")
 
-    def _by_dump(self, uri: str, *, reconcile: bool) -> None:
-        """Compare the manifests of a Resource Dump."""
+    def _by_dump(self, uri: str, *, reconcile: bool) -> Position | None:
+        """Compare the manifests of a Resource Dump, unless it is as it was; return how far it leads."""
         before = self._position()
         listed = ListedDumps(self._source, self._set).of_resources()
         at = max((each.until for each in listed), default="")
         if before and before.at == at and not reconcile:
-            return
+            return before
         with closing(self._source.whole_document(uri, Capability.RESOURCEDUMP)) as opened:
             md = opened.document.md or Metadata()
         packages = Packages(self._source)
-        self._compare((each for package in listed for each in packages.read(package)), md, before.at if before else "")
+        resources = (each for package in listed for each in packages.read(package))
+        return self._compare(resources, md, before.at if before else "")
 
-    def _compare(self, resources: Iterable[ListedResource], md: Metadata, before: str) -> None:
+    def _compare(self, resources: Iterable[ListedResource], md: Metadata, before: str) -> Position | None:
         at = text_of(md.at)
         if before and at and at < before and not self._options.accept_older:
             what = f"the Resource List of the set {self._set.name!a} is of {at}, older than the copy ({before})"
@@ -267,7 +280,8 @@ class _Planner:
         self._merge(complete=True)
         self._set_foreign(self._foreign, list(self._hosts))
         position = Position(at or latest, reach=text_of(md.completed))
-        self._state.set(self._key, position if position.at else None)
+        self._remember(position)
+        return position if position.at else None
 
     # Both
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -13,6 +14,12 @@ from pelican_resourcesync.source.resource import ListedResource, listed_resource
 from pelican_resourcesync.source.source import Source
 
 _NONE = Metadata()
+_SKEW = timedelta(minutes=5)  # by which clocks may differ
+
+
+def clock() -> datetime:
+    """Return the time by the clock of this machine."""
+    return datetime.now(UTC)
 
 
 class GapError(DocumentError):
@@ -27,12 +34,27 @@ class Position(NamedTuple):
     """How far a set was followed: the first `number` changes listed at the time `at`, the last of them of `mark`.
 
     `reach` is when the Resource List that it began with was completed, where some publishers begin their Change Lists.
+    `opened` is when the last of the Change Lists began: where that goes back, the clock of the publisher did.
     """
 
     at: str
     number: int = 0
     mark: str = ""
     reach: str = ""
+    opened: str = ""
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether it is later than our clock, by more than clocks may differ."""
+        return self.at > text_of(clock() + _SKEW)
+
+    def remembered(self) -> "Position":
+        """Return the position as it is remembered: no later than our clock, so that what comes is not passed over."""
+        now = text_of(clock())
+        if max(self.at, self.reach) <= now:
+            return self
+        number, mark = (self.number, self.mark) if self.at <= now or not self.number else (0, "")
+        return Position(min(self.at, now), number, mark, min(self.reach, now), self.opened)
 
 
 class ChangeList(NamedTuple):
@@ -45,11 +67,14 @@ class ChangeList(NamedTuple):
 
 
 class ChangeLists:
-    """The Change Lists of a set. `begin` is the time from which those that were read last cover all changes."""
+    """The Change Lists of a set.
+
+    `begin` is the time from which those that were read last cover all changes, and `opened` when the last one began.
+    """
 
     def __init__(self, source: Source, resource_set: SourceSet) -> None:
         self._source, self._documents = source, resource_set.documents
-        self.begin = ""
+        self.begin = self.opened = ""
 
     def after(
         self, position: Position, note: Callable[[str], None] | None = None
@@ -61,7 +86,7 @@ class ChangeLists:
         """
         lists = self._since(position.at)
         if lists:
-            self.begin = lists[0].begin
+            self.begin, self.opened = lists[0].begin, lists[-1].begin
             gap = _gap(lists, position)
             if gap and note is None:
                 raise GapError(gap)
@@ -156,6 +181,8 @@ def _gap(lists: list[ChangeList], position: Position) -> str:
     begin = lists[0].begin
     if not begin or begin > max(position.at, position.reach):
         return f"the Change Lists begin at {begin or 'an unknown time'}, the copy is of {position.at}"
+    if lists[-1].begin < position.opened:
+        return f"the Change Lists begin anew at {lists[-1].begin}, before {position.opened}"
     for earlier, later in pairwise(lists):
         if earlier.until and later.begin > earlier.until:  # without an end, a list covers all that comes
             return f"there is a gap before {shown(later.uri)}"

@@ -1,0 +1,252 @@
+"""Clocks that are wrong at either end: a run that says "Complete" leaves nothing that an audit finds."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from pelican_resourcesync.destination import IncompleteError, Mirror, follow
+from pelican_resourcesync.errors import ResourceSyncError
+from tests.destination.sources import BEGIN, FAST, FakeSource, fake_source, files_of
+
+PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three", "e.bin": "four", "f.html": "five"}
+DAY = timedelta(days=1)
+PATIENT = replace(FAST, max_deletions=100.0)
+
+
+class Clock:
+    """Our clock, as tests set it."""
+
+    now: datetime = BEGIN + 100 * DAY
+
+    def __call__(self) -> datetime:
+        """Return the time."""
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Let our clock be wrong."""
+    clock = Clock()
+    monkeypatch.setattr("pelican_resourcesync.source.lists.clock", clock)
+    return clock
+
+
+@pytest.fixture
+def source(clock: Clock) -> Iterator[FakeSource]:
+    """Yield a Source whose clock is four years ahead, and whose Change Lists begin with it."""
+    with fake_source() as source:
+        source.now = source.begin = clock.now + 1_461 * DAY
+        for path, text in PAGES.items():
+            source.put(path, text)
+        source.publish()
+        yield source
+
+
+def change(source: FakeSource, now: datetime, *, restart: bool) -> None:
+    """Change the Source in each way at a time, and publish that, in the open Change List or in a new one."""
+    source.now = now
+    if restart:
+        source.begin = now
+        source.changes.clear()
+    source.put("a.html", f"one of {now}")
+    source.put(f"new {now:%H%M}.html".replace(" ", "-"), "new")
+    source.delete(max(source.resources))
+    source.publish()
+
+
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("hours", [3, 4 * 8766])
+def test_list_of_the_future(source: FakeSource, clock: Clock, folder: Path, hours: int, restart: bool) -> None:
+    """While it is, the copy is compared with the Resource List, and that is said; then changes are followed again."""
+    source.now, source.begin = clock.now + timedelta(hours=hours), BEGIN
+    source.changes.clear()
+    source.publish()
+    for _ in range(2):
+        result = Mirror(source.url, folder, PATIENT).run()
+        assert result.complete
+        assert len([note for note in result.plan.notes if "later than this machine's clock" in note]) == 1
+    change(source, source.now + timedelta(hours=1), restart=False)
+    assert Mirror(source.url, folder, PATIENT).run().complete
+    assert files_of(folder) == source.resources
+    for _ in range(2):
+        clock.now += DAY / 24
+        change(source, clock.now - timedelta(minutes=5), restart=restart)
+        result = Mirror(source.url, folder, PATIENT).run()
+        assert (result.complete, Mirror(source.url, folder, PATIENT).audit()) == (True, [])
+        assert files_of(folder) == source.resources
+    source.site.asked()
+    result = Mirror(source.url, folder, PATIENT).run()
+    assert (result.complete, result.plan.notes == []) == (True, restart)  # else the changes are out of order
+    assert ("rs/resourcelist.xml" in source.site.asked()) is not restart
+
+
+def test_older_list_after_our_own_clock_was_wrong(clock: Clock, folder: Path) -> None:
+    """A list that is older than the copy stops a run, unless the time of the copy is to come itself."""
+    with fake_source(PAGES) as source:
+        source.now = clock.now - DAY
+        source.publish()
+        assert Mirror(source.url, folder, PATIENT).run().complete
+        old = dict(source.published)
+        change(source, clock.now - DAY / 2, restart=True)
+        assert Mirror(source.url, folder, PATIENT).run().complete
+        source.published = old
+        with pytest.raises(IncompleteError, match="older than the copy"):
+            Mirror(source.url, folder, PATIENT).run()
+        clock.now -= 2 * DAY
+        source.publish()
+        source.now -= 5 * DAY
+        change(source, source.now, restart=True)
+        assert Mirror(source.url, folder, PATIENT).run().complete
+        assert files_of(folder) == source.resources
+
+
+def test_set_of_the_future_that_goes(source: FakeSource, folder: Path) -> None:
+    """What only it has goes with it, although there is no position to go on from."""
+    assert Mirror(source.url, folder, PATIENT).run().complete
+    old, new = f"{source.url}rs/".encode(), f"{source.url}x/".encode()
+    moved = {path.replace("rs/", "x/"): data.replace(old, new) for path, data in source.published.items()}
+    source.published |= {**moved, ".well-known/resourcesync": moved[".well-known/resourcesync"]}
+    lists = source.published["x/resourcelist.xml"]
+    gone = lists[lists.index(b"<url>") : lists.index(b"</url>") + 6]
+    source.published["x/resourcelist.xml"] = lists.replace(gone, b"")
+    assert Mirror(source.url, folder, PATIENT).run().deleted == 1
+
+
+class Follower:
+    """A program without a copy."""
+
+    def __init__(self, source: FakeSource) -> None:
+        self.source = source
+        self.cursor: str | None = None
+        self.known: dict[str, bytes] = {}
+        self.kinds: list[str] = []
+
+    def run(self) -> dict[str, bytes]:
+        """Follow to the end, and return what there is then."""
+        changes = follow(self.source.url, self.cursor, PATIENT)
+        try:
+            self.kinds = []
+            for each in changes:
+                self.kinds.append(each.kind)
+                if each.kind == "reset":
+                    self.known.clear()
+                elif each.content:
+                    self.known[each.uri.removeprefix(self.source.url)] = each.content.read()
+                else:
+                    self.known.pop(each.uri.removeprefix(self.source.url), None)
+                self.cursor = each.cursor
+        finally:
+            changes.close()
+        self.cursor = changes.cursor
+        return self.known
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_following_the_future(source: FakeSource, clock: Clock, restart: bool) -> None:
+    """No position is later than our clock; where changes lead nowhere, everything comes again, or it is said."""
+    source.begin = BEGIN
+    source.publish()
+    follower = Follower(source)
+    assert follower.run() == source.resources
+    change(source, source.now + DAY, restart=False)
+    assert follower.run() == source.resources
+    clock.now += DAY
+    change(source, clock.now, restart=restart)
+    if restart:
+        assert follower.run() == source.resources
+        clock.now += DAY
+        change(source, clock.now, restart=False)
+        assert follower.run() == source.resources
+        assert "reset" not in follower.kinds
+    else:  # the changes are out of order
+        with pytest.raises(IncompleteError, match="is listed after one at"):
+            follower.run()
+
+
+def test_cursor_of_the_future(clock: Clock) -> None:
+    """A cursor of the time when our own clock was wrong is worth nothing: everything comes again."""
+    with fake_source(PAGES) as source:
+        change(source, clock.now, restart=True)
+        follower = Follower(source)
+        follower.run()
+        clock.now -= 10 * DAY
+        change(source, clock.now, restart=True)
+        assert follower.run() == source.resources
+        assert follower.kinds[0] == "reset"
+
+
+OFFSETS = st.sampled_from([timedelta(minutes=each) for each in (0, 0, 0, 2, -2, 180, -180, 600_000, -600_000)])
+
+
+class Step(NamedTuple):
+    """What happens next: how wrong both clocks are, what is changed, and whether the Change Lists begin anew."""
+
+    theirs: timedelta
+    ours: timedelta
+    edits: list[tuple[str, int]]
+    restart: bool
+
+
+EDITS = st.lists(st.tuples(st.sampled_from([*PAGES, "g.txt", "h.txt"]), st.integers(0, 3)), max_size=4)
+STEPS = st.lists(st.builds(Step, OFFSETS, OFFSETS, EDITS, st.booleans()), min_size=2, max_size=7)
+
+
+def live_through(steps: list[Step]) -> None:
+    """After each run that is complete, copy and program have what the Source has."""
+    clock = Clock()
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        TemporaryDirectory() as name,
+        fake_source(PAGES) as source,
+    ):
+        patch.setattr("pelican_resourcesync.source.lists.clock", clock)
+        folder, follower, true = Path(name, "copy"), Follower(source), clock.now
+        source.begin = BEGIN - 3_000 * DAY
+        for step in steps:
+            true += timedelta(hours=5)
+            source.now, clock.now = true + step.theirs, true + step.ours
+            latest = source.changes[-1][0] if source.changes else source.begin
+            if (step.restart and source.now > latest) or source.now < source.begin:
+                source.begin = source.now
+                source.changes.clear()
+            for path, number in step.edits:
+                if number:
+                    source.put(path, f"{number} {true}")
+                elif path in source.resources:
+                    source.delete(path)
+            source.publish()
+            clock.now += timedelta(minutes=10)
+            with suppress(ResourceSyncError):
+                if Mirror(source.url, folder, PATIENT).run().complete:
+                    assert files_of(folder) == source.resources
+                    assert Mirror(source.url, folder, PATIENT).audit() == []
+            with suppress(ResourceSyncError):
+                assert follower.run() == source.resources
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+HEALTH = list(HealthCheck)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=HEALTH, phases=[Phase.explicit, Phase.generate])
+@given(STEPS)
+def test_random_clocks(steps: list[Step]) -> None:
+    """The short form."""
+    live_through(steps)
+
+
+@pytest.mark.long
+@settings(max_examples=3_000, deadline=None, suppress_health_check=HEALTH)
+@given(STEPS)
+def test_more_random_clocks(steps: list[Step]) -> None:
+    """The same, more often."""
+    live_through(steps)
