@@ -4,12 +4,12 @@ import json
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
-from urllib.parse import urljoin
 
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.http import shown
 from pelican_resourcesync.protocol import parse_datetime
 from pelican_resourcesync.signing import RELATION, SignatureError, can_verify, signer, verify_state
+from pelican_resourcesync.source.resource import uri_of
 from pelican_resourcesync.source.source import OpenDocument, Source, not_signed
 
 #: What is remembered: the trusted keys, and which state of each set was verified last.
@@ -47,14 +47,15 @@ class Signatures:
             return
         if not self._trusted and not can_verify():
             return
-        state = urljoin(uri, href)
+        state = uri_of(href, uri)
         data = self._source.whole(state)
         try:
             content = json.loads(data)
             key = self._signer(content, state)
             self._require_current(state, content, data)
             hashes = {**content["superseded"], **content["documents"]}
-            documents = {f"{content['siteurl']}/{path}": str(digest) for path, digest in hashes.items()}
+            base = f"{content['siteurl']}/"
+            documents = {uri_of(f"{base}{path}", state): str(digest) for path, digest in hashes.items()}
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError, DocumentError) as error:
             message = f"{shown(state)} cannot be read ({type(error).__name__}), so its signature cannot be verified"
             raise SignatureError(message) from error
