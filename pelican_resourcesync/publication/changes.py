@@ -1,15 +1,18 @@
 """The changes of a publication: which candidates changed, when, and in which Change Lists they are published (CH)."""
 
 import marshal
+from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from heapq import merge
-from itertools import groupby
+from itertools import accumulate, groupby, islice
 from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from pelican_resourcesync.protocol import (
     ChangeKind,
@@ -29,6 +32,7 @@ from pelican_resourcesync.publication.model.resource import (
     render_links,
     render_representation,
 )
+from pelican_resourcesync.publication.model.state import sortable
 from pelican_resourcesync.publication.parts import (
     LONGEST_TIME,
     OPEN,
@@ -37,7 +41,6 @@ from pelican_resourcesync.publication.parts import (
     Finals,
     Segment,
     candidates_in,
-    sortable,
     time_line,
 )
 
@@ -56,41 +59,47 @@ class DatedChange(NamedTuple):
     entry: str
 
 
+_dated_change = partial(tuple.__new__, DatedChange)  # without a function in Python for each
+
+
 class ChangeSorter:
-    """Changes in any number, sorted by time and URI."""
+    """Changes in any number, sorted by time and URI, as tuples of their times, URIs, kinds and entries."""
 
     def __init__(self, folder: Path) -> None:
         """Keep what does not fit into memory in a folder."""
         self._folder = folder
-        self._held: list[DatedChange] = []
+        self._held: list[tuple[str, str, str, str]] = []
+        self._last = ("", "", "", "")
         self._files: list[Path] = []
 
-    def add(self, changes: Iterable[DatedChange]) -> None:
+    def add(self, changes: Iterable[tuple[str, str, str, str]]) -> None:
         """Add changes: at most as many as one part of a list has."""
         self._held += changes
         if len(self._held) >= _MOST:
-            self._held.sort()
-            file = self._folder / f"sorted-{len(self._files)}"
-            with file.open("wb") as stream:
-                for begin in range(0, len(self._held), _BATCH):
-                    marshal.dump([tuple(each) for each in self._held[begin : begin + _BATCH]], stream)
-            self._files.append(file)
-            self._held = []
+            self._flush()
+
+    def _flush(self) -> None:
+        self._held.sort()
+        if not self._files or self._held[0] < self._last:  # they usually come in order, and one file is enough
+            self._files.append(self._folder / f"sorted-{len(self._files)}")
+        with self._files[-1].open("ab") as stream:
+            for begin in range(0, len(self._held), _BATCH):
+                data = marshal.dumps(self._held[begin : begin + _BATCH])
+                stream.write(len(data).to_bytes(8) + data)  # `marshal.load` would read every value by itself
+        self._last = self._held[-1]
+        self._held = []
 
     def sorted(self) -> Iterator[DatedChange]:
         """Yield all changes, sorted."""
-        self._held.sort()
-        return merge(*map(_read, self._files), self._held)
+        if self._held:
+            self._flush()
+        return map(_dated_change, merge(*map(_read, self._files)))
 
 
-def _read(file: Path) -> Iterator[DatedChange]:
+def _read(file: Path) -> Iterator[tuple[str, str, str, str]]:
     with file.open("rb") as stream:
-        while True:
-            try:
-                batch = marshal.load(stream)  # noqa: S302 - ours
-            except EOFError:
-                return
-            yield from map(DatedChange._make, batch)
+        while length := stream.read(8):
+            yield from marshal.loads(stream.read(int.from_bytes(length)))  # noqa: S302 - ours
 
 
 class Decision:
@@ -118,7 +127,7 @@ class Decision:
         changes: list[tuple[str, Candidate]] = []
         fills: list[tuple[str, str]] = []
         for candidate, dated in self._dated(found):
-            changes += [(time, each) for time, each in dated]
+            changes += dated
             if candidate.kind != ChangeKind.DELETED:
                 fills.append((dated[-1][0], candidate.uri) if dated else ("", candidate.lastmod))
         self._add(changes)
@@ -135,10 +144,10 @@ class Decision:
         raise NotImplementedError
 
     def _add(self, changes: Sequence[tuple[str, Candidate]]) -> None:
-        self.sorter.add(
-            DatedChange(time, each.uri, each.kind, entry)
-            for (time, each), entry in zip(changes, _entries([each for _, each in changes], self._edition), strict=True)
-        )
+        if changes:
+            times, changed = zip(*changes, strict=True)
+            uris, kinds, *_ = zip(*changed, strict=True)
+            self.sorter.add(zip(times, uris, kinds, _entries(changed, self._edition), strict=True))
 
 
 class DecisionByBytes(Decision):
@@ -172,7 +181,7 @@ class DecisionByBytes(Decision):
             if other is not None and (listed is None or other > listed):
                 time = other if other > self._known else self._unexplained
             if each.kind == UNKNOWN:
-                each = each._replace(kind=ChangeKind.UPDATED if time else "")  # noqa: PLW2901
+                each = each._replace(kind=ChangeKind.UPDATED.value if time else "")  # noqa: PLW2901
             self.deleted += each.kind == ChangeKind.DELETED
             yield each, [(_key(time) if time else unexplained, each)] if each.kind else []
 
@@ -227,9 +236,9 @@ def _steps(life: Iterable[Change]) -> Iterator[Change]:
 def _described(change: Change, now: Candidate | None) -> Candidate:
     """Return a change of the past; those whose bytes are known have the links of their resource."""
     if change.representation is None:
-        return Candidate(change.uri, change.kind, "", "", "")
+        return Candidate(change.uri, change.kind.value, "", "", "")
     links = (now.links if now else "") or render_links(change.links)
-    return Candidate(change.uri, change.kind, render_representation(change.representation), links, "")
+    return Candidate(change.uri, change.kind.value, render_representation(change.representation), links, "")
 
 
 def _key(time: datetime) -> str:
@@ -291,6 +300,8 @@ class ChangeListBuilder:
         self._range: Range | None = None
         self._entries = self._bytes = 0
         self._last: datetime | None = None
+        self._stack = ExitStack()
+        self._draft: BinaryIO
 
     def build(
         self,
@@ -307,34 +318,28 @@ class ChangeListBuilder:
         is whether the URIs that were updated are listed.
         """
         self._range = opened
-        for key, group in groupby(changes, key=itemgetter(0)):
-            time = parse_datetime(f"{key}Z")
-            for together in self._together(group):
-                time = floor = later(time, floor)
-                final = render_datetime(time)
-                self._found.finals.add(key, together[0].uri, final)
-                self._found.last = time
-                self._append(time, begin, [each.entry.replace(OPEN, final) for each in together])
-                kinds = [each.kind for each in together]
-                self._count(Counter(kinds))
-                if note_updates:
-                    self._found.updated += [each.uri for each in together if each.kind == ChangeKind.UPDATED]
+        with self._stack:
+            for key, group in groupby(changes, key=itemgetter(0)):
+                time = parse_datetime(f"{key}Z")
+                for together in self._together(group):
+                    time = floor = later(time, floor)
+                    final = render_datetime(time)
+                    self._found.finals.add(key, together[0].uri, final)
+                    self._found.last = time
+                    self._append(time, begin, together, final)
+                    if note_updates:
+                        self._found.updated += [each.uri for each in together if each.kind == ChangeKind.UPDATED]
         self._found.ranges += [self._range] if self._range else []
         return self._found
 
-    def _together(self, group: Iterable[DatedChange]) -> Iterator[list[DatedChange]]:
+    def _together(self, group: Iterator[DatedChange]) -> Iterator[list[DatedChange]]:
         """Divide changes of one time into those that are published at one time."""
-        held: list[DatedChange] = []
-        size = 0
-        for each in group:
-            entry = each.entry
-            added = 2 * LONGEST_TIME + (len(entry) if entry.isascii() else len(entry.encode()))
-            if held and (len(held) == self._most or size + added > self._size):
-                yield from self._divided(held)
-                held, size = [], 0
-            held.append(each)
-            size += added
-        yield from self._divided(held)
+        held = [*islice(group, self._most)]
+        while held:
+            sizes = accumulate(len(each.entry.encode()) + 2 * LONGEST_TIME for each in held)
+            fitting = max(1, bisect_right([*sizes], self._size))
+            yield from self._divided(held[:fitting])
+            held = [*held[fitting:], *islice(group, fitting)]
 
     def _divided(self, together: list[DatedChange]) -> Iterator[list[DatedChange]]:
         if self._divide is None:
@@ -346,26 +351,33 @@ class ChangeListBuilder:
             yield together[begin : begin + len(portion)]
             begin += len(portion)
 
-    def _append(self, time: datetime, begin: datetime | None, entries: Sequence[str]) -> None:
+    def _append(self, time: datetime, begin: datetime | None, together: Sequence[DatedChange], final: str) -> None:
         """Add changes of one time to the current range, or to the next."""
-        data = "".join(entries).encode()
+        data = "".join([each.entry for each in together]).replace(OPEN, final).encode()
         mark = self._boundaries.before(time)
         if self._range is None:
             self._range = Range(start=begin if begin is not None else mark or time - TICK)
         elif self._range.unchanged:
             self._reopen(self._range)
-        if self._entries and (end := self._end(time, mark, len(entries), len(data))):
+        if self._entries and (end := self._end(time, mark, len(together), len(data))):
             self._found.ranges.append(replace(self._range, until=end))
             self._range, self._entries, self._bytes = Range(start=end), 0, 0
         if not self._range.bodies or not self._range.bodies[-1].is_draft:
             body = Body(self._folder / f"changes-{len(self._found.bodies)}", is_draft=True)
             self._found.bodies.append(body)
             self._range = replace(self._range, bodies=(*self._range.bodies, body))
-        with self._range.bodies[-1].file.open("ab") as stream:
-            stream.write(data)
-        self._entries += len(entries)
+            self._stack.close()
+            self._draft = self._stack.enter_context(body.file.open("wb"))
+        self._draft.write(data)
+        self._entries += len(together)
         self._bytes += len(data)
         self._last = time
+        kinds = Counter([each.kind for each in together])
+        self._found.kinds.update(kinds)
+        created, updated, deleted = (
+            before + kinds[kind] for before, kind in zip(self._range.counts, _KINDS, strict=True)
+        )
+        self._range = replace(self._range, counts=(created, updated, deleted))
 
     def _reopen(self, opened: Range) -> None:
         """Continue the range that was left open."""
@@ -383,15 +395,6 @@ class ChangeListBuilder:
             return max(mark, last)
         full = self._entries + entries > self._most or self._bytes + size > self._size
         return last if full else None
-
-    def _count(self, kinds: Mapping[str, int]) -> None:
-        self._found.kinds.update(kinds)
-        if self._range:
-            counts = self._range.counts
-            created, updated, deleted = (
-                before + kinds.get(kind, 0) for before, kind in zip(counts, _KINDS, strict=True)
-            )
-            self._range = replace(self._range, counts=(created, updated, deleted))
 
 
 def changes_since(

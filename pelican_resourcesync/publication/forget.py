@@ -27,6 +27,7 @@ from pelican_resourcesync.protocol import (
     Metadata,
     Root,
     read,
+    split_entries,
     write,
 )
 from pelican_resourcesync.publication.disk.staging import Stage, staging
@@ -39,9 +40,9 @@ from pelican_resourcesync.publication.model.clock import later
 from pelican_resourcesync.publication.model.layout import HTML_PAGE, is_package
 from pelican_resourcesync.publication.model.options import Options, PageOptions
 from pelican_resourcesync.publication.model.resource import SHA_256
-from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, Counts, Part, PublicationState
+from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, Part, PublicationState
 from pelican_resourcesync.publication.pages import PageSet, overview_of_stage, write_pages
-from pelican_resourcesync.publication.parts import count
+from pelican_resourcesync.publication.parts import count_entries
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage, require_signed
 from pelican_resourcesync.signing import SigningKey
 
@@ -315,8 +316,8 @@ class _Rewriting:
             self._change_lists[path] = created, updated, deleted
         is_part = document.root is Root.URLSET and capability == Capability.RESOURCELIST
         if is_part and not path.startswith(self._new.archive_folder):
-            counts = Counts()
-            count(self._stage.read(path).decode(), counts)
+            listed = split_entries(self._stage.read(path).decode())
+            counts = count_entries([each.lastmod for each in listed], [each.md for each in listed])
             self._parts.append(Part(path=path, first=entries[0].loc if entries else "", counts=counts))
 
     def _path(self, uri: str) -> str | None:

@@ -11,7 +11,7 @@ from pelican_resourcesync.publication.documents.contents import Contents
 from pelican_resourcesync.publication.documents.documents import Documents
 from pelican_resourcesync.publication.documents.writer import DocumentWriter
 from pelican_resourcesync.publication.dumps.writer import DumpWriter
-from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication.model.layout import Layout, is_package
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.state import Part, PublicationState, render_state
 from pelican_resourcesync.publication.previous.previous import PreviousPublication
@@ -95,9 +95,10 @@ def write_state(
     has just read an index finds everything it lists. If nothing changed, the previous generation stays as it is: its
     state, byte for byte, and the documents it superseded.
     """
-    own = [path for path in stage.paths() if path.startswith(f"{layout.home}/")]
-    signed_by = key.public if key else ""
-    state = replace(state, documents={path: stage.measure(path)[0] for path in own}, signed_by=signed_by)
+    own = {path: stage.measure(path) for path in stage.paths() if path.startswith(f"{layout.home}/")}
+    packages = {path: length for path, (_, length) in own.items() if is_package(path)}
+    hashes = {path: digest for path, (digest, _) in own.items()}
+    state = replace(state, documents=hashes, packages=packages, signed_by=key.public if key else "")
     if previous and _says_the_same(state, previous.state):
         _carry(stage, previous, previous.state.superseded)
         stage.carry(layout.state, previous.folder / layout.state)
@@ -106,7 +107,8 @@ def write_state(
         before = previous.state.documents.items()
         gone = {path: digest for path, digest in before if path.startswith(f"{layout.home}/") and path not in own}
         _carry(stage, previous, gone)
-        state = replace(state, superseded=gone)
+        packages |= {path: length for path, length in previous.state.packages.items() if path in gone}
+        state = replace(state, superseded=gone, packages=packages)
     stage.write(layout.state, render_state(state, TOOL, key))
     return state
 
@@ -123,6 +125,7 @@ def _says_the_same(state: PublicationState, before: PublicationState) -> bool:
         "predecessor": before.predecessor,
         "ancestors": before.ancestors,
         "superseded": before.superseded,
+        "packages": before.packages,
         "unstable": before.unstable,
     }
     return replace(state, **place) == before

@@ -13,11 +13,11 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from heapq import merge
-from itertools import islice
+from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol import ChangeKind, EntryText, render_entries, unescape
 from pelican_resourcesync.publication.model.ranges import Body
-from pelican_resourcesync.publication.model.resource import EDITION, Resources, Row, is_hashed, is_later
-from pelican_resourcesync.publication.model.state import Counts
+from pelican_resourcesync.publication.model.resource import EDITION, Resources, Row, is_later
+from pelican_resourcesync.publication.model.state import Counts, sortable
 from pelican_resourcesync.publication.previous.resource_list import rows_in
 
 #: Applies a function to all items, in their order, as the built-in `map` does.
@@ -34,11 +34,8 @@ Map = Callable[..., Iterable[Any]]
 
 #: In the entry of a change: a time that is not known yet. No document can contain it.
 OPEN = "\x00"
-#: In a draft: the line of an entry with such a time.
-_OPEN_LINE = "    <lastmod></lastmod>\n"
-#: The most bytes of a time, and of such a line when it is filled.
+#: The most bytes of a time.
 LONGEST_TIME = len("2024-03-01T12:00:00.000000Z")
-_LONGEST_LINE = len(_OPEN_LINE) + LONGEST_TIME
 
 #: The kind of a resource whose bytes have no hash: the history decides whether it changed.
 UNKNOWN = "unknown"
@@ -49,8 +46,7 @@ _BEGIN, _END = b"  <url>\n", b"</urlset>\n"
 _BYTES = re.compile(r'    <rs:md(?: hash="([^"]*+)")?(?: length="([0-9]++)")?')
 _HASHED = '    <rs:md hash="'
 _PROFILE = re.compile(r' profile="[^"]*+"')
-_LASTMOD = re.compile(r"\n    <lastmod>([^<]*+)</lastmod>\n")
-_TYPE = re.compile(r'\n    <rs:md(?: hash="[^"]*+")?(?: length="([0-9]++)")?(?: type="([^"]*+)")?/>\n')
+_TYPE = re.compile(r'    <rs:md(?: hash="[^"]*+")?(?: length="([0-9]++)")?(?: type="([^"]*+)")?/>\n')
 
 
 #: Candidates as plain tuples, which `marshal` can write.
@@ -106,7 +102,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """Entries in a row, which go into the same document.
+    """Entries in a row, which go into the same document: where they are, and what they come to.
 
     `candidates` is the file of its candidates, if it has any. `differs` is whether any entry differs from before
     whatever the times of changes will be, `other_bytes` whether more than links does. `fills` is the file of what its
@@ -115,12 +111,17 @@ class Segment:
 
     body: Body
     first: str
-    entries: int
+    counts: Counts
     size: int
     candidates: Path | None = None
     fills: Path | None = None
     differs: bool = False
     other_bytes: bool = False
+
+    @property
+    def entries(self) -> int:
+        """The number of entries."""
+        return self.counts.entries
 
 
 def compare(task: Task) -> list[Segment] | None:
@@ -188,9 +189,9 @@ class _Comparison:
         if self._terms.edition != EDITION:
             chunk = [row._replace(links=_PROFILE.sub("", row.links)) for row in chunk]
         uris, mds, links, _ = zip(*chunk, strict=True) if chunk else ((), (), (), ())
-        lastmods, candidates, differs, other_bytes = self._differences(chunk, before)
-        body = "".join(render_entries(uris, lastmods, mds, links)).encode()
-        size = len(body) + _LONGEST_LINE * lastmods.count(_OPEN_LINE)
+        times, candidates, differs, other_bytes = self._differences(chunk, before)
+        body = "".join(render_entries(uris, [time_line(time) for time in times], mds, links)).encode()
+        size = len(body) + LONGEST_TIME * times.count(OPEN)
         if size > self._terms.size and len(chunk) > 1:
             middle = len(chunk) // 2
             split = _after(before, chunk[middle - 1].uri)
@@ -212,7 +213,7 @@ class _Comparison:
             Segment(
                 body=Body(file, is_draft=True),
                 first=chunk[0].uri if chunk else before[0].loc,
-                entries=len(chunk),
+                counts=count_entries(times, mds),
                 size=size,
                 candidates=listed if candidates else None,
                 differs=differs,
@@ -223,10 +224,10 @@ class _Comparison:
     def _differences(
         self, chunk: list[Row], old: list[EntryText]
     ) -> tuple[list[str], list[tuple[str, ...]], bool, bool]:
-        """Return the lines with the times of rows, the candidates, and whether rows differ, in more than links."""
+        """Return the times of rows as listed, the candidates, and whether rows differ, in more than links."""
         terms = self._terms
-        known = {each.loc: each for each in old}
-        lastmods: list[str] = []
+        known = dict(zip(map(itemgetter(0), old), old, strict=True))
+        times: list[str] = []
         candidates: _Texts = []
         differs = other_bytes = False
         for uri, md, links, time in chunk:
@@ -235,12 +236,12 @@ class _Comparison:
                 differs = other_bytes = True
                 if terms.tracked:
                     candidates.append((uri, _CREATED, md, links, ""))
-                lastmods.append(_OPEN_LINE if terms.tracked else time_line(time))
+                times.append(OPEN if terms.tracked else time)
                 continue
             _, lastmod, md_before, links_before = before
-            hashed = is_hashed(md)
+            hashed = ' hash="' in md
             if md == md_before and links == links_before and (hashed or not is_later(time, lastmod)):
-                lastmods.append(time_line(lastmod))
+                times.append(lastmod)
                 continue
             kind = ""
             if bytes_differ(md_before, md) or (
@@ -253,12 +254,12 @@ class _Comparison:
             other_bytes |= md != md_before
             if kind:
                 candidates.append((uri, kind, md, links, lastmod))
-            lastmods.append(_OPEN_LINE if kind else time_line(lastmod))
+            times.append(OPEN if kind else lastmod)
         if known:
             differs = other_bytes = True
             candidates += [(uri, _DELETED, "", "", each.lastmod) for uri, each in known.items()]
             candidates.sort()
-        return lastmods, candidates, differs, other_bytes
+        return times, candidates, differs, other_bytes
 
 
 def time_line(time: str) -> str:
@@ -266,10 +267,13 @@ def time_line(time: str) -> str:
     return f"    <lastmod>{time}</lastmod>\n" if time else ""
 
 
+_OPEN_LINE = time_line(OPEN).encode()
+
+
 def bytes_differ(before: str, now: str) -> bool:
     """Return whether metadata, as texts of rows, is of bytes that may differ, by hash or else by length."""
     if before.startswith(_HASHED) and now.startswith(_HASHED):  # nearly always
-        return before.split('"', 2)[1] != now.split('"', 2)[1]
+        return not now.startswith(before[: before.index('"', len(_HASHED)) + 1])
     (hash_before, length_before), (hash_now, length_now) = (
         found.groups() if (found := _BYTES.match(md)) else (None, None) for md in (before, now)
     )
@@ -334,24 +338,23 @@ def write_part(writing: Writing) -> tuple[str, int, Counts]:
 def _chunks(writing: Writing, counts: Counts) -> Iterator[bytes]:
     yield writing.head
     for segment in writing.segments:
-        text = segment.body.read().decode()
+        data = segment.body.read()
+        counts.add(segment.counts)
         if segment.fills:
-            text = _filled(text, marshal.loads(segment.fills.read_bytes()), writing.finals)  # noqa: S302 - ours
-        count(text, counts)
-        yield text.encode()
+            fills = marshal.loads(segment.fills.read_bytes())  # noqa: S302 - ours
+            times = [writing.finals.of(time, uri) if time else uri for time, uri in fills]
+            counts.add(replace(count_entries(times, ()), entries=0))
+            lines = [*map(str.encode, map(time_line, times)), b""]
+            data = b"".join(chain.from_iterable(zip(data.split(_OPEN_LINE), lines, strict=True)))
+        yield data
     yield _END
-
-
-def _filled(text: str, fills: Sequence[tuple[str, str]], finals: "Finals") -> str:
-    pieces = text.split(_OPEN_LINE)
-    lines = (time_line(finals.of(time, uri) if time else uri) for time, uri in fills)
-    return pieces[0] + "".join(line + piece for line, piece in zip(lines, pieces[1:], strict=True))
 
 
 class Finals:
     """The times at which changes are published, which may be later than those at which they happened.
 
-    Changes of one time are divided if they do not fit into one document, in the order of their URIs.
+    Changes of one time are divided if they do not fit into one document, in the order of their URIs. Only times that
+    differ are held, because there may be millions.
     """
 
     def __init__(self) -> None:
@@ -360,38 +363,32 @@ class Finals:
 
     def add(self, time: str, first: str, final: str) -> None:
         """Publish the changes of a time at another, from the URI `first` on."""
-        uris, finals = self._times.setdefault(time, ([], []))
-        uris.append(first)
-        finals.append(final)
+        if sortable(final) != time:
+            uris, finals = self._times.setdefault(time, ([], []))
+            uris.append(first)
+            finals.append(final)
 
     def of(self, time: str, uri: str) -> str:
         """Return the time at which a change is published."""
-        uris, finals = self._times[time]
-        return finals[bisect_right(uris, uri) - 1]
+        uris, finals = self._times.get(time, ((), ()))
+        number = bisect_right(uris, uri)
+        return finals[number - 1] if number else f"{time}Z"
 
 
-def count(entries: str, counts: Counts) -> None:
-    """Add what entries of a Resource List come to."""
-    number = entries.count("  </url>\n")
-    described = _TYPE.findall(entries)
+def count_entries(times: Sequence[str], mds: Sequence[str]) -> Counts:
+    """Return what entries with these times and this metadata come to; what is not known yet does not count."""
     lengths: Counter[str] = Counter()
-    for length, type_ in described:
+    numbers: Counter[str] = Counter()
+    for length, type_ in _TYPE.findall("".join(mds)):
+        numbers[type_] += 1
         if length:
             lengths[type_] += int(length)
-    types = Counter([type_ for _, type_ in described])
-    if len(described) < number:  # nothing is known of the others
-        types[""] += number - len(described)
-    lastmods = _LASTMOD.findall(entries)
-    counts.entries += number
-    for type_, found in types.items():
-        name = unescape(type_)
-        before = counts.types.get(name, (0, 0))
-        counts.types[name] = before[0] + found, before[1] + lengths[type_]
-    for year, found in Counter([time[:4] for time in lastmods]).items():
-        counts.years[year] = counts.years.get(year, 0) + found
-    counts.last = max({counts.last, *lastmods}, key=sortable)
-
-
-def sortable(time: str) -> str:
-    """Return a time as a text that sorts by time."""
-    return time.removesuffix("Z")
+    if unknown := len(mds) - numbers.total():
+        numbers[""] += unknown
+    known = [sortable(time) for time in times if time and time != OPEN]
+    return Counts(
+        entries=len(mds),
+        types={unescape(type_): (number, lengths[type_]) for type_, number in numbers.items()},
+        years=dict(Counter([time[:4] for time in known])),
+        last=f"{max(known)}Z" if known else "",
+    )

@@ -1,5 +1,6 @@
 """Publish sets of resources: from the previous publication and the current resources to the files on disk."""
 
+import gc
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -64,7 +65,7 @@ def publish_sets(
     output = requests[0].options.output
     layouts = [*(each.options.layout for each in requests), *removed_sets]
     others = find_other_sets(output, layouts)
-    with staging(output, [each.records.parent for each in requests if each.records]) as stage:
+    with _without_old_objects(), staging(output, [each.records.parent for each in requests if each.records]) as stage:
         planned = _plan(requests, stage.work, mapped)
         require_plausible(planned)
         for each in planned:
@@ -77,6 +78,19 @@ def publish_sets(
         write_pages(stage, pages, others.entries)
         stage.install(layouts)
     return [replace(results[0], notes=others.notes), *results[1:]]
+
+
+@contextmanager
+def _without_old_objects() -> Iterator[None]:
+    """Leave what exists already out of the collection of garbage, which takes a quarter of the time otherwise."""
+    if gc.get_freeze_count():  # the caller does so
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def require_plausible(planned: Sequence[PlannedPublication]) -> None:

@@ -44,7 +44,7 @@ from pelican_resourcesync.publication.previous.resource_list import ResourceList
 
 STANDARD_LIMITS = Limits()
 #: The most entries of a draft, which is compared and written at once.
-_MOST = 5_000
+_MOST = 2_500
 _LONGEST_AT = datetime(2000, 1, 1, 1, 1, 1, 1, UTC)
 _AT = re.compile(rb' at="[^"]*+"')
 #: The length of what comes after the entries.
@@ -248,7 +248,7 @@ class ResourceListPlan:
         part, file = found.part, self._file(found.part)
         size = file.stat().st_size - len(head_of(file)) - _TAIL
         body = Body(file, is_draft=False)
-        return [Segment(body=body, first=part.first, entries=part.counts.entries, size=size)]
+        return [Segment(body=body, first=part.first, counts=part.counts, size=size)]
 
     def _is_same(self, document: _Document, archive: str, *, part: bool) -> bool:
         """Return whether a document would have the same bytes as before, except for its time."""

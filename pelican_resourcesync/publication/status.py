@@ -16,10 +16,9 @@ from pelican_resourcesync.errors import (
     TransportError,
 )
 from pelican_resourcesync.http import Web, is_plain
-from pelican_resourcesync.protocol import Capability, read
+from pelican_resourcesync.protocol import read
 from pelican_resourcesync.publication.disk.durable import same_bytes
 from pelican_resourcesync.publication.documents.discovery import well_known_reachable
-from pelican_resourcesync.publication.dumps.changedump import read_dumped
 from pelican_resourcesync.publication.model.clock import is_ahead
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, WELL_KNOWN, Layout
 from pelican_resourcesync.publication.pages import Amount, Overview, overview_of
@@ -55,7 +54,7 @@ class SetStatus:
     """The publication of one set, which is complete.
 
     `ahead` is whether its time is still to come, by more than a day. `packages` are those of its Resource Dump, its
-    Change Dumps and its archives, with the lengths that the documents state.
+    Change Dumps and its archives.
     """
 
     name: str
@@ -143,17 +142,9 @@ def _set(previous: PreviousPublication) -> SetStatus:
 
 
 def _packages(previous: PreviousPublication) -> Amount:
-    """Return the number and the bytes of all packages of a set; one that several dumps list counts once."""
-    layout = previous.layout
-    archived = previous.entries(layout.archive(Capability.RESOURCEDUMP))
-    dumps = [layout.archived(Capability.RESOURCEDUMP, each.md.at) for each in archived if each.md and each.md.at]
-    lengths = {
-        entry.loc: (entry.md.length if entry.md else None) or 0
-        for path in (layout.resource_dump, *dumps)
-        for entry in previous.entries(path)
-    }
-    lengths |= {each.path: each.length for dumped in read_dumped(previous) for each in dumped.packages}
-    return Amount(number=len(lengths), size=sum(lengths.values()))
+    """Return the number and the bytes of all packages of a set."""
+    lengths = [length for path, length in previous.state.packages.items() if path in previous.state.documents]
+    return Amount(number=len(lengths), size=sum(lengths))
 
 
 def _capability_lists(folder: Path) -> tuple[str, ...] | None:

@@ -2,13 +2,17 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication import Calendar, Change, FixedBoundaries, Listed, Representation, changes_since
+from pelican_resourcesync.publication import changes as module
 from pelican_resourcesync.publication.plan import count_unstable
 from tests.publication.support import CREATED, DELETED, SITEURL, UPDATED, change, divide, first_publication, utc
 
@@ -22,6 +26,7 @@ _times = st.builds(
     st.integers(2, 4),
     st.integers(-2, 2),
 )
+_texts = st.sampled_from("abcé")
 _told = st.lists(st.builds(Change, _times, _uris, st.sampled_from(ChangeKind), st.none(), st.just(())), max_size=8).map(
     lambda changes: sorted(changes, key=lambda each: each.time)
 )
@@ -142,6 +147,16 @@ def test_times_apart(told: list[Change], floor: datetime | None, limit: int) -> 
         assert before.time == after.time or one.time < other.time
     assert all(one.time >= other.time for one, other in zip(found, changes, strict=True))
     assert moved(found, floor, limit) == found
+
+
+@given(st.lists(st.lists(st.tuples(_texts, _texts, _texts, _texts), max_size=4), max_size=6))
+def test_more_changes_than_memory_holds(changes: list[list[tuple[str, str, str, str]]]) -> None:
+    """They come sorted from files, in whatever order they were added."""
+    with TemporaryDirectory() as folder, patch.multiple(module, _MOST=3, _BATCH=2):
+        sorter = module.ChangeSorter(Path(folder))
+        for each in changes:
+            sorter.add(each)
+        assert [*sorter.sorted()] == sorted(chain.from_iterable(changes))
 
 
 def test_times_apart_by_hand() -> None:

@@ -188,6 +188,7 @@ def test_state(source: Source) -> None:
         "restart_number": 1,
         "ancestors": [],
         "superseded": {},
+        "packages": {},
         "unstable": {},
     }
     source.publish({"a.html": b"b"}, landed("c2", "2024-02-11T12:00"))

@@ -97,23 +97,13 @@ class Stage:
         return len(found), sum(self.measure(path)[1] for path in found)
 
     def carry(self, path: str, source: Path, digest: str | None = None) -> None:
-        """Carry over an existing file as a document; `digest` is its SHA-256, if it was just verified.
-
-        A package is linked if possible, because it may be large and is never modified. So is the output's own document:
-        it is on disk already, and is found unchanged without reading it.
-        """
-        if not is_package(path) and source != self._output / path:
-            with source.open("rb") as old, self.open(path) as new:
-                shutil.copyfileobj(old, new)
-                length = new.tell()
-        else:
-            target = self._new(path)
-            target.unlink(missing_ok=True)
-            link_or_copy(source, target)
-            self._linked.add(path)
-            length = target.stat().st_size
+        """Carry over an existing file, by a link if possible; `digest` is its SHA-256, if it was just verified."""
+        target = self._new(path)
+        target.unlink(missing_ok=True)
+        link_or_copy(source, target)
+        self._linked.add(path)
         if digest is not None:
-            self.note(path, digest, length)
+            self.note(path, digest, target.stat().st_size)
 
     def add_records(self, layout: Layout, folder: Path) -> None:
         """Move a folder from the output to the stage, as the records of a set."""

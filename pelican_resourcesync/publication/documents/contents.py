@@ -49,14 +49,12 @@ class ResourceSnapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Package:
-    """A package of a Change Dump with the changes in `(start, until]`: its path, its length in bytes, its SHA-256."""
+class ChangePackage:
+    """A package of a Change Dump with the changes in `(start, until]`."""
 
     path: str
     start: datetime
     until: datetime
-    length: int
-    sha256: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +67,7 @@ class ChangeDumpContents:
 
     start: datetime
     until: datetime | None = None
-    packages: tuple[Package, ...] = ()
+    packages: tuple[ChangePackage, ...] = ()
     new_changes: tuple[tuple[Change, ...], ...] = ()
     unchanged: bool = False
 

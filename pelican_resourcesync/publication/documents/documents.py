@@ -16,7 +16,7 @@ from pelican_resourcesync.protocol import (
     Renderer,
     Root,
 )
-from pelican_resourcesync.publication.documents.contents import ChangeDumpContents, Package
+from pelican_resourcesync.publication.documents.contents import ChangeDumpContents
 from pelican_resourcesync.publication.model.history import Change
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, HTML_PAGE, Layout
 from pelican_resourcesync.publication.model.options import Options
@@ -118,15 +118,11 @@ class Documents:
         pointers = [self._pointer(self.layout.change_dump(each.start), each.start, each.until) for each in dumped]
         return self._index(Capability.CHANGEDUMP, dumped[0].start, pointers, archive)
 
-    def change_dump(self, dumped: ChangeDumpContents, packages: Iterable[Package]) -> Document:
-        """Return the Change Dump of a range with these packages, oldest first (`CD01`)."""
+    def change_dump(self, dumped: ChangeDumpContents, packages: Iterable[Entry]) -> Document:
+        """Return the Change Dump of a range with these entries for its packages, oldest first (`CD01`)."""
         index = Link(rel="index", href=self.layout.uri(self.layout.change_dump_index))
-        entries = (
-            self.package_entry(each.path, each.length, each.sha256, Metadata(from_=each.start, until=each.until))
-            for each in packages
-        )
         md = Metadata(capability=Capability.CHANGEDUMP, from_=dumped.start, until=dumped.until)
-        return Document(root=Root.URLSET, md=md, links=(self._up(), index), entries=entries)
+        return Document(root=Root.URLSET, md=md, links=(self._up(), index), entries=packages)
 
     def change_dump_manifest(self, start: datetime, until: datetime) -> Document:
         """Return the manifest of a package of changes without its entries (`CD02`)."""

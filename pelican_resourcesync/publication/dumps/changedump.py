@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from pelican_resourcesync.protocol import ChangeKind, Entry, read
-from pelican_resourcesync.publication.documents.contents import ChangeDumpContents, Package
+from pelican_resourcesync.publication.documents.contents import ChangeDumpContents, ChangePackage
 from pelican_resourcesync.publication.model.history import Change
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
@@ -45,18 +45,15 @@ def _read(verified: VerifiedDocuments, pointer: Entry) -> ChangeDumpContents:
     return ChangeDumpContents(start=pointer.md.from_, until=until, packages=packages, unchanged=until is not None)
 
 
-def _package(verified: VerifiedDocuments, dump: str, entry: Entry) -> Package:
+def _package(verified: VerifiedDocuments, dump: str, entry: Entry) -> ChangePackage:
     md = entry.md
-    if md is None or md.from_ is None or md.until is None or md.length is None or not md.hash:
-        what = f"{dump}: the package {entry.loc} lacks its from, until, length or hash"
+    if md is None or md.from_ is None or md.until is None:
+        what = f"{dump}: the package {entry.loc} lacks its from or until"
         raise DamagedError(what)
     path = verified.layout.change_dump_package(md.until)
     for each in (path, verified.layout.manifest(path)):
         verified.require(each)
-    if md.hash[0].digest != verified.state.documents[path]:
-        what = f"{dump}: the package {entry.loc} has another hash than {verified.layout.state} says"
-        raise DamagedError(what)
-    return Package(path=path, start=md.from_, until=md.until, length=md.length, sha256=md.hash[0].digest)
+    return ChangePackage(path=path, start=md.from_, until=md.until)
 
 
 def dumped_after(

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import count
@@ -10,8 +10,8 @@ from itertools import count
 from pelican_resourcesync.protocol import Capability, ChangeKind, Document, Entry, Metadata, RenderedEntry
 from pelican_resourcesync.publication.documents.contents import (
     ChangeDumpContents,
+    ChangePackage,
     FindBytes,
-    Package,
     ResourceSnapshot,
     Rows,
 )
@@ -48,14 +48,14 @@ class DumpWriter:
             return list(self._packed(dump.at, dump.listed))
         return [self._carried(path, at) for path, at in self._earlier(dump.at)]
 
-    def _entry(self, package: str, at: datetime) -> Entry:
+    def _entry(self, package: str, interval: Metadata) -> Entry:
         digest, length = self.writing.stage.measure(package)
-        return self.documents.package_entry(package, length, digest, Metadata(at=at))
+        return self.documents.package_entry(package, length, digest, interval)
 
     def _carried(self, package: str, at: datetime) -> Entry:
         """Carry over a package of a Resource Dump, with its manifest; return its entry."""
         self._carry(package, self.documents.resource_dump_manifest(at))
-        return self._entry(package, at)
+        return self._entry(package, Metadata(at=at))
 
     def _carry(self, package: str, head: Document) -> None:
         """Carry over a package and its manifest; if the site has moved, pack it again, with the new links (X13)."""
@@ -88,9 +88,10 @@ class DumpWriter:
             self.writing.carry(path)
         for each in dumped.packages:
             self._carry(each.path, self.documents.change_dump_manifest(each.start, each.until))
-        packages = [*map(self._measured, dumped.packages), *self._new(dumped)]
+        packages = [*dumped.packages, *self._new(dumped)]
         if not carried:
-            self.writing.put(path, self.documents.change_dump(dumped, packages))
+            entries = [self._entry(each.path, Metadata(from_=each.start, until=each.until)) for each in packages]
+            self.writing.put(path, self.documents.change_dump(dumped, entries))
 
     def _packed(self, at: datetime, listed: Rows) -> Iterator[Entry]:
         """Write the packages of a Resource Dump one after another, and carry over those that stay; yield their entries.
@@ -116,7 +117,7 @@ class DumpWriter:
             elif wanted:
                 path = options.layout.resource_dump_package(at, next(numbers))
                 self._write(path, head, wanted)
-                yield self._entry(path, at)
+                yield self._entry(path, Metadata(at=at))
 
     def _members(self, package: str) -> list[RenderedEntry]:
         """Return the entries of the manifest of an earlier package, without their paths."""
@@ -139,19 +140,14 @@ class DumpWriter:
             if opener := self.find(each.entry[0], each.expected.hash, each.modified):
                 yield each._replace(open=opener)
 
-    def _measured(self, package: Package) -> Package:
-        digest, length = self.writing.stage.measure(package.path)
-        return replace(package, sha256=digest, length=length)
-
-    def _new(self, dumped: ChangeDumpContents) -> Iterator[Package]:
+    def _new(self, dumped: ChangeDumpContents) -> Iterator[ChangePackage]:
         start = dumped.packages[-1].until if dumped.packages else dumped.start
         for changes in dumped.new_changes:
             until = changes[-1].time
             path = self.writing.options.layout.change_dump_package(until)
             head = self.documents.change_dump_manifest(start, until)
             self._write(path, head, self._bitstreams(change_entries(changes)))
-            digest, length = self.writing.stage.measure(path)
-            yield Package(path=path, start=start, until=until, length=length, sha256=digest)
+            yield ChangePackage(path=path, start=start, until=until)
             start = until
 
     def _write(self, path: str, head: Document, bitstreams: Iterable[Bitstream]) -> None:

@@ -17,7 +17,7 @@ from pelican_resourcesync.protocol import EntryText, split_entries
 from pelican_resourcesync.publication.model.history import Change, parse_change
 
 _BEGIN, _END, _TAIL = b"  <url>\n", b"  </url>\n", b"</urlset>\n"
-_CHUNK = 1 << 20  # bytes read at a time
+_CHUNK = 1 << 18  # bytes read at a time
 
 
 class RangeBoundaries(Protocol):

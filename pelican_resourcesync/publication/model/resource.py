@@ -94,11 +94,6 @@ def parse_representation(text: str) -> Representation:
     return Representation(md.hash[0] if md.hash else None, md.length, md.type)
 
 
-def is_hashed(text: str) -> bool:
-    """Return whether the text contains a hash, so that changes of the bytes can be detected."""
-    return ' hash="' in text
-
-
 def render_links(links: Iterable[Link]) -> str:
     """Return links as text; empty if there are none."""
     return _RENDERER.entry_links(tuple(links))

@@ -36,6 +36,21 @@ class Counts:
     years: dict[str, int] = field(default_factory=dict)
     last: str = ""
 
+    def add(self, other: "Counts") -> None:
+        """Add what other entries come to."""
+        self.entries += other.entries
+        for type_, (number, size) in other.types.items():
+            before = self.types.get(type_, (0, 0))
+            self.types[type_] = before[0] + number, before[1] + size
+        for year, number in other.years.items():
+            self.years[year] = self.years.get(year, 0) + number
+        self.last = max(self.last, other.last, key=sortable)
+
+
+def sortable(time: str) -> str:
+    """Return a time as a text that sorts by time."""
+    return time.removesuffix("Z")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
@@ -60,6 +75,7 @@ class PublicationState:
     - `predecessor`: the SHA-256 of the previous state; `ancestors`: those of the states before it, newest first.
     - `documents`: the SHA-256 of every document of the set, by its path relative to the output.
     - `superseded`: likewise, documents of the previous generation that are kept only for its readers.
+    - `packages`: the length in bytes of every package among them.
     - `unstable`: for each URI, in how many publications in a row its bytes changed although the history lists no
       change.
     - `sets`: the names of all sets published together, if there are several.
@@ -82,6 +98,7 @@ class PublicationState:
     restart_number: int = 1
     ancestors: tuple[str, ...] = ()
     superseded: Mapping[str, str] = field(default_factory=dict)
+    packages: Mapping[str, int] = field(default_factory=dict)
     unstable: Mapping[str, int] = field(default_factory=dict)
     sets: tuple[str, ...] = ()
     former: tuple[str, ...] = ()
@@ -114,6 +131,7 @@ def render_state(state: PublicationState, tool: str, key: SigningKey | None = No
         "unstable": dict(state.unstable),
         "documents": dict(state.documents),
         "superseded": dict(state.superseded),
+        "packages": dict(state.packages),
         **({"sets": list(state.sets)} if state.sets else {}),
         **({"former": list(state.former)} if state.former else {}),
         **({"read_as_of": render_datetime(state.read_as_of)} if state.read_as_of else {}),
@@ -167,6 +185,7 @@ def _state(content: Mapping[str, Any]) -> PublicationState:
         parts=tuple(map(_part, content["parts"])),
         change_lists={str(path): _triple(*counts) for path, counts in content["change_lists"].items()},
         superseded=_digests(content["superseded"]),
+        packages={str(path): _count(length) for path, length in content["packages"].items()},
         sets=tuple(_name(name) for name in content.get("sets", ())),
         former=tuple(_address(address) for address in content.get("former", ())),
         read_as_of=_time(content["read_as_of"]) if "read_as_of" in content else None,

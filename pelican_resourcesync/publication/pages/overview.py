@@ -162,8 +162,9 @@ def _read(publication: PreviousPublication) -> Overview:
     listed = [*publication.documents.ranges()]
     ranges = [RangeOverview(layout.change_list(each.start), each.start, each.until, *each.counts) for each in listed]
     latest, last_change = _latest(listed)
+    lengths = publication.state.packages
     packages = [
-        Amount(len(each.packages), sum(package.length for package in each.packages))
+        Amount(len(each.packages), sum(lengths.get(package.path, 0) for package in each.packages))
         for each in read_dumped(publication)
     ]
     return Overview(

@@ -28,7 +28,7 @@ def test_begin_by_hand() -> None:
 
 
 def test_a_package_costs_its_own_changes(source: Source) -> None:
-    """However many packages there are, only the changes are packed, and each package is opened once, to verify it."""
+    """However many packages there are, only the changes are packed, and no earlier package is opened."""
     options: dict[str, Any] = {"dumps": Dumps(changedump=True)}
     contents = {f"{number}.html": b"%d" % number for number in range(20)}
     source.publish(contents, "2024-01-01T12:00", **options)
@@ -39,6 +39,4 @@ def test_a_package_costs_its_own_changes(source: Source) -> None:
         assert deflating.call_count == 2 + 1  # and the manifest
         opened = {path.name: count for path, count in work.opened.items() if path.suffix == ".zip"}
         new = f"changedump-2024010{day}T120000Z.zip"
-        assert {name: count for name, count in opened.items() if name != new} == {
-            f"changedump-2024010{before}T120000Z.zip": 1 for before in range(2, day)
-        }
+        assert opened.keys() == {new}

@@ -35,6 +35,7 @@ STATE = PublicationState(
     restart_number=3,
     ancestors=("ff", "gg"),
     superseded={"resourcesync/c.xml": "hh"},
+    packages={"resourcesync/d.zip": 9},
     unstable={"https://example.org/clock": 4},
 )
 RENDERED = b"""{
@@ -59,6 +60,9 @@ RENDERED = b"""{
  "format": 1,
  "generation": 2,
  "landed": "2024-03-01T12:00:00Z",
+ "packages": {
+  "resourcesync/d.zip": 9
+ },
  "parts": [
   {
    "entries": 2,
@@ -108,6 +112,7 @@ _states = st.builds(
     restart_number=st.integers(1),
     ancestors=st.lists(_names, max_size=3).map(tuple),
     superseded=st.dictionaries(_names, _names, max_size=3),
+    packages=st.dictionaries(_names, st.integers(0), max_size=3),
     unstable=st.dictionaries(_names, st.integers(0), max_size=3),
 )
 _json = st.recursive(
@@ -168,6 +173,7 @@ def test_damaged(data: bytes) -> None:
         ("restart_number", "2"),
         ("ancestors", 5),
         ("superseded", ["resourcesync/a.xml"]),
+        ("packages", {"resourcesync/a.zip": -1}),
         ("unstable", {"https://example.org/": -1}),
         ("at", "9999-12-31T23:59:59Z"),  # a later time must still be possible, for every build to come
         ("landed", "1969-12-31T23:59:59Z"),

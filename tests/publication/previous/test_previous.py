@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
-from pelican_resourcesync.publication import HashedState, Layout, Listed, Representation, read_previous, read_state
+from pelican_resourcesync.publication import (
+    Dumps,
+    HashedState,
+    Layout,
+    Listed,
+    Representation,
+    read_previous,
+    read_state,
+)
 from pelican_resourcesync.publication.model.layout import SHARED
 from pelican_resourcesync.publication.model.ranges import Body, Range
 from tests.publication.support import LAYOUT, SITEURL, STATE, UPDATED, Source, change, tree, utc
@@ -147,6 +155,30 @@ def test_one_byte_altered(published: Source, data: st.DataObject) -> None:
         assert f"{path} is not what {STATE} says" in str(error.value)
     finally:
         (published.output / path).write_bytes(documents[path])
+
+
+def test_packages_have_their_length(tmp_path: Path) -> None:
+    """A package in the output that is shorter, longer or missing is found; it is not read, so other bytes are not."""
+    source = Source(tmp_path / "output")
+    source.publish({"a.html": b"a"}, "2024-01-05T12:00", dumps=Dumps(resourcedump=True))
+    source.publish({"a.html": b"bb"}, "2024-02-05T12:00", dumps=Dumps(resourcedump=True))
+    assert source.state()["packages"] == {
+        f"resourcesync/site/{name}": len(source.documents()[f"resourcesync/site/{name}"])
+        for name in ("resourcedump-20240205T120000Z-00001.zip", "resourcedump-20240105T120000Z-00001.zip")
+    }
+    for path in source.state()["packages"]:
+        data = source.documents()[path]
+        source.write(path, b"x" * len(data))
+        assert source.previous() is not None
+        for other in (data[:-1], data + b"x"):
+            source.write(path, other)
+            with pytest.raises(PublicationError, match=f"{path} is not what"):
+                source.previous()
+            assert read_previous(source.output, LAYOUT, packages=False) is not None
+        source.write(path, data)
+    source.reseal(packages={})
+    with pytest.raises(PublicationError, match=r"\.zip is not what"):
+        source.previous()
 
 
 def test_any_document_missing(published: Source) -> None:
