@@ -301,7 +301,7 @@ class ChangeListBuilder:
         self._entries = self._bytes = 0
         self._last: datetime | None = None
         self._stack = ExitStack()
-        self._draft: BinaryIO
+        self._draft: BinaryIO | None = None
 
     def build(
         self,
@@ -362,7 +362,7 @@ class ChangeListBuilder:
         if self._entries and (end := self._end(time, mark, len(together), len(data))):
             self._found.ranges.append(replace(self._range, until=end))
             self._range, self._entries, self._bytes = Range(start=end), 0, 0
-        if not self._range.bodies or not self._range.bodies[-1].is_draft:
+        if self._draft is None or not self._range.bodies or not self._range.bodies[-1].is_draft:
             body = Body(self._folder / f"changes-{len(self._found.bodies)}", is_draft=True)
             self._found.bodies.append(body)
             self._range = replace(self._range, bodies=(*self._range.bodies, body))
