@@ -1,12 +1,12 @@
 """Check whether a Source conforms to ResourceSync (ANSI/NISO Z39.99), and report the rules that it breaks.
 
-A Source is a site that publishes ResourceSync documents. `check` takes a `CheckOptions` and returns a `Report`. `RULES`
-holds the rules as data: small functions, each with an identifier, level, sentence and source. `UNCHECKED` holds those
-that cannot be checked from outside.
+A Source is a site that publishes ResourceSync documents. `check` takes a `CheckOptions` and returns a
+`CheckReport`. `RULES` holds the rules as data: small functions, each with an identifier, level, sentence and source.
+`UNCHECKED` holds those that cannot be checked from outside.
 """
 
 from pelican_resourcesync.check.checker import CheckOptions, check
-from pelican_resourcesync.check.rule import UNCHECKED, CheckError, Finding, Level, Report, list_rules
+from pelican_resourcesync.check.rule import UNCHECKED, CheckError, CheckReport, Finding, Level, list_rules
 from pelican_resourcesync.check.rules import RULES
 
 __all__ = [
@@ -14,9 +14,9 @@ __all__ = [
     "UNCHECKED",
     "CheckError",
     "CheckOptions",
+    "CheckReport",
     "Finding",
     "Level",
-    "Report",
     "check",
     "list_rules",
 ]

@@ -20,7 +20,7 @@ from pelican_resourcesync.check.resources import (
     looks_like_page,
     sitemaps,
 )
-from pelican_resourcesync.check.rule import UNCHECKED, CheckError, Findings, Report
+from pelican_resourcesync.check.rule import UNCHECKED, CheckError, CheckReport, Findings
 from pelican_resourcesync.check.rules import RULES
 from pelican_resourcesync.check.scan import STANDARD_LIMITS, CheckLimits, Head, Scan, UnreadableError
 from pelican_resourcesync.errors import TransportError
@@ -29,6 +29,8 @@ from pelican_resourcesync.protocol import EDITIONS
 from pelican_resourcesync.source import WELL_KNOWN
 
 SOURCES = ("description", "capabilitylist")
+LinkFinder = Callable[[str], list[str]]
+"""A function that returns the links of a page, whose URI it takes."""
 
 
 def peek(stream: BinaryIO, limits: CheckLimits) -> Head:
@@ -135,38 +137,54 @@ class CheckOptions:
     progress: Callable[[str], None] = lambda _: None
 
 
-def check(request: CheckOptions) -> Report:
+def check(options: CheckOptions) -> CheckReport:
     """Check a target and return the report; raises `CheckError` if there is nothing to check."""
-    _refuse(request)
-    checker = _Checker(request)
+    _refuse(options)
+    checker = _Checker(options)
     with checker.stack:
-        if urlsplit(request.target).scheme in ("http", "https"):
-            checker.url(request.target)
+        if urlsplit(options.target).scheme in ("http", "https"):
+            checker.url(options.target)
         else:
-            checker.path(Path(request.target))
+            checker.path(Path(options.target))
         return checker.report()
 
 
-def _refuse(request: CheckOptions) -> None:
+def _refuse(options: CheckOptions) -> None:
     known = {rule.identifier for rule in RULES}
-    for identifier in request.ignore:
+    for identifier in options.ignore:
         if identifier not in known:
             why = f": {UNCHECKED[identifier]}" if identifier in UNCHECKED else "; --rules lists them"
             message = f"there is no rule {identifier[:20]!a} to ignore{why}"
             raise CheckError(message)
-    if request.edition not in (None, *EDITIONS):
-        message = f"there is no edition {request.edition}: choose 2014 or 2017, or leave it out"
+    if options.edition not in (None, *EDITIONS):
+        message = f"there is no edition {options.edition}: choose 2014 or 2017, or leave it out"
         raise CheckError(message)
-    if request.max_documents < 1 or request.jobs < 1:
+    if options.max_documents < 1 or options.jobs < 1:
         message = "--max-documents and --jobs are at least 1"
         raise CheckError(message)
 
 
+def _find_links(head: bytes, name: str, media_type: str) -> tuple[LinkFinder, str] | None:
+    """Return how to find the links of robots.txt or a page, and what these are called; None for anything else."""
+    if name == "robots.txt":
+        return (lambda _: sitemaps(head)), "Sitemap directive"
+    if looks_like_page(head, media_type):
+        return (lambda uri: links_of_page(head, uri)), "link with rel=resourcesync"
+    return None
+
+
+def _require_links(links: list[str], uri: str, what: str) -> list[str]:
+    if not links:
+        message = f"{uri!a} has no {what}; give the URL of a document"
+        raise CheckError(message)
+    return list(dict.fromkeys(links))
+
+
 class _Checker:
-    def __init__(self, request: CheckOptions) -> None:
-        self.request = request
-        self.findings = Findings(most=request.limits.findings, ignored=frozenset(request.ignore))
-        self.options = RuleOptions(rules=RULES, edition=request.edition, limits=request.limits)
+    def __init__(self, options: CheckOptions) -> None:
+        self.options = options
+        self.findings = Findings(most=options.limits.findings, ignored=frozenset(options.ignore))
+        self.rule_options = RuleOptions(rules=RULES, edition=options.edition, limits=options.limits)
         self.stack = ExitStack()
         self.crawler = self._crawler(WebFetcher())
         self.documents = 0
@@ -192,18 +210,18 @@ class _Checker:
         root = f"{parts.scheme}://{parts.netloc}/"
         asked = f"{root}{WELL_KNOWN}" if parts.path in ("", "/") and not parts.query else url
         try:
-            with fetcher.open(asked, size=self.request.limits.package_size) as found:
-                self._answer(found, asked, root, fetcher)
+            with fetcher.open(asked, size=self.options.limits.package_size) as found:
+                self._response(found, asked, root, fetcher)
         except TransportError as error:
             if asked == url:
                 message = f"{error}; nothing was checked"
                 raise CheckError(message) from error
-            self._page_instead(url, root, fetcher, error)
+            self._home_page(url, root, fetcher, error)
 
-    def report(self) -> Report:
+    def report(self) -> CheckReport:
         """Return the report on everything that was checked."""
-        return Report(
-            target=self.request.target,
+        return CheckReport(
+            target=self.options.target,
             documents=sum(document is not None for document in self.crawler.documents.values()) + self.documents,
             findings=self.findings,
             packages=self.crawler.packages,
@@ -214,29 +232,29 @@ class _Checker:
 
     def _left_out(self) -> Iterator[str]:
         if not self.crawler.complete:
-            yield f"note: only the first {self.request.max_documents:,} documents were read (--max-documents)"
+            yield f"note: only the first {self.options.max_documents:,} documents were read (--max-documents)"
         if self.crawler.elsewhere:
             yield f"note: {self.crawler.elsewhere:,} links lead elsewhere and were not followed"
 
     def _crawler(self, fetcher: Fetcher, *, root: str = "", hops: int | None = None) -> Crawler:
-        request = self.request
+        options = self.options
         crawler = Crawler(
             fetcher=fetcher,
-            options=self.options,
+            options=self.rule_options,
             findings=self.findings,
-            most=request.max_documents,
-            progress=request.progress,
+            most=options.max_documents,
+            progress=options.progress,
             root=root,
             hops=hops,
-            jobs=request.jobs if isinstance(fetcher, WebFetcher) else 1,
+            jobs=options.jobs if isinstance(fetcher, WebFetcher) else 1,
         )
         crawler.deep = ResourceChecker(
             fetcher=fetcher,
-            options=self.options,
+            options=self.rule_options,
             findings=self.findings,
-            whole=request.deep,
-            jobs=request.jobs,
-            progress=request.progress,
+            whole=options.deep,
+            jobs=options.jobs,
+            progress=options.progress,
             linked=crawler.take_links,
         )
         self.stack.callback(crawler.close)
@@ -244,7 +262,7 @@ class _Checker:
 
     def _folder(self, folder: Path) -> None:
         fetcher = FolderFetcher(folder)
-        start = find_start(fetcher, self.request.limits)
+        start = find_start(fetcher, self.options.limits)
         if start is None:
             message = (
                 f"{str(folder)!a} holds no Source Description and no Capability List; give the folder that is published"
@@ -253,23 +271,21 @@ class _Checker:
         self._source(fetcher, fetcher.base or "", f"{fetcher.base}{start}")
 
     def _file(self, stream: BinaryIO, path: Path) -> None:
-        head = stream.read(self.request.limits.page)
+        head = stream.read(self.options.limits.page)
         stream.seek(0)
         if zipfile.is_zipfile(stream) or head.startswith(b"PK"):
             self._package(stream, str(path))
-        elif path.name == "robots.txt":
-            self._beginning(path, lambda _: sitemaps(head), "Sitemap directive")
-        elif looks_like_page(head, ""):
-            self._beginning(path, lambda uri: links_of_page(head, uri), "link with rel=resourcesync")
+        elif finder := _find_links(head, path.name, ""):
+            self._source_around(path, *finder)
         else:
             stream.seek(0)
             # The URLs in the document do not come from the user, so private addresses are not contacted.
             self._document(stream, str(path), WebFetcher())
 
-    def _beginning(self, path: Path, find: Callable[[str], list[str]], what: str) -> None:
+    def _source_around(self, path: Path, find: LinkFinder, what: str) -> None:
         """Check the Source that a page or robots.txt file links to, in a folder around the file or on the web."""
-        links = [link for link in self._need(find(""), str(path), what) if urlsplit(link).netloc]
-        around = find_around(path, links, self.request.limits)
+        links = [link for link in _require_links(find(""), str(path), what) if urlsplit(link).netloc]
+        around = find_around(path, links, self.options.limits)
         if around is not None and around.base:
             links = find(around.base + path.resolve().relative_to(around.folder).as_posix())
             if any(map(around.file, links)):
@@ -281,27 +297,25 @@ class _Checker:
         parts = urlsplit(links[0])
         self._source(WebFetcher(), f"{parts.scheme}://{parts.netloc}/", *links)
 
-    def _answer(self, found: FetchedContent, uri: str, root: str, fetcher: WebFetcher) -> None:
-        head = found.stream.read(self.request.limits.page)
+    def _response(self, found: FetchedContent, uri: str, root: str, fetcher: WebFetcher) -> None:
+        head = found.stream.read(self.options.limits.page)
         found.stream.seek(0)
-        links = links_of_headers(found.headers, uri)
         if head.startswith(b"PK"):
             self._package(found.stream, uri)
-        elif urlsplit(uri).path.endswith("/robots.txt"):
-            self._source(fetcher, root, *self._need(sitemaps(head), uri, "Sitemap directive"))
-        elif looks_like_page(head, found.media_type):
-            links += links_of_page(head, uri)
-            self._source(fetcher, root, *self._need(links, uri, "link with rel=resourcesync"))
-        elif peek(found.stream, self.request.limits).capability in SOURCES:
+        elif finder := _find_links(head, urlsplit(uri).path.rpartition("/")[2], found.media_type):
+            find, what = finder
+            links = links_of_headers(found.headers, uri) + find(uri)
+            self._source(fetcher, root, *_require_links(links, uri, what))
+        elif peek(found.stream, self.options.limits).capability in SOURCES:
             self._source(fetcher, root, uri)
         else:
             found.stream.seek(0)
             self._document(found.stream, uri, fetcher, root)
 
-    def _page_instead(self, url: str, root: str, fetcher: WebFetcher, error: TransportError) -> None:
+    def _home_page(self, url: str, root: str, fetcher: WebFetcher, error: TransportError) -> None:
         """Look for a link in the page itself if the host serves nothing at its well-known URI."""
         try:
-            with fetcher.open(url, size=self.request.limits.page) as found:
+            with fetcher.open(url, size=self.options.limits.page) as found:
                 data = found.stream.read()
                 links = links_of_headers(found.headers, url) + links_of_page(data, url)
         except TransportError as failure:
@@ -311,17 +325,11 @@ class _Checker:
             raise CheckError(message) from error
         self._source(fetcher, root, *links)
 
-    def _need(self, links: list[str], uri: str, what: str) -> list[str]:
-        if not links:
-            message = f"{uri!a} has no {what}; give the URL of a document"
-            raise CheckError(message)
-        return list(dict.fromkeys(links))
-
     def _is_plain_sitemap(self, fetcher: Fetcher, uri: str) -> bool:
         """Return whether this is a sitemap without ResourceSync, which robots.txt may name, too."""
         try:
-            with fetcher.open(uri, size=self.request.limits.most_bytes) as found:
-                head = peek(found.stream, self.request.limits)
+            with fetcher.open(uri, size=self.options.limits.most_bytes) as found:
+                head = peek(found.stream, self.options.limits)
         except TransportError:
             return False
         return head.root in ("urlset", "sitemapindex") and not head.mds
@@ -338,13 +346,13 @@ class _Checker:
         _check_source(self.crawler)
 
     def _document(self, stream: BinaryIO, uri: str, fetcher: Fetcher, root: str = "") -> None:
-        self.crawler = self._crawler(fetcher, root=root, hops=1 if self.request.follow else 0)
+        self.crawler = self._crawler(fetcher, root=root, hops=1 if self.options.follow else 0)
         self.crawler.begin(uri, stream)
         _check_references(self.crawler)
 
     def _package(self, stream: BinaryIO, name: str) -> None:
         stream.seek(0)
         package = CheckedPackage(name)
-        check_package(stream, package, self.options, self.findings)
+        check_package(stream, package, self.rule_options, self.findings)
         self.crawler.packages += 1
         self.documents += int(package.manifest is not None)

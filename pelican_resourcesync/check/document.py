@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from pelican_resourcesync.check.rule import Check, Findings, Rule
+from pelican_resourcesync.check.rule import Check, CheckRule, Findings
 from pelican_resourcesync.check.scan import STANDARD_LIMITS, CheckLimits, Head, RawEntry, Scan, UnreadableError
 from pelican_resourcesync.check.values import read_time
 
@@ -26,11 +26,11 @@ class RuleOptions:
     Times after `tomorrow` are in the future, however wrong the clocks of publishers are.
     """
 
-    rules: tuple[Rule, ...]
+    rules: tuple[CheckRule, ...]
     edition: int | None = None
     limits: CheckLimits = STANDARD_LIMITS
     tomorrow: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.UTC) + dt.timedelta(days=1))
-    by_scope: dict[str, list[Rule]] = field(init=False)
+    by_scope: dict[str, list[CheckRule]] = field(init=False)
 
     def __post_init__(self) -> None:
         self.by_scope = defaultdict(list)
@@ -129,7 +129,7 @@ _POINTING = frozenset(
 Sink = Callable[[RawEntry, DocumentState], None]
 Shape = tuple[bool, bool, tuple[str, ...] | None]
 """Whether an entry is unusual, whether it has a lastmod, and the attribute names of its `rs:md`."""
-Plan = tuple[list[tuple[Check, Rule]], list[tuple[Check, Rule]]]
+Plan = tuple[list[tuple[Check, CheckRule]], list[tuple[Check, CheckRule]]]
 """The rules for entries of a shape: those for the entry itself, and those for its `rs:md`."""
 _MOST_PLANS = 256
 
@@ -201,7 +201,7 @@ class _Checking:
         self._sink = sink
         self._doc: DocumentState | None = None
         self._keeps = False
-        self._rules: dict[str, list[Rule]] = {}
+        self._rules: dict[str, list[CheckRule]] = {}
         self._plans: dict[Shape, Plan] = {}
 
     def _begin(self, head: Head) -> DocumentState:
@@ -211,7 +211,7 @@ class _Checking:
         self._rules = {scope: self._applying(scope, head) for scope in ("entry", "md", "link")}
         return doc
 
-    def _applying(self, scope: str, head: Head) -> list[Rule]:
+    def _applying(self, scope: str, head: Head) -> list[CheckRule]:
         edition = self._options.edition
         return [
             rule
@@ -279,5 +279,5 @@ class _Checking:
                     if (message := rule.check(attributes, None, doc)) is not None:
                         self._add(rule, line, message)
 
-    def _add(self, rule: Rule, line: int | None, message: str, entry: str = "") -> None:
+    def _add(self, rule: CheckRule, line: int | None, message: str, entry: str = "") -> None:
         self._findings.add(rule.finding(self._uri, line, message, entry))

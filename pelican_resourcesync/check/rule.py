@@ -86,7 +86,7 @@ class CheckError(ResourceSyncError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class CheckReport:
     """The result for one target: how many documents were read, what was found, and what was left out.
 
     `packages` counts the packages that were read. `elsewhere` counts the links that were not followed because they lead
@@ -178,7 +178,7 @@ MUST, SHOULD = Level.MUST, Level.SHOULD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class CheckRule:
     """One check of one rule of the standard; a rule with several requirements has several checks.
 
     `identifier` is its name in `requirements.md` and in messages. `scope` determines the arguments of `check` (see
@@ -236,7 +236,7 @@ class RuleSet:
     - `resource`: a listed `CheckedResource` with what is at its `loc`; a message or None
     """
 
-    rules: list[Rule] = field(default_factory=list)
+    rules: list[CheckRule] = field(default_factory=list)
 
     def __call__(
         self, scopes: str | tuple[str, ...], identifier: str, level: Level, sentence: str, source: str, **options: Any
@@ -254,7 +254,7 @@ class RuleSet:
 
         def register(check: Check) -> Check:
             for scope in [scopes] if isinstance(scopes, str) else scopes:
-                self.rules.append(Rule(**named, scope=scope, check=check, **given))
+                self.rules.append(CheckRule(**named, scope=scope, check=check, **given))
             return check
 
         return register
@@ -281,7 +281,7 @@ UNCHECKED: dict[str, str] = {
 """The identifier of each rule that no function checks because nothing shows it from outside, and the reason."""
 
 
-def list_rules(rules: tuple[Rule, ...]) -> str:
+def list_rules(rules: tuple[CheckRule, ...]) -> str:
     """Return all rules as text: those that are checked, and those that cannot be checked from outside."""
     lines = dict.fromkeys(
         f"{rule.identifier:6} {rule.level:7} {rule.sentence} [{rule.source}]"

@@ -10,6 +10,7 @@ from typing import BinaryIO
 from pelican_resourcesync.check.scan import Attributes
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol import XML_SPACE, Hash, parse_datetime, parse_hashes
+from pelican_resourcesync.source import ALGORITHMS
 
 #: The link relations registered with IANA as of 2025 (RFC 8288), and those of ResourceSync.
 REGISTERED = frozenset((
@@ -34,7 +35,7 @@ REGISTERED = frozenset((
 _RECOMMENDED = re.compile(r"\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d+)?Z", re.ASCII)
 _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]+")
 #: The number of hexadecimal digits in the digests of well-known algorithms.
-_DIGITS = {"md5": 32, "sha-1": 40, "sha-256": 64, "sha-384": 96, "sha-512": 128}
+_DIGITS = {name: 2 * hashlib.new(each, usedforsecurity=False).digest_size for name, each in ALGORITHMS.items()}
 _HASH = re.compile(r"sha-256:[0-9a-f]{64}|md5:[0-9a-f]{32}")
 _MEDIA_TYPE = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+(?:\s*;.*)?", re.ASCII)
 _DIGITS_OF_LENGTH = 18  # enough for any real length
@@ -129,9 +130,7 @@ def quoted(text: object, length: int = 100) -> str:
 _BLOCK = 1_048_576
 _HEAD = 1_048_576
 #: The supported algorithms by their names in `hash`: as IANA writes them, and without the hyphen.
-_ALGORITHMS = {"md5": "md5", "sha-1": "sha1", "sha1": "sha1", "sha-256": "sha256", "sha256": "sha256"} | {
-    f"sha{joint}{size}": f"sha{size}" for joint in ("-", "") for size in ("384", "512")
-}
+_ALGORITHMS = ALGORITHMS | {name.replace("-", ""): each for name, each in ALGORITHMS.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

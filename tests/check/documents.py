@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pelican_resourcesync.check import RULES
 from pelican_resourcesync.check.document import CheckedDocument, RuleOptions, check_document
-from pelican_resourcesync.check.rule import Findings, Rule
+from pelican_resourcesync.check.rule import CheckRule, Findings
 from pelican_resourcesync.check.scan import STANDARD_LIMITS, CheckLimits
 from tests.support.live import live, static
 
@@ -239,7 +239,7 @@ def checked(
     *,
     edition: int | None = None,
     limits: CheckLimits = STANDARD_LIMITS,
-    rules: tuple[Rule, ...] = RULES,
+    rules: tuple[CheckRule, ...] = RULES,
 ) -> tuple[Findings, CheckedDocument]:
     """Check a document by itself."""
     findings = Findings(most=100)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.check import CheckError, CheckOptions, Report, check
+from pelican_resourcesync.check import CheckError, CheckOptions, CheckReport, check
 from pelican_resourcesync.cli import main
 from tests.check.between import Changed
 from tests.check.documents import BASE, SOURCE, hosted, lay, names, text
@@ -107,7 +107,7 @@ def on_the_web(folder: Path, changed: dict[str, str | bytes | None] | None = Non
         yield address
 
 
-def run(target: str, **options: Any) -> Report:
+def run(target: str, **options: Any) -> CheckReport:
     """Check a URL."""
     return check(CheckOptions(target=target, **options))
 
@@ -138,6 +138,13 @@ def test_page_with_a_link(tmp_path: Path) -> None:
             CheckError, match=f"{address}/? has no link with rel=resourcesync: give the URL of a document"
         ):
             run(address)
+
+
+def test_page_with_a_header(tmp_path: Path) -> None:
+    """DI03: the header of a page leads to the Source, too."""
+    link = {"page.html": {"Link": '<capabilitylist.xml>; rel="resourcesync"'}}
+    with hosted(tmp_path, link, {"page.html": "<html>"}) as address:
+        assert run(f"{address}/page.html").documents >= DOCUMENTS - 1
 
 
 def test_robots_txt_with_a_plain_sitemap(tmp_path: Path) -> None:

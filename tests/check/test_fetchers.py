@@ -6,7 +6,7 @@ from threading import Lock
 
 import pytest
 
-from pelican_resourcesync.check import CheckOptions, Report, check
+from pelican_resourcesync.check import CheckOptions, CheckReport, check
 from pelican_resourcesync.check.fetchers import FolderFetcher, Prefetcher
 from tests.check.documents import BASE, SOURCE, entry, lay, moved
 from tests.support.live import Ask, live, static
@@ -50,7 +50,7 @@ class Busy:
         self._answer(ask)
 
 
-def run(folder: Path, jobs: int, most: int = 10_000) -> tuple[Report, Busy]:
+def run(folder: Path, jobs: int, most: int = 10_000) -> tuple[CheckReport, Busy]:
     """Check a Source on a host that answers in another order than it is asked."""
     busy = Busy(folder)
     with live(busy) as site:
@@ -61,7 +61,7 @@ def run(folder: Path, jobs: int, most: int = 10_000) -> tuple[Report, Busy]:
         return check(CheckOptions(target=f"{site.url}/description.xml", jobs=jobs, max_documents=most)), busy
 
 
-def told(report: Report) -> object:
+def told(report: CheckReport) -> object:
     """Return what a report says, whatever port the host had."""
     return json.loads(report.as_json().replace(report.target.removesuffix("description.xml"), BASE))
 

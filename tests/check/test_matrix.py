@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.check import CheckOptions, Report, check
+from pelican_resourcesync.check import CheckOptions, CheckReport, check
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication import Calendar
 from tests.publication.support import Source
@@ -133,7 +133,7 @@ def without_git(site: Site, folder: Path) -> Site:
     return Site(Path(shutil.copytree(site.folder, folder, ignore=shutil.ignore_patterns(".git"))), site.settings)
 
 
-def faults(report: Report) -> str:
+def faults(report: CheckReport) -> str:
     """Return what was found, as people read it, or nothing."""
     return report.as_text() if report.errors or report.warnings else ""
 

@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 
 import pytest
 
-from pelican_resourcesync.check import CheckError, CheckOptions, Report, check
+from pelican_resourcesync.check import CheckError, CheckOptions, CheckReport, check
 from pelican_resourcesync.http import uri_of_path
 from tests.check.between import FAULTS, Changed, only, swap
 from tests.check.documents import B_SAID, BASE, JANUARY, SOURCE, A, B, document, entry, lay, names, text
@@ -21,7 +21,7 @@ RESOURCE_LIST = document(
 )
 
 
-def run(folder: Path, changed: Changed | None = None, *, deep: bool = False) -> Report:
+def run(folder: Path, changed: Changed | None = None, *, deep: bool = False) -> CheckReport:
     """Check the Source with this changed."""
     return check(CheckOptions(target=str(lay(folder, changed)), deep=deep, jobs=2))
 

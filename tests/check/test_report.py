@@ -1,10 +1,10 @@
 """What a report says: each rule with the first places that break it, and what comes of all."""
 
-from pelican_resourcesync.check import Finding, Level, Report
+from pelican_resourcesync.check import CheckReport, Finding, Level
 from pelican_resourcesync.check.rule import Findings
 
 
-def report(places: int, most: int = 6) -> Report:
+def report(places: int, most: int = 6) -> CheckReport:
     """Return a report of a rule that is broken in so many places."""
     findings = Findings(most=most)
     for number in range(places):
@@ -12,7 +12,7 @@ def report(places: int, most: int = 6) -> Report:
             Finding("CH02", Level.MUST, "https://a.test/l.xml", number or None, "it has no change", "Needs", "x")
         )
     findings.add(Finding("AA01", Level.SHOULD, "c\x1b.xml", 1, "it is odd", "Should"))
-    return Report(target="out", documents=1_000, packages=1, findings=findings)
+    return CheckReport(target="out", documents=1_000, packages=1, findings=findings)
 
 
 def test_text() -> None:

@@ -292,6 +292,15 @@ def test_intervals_in_order(capability: str, intervals: list[str], expected: lis
     assert names(checked(document(capability, listed, since, root=root))[0]) == expected
 
 
+def test_intervals_of_an_index_of_dumps() -> None:
+    """CD05: an index of Change Dumps has no order, so that each of its entries is compared with its interval."""
+    listed = "".join(
+        entry(name, f'from="2024-{month}-01T00:00:00Z"', tag="sitemap") for name, month in (("a", "03"), ("b", "01"))
+    )
+    since = ' from="2024-02-01T00:00:00Z"'
+    assert names(checked(document("changedump", listed, since, root="sitemapindex"))[0]) == ["CD05 SHOULD"]
+
+
 def test_a_gap_is_named() -> None:
     """CH06: the message says from when to when."""
     days = [
