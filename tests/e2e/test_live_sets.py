@@ -115,25 +115,6 @@ def test_set_whose_state_is_gone_from_the_host(museum: Museum, seen: bool, capsy
     walk(museum.site.output)
 
 
-def test_sets_that_were_rolled_back_go_on(museum: Museum, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each from what was live of it after, and all is one publication again."""
-    museum.publish(1)
-    shutil.copytree(museum.www, museum.www.with_name("first"))
-    museum.publish(2)
-    museum.build()
-    newest = {name: digest(museum.www / path) for name, path in STATES.items()}
-    shutil.rmtree(museum.www)
-    shutil.copytree(museum.www.with_name("first"), museum.www)
-    museum.edit(3)
-    capsys.readouterr()
-    museum.build()
-    (line,) = lines(capsys.readouterr().out)
-    assert "the live site is back at generation 1: generation 2, last seen live, is continued" in line
-    assert generations(museum) == [3, 3, 3]
-    assert {name: each["predecessor"] for name, each in states(museum.site.output).items()} == newest
-    walk(museum.site.output)
-
-
 def test_sets_that_are_of_two_deployments_stop_the_build_or_go_on(museum: Museum) -> None:
     """One set is older than the rest: it goes on from what was seen; damaged, it stops the build for all."""
     museum.publish(1)

@@ -1,12 +1,16 @@
 """Several sets of resources over one site, in real builds: what is in each over time, and which sets there are."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.publication import Layout, PublicationState, render_state
 from pelican_resourcesync.publication.disk import install as installing
+from pelican_resourcesync.site.predecessors import removed_layouts
 from tests.e2e.test_neighbours import CAPABILITY_LIST
 from tests.support.live import served
 from tests.support.museum import tree
@@ -309,3 +313,33 @@ def test_set_that_is_named_again_begins_with_its_history(blog: Site) -> None:
     publish(blog, site={}, news=NEWS)
     assert rows(blog, "news") == first
     assert faults(blog) == []
+
+
+def test_hostile_state_stops_the_build(blog: Site) -> None:
+    """Nothing outside the folder of the documents is touched."""
+    publish(blog, site={}, news=NEWS, images=IMAGES)
+    file = blog.output / "resourcesync/publication.json"
+    file.write_bytes(file.read_bytes().replace(b'"news"', b'"../../content"'))
+    before = tree(blog.folder / "content"), tree(blog.output / "resourcesync")
+    with pytest.raises(PublicationError, match="is not a valid set name"):
+        publish(blog, site={})
+    assert (tree(blog.folder / "content"), tree(blog.output / "resourcesync")) == before
+
+
+def test_sets_that_this_site_published(tmp_path: Path) -> None:
+    """Those published together with others, or from git; of a state that cannot be read, nothing is known."""
+
+    def state(*sets: str, commit: str | None = None) -> bytes:
+        at = datetime(2024, 1, 1, tzinfo=UTC)
+        found = PublicationState(
+            generation=1, siteurl=SITEURL, at=at, changes=0, documents={}, sets=sets, commit=commit
+        )
+        return render_state(found, "a tool")
+
+    states = {"together": state("together", "other"), "git": state(commit="1" * 40), "alone": state(), "site": state()}
+    for name, data in {**states, "damaged": b"{"}.items():
+        file = tmp_path / Layout(SITEURL, name).state
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+    layouts = removed_layouts(tmp_path, SITEURL, [*states, "damaged", "absent"])
+    assert [each.set_name for each in layouts] == ["together", "git", "site"]

@@ -36,6 +36,7 @@ def test_ten_publications_are_followed(tmp_path: Path) -> None:
     site = import_sample_site(tmp_path / "site", until=f"main~{COUNT}")
     public = tmp_path / "public"
     closed: dict[str, bytes] = {}
+    audits: list[str] = []
     with served(public) as address:
         mirror, follower, at = Mirror(tmp_path, address), Follower(address), ""
         for number in range(COUNT + 1):
@@ -46,6 +47,7 @@ def test_ten_publications_are_followed(tmp_path: Path) -> None:
             shutil.copytree(site.output, public)
             assert b'"generation": %d,' % (number + 1) in (public / "resourcesync/publication.json").read_bytes()
             if at:
+                audits.append(mirror.audit())
                 assert follower.incremental() == []
                 for uri in lists_after(public, at):
                     mirror.follow(uri)
@@ -68,3 +70,4 @@ def test_ten_publications_are_followed(tmp_path: Path) -> None:
             at = parse((public / HOME / "resourcelist.xml").read_bytes()).md["at"]
         assert mirror.audit().startswith("IN SYNC ")
     assert len(closed) >= 8
+    assert sum(each.startswith("NOT IN SYNC ") for each in audits) >= 8, "the client notices"

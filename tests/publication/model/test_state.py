@@ -185,7 +185,7 @@ def test_damaged(data: bytes) -> None:
         ("commit", "c" * 501),
         ("predecessor", 1),
         ("former", [1]),
-        ("sets", ["../books"]),
+        *(("sets", [name]) for name in ("../books", "a/b", "", ".a", "a\n", "A", "a" * 101)),
         ("sets", [1]),
     ],
 )
