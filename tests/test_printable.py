@@ -59,7 +59,7 @@ def test_any_text_is_one_safe_line(raw: str) -> None:
 def test_masking_takes_linear_time() -> None:
     """Long hostile texts do not stop it."""
     for part in ("?token", "//a:b", "&sig", "?" + "a" * 100, "//", "token"):
-        mask_credentials("//=" + part * 100_000)
+        mask_credentials("//=" + part * 30_000)
 
 
 def test_log_records_are_printable(caplog: pytest.LogCaptureFixture) -> None:

@@ -8,7 +8,7 @@ import pytest
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication import Archives, ChangeHistory, Dumps
 from tests.publication.support import EVERYTHING, SITEURL, UPDATED, Source, change, tree, utc
-from tests.publication.watching import Watch, walk
+from tests.publication.watching import Watch
 
 SET = f"{SITEURL}/resourcesync/site"
 KINDS = ("resourcelist", "resourcedump", "changelist", "changedump")
@@ -70,16 +70,6 @@ def test_current_documents_lead_to_their_archives(source: Source) -> None:
         assert all(item.changefreq == "never" for item in archive.entries)
 
 
-def test_nothing_is_archived_before_a_range_ends(tmp_path: Path) -> None:
-    """Nor of ranges that only history tells of: nothing was published in them."""
-    source = Source(tmp_path / "output")
-    history = [change(f"2024-0{month}-05T12:00", "a.html", UPDATED) for month in range(1, 5)]
-    source.publish({"a.html": b"a"}, ChangeHistory(built=utc("2024-04-06T12:00"), changes=history), **EVERYTHING)
-    assert source.capabilities().keys() == {"resourcelist", "resourcedump", "changelist", "changelist-archive"}
-    assert source.document(source.capabilities()["resourcelist"]).links.keys() == {"up"}
-    assert not [path for path in source.documents() if "/archive/" in path]
-
-
 def test_the_oldest_states_go(source: Source) -> None:
     """Each kind by its own number, with its packages; what is fewer now does not come back."""
     keep = Archives(resourcelist=2, resourcedump=1)
@@ -92,16 +82,6 @@ def test_the_oldest_states_go(source: Source) -> None:
         "resourcesync/site/resourcedump-20240402T120000Z-00001.zip",
         "resourcesync/site/resourcedump-20240510T120000Z-00001.zip",
     ]
-
-
-def test_dumps_in_archives_go_with_the_dumps(source: Source) -> None:
-    """Where dumps are turned off no package stays, but for readers still under way; lists stay."""
-    source.publish({"a.html": b"6"}, "2024-05-10T12:00", archives=EVERYTHING["archives"])
-    assert not [path for path in source.state()["documents"] if "dump" in path]
-    assert len(archived(source, "resourcelist")) == 3
-    source.publish({"a.html": b"7"}, "2024-05-11T12:00", archives=EVERYTHING["archives"])
-    assert not [path for path in source.documents() if "dump" in path]
-    walk(source)
 
 
 def test_archives_past_the_limits(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind, Limits
 from pelican_resourcesync.publication import Archives, Dumps, Publication, PublishRequest, publish_sets, recover
 from pelican_resourcesync.publication.model import RECORDS, Change, ChangeHistory, RangeBoundaries
-from pelican_resourcesync.publication.model.layout import WELL_KNOWN
+from pelican_resourcesync.publication.model.layout import DESCRIPTION, WELL_KNOWN
 from pelican_resourcesync.publication.previous import PreviousPublication, read_previous
 from tests.publication.disk.faults import MODES, Mode, disturbed, fail, kill
 from tests.publication.strategies import boundaries, times
@@ -75,7 +75,7 @@ _RARELY = (
 #: A call into the file system: by its number among all, among those of a kind, or after the folders are exchanged.
 _all = st.just("")
 _calls = st.one_of(
-    st.builds(Call, st.integers(1, 12), _all, st.just("exchange")),
+    st.builds(Call, st.integers(1, 12) | st.integers(1, 150), _all, st.just("exchange")),
     st.builds(Call, st.integers(1, 3), st.sampled_from(_RARELY), _all),
     st.builds(Call, st.integers(1, 60), st.sampled_from(_OFTEN), _all),
     st.builds(Call, st.integers(1, 300), _all, _all),
@@ -214,22 +214,24 @@ class Carried(RuleBasedStateMachine):
             assert left[1] in (before[1], after[1])
         self.go_on(built, before, after)
 
-    @rule(built=times, landed=times, mode=_modes, call=_calls, recovery=_recoveries)
-    def publish_and_fail(self, built: datetime, landed: datetime, mode: Mode, call: Call, recovery: int | None) -> None:
-        """Let one call fail: what was published stays, after one clear message; else nothing depended on the call."""
+    @rule(built=times, landed=times, mode=_modes, call=_calls, lasting=st.booleans(), recovery=_recoveries)
+    def publish_and_fail(  # noqa: PLR0917 - Hypothesis names them
+        self, built: datetime, landed: datetime, mode: Mode, call: Call, lasting: bool, recovery: int | None
+    ) -> None:
+        """Let a call fail, or all from there on: nothing is published, after one clear message, or all of it."""
         self.commit, self.landed = self.commit + 1, landed
         before, request = self.seen(), self.request(built, self.source.previous())
-        error = None
-        with disturbed(self.source.output, mode, call.at, fail(call.at), only=call.only, after=call.after):
+        error, act = None, fail(call.at)
+        with disturbed(self.source.output, mode, call.at, act, only=call.only, after=call.after, lasting=lasting):
             try:
                 publish_sets([request])
             except PublicationError as raised:
                 error = str(raised)
         assert "\n" not in (error or "")
-        if error and (mode == "exchange" or "restores what was published" not in error):
-            assert self.seen() == before
+        undone = error is not None and "restores what was published" not in error
+        assert not undone or self.seen() == before
         after = self.recover(mode, recovery)
-        assert not error or after == before
+        assert not undone or after == before
         self.go_on(built, before, after)
 
     def seen(self) -> tuple[dict[str, object], bytes | None]:
@@ -244,7 +246,10 @@ class Carried(RuleBasedStateMachine):
                 recover(self.source.output)
         recover(self.source.output)
         assert not [*self.source.output.glob(".resourcesync-*")]
-        return self.seen()
+        seen = self.seen()
+        description = self.source.output / DESCRIPTION
+        assert not description.exists() or seen[1] == description.read_bytes()
+        return seen
 
     def go_on(self, built: datetime, before: object, after: object) -> None:
         """Look at what was published, or publish it now."""
@@ -358,5 +363,5 @@ class Carried(RuleBasedStateMachine):
 
 TestCarried = Carried.TestCase
 TestCarried.settings = settings(
-    max_examples=2_000 if LONG else 40, stateful_step_count=40 if LONG else 20, deadline=None
+    max_examples=2_000 if LONG else 60, stateful_step_count=40 if LONG else 20, deadline=None
 )

@@ -72,15 +72,6 @@ def test_without_history_there_is_no_change_list(source: Source) -> None:
     assert not [path for path in source.documents() if "changelist" in path]
 
 
-def test_an_archive_only_with_a_closed_list(source: Source) -> None:
-    """One open list is nothing to archive; with the first that closes, the archive is there."""
-    source.publish({"a.html": b"a"}, "2024-01-05T12:00")
-    assert source.capabilities().keys() == {"resourcelist", "changelist"}
-    assert "archives" not in source.document(f"{SET}/changelist.xml").links
-    source.publish({"a.html": b"b"}, "2024-02-05T12:00")
-    assert source.capabilities().keys() == {"resourcelist", "changelist", "changelist-archive"}
-
-
 def test_described_by_the_page_for_people(source: Source) -> None:
     """SD04, CL03: by default the page that is published; else what is asked for."""
     source.publish({"a.html": b"a"}, "2024-01-05T12:00", site_name="A site")
@@ -90,13 +81,6 @@ def test_described_by_the_page_for_people(source: Source) -> None:
     source.publish({"a.html": b"a"}, "2024-01-05T12:00", describedby="https://other.example/about")
     for uri in (DESCRIPTION, f"{SET}/capabilitylist.xml"):
         assert source.document(uri).links["describedby"] == "https://other.example/about"
-
-
-def test_the_same_description_in_both_places(source: Source) -> None:
-    """DI01: the well-known document is the one that every `up` leads to."""
-    source.publish({"a.html": b"a"}, "2024-01-05T12:00")
-    documents = source.documents()
-    assert documents[".well-known/resourcesync"] == documents["resourcesync/description.xml"]
 
 
 def test_resource_list_in_parts(source: Source) -> None:
@@ -115,25 +99,6 @@ def test_resource_list_in_parts(source: Source) -> None:
         assert part.links == {"up": f"{SET}/capabilitylist.xml", "index": f"{SET}/resourcelist.xml"}
         assert part.md == index.md
     assert [item.uri for part in parts for item in part.entries] == [f"{SITEURL}/{path}" for path in contents]
-
-
-def test_parts_are_read_back(source: Source) -> None:
-    """The next publication compares part by part; what changed stays for one more generation, the others stay."""
-    contents = {f"{number}.txt": bytes([number]) for number in range(7)}
-    source.publish(contents, "2024-01-05T12:00", limits=Limits(entries=3))
-    before = set(source.documents())
-    publication = source.publish({**contents, "6.txt": b"new"}, "2024-01-06T12:00", limits=Limits(entries=3))
-    assert sum(publication.new.values()) == 1
-    assert source.rows()[-1] == ("2024-01-06T12:00:00Z", "updated", "6.txt")
-    old = {path for path in before if path.startswith("resourcesync/site/resourcelist-")}
-    parts = {path for path in source.documents() if path.startswith("resourcesync/site/resourcelist-")}
-    assert (len(parts), len(old), old <= parts) == (4, 3, True)
-    listed = {item.uri.removeprefix(f"{SITEURL}/") for item in source.document(f"{SET}/resourcelist.xml").entries}
-    assert listed < parts
-    assert len(listed & old) == 2
-    source.publish({**contents, "6.txt": b"newer"}, "2024-01-07T12:00", limits=Limits(entries=3))
-    assert not (old - listed) & source.documents().keys()
-    assert listed <= source.documents().keys()
 
 
 def test_change_lists_keep_the_limit(source: Source) -> None:

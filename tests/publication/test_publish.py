@@ -4,7 +4,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from pelican_resourcesync.protocol import Limits
-from pelican_resourcesync.publication import Change, ChangeHistory, Layout, Resource
+from pelican_resourcesync.publication import Change, ChangeHistory, Resource
 from pelican_resourcesync.publication.generation import TOOL
 from tests.publication.support import DELETED, SITEURL, STATE, UPDATED, Source, change, utc
 
@@ -141,21 +141,6 @@ def test_time_of_a_file_without_history(source: Source) -> None:
     assert source.resource_list()[resource.uri].lastmod == "2024-03-10T12:00:00Z"
 
 
-def test_a_resource_that_comes_again(source: Source) -> None:
-    """Deleted, it is nowhere; created again, it has the time of that."""
-    source.publish({"a.html": b"a"}, "2024-01-05T12:00")
-    source.publish({}, "2024-01-06T12:00")
-    assert source.resource_list() == {}
-    source.publish({"a.html": b"a"}, "2024-01-07T12:00")
-    assert source.rows() == [
-        ("2024-01-05T12:00:00Z", "created", "a.html"),
-        ("2024-01-06T12:00:00Z", "deleted", "a.html"),
-        ("2024-01-07T12:00:00Z", "created", "a.html"),
-    ]
-    assert source.resource_list()[f"{SITEURL}/a.html"].lastmod == "2024-01-07T12:00:00Z"
-    assert [item.md.get("hash") is not None for item in source.changes()] == [False, False, True]
-
-
 def test_state(source: Source) -> None:
     """`publication.json`: the chain of generations, the commit, its landing time, and clocks not believed."""
     held = {"c1": utc("2024-02-10T12:00")}
@@ -204,17 +189,6 @@ def test_the_order_of_resources_makes_no_difference(tmp_path: Path) -> None:
     one.publish(contents, "2024-01-05T12:00")
     other.publish(dict(reversed(contents.items())), "2024-01-05T12:00")
     assert one.documents() == other.documents()
-
-
-def test_a_site_in_a_subpath(tmp_path: Path) -> None:
-    """Every URI lies below the SITEURL, with its path."""
-    source = Source(tmp_path / "output", siteurl=f"{SITEURL}/~me/blog")
-    source.publish({"a.html": b"a"}, "2024-01-05T12:00")
-    source.publish({"a.html": b"b"}, "2024-02-05T12:00")
-    assert source.layout == Layout(f"{SITEURL}/~me/blog")
-    assert source.rows()[-1] == ("2024-02-05T12:00:00Z", "updated", "a.html")
-    locs = [item.uri for _item, each in source.change_lists() for item in each.entries]
-    assert all(loc.startswith(f"{SITEURL}/~me/blog/") for loc in [*locs, *source.capabilities().values()])
 
 
 def test_change_lists_keep_to_the_size_limit(tmp_path: Path) -> None:

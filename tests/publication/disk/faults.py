@@ -51,7 +51,8 @@ _ERRORS = (errno.ENOSPC, errno.EACCES, errno.EIO)
 class Disturbance:
     """Counts the calls into a folder, and does something at the call of that number, from 1.
 
-    With `only`, the calls of that name are counted; with `after`, those after the first of that name.
+    With `only`, the calls of that name are counted; with `after`, those after the first of that name. Where it is
+    `lasting`, it is done at all later ones, too.
     """
 
     folder: Path
@@ -59,6 +60,7 @@ class Disturbance:
     act: Callable[[], None]
     only: str = ""
     after: str = ""
+    lasting: bool = False
     calls: list[str] = field(default_factory=list)
     counted: int = 0
 
@@ -68,7 +70,7 @@ class Disturbance:
             self.calls.append(name)
             if self.only in ("", name) and (not self.after or self.after in self.calls[:-1]):
                 self.counted += 1
-                if self.counted == self.at:
+                if self.counted == self.at or (self.lasting and self.counted > self.at > 0):
                     self.act()
 
     def _inside(self, path: object) -> bool:
@@ -131,13 +133,20 @@ class _Stream:
 
 @contextmanager
 def disturbed(
-    folder: Path, mode: Mode, at: int, act: Callable[[], None], *, only: str = "", after: str = ""
+    folder: Path,
+    mode: Mode,
+    at: int,
+    act: Callable[[], None],
+    *,
+    only: str = "",
+    after: str = "",
+    lasting: bool = False,
 ) -> Iterator[Disturbance]:
     """Do `act` at the call of number `at` into `folder`, where folders are installed by this `mode`.
 
-    `only` and `after` are those of a `Disturbance`.
+    The others are those of a `Disturbance`.
     """
-    disturbance = Disturbance(folder, at, act, only, after)
+    disturbance = Disturbance(folder, at, act, only, after, lasting)
     with ExitStack() as stack:
         stack.enter_context(installing(mode, disturbance))
         opened, synced = Stage.open, os.fsync

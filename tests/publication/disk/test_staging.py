@@ -35,29 +35,6 @@ def left_over(output: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_what_is_staged_is_installed(tmp_path: Path, mode: Mode) -> None:
-    """The folder comes in whole, with what was there before gone; the well-known copy replaces one."""
-    output = tmp_path / "output"
-    (output / "resourcesync" / "site").mkdir(parents=True)
-    (output / ".well-known").mkdir()
-    (output / "resourcesync" / "site" / "old.xml").write_bytes(b"old")
-    (output / WELL_KNOWN).write_bytes(b"old")
-    with installing(mode), staging(output) as stage:
-        stage.write("resourcesync/site/deep/new.xml", b"new")
-        stage.write(WELL_KNOWN, b"new")
-        stage.carry("resourcesync/site/kept.xml", output / "resourcesync" / "site" / "old.xml")
-        assert stage.paths() == [WELL_KNOWN, "resourcesync/site/deep/new.xml", "resourcesync/site/kept.xml"]
-        assert stage.read("resourcesync/site/kept.xml") == b"old"
-        assert (output / "resourcesync" / "site" / "old.xml").read_bytes() == b"old"
-        stage.install([LAYOUT])
-    assert {path: what[0] for path, what in tree(output).items() if isinstance(what, tuple)} == {
-        "resourcesync/site/deep/new.xml": b"new",
-        "resourcesync/site/kept.xml": b"old",
-        WELL_KNOWN: b"new",
-    }
-
-
-@pytest.mark.parametrize("mode", MODES)
 def test_packages_are_not_copied(tmp_path: Path, mode: Mode) -> None:
     """What is carried from elsewhere is the same file, and so is what stays where it was; nobody reads it again."""
     output, elsewhere = tmp_path / "output", tmp_path / "elsewhere.zip"

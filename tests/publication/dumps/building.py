@@ -13,7 +13,7 @@ def main() -> None:
     """Build and print."""
     many = [
         bitstream(f"{number % 7}/M%C3%BCnze{number}.{end}", NOISE.randbytes(number * 40) + b"<p>text</p>" * 900, kind)
-        for number in range(300)
+        for number in range(60)
         for end, kind in (("html", "text/html"), ("jpg", "image/jpeg"))
     ]
     changed = [bitstream("a.html", b"x" * number, change=ChangeKind.UPDATED) for number in range(9)]

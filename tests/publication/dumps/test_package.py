@@ -120,13 +120,6 @@ def test_edition_reaches_the_manifest() -> None:
         assert list(listed(packed(changes, CHANGES, edition=edition)[0]).entries[0].md).count("datetime") == attributes
 
 
-def test_nothing_to_pack() -> None:
-    """A package of no bitstreams has a manifest of no entries."""
-    package, manifest = packed([])
-    assert members(package) == {"manifest.xml": manifest}
-    assert listed(package).entries == []
-
-
 def test_how_members_are_packed() -> None:
     """Text is deflated, what is compressed already and what is empty is stored; times are those of the resources."""
     late = datetime(2023, 5, 6, 7, 8, 9, tzinfo=UTC)
@@ -176,16 +169,6 @@ def test_other_readers(tmp_path: Path, command: list[str]) -> None:
     )
     done = subprocess.run([*command, str(file)], check=False, capture_output=True)
     assert (done.returncode, b"warning" in done.stderr.lower()) == (0, False), done
-
-
-def test_package_in_a_package() -> None:
-    """A ZIP file that is a resource is a member like others, byte for byte."""
-    inner, _ = packed([bitstream("a.html", PAGE)])
-    outer, _ = packed(
-        [bitstream("data.zip", inner, "application/zip"), bitstream("manifest.xml", b"<x/>", "application/xml")]
-    )
-    assert members(outer)["resources/data.zip"] == inner
-    assert members(outer)["resources/manifest.xml"] == b"<x/>"
 
 
 @given(
@@ -251,12 +234,14 @@ def replace_open(given_bitstream: Bitstream, opener: Callable[[], BinaryIO]) -> 
     return given_bitstream._replace(open=opener)
 
 
-@pytest.mark.parametrize("length", [100, LARGE, 1_500_000])  # the last is hashed beside the writing
+@pytest.mark.parametrize("length", [0, 100, 1_500_000])
 @pytest.mark.parametrize("kind", ["text/html", "image/jpeg"])
 @pytest.mark.parametrize("change", ["grown", "shrunk", "other", "emptied", "endless"])
 def test_a_file_that_changes_while_it_is_packed(tmp_path: Path, length: int, kind: str, change: str) -> None:
     """Bytes that are not those listed are an error that names the URI, whoever comes after them."""
     data = b"x" * length
+    if not length and change in ("shrunk", "other", "emptied"):
+        pytest.skip("an empty file cannot")
     bytes_now = {
         "grown": data + b"x",
         "shrunk": data[1:],
@@ -286,12 +271,6 @@ def test_a_file_that_grows_without_end() -> None:
         with pytest.raises(PublicationError, match=r"a\.bin is no longer the"):
             packed([replace_open(bitstream("a.bin", bytes(length), "image/jpeg"), Endless)])
         assert length < sum(read) < length + 600_000
-
-
-def test_an_empty_file_that_grows() -> None:
-    """Of a file that was empty the first byte is one too many."""
-    with pytest.raises(PublicationError, match="is no longer the 0 bytes"):
-        packed([replace_open(bitstream("a.txt", b"", "text/plain"), lambda: BytesIO(b"x"))])
 
 
 def test_a_file_that_vanishes(tmp_path: Path) -> None:

@@ -144,12 +144,6 @@ def test_the_bound_is_not_wasteful() -> None:
     assert 950_000 < len(packed(first)[0]) <= 1_000_000
 
 
-def test_weight_is_of_the_entry_alone() -> None:
-    """How well bytes are deflated has no say: zeros weigh as much as noise."""
-    assert size_in_package(bitstream("a.html", bytes(5_000))) == size_in_package(bitstream("a.html", _NOISE[:5_000]))
-    assert size_in_package(deletion("a.html")).size < 1_000
-
-
 @given(_NAMES, st.integers(0, 10**12), _TYPES | st.none(), st.sampled_from(["sha-256", "md5", ""]), _TIMES)
 def test_the_bitstream_of_a_row(path: str, length: int, media_type: str | None, algorithm: str, time: datetime) -> None:
     """A row in a Resource List and its entry make the same bitstream."""

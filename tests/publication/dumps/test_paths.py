@@ -145,15 +145,14 @@ def _seconds(form: str, count: int) -> float:
 @pytest.mark.parametrize("form", ["a.html", "{}.html", "a/{}/b/{}.html", LONG + "{}.html", "a" + "." * 150])
 def test_time_grows_no_faster_than_the_paths(form: str) -> None:
     """Twenty times the paths, versions of one URI or of as many, take about twenty times as long, not four hundred."""
-    few = min(_seconds(form, 1_000) for _ in range(5))
-    assert _seconds(form, 20_000) < 100 * few
+    few = min(_seconds(form, 300) for _ in range(5))
+    assert _seconds(form, 6_000) < 100 * few
 
 
-@pytest.mark.parametrize("form", ["{}/", "{}/a-rather-long-slug-as-titles-make-them.html"])
-def test_fifty_thousand_paths_take_little_memory(form: str) -> None:
+def test_fifty_thousand_paths_take_little_memory() -> None:
     """Less than 20 MB for what a package holds at most, half of them folders or none."""
     tracemalloc.start()
-    _seconds(form, 50_000)
+    _seconds("{}/a-rather-long-slug-as-titles-make-them.html", 50_000)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 20_000_000

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from hashlib import sha256
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -71,28 +70,6 @@ def past(folder: Path, *states: bytes) -> Any:
     for data in states:
         (folder / sha256(data).hexdigest()).write_bytes(data)
     return lambda digest: folder / digest if (folder / digest).exists() else None
-
-
-def test_dumps_come_and_go(source: Source) -> None:
-    """Off, on, off, on: each time they begin with the publication that turned them on, at URIs of their own."""
-    watch = Watch(source)
-    for day, asked in enumerate([False, True, True, False, True, True], 1):
-        dumps = Dumps(resourcedump=asked, changedump=asked)
-        contents = {"a.html": b"%d" % day, "b.html": b"b"}
-        source.publish(contents, f"2024-01-0{day}T12:00", dumps=dumps, archives=ALL)
-        watch.look(contents, dumps=dumps, archives=ALL)
-        begins = (
-            source.document(source.capabilities()["changedump"]).md["from"]
-            if "changedump" in source.capabilities()
-            else ""
-        )
-        assert begins == {
-            2: "2024-01-01T12:00:00Z",
-            3: "2024-01-01T12:00:00Z",
-            5: "2024-01-04T12:00:00Z",
-            6: "2024-01-04T12:00:00Z",
-        }.get(day, "")
-    assert watch.checked >= 4
 
 
 @pytest.mark.parametrize("size", [1, 5_000, 100_000_000])
@@ -259,20 +236,6 @@ def test_more_entries_than_a_manifest_holds(source: Source) -> None:
     assert [len(each.bitstreams) for each in packages] == [3, 3, 3, 1]
     untils = [time_in(each.said, "until") for each in packages]
     assert untils == [utc("2024-01-05T12:00") + number * MILLISECOND for number in range(4)]
-
-
-def test_changes_of_one_time_that_do_not_fit_one_package(source: Source) -> None:
-    """What does not fit comes a millisecond later, in the Change List as in the Change Dump."""
-    options: dict[str, Any] = {"dumps": replace(BOTH, package_size=16_000), "archives": ALL}
-    source.publish({}, "2024-01-04T12:00", **options)
-    contents = {f"{name}.html": bytes([name]) * 4_000 for name in range(4)}
-    source.publish(contents, "2024-01-05T12:00", **options)
-    packages = changes_of(source)
-    assert len(packages) > 1
-    assert all(len({bitstream.time for bitstream in each.bitstreams}) == 1 for each in packages)
-    times = [datetime.fromisoformat(row[0] or "") for row in source.rows()]
-    assert times == [bitstream.time for each in packages for bitstream in each.bitstreams]
-    assert all(other - one in (MILLISECOND, MILLISECOND * 0) for one, other in pairwise(times))
 
 
 @pytest.mark.parametrize("data", [b"xy", b"x", b"xyz", None], ids=["other", "shorter", "longer", "gone"])

@@ -180,15 +180,6 @@ def test_a_list_of_which_nothing_is_left_stays(tmp_path: Path) -> None:
     assert [len(each.entries) for _, each in source.change_lists()] == [1, 0, 4]
 
 
-def test_everything_may_be_forgotten(source: Source) -> None:
-    """Then only the deletions are left."""
-    ends = intervals(source)
-    take_down(source, *CONTENTS)
-    assert intervals(source) == ends
-    assert {row[1] for row in source.rows()} == {"deleted"}
-    assert not source.resource_list()
-
-
 def test_a_set_without_changes_has_no_deletion(tmp_path: Path) -> None:
     """Where there is no Change List, there are no followers."""
     source = Source(tmp_path / "output")

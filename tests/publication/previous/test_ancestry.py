@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from pelican_resourcesync.publication import plan
 from pelican_resourcesync.publication.model import ChangeHistory, Layout
 from pelican_resourcesync.publication.model.state import MOST_ANCESTORS
 from pelican_resourcesync.publication.previous import Ancestry, HashedState, compare_ancestry, layout_after
@@ -44,12 +47,14 @@ def test_two_that_went_apart(tmp_path: Path) -> None:
     assert compare_ancestry(sealed(other), publish(third, 3)) is Ancestry.DIVERGED
 
 
-def test_the_memory_is_bounded(source: Source) -> None:
+def test_the_memory_is_bounded(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     """A state remembers the last hundred before it, the newest first; of older ones nothing is known."""
-    line = [publish(source, number) for number in range(MOST_ANCESTORS + 2)]
+    assert MOST_ANCESTORS == 100
+    monkeypatch.setattr(plan, "MOST_ANCESTORS", 10)
+    line = [publish(source, number) for number in range(12)]
     last = line[-1]
     assert last.state.ancestry == tuple(each.digest for each in reversed(line[1:-1]))
-    assert (last.state.predecessor, last.state.generation) == (line[-2].digest, MOST_ANCESTORS + 2)
+    assert (last.state.predecessor, last.state.generation) == (line[-2].digest, 12)
     assert compare_ancestry(last, line[1]) is Ancestry.AHEAD
     assert compare_ancestry(line[0], last) is Ancestry.DIVERGED
 

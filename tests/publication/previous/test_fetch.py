@@ -364,18 +364,6 @@ def test_half_deployed(old: Source, new: Source, into: Path) -> None:
     assert max(asked[path] for path in contents(into) if path != STATE) == 2
 
 
-def test_pauses_double(site: Live, old: Source, new: Source, into: Path) -> None:
-    """One old document that is asked for three times in vain is waited for 1, 2 and 4 seconds."""
-    site.manners[RESOURCE_LIST] = first(3, files(old.output), then=files(new.output))
-    time = Time()
-    fetched(site, into, pace=time.pace)
-    assert contents(into) == vouched(new)
-    assert time.slept == [1, 2, 4]
-    asked = site.asked()
-    assert (asked[STATE], asked[RESOURCE_LIST]) == (4, 4)
-    assert asked[INDEX] == asked[CAPABILITY_LIST] == asked[OPEN_LIST] == 1
-
-
 def test_known_while_it_is_asked_anew(site: Live, old: Source, new: Source, source: Source, into: Path) -> None:
     """What an earlier copy had stands, however often all is asked anew."""
     (source.output / RESOURCE_LIST).unlink()
