@@ -90,9 +90,9 @@ def test_every_key_of_the_state_is_told(site: Site) -> None:
     site.commit("2024-01-01T12:00:00Z")
     site.build(RESOURCESYNC={"sets": {"site": {}, "pages": {"types": ["text/html"]}}})
     text = (ROOT / "docs/publication-json.md").read_text("utf-8")
-    told = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
+    described = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
     written = json.loads((site.output / "resourcesync/publication.json").read_bytes()).keys()
-    assert told == {*written, "read_as_of", "former", "signature"}  # of repositories, moved sites, and with a key
+    assert described == {*written, "read_as_of", "former", "signature"}  # of repositories, moved sites, and with a key
 
 
 @pytest.mark.parametrize("file", DOCS, ids=lambda file: str(file.relative_to(ROOT)))
@@ -109,8 +109,8 @@ def test_links_lead_somewhere(file: Path) -> None:
 
 def test_messages_that_are_explained_are_messages() -> None:
     """Each message of the table is, word for word, in the code."""
-    told = re.findall(r"^\| (\*.+?\*) \|", TROUBLESHOOTING, re.MULTILINE)
-    phrases = [phrase for cell in told for phrase in re.findall(r"\*([^*]+)\*", cell)]
+    cells = re.findall(r"^\| (\*.+?\*) \|", TROUBLESHOOTING, re.MULTILINE)
+    phrases = [phrase for cell in cells for phrase in re.findall(r"\*([^*]+)\*", cell)]
     code = " ".join(file.read_text("utf-8") for file in (ROOT / "pelican_resourcesync").rglob("*.py"))
     joined = re.sub(r'"\s*f?"', "", code)
     assert len(phrases) >= 16

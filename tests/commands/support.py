@@ -11,7 +11,7 @@ from tests.support.live import Live
 URL = "https://example.org"
 
 
-def told(capsys: pytest.CaptureFixture[str], *arguments: str, exits: int = 0) -> str:
+def output_of(capsys: pytest.CaptureFixture[str], *arguments: str, exits: int = 0) -> str:
     """Run the command in this process and give what it says on standard output, or on standard error for an exit 2."""
     assert main(arguments) == exits
     out, err = capsys.readouterr()

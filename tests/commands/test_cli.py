@@ -12,7 +12,7 @@ import pytest
 
 from pelican_resourcesync import __version__
 from pelican_resourcesync.cli import main, parser
-from tests.commands.support import URL, told
+from tests.commands.support import URL, output_of
 from tests.support.sites import ROOT, Site, our_process
 
 DOCS = (ROOT / "docs/commands.md").read_text("utf-8")
@@ -65,8 +65,8 @@ def test_every_exit_is_documented() -> None:
 
 def test_documented_keys_are_those_of_the_json(published: Site, capsys: pytest.CaptureFixture[str]) -> None:
     """The tables of `show --json` and of `forget --json` name every key, in the order in which they come."""
-    found = json.loads(told(capsys, "show", "--json"))
-    done = json.loads(told(capsys, "forget", f"{URL}/one-title.html", "--json"))
+    found = json.loads(output_of(capsys, "show", "--json"))
+    done = json.loads(output_of(capsys, "forget", f"{URL}/one-title.html", "--json"))
     [one] = found["publication"]["sets"]
     tables = [
         ("key", found),

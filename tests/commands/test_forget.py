@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.support import URL, as_public, told
+from tests.commands.support import URL, as_public, output_of
 from tests.support.follower import Follower
 from tests.support.live import files, live, served
 from tests.support.sites import Site, public_files
@@ -17,7 +17,7 @@ def test_a_takedown_in_a_real_site(published: Site, capsys: pytest.CaptureFixtur
     with served(published.output) as address:
         follower = Follower(address, URL)
         assert not follower.baseline()
-        text = told(capsys, "forget", f"{URL}/two-titles.html")
+        text = output_of(capsys, "forget", f"{URL}/two-titles.html")
         assert f"Forgotten: {URL}/two-titles.html\n" in text
         assert f"below {URL}/resourcesync/site/2/" in text
         assert f"upload {published.output}, and delete" in text
@@ -25,7 +25,7 @@ def test_a_takedown_in_a_real_site(published: Site, capsys: pytest.CaptureFixtur
         assert not follower.incremental()
         assert f"{URL}/two-titles.html" not in follower.held
         assert not follower.audit()
-        again = told(capsys, "forget", f"{URL}/two-titles.html")
+        again = output_of(capsys, "forget", f"{URL}/two-titles.html")
         assert again == "Nothing was written: generation 2 lists these URIs only as deleted.\n"
         published.remove("content/two.md")
         published.commit("2024-03-05T12:00:00Z")
@@ -49,7 +49,7 @@ def named(output: Path, text: str) -> list[str]:
 def test_unknown_uris_are_unusable(published: Site, capsys: pytest.CaptureFixture[str]) -> None:
     """The nearest are named, and nothing is written."""
     before = (published.output / "resourcesync/publication.json").read_bytes()
-    said = told(capsys, "forget", f"{URL}/two-titels.html", exits=2)
+    said = output_of(capsys, "forget", f"{URL}/two-titels.html", exits=2)
     assert f"did you mean {URL}/two-titles.html" in said
     assert (published.output / "resourcesync/publication.json").read_bytes() == before
 
@@ -57,10 +57,10 @@ def test_unknown_uris_are_unusable(published: Site, capsys: pytest.CaptureFixtur
 def test_forget_tells_programs(published: Site, capsys: pytest.CaptureFixture[str]) -> None:
     """As JSON: what was forgotten, of which set, and where what is published now lies."""
     uri = f"{URL}/one-title.html"
-    found = json.loads(told(capsys, "forget", uri, "--json"))
+    found = json.loads(output_of(capsys, "forget", uri, "--json"))
     site = {"uris": [uri], "generation": 2, "home": f"{URL}/resourcesync/site/2/"}
     assert found == {"output": str(published.output), "forgotten": {"site": site}}
-    again = json.loads(told(capsys, "forget", uri, "--json"))["forgotten"]["site"]
+    again = json.loads(output_of(capsys, "forget", uri, "--json"))["forgotten"]["site"]
     assert (again["uris"], again["generation"]) == ([], 2)
 
 
@@ -70,12 +70,12 @@ def test_forget_in_a_folder_alone(
     """Then no settings are read, and what cannot be gone on from is said."""
     monkeypatch.chdir(tmp_path)
     published.write("pelicanconf.py", "1 / 0")
-    assert "no folder" in told(capsys, "forget", "--output", "nowhere", f"{URL}/one-title.html", exits=2)
+    assert "no folder" in output_of(capsys, "forget", "--output", "nowhere", f"{URL}/one-title.html", exits=2)
     (tmp_path / "empty").mkdir()
-    assert "there is no publication in empty" in told(
+    assert "there is no publication in empty" in output_of(
         capsys, "forget", "--output", "empty", f"{URL}/one-title.html", exits=2
     )
-    told(capsys, "forget", "--output", str(published.output), f"{URL}/one-title.html")
+    output_of(capsys, "forget", "--output", str(published.output), f"{URL}/one-title.html")
     assert len(named(published.output, "one-title")) == 1
     assert "A site over ResourceSync" in (published.output / "resourcesync/index.html").read_text("utf-8")
 
@@ -92,17 +92,17 @@ def test_only_the_latest_publication(published: Site, tmp_path: Path, capsys: py
     published.configure(RESOURCESYNC={"previous": str(public)})
     capsys.readouterr()
     settings = ["--settings", "pelicanconf.py", "--output"]
-    said = told(capsys, "forget", f"{URL}/one-title.html", *settings, str(behind), exits=2)
+    said = output_of(capsys, "forget", f"{URL}/one-title.html", *settings, str(behind), exits=2)
     assert f"{behind} does not contain the latest publication, which is {public}: build the site" in said
     (tmp_path / "empty").mkdir()
-    said = told(capsys, "forget", f"{URL}/one-title.html", *settings, str(tmp_path / "empty"), exits=2)
+    said = output_of(capsys, "forget", f"{URL}/one-title.html", *settings, str(tmp_path / "empty"), exits=2)
     assert "there is no publication in" in said
     assert named(behind, "one-title")
     published.article("four.md", title="Four titles")
     published.commit("2024-03-06T12:00:00Z")
     published.build()
     capsys.readouterr()
-    told(capsys, "forget", f"{URL}/two-titles.html")
+    output_of(capsys, "forget", f"{URL}/two-titles.html")
     assert len(named(published.output, "two-titles")) == 1
     assert named(published.output, "four-titles")
 
@@ -118,7 +118,7 @@ def test_a_build_before_it_is_public_goes_on_from_it(
         published.build()
         shutil.copytree(published.output, public)
         site.manner = files(public)
-        told(capsys, "forget", f"{URL}/one-title.html")
+        output_of(capsys, "forget", f"{URL}/one-title.html")
         kept = published.folder / ".resourcesync/live"
         assert len(named(kept, "one-title")) == 1
         published.remove("content/one.md")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.publication import ChangeHistory
-from tests.commands.support import URL, told
+from tests.commands.support import URL, output_of
 from tests.publication.pages.sites import publish
 from tests.publication.support import Source, utc
 from tests.support.live import files, live, status
@@ -16,7 +16,7 @@ from tests.support.sites import Site
 
 def test_show_a_site(published: Site, capsys: pytest.CaptureFixture[str]) -> None:
     """Text and JSON say the same of the output that the settings name."""
-    found = json.loads(told(capsys, "show", "--json"))
+    found = json.loads(output_of(capsys, "show", "--json"))
     head = published.git("rev-parse", "HEAD")
     assert found["target"] == str(published.output)
     [one] = found["publication"]["sets"]
@@ -25,12 +25,12 @@ def test_show_a_site(published: Site, capsys: pytest.CaptureFixture[str]) -> Non
     assert overview["total"]["number"] == len(published.resources())
     kinds = ("created", "updated", "deleted")
     assert sum(each[kind] for each in overview["ranges"] for kind in kinds) == len(published.changes())
-    text = told(capsys, "show")
+    text = output_of(capsys, "show")
     assert text.startswith(f"{URL}\n  resources    {overview['total']['number']} of ")
     assert re.search(r"\n  2024-01-01  to 2024-02-01 +1 created +0 updated +0 deleted\n", text)
     assert f"{URL}/.well-known/resourcesync is the Source Description\n" in text
     assert "\n  dumps " not in text
-    assert told(capsys, "show", "--settings", "pelicanconf.py") == text
+    assert output_of(capsys, "show", "--settings", "pelicanconf.py") == text
 
 
 def test_show_several_sets(published: Site, capsys: pytest.CaptureFixture[str]) -> None:
@@ -39,7 +39,7 @@ def test_show_several_sets(published: Site, capsys: pytest.CaptureFixture[str]) 
     published.configure(RESOURCESYNC={"sets": sets, "previous": "output"})
     published.build()
     capsys.readouterr()
-    found = json.loads(told(capsys, "show", "--json"))
+    found = json.loads(output_of(capsys, "show", "--json"))
     status = found["publication"]
     assert [each["name"] for each in status["sets"]] == ["site", "texts"]
     assert [each["generation"] for each in status["sets"]] == [2, 1]
@@ -49,7 +49,7 @@ def test_show_several_sets(published: Site, capsys: pytest.CaptureFixture[str]) 
     assert texts["packages"] == {"number": 1, "size": package.stat().st_size}
     lengths = [len(file.read_bytes()) for file in published.output.rglob("*.html") if "resourcesync" not in file.parts]
     assert texts["overview"]["total"] == {"number": len(lengths), "size": sum(lengths)}
-    text = told(capsys, "show")
+    text = output_of(capsys, "show")
     one, other = text.split(f"{URL}: set ")[1:]
     assert one.startswith("site\n")
     assert other.startswith("texts\n")
@@ -62,13 +62,13 @@ def test_show_several_sets(published: Site, capsys: pytest.CaptureFixture[str]) 
 def test_show_a_url(published: Site, capsys: pytest.CaptureFixture[str]) -> None:
     """Of anybody's site; where there is none it is 1, and where nobody answers 2."""
     with live(files(published.output)) as site:
-        found = json.loads(told(capsys, "show", site.url, "--json"))["publication"]
+        found = json.loads(output_of(capsys, "show", site.url, "--json"))["publication"]
         assert (found["siteurl"], found["well_known"]["right"]) == (URL, True)
-        assert found["sets"] == json.loads(told(capsys, "show", "--json"))["publication"]["sets"]
+        assert found["sets"] == json.loads(output_of(capsys, "show", "--json"))["publication"]["sets"]
         site.manner = status(404)
-        assert told(capsys, "show", site.url, exits=1) == f"there is no publication at {site.url}\n"
+        assert output_of(capsys, "show", site.url, exits=1) == f"there is no publication at {site.url}\n"
         site.manner = status(500)
-        assert "500" in told(capsys, "show", site.url, exits=2)
+        assert "500" in output_of(capsys, "show", site.url, exits=2)
 
 
 def test_only_what_is_asked_for_is_read(
@@ -77,11 +77,11 @@ def test_only_what_is_asked_for_is_read(
     """A target needs no settings and runs none."""
     output = str(published.output)
     published.write("pelicanconf.py", "1 / 0")
-    told(capsys, "show", output)
-    assert "ZeroDivisionError" in told(capsys, "show", exits=2)
+    output_of(capsys, "show", output)
+    assert "ZeroDivisionError" in output_of(capsys, "show", exits=2)
     monkeypatch.chdir(tmp_path)
-    told(capsys, "show", exits=2)
-    assert "there is no folder nowhere: build the site, or" in told(capsys, "show", "nowhere", exits=2)
+    output_of(capsys, "show", exits=2)
+    assert "there is no folder nowhere: build the site, or" in output_of(capsys, "show", "nowhere", exits=2)
 
 
 def test_long_tables_are_cut(
@@ -89,12 +89,12 @@ def test_long_tables_are_cut(
 ) -> None:
     """After 24 rows, with the number of all; a set that has started over says so, and a time in the future, too."""
     source = publish(tmp_path, 30)
-    text = told(capsys, "show", str(tmp_path))
+    text = output_of(capsys, "show", str(tmp_path))
     assert "\nChanges (the first 24 of 30)\n" in text
     assert len(re.findall(r"\d created ", text)) == 24
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
     source.publish({}, "2999-01-01T12:00", None, restarted_from=source.previous())
-    text = told(capsys, "show", str(tmp_path))
+    text = output_of(capsys, "show", str(tmp_path))
     assert "2999-01-01T12:00:00Z, which is in the future: see `previous` 'none', generation" in text
     assert "restarted 1 time\n" in text
 
@@ -104,9 +104,9 @@ def test_what_is_not_known_is_said(tmp_path: Path, capsys: pytest.CaptureFixture
     source = Source(tmp_path, siteurl=f"{URL}/project")
     source.publish({}, ChangeHistory(built=utc("2024-03-01T12:00")))
     (tmp_path / "resourcesync/description.xml").unlink()
-    text = told(capsys, "show", str(tmp_path))
+    text = output_of(capsys, "show", str(tmp_path))
     assert "  last change  not known\n" in text
     assert f"{URL}/.well-known/resourcesync not known, outside the site, because SITEURL has a path\n" in text
     assert "  Capability List  not known\n" in text
     (tmp_path / "resourcesync/publication.json").write_bytes(b"{}")
-    assert "is damaged" in told(capsys, "show", str(tmp_path), exits=1)
+    assert "is damaged" in output_of(capsys, "show", str(tmp_path), exits=1)

@@ -96,7 +96,7 @@ def test_whole_clone_asks_no_remote(origin: Site, tmp_path: Path, monkeypatch: p
 
 
 def test_sparse_checkout(origin: Site, tmp_path: Path) -> None:
-    """Sources outside the cone are not lost: they are not built, so nothing is said of them, and all else is told."""
+    """Sources outside the cone are not lost: they are not built, so nothing is said of them; all else is listed."""
     sparse = clone(origin, tmp_path / "clone")
     sparse.git("sparse-checkout", "set", "--cone", "theme", "content/images")
     assert not (sparse.folder / "content" / "pages" / "about.md").exists()

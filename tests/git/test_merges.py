@@ -1,4 +1,4 @@
-"""First-parent history: whatever shape the branches have, what is published is told when it was published."""
+"""First-parent history: whatever shape the branches have, each change has the time at which it was published."""
 
 from pathlib import Path
 

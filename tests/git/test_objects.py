@@ -37,7 +37,7 @@ EDITED: list[Row] = [
 
 
 def test_replaced_commit(edited: Site) -> None:
-    """`git replace` is of one machine, and a clone knows nothing of it: the history is told as it is everywhere."""
+    """`git replace` is of one machine, and a clone knows nothing of it: the history is the same as everywhere."""
     second = edited.git("rev-parse", "HEAD~1")
     other = edited.git("commit-tree", "-m", "x", "-p", f"{second}^", "HEAD^{tree}", **dated("2020-01-01T00:00:00Z"))
     edited.git("replace", second, other)

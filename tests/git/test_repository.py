@@ -77,7 +77,7 @@ def test_dubious_ownership(committed: Site) -> None:
 
 
 def test_damaged_head(committed: Site) -> None:
-    """What else git cannot read is told in its own words."""
+    """What else git cannot read is reported in its own words."""
     object_file(committed, committed.git("rev-parse", "HEAD")).write_bytes(b"")
     with pytest.raises(HistoryError, match=f"git cannot read the repository {committed.folder}: .*"):
         find_repository(committed.folder)

@@ -259,7 +259,7 @@ class Source:
         return content
 
     def reseal(self, **changed: Any) -> None:
-        """Write `publication.json` anew, with the hashes of the documents as they are, and these items changed."""
+        """Write `publication.json` again, with the hashes of the documents as they are, and these items changed."""
         content = self.state()
         content["documents"] = {
             path: sha256(data).hexdigest()

@@ -164,11 +164,11 @@ def test_change_dumps_go_with_change_lists(tmp_path: Path) -> None:
 
 
 def test_the_open_one_may_close_and_go_at_once(tmp_path: Path) -> None:
-    """What history told of long ago is dropped as the oldest, before it ever was a document."""
+    """A change of long ago in the history is dropped as the oldest, before it ever was a document."""
     source = Source(tmp_path)
     changes = [change(f"2024-0{month}-05T12:00", "a.html", UPDATED) for month in range(1, 6)]
-    told = ChangeHistory(built=utc("2024-06-01T12:00"), changes=changes)
-    assert source.publish({"a.html": b"a"}, told, archives=Archives(changelist=1)).changes == 2
+    history = ChangeHistory(built=utc("2024-06-01T12:00"), changes=changes)
+    assert source.publish({"a.html": b"a"}, history, archives=Archives(changelist=1)).changes == 2
     assert listed(source) == LISTS[3:5]
     assert not set(LISTS[:3]) & source.documents().keys()
     assert source.state()["superseded"] == {}

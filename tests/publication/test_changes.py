@@ -45,13 +45,13 @@ def apply(there: Iterable[str], changes: Iterable[Change]) -> set[str]:
 
 @given(_previous, _now, _told, _times)
 def test_changes_lead_from_previous_to_now(
-    previous: Mapping[str, Listed], now: Mapping[str, Representation], told: Sequence[Change], time: datetime
+    previous: Mapping[str, Listed], now: Mapping[str, Representation], history: Sequence[Change], time: datetime
 ) -> None:
     """CH03, CH05: applied to what was, the changes give what is, in order of time, then of URI, and with known times.
 
-    Bytes decide: each URI that came, went or has another hash has one change, with the last time told, and no other.
+    Bytes decide: each URI that came, went or has another hash has one change, with the last time history, and no other.
     """
-    found = changes_since(previous, now, told, unexplained=time)
+    found = changes_since(previous, now, history, unexplained=time)
     assert apply(previous, found) == set(now)
     assert all(one < other for one, other in pairwise((each.time, each.uri) for each in found))
     before = {uri: each.representation.hash for uri, each in previous.items()}
@@ -61,57 +61,57 @@ def test_changes_lead_from_previous_to_now(
     )
     for each in found:
         assert each.representation == now.get(each.uri)
-        assert each.time == [time, *(other.time for other in told if other.uri == each.uri)][-1]
+        assert each.time == [time, *(other.time for other in history if other.uri == each.uri)][-1]
 
 
-def first(there: Iterable[str], told: Sequence[Change]) -> list[Change]:
+def first(there: Iterable[str], history: Sequence[Change]) -> list[Change]:
     """Return the changes of a first publication."""
-    return [each for one in first_publication(there, told, LATE, Calendar("year")) for each in one.changes]
+    return [each for one in first_publication(there, history, LATE, Calendar("year")) for each in one.changes]
 
 
 @given(st.sets(_uris), _told)
-def test_a_first_history_leads_to_what_is_there(there: set[str], told: Sequence[Change]) -> None:
-    """CH03: each change is possible, in order, and at a time that is told, or else when the commit built landed."""
-    found = first(there, told)
+def test_a_first_history_leads_to_what_is_there(there: set[str], history: Sequence[Change]) -> None:
+    """CH03: each change is possible, in order, and at a time that is listed, or else when the commit built landed."""
+    found = first(there, history)
     assert apply([], found) == there
     assert all(one <= other for one, other in pairwise((each.time, each.uri) for each in found))
     assert all(each.representation is None for each in found)
-    assert {each.uri for each in found} <= {*there, *(each.uri for each in told)}
+    assert {each.uri for each in found} <= {*there, *(each.uri for each in history)}
 
 
 def test_first_publication_tells_history_alone() -> None:
     """The bytes of then were not seen: no hash, and what history does not know is created, when unexplained."""
-    told = [
+    history = [
         change("2024-01-01T12:00", "page"),
         change("2024-01-02T12:00", "gone"),
         change("2024-01-03T12:00", "page", UPDATED),
         change("2024-01-04T12:00", "gone", DELETED),
     ]
-    found = first([PAGE, f"{SITEURL}/tags"], told)
-    assert found == [*told, change("2024-05-01T12:00", "tags")]
+    found = first([PAGE, f"{SITEURL}/tags"], history)
+    assert found == [*history, change("2024-05-01T12:00", "tags")]
 
 
 def test_first_history_that_is_wrong_about_the_end() -> None:
-    """Where history ends otherwise than what is built, one more change sets it right, later than what it told."""
-    told = [change("2024-05-02T12:00", "page"), change("2024-05-03T12:00", "page", DELETED)]
-    assert first([PAGE], told) == [
-        *told,
+    """Where history ends otherwise than what is built, one more change sets it right, later than what it listed."""
+    history = [change("2024-05-02T12:00", "page"), change("2024-05-03T12:00", "page", DELETED)]
+    assert first([PAGE], history) == [
+        *history,
         change("2024-05-03T12:00:00.001", "page"),
     ]
-    told = [change("2024-04-02T12:00", "page")]
-    assert first([], told) == [*told, change("2024-05-01T12:00", "page", DELETED)]
+    history = [change("2024-04-02T12:00", "page")]
+    assert first([], history) == [*history, change("2024-05-01T12:00", "page", DELETED)]
 
 
 def test_impossible_first_steps_are_made_possible() -> None:
     """What is there is updated, not created again; what is not there is not deleted; of one time the last counts."""
-    told = [
+    history = [
         change("2024-04-01T12:00", "page", UPDATED),
         change("2024-04-02T12:00", "page", DELETED),
         change("2024-04-02T12:00", "page"),
         change("2024-04-03T12:00", "other", DELETED),
         change("2024-04-04T12:00", "other", UPDATED),
     ]
-    assert first([PAGE, f"{SITEURL}/other"], told) == [
+    assert first([PAGE, f"{SITEURL}/other"], history) == [
         change("2024-04-01T12:00", "page"),
         change("2024-04-02T12:00", "page", UPDATED),
         change("2024-04-04T12:00", "other"),
@@ -133,9 +133,11 @@ def moved(changes: Iterable[Change], floor: datetime | None, limit: int) -> list
 
 
 @given(_told, st.none() | _times, st.integers(1, 3))
-def test_times_apart(told: list[Change], floor: datetime | None, limit: int) -> None:
+def test_times_apart(history: list[Change], floor: datetime | None, limit: int) -> None:
     """No change is back-dated or on midnight, the order and all but the time stays, at most `limit` share a time."""
-    changes = [*{(each.time, each.uri): each for each in sorted(told, key=lambda each: (each.time, each.uri))}.values()]
+    changes = [
+        *{(each.time, each.uri): each for each in sorted(history, key=lambda each: (each.time, each.uri))}.values()
+    ]
     found = moved(changes, floor, limit)
     assert [(each.uri, each.kind) for each in found] == [(each.uri, each.kind) for each in changes]
     times = [each.time for each in found]

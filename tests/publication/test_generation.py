@@ -13,7 +13,7 @@ SET = f"{SITEURL}/resourcesync/site"
 DESCRIPTION = f"{SITEURL}/resourcesync/description.xml"
 
 
-def told(*times: str, built: str = "2024-06-01T12:00") -> ChangeHistory:
+def history_of(*times: str, built: str = "2024-06-01T12:00") -> ChangeHistory:
     """Let history tell that `a.html` changed at these times."""
     changes = [change(time, "a.html", UPDATED) for time in times]
     return ChangeHistory(built=utc(built), changes=changes, commit="cc", landed=changes[-1].time)
@@ -34,7 +34,7 @@ def uris(source: Source) -> dict[str, XmlDocument]:
 
 def test_everything_is_found_by_links(source: Source) -> None:
     """X13: every document is reached from the well-known URI; `up` leads back to the Source Description."""
-    source.publish({"a.html": b"a"}, told("2024-01-05T12:00", "2024-03-05T12:00"))
+    source.publish({"a.html": b"a"}, history_of("2024-01-05T12:00", "2024-03-05T12:00"))
     met = uris(source)
     assert {uri.removeprefix(f"{SITEURL}/") for uri in met} == {
         path for path in source.documents() if not path.endswith((".html", ".json", ".svg"))
@@ -49,7 +49,7 @@ def test_everything_is_found_by_links(source: Source) -> None:
 
 def test_links_between_documents(source: Source) -> None:
     """X13, AR05: lists lead to their index, the index to the archive, all three up to the Capability List."""
-    source.publish({"a.html": b"a"}, told("2024-01-05T12:00", "2024-03-05T12:00"))
+    source.publish({"a.html": b"a"}, history_of("2024-01-05T12:00", "2024-03-05T12:00"))
     up = {"up": f"{SET}/capabilitylist.xml"}
     first, last = f"{SET}/changelist-20240101T000000Z.xml", f"{SET}/changelist-20240301T000000Z.xml"
     assert source.capabilities() == {
@@ -116,7 +116,7 @@ def test_change_lists_keep_the_limit(source: Source) -> None:
 @pytest.mark.parametrize("edition", [2014, 2017])
 def test_every_document_is_valid(source: Source, edition: int) -> None:
     """V1103: every document is valid by the official schema of its edition."""
-    source.publish({"a.html": b"a"}, told("2024-01-05T12:00", "2024-03-05T12:00"), edition=edition)
+    source.publish({"a.html": b"a"}, history_of("2024-01-05T12:00", "2024-03-05T12:00"), edition=edition)
     source.publish({"a.html": b"b", "b.txt": b"b"}, "2024-07-01T12:00", edition=edition, limits=Limits(entries=1))
     documents = {
         path: data for path, data in source.documents().items() if not path.endswith((".html", ".json", ".svg"))

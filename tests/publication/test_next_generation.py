@@ -36,22 +36,22 @@ def publish(
     state: Mapping[str, Known],
     built: datetime,
     gone: Mapping[str, datetime] = {},
-    evaluated: datetime | None = None,
+    read_as_of: datetime | None = None,
 ) -> None:
     """Publish resources by path, with their times as the witness; of those that went it may know when."""
     times = {f"{SITEURL}/{path}": each.changed for path, each in state.items() if each.changed}
     times |= {f"{SITEURL}/{path}": time for path, time in gone.items() if path not in state}
-    told = ChangeHistory(
+    history = ChangeHistory(
         built=built,
         complete=False,
         times=lambda uris: {uri: times[uri] for uri in uris if uri in times},
-        read_as_of=evaluated,
+        read_as_of=read_as_of,
     )
     resources = []
     for path, each in state.items():
         file = None if each.data is None else source.write(f"files/{sha256(each.data).hexdigest()}", each.data)
         resources.append(Resource(f"{SITEURL}/{path}", file, each.changed, each.said, each.links))
-    source.publish(resources, told, **BOTH)
+    source.publish(resources, history, **BOTH)
 
 
 def dumped(source: Source) -> dict[str, bytes]:
@@ -151,8 +151,8 @@ def test_a_file_that_is_not_what_is_said_of_it(source: Source, data: bytes, hash
 
 def test_a_witness_of_what_was_looked_at_before(source: Source) -> None:
     """Who was asked as of a later time than all that was published did not tell it then: nobody knows when it was."""
-    publish(source, {"a": Known(changed=at(1)), "b": Known(changed=at(1))}, at(2), evaluated=at(5))
-    publish(source, {"a": Known(changed=at(5)), "b": Known(changed=at(5, milliseconds=1))}, at(9), evaluated=at(9))
+    publish(source, {"a": Known(changed=at(1)), "b": Known(changed=at(1))}, at(2), read_as_of=at(5))
+    publish(source, {"a": Known(changed=at(5)), "b": Known(changed=at(5, milliseconds=1))}, at(9), read_as_of=at(9))
     assert source.rows() == [
         ("2024-01-05T12:00:00.001Z", "updated", "b"),
         ("2024-01-09T12:00:00Z", "updated", "a"),
@@ -203,11 +203,11 @@ def expected_changes(
     state: Mapping[str, Known],
     built: datetime,
     gone: Mapping[str, datetime],
-    evaluated: datetime | None,
+    read_as_of: datetime | None,
 ) -> dict[str, tuple[str, datetime]]:
     """Say by hand what changed since the last publication, and when."""
     found = {}
-    last = max([source.at(), *(time_of(item) for item in source.changes()), *([evaluated] if evaluated else [])])
+    last = max([source.at(), *(time_of(item) for item in source.changes()), *([read_as_of] if read_as_of else [])])
     listed = {uri.removeprefix(f"{SITEURL}/"): item for uri, item in source.resource_list().items()}
     for path in listed.keys() | state.keys():
         was, now = listed.get(path), state.get(path)

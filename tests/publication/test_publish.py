@@ -17,15 +17,15 @@ def landed(commit: str, time: str, *changes: Change, built: str = "2024-06-01T12
 
 
 def test_first_publication_tells_the_history(source: Source) -> None:
-    """The changes are those told, and `at` is the landing time of the commit."""
-    told = landed(
+    """The changes are those of the history, and `at` is the landing time of the commit."""
+    history = landed(
         "c1",
         "2024-02-10T12:00",
         change("2024-01-05T12:00", "a.html"),
         change("2024-01-06T12:00", "gone.html"),
         change("2024-02-10T12:00", "gone.html", DELETED),
     )
-    publication = source.publish({"a.html": b"a", "tags.html": b"t"}, told)
+    publication = source.publish({"a.html": b"a", "tags.html": b"t"}, history)
     assert source.rows() == [
         ("2024-01-05T12:00:00Z", "created", "a.html"),
         ("2024-01-06T12:00:00Z", "created", "gone.html"),
@@ -37,7 +37,7 @@ def test_first_publication_tells_the_history(source: Source) -> None:
 
 
 def test_a_new_commit_explains(source: Source) -> None:
-    """What the told sources do not explain changes with the commit, when it landed after all that was published."""
+    """What the history does not explain changes with the commit, when it landed after all that was published."""
     source.publish({"a.html": b"a"}, landed("c1", "2024-02-10T12:00"))
     source.publish({"a.html": b"b"}, landed("c2", "2024-02-11T12:00"))
     assert source.rows()[-1] == ("2024-02-11T12:00:00Z", "updated", "a.html")
@@ -55,8 +55,8 @@ def test_no_change_is_back_dated(source: Source) -> None:
     """Promise 4: what a commit that is pushed late explains, or a clock that runs wrong, comes after all published."""
     source.publish({"a.html": b"a"}, landed("c1", "2024-04-01T12:00"))
     old = change("2024-03-01T12:00", "a.html", UPDATED)
-    told = landed("c2", "2024-03-01T12:00", old, built="2023-01-01T12:00")
-    source.publish({"a.html": b"b", "b.html": b"b"}, told)
+    history = landed("c2", "2024-03-01T12:00", old, built="2023-01-01T12:00")
+    source.publish({"a.html": b"b", "b.html": b"b"}, history)
     assert source.rows()[1:] == [
         ("2024-04-01T12:00:00.001Z", "updated", "a.html"),
         ("2024-04-01T12:00:00.001Z", "created", "b.html"),
@@ -69,19 +69,19 @@ def test_an_unstable_page(source: Source) -> None:
     first = source.publish({"a.html": b"a", "clock.html": b"0"}, landed("c1", "2024-02-10T12:00"))
     counts = [first.unstable]
     for number in (1, 2, 3):
-        told = landed("c1", "2024-02-10T12:00", built=f"2024-03-{number:02}T12:00")
-        counts.append(source.publish({"a.html": b"a", "clock.html": bytes([number])}, told).unstable)
+        history = landed("c1", "2024-02-10T12:00", built=f"2024-03-{number:02}T12:00")
+        counts.append(source.publish({"a.html": b"a", "clock.html": bytes([number])}, history).unstable)
     assert counts == [{}, {}, {f"{SITEURL}/clock.html": 2}, {f"{SITEURL}/clock.html": 3}]
     edited = landed("c2", "2024-04-10T12:00", change("2024-04-10T12:00", "clock.html", UPDATED))
     assert source.publish({"a.html": b"a", "clock.html": b"new"}, edited).unstable == {}
     assert source.state()["unstable"] == {}
 
 
-def test_nothing_is_restless_where_no_history_tells(source: Source) -> None:
+def test_nothing_is_unstable_where_no_history_tells(source: Source) -> None:
     """Without history nobody knows that nothing was done."""
     for number in range(4):
-        told = ChangeHistory(built=utc(f"2024-03-{number + 1:02}T12:00"), complete=False)
-        assert source.publish({"a.html": bytes([number])}, told).unstable == {}
+        history = ChangeHistory(built=utc(f"2024-03-{number + 1:02}T12:00"), complete=False)
+        assert source.publish({"a.html": bytes([number])}, history).unstable == {}
 
 
 def test_held_clocks_outlive_a_shallow_clone(source: Source) -> None:
@@ -95,9 +95,9 @@ def test_held_clocks_outlive_a_shallow_clone(source: Source) -> None:
 
 
 def test_several_told_changes_are_one(source: Source) -> None:
-    """From the second publication on a URI has one change a publication: its last told time, what the bytes say."""
+    """From the second publication on a URI has one change in each: its last time in the history, what the bytes say."""
     source.publish({"a.html": b"a"}, landed("c1", "2024-02-10T12:00"))
-    told = landed(
+    history = landed(
         "c2",
         "2024-02-14T12:00",
         change("2024-02-11T12:00", "a.html", DELETED),
@@ -105,7 +105,7 @@ def test_several_told_changes_are_one(source: Source) -> None:
         change("2024-02-13T12:00", "b.html"),
         change("2024-02-14T12:00", "b.html", DELETED),
     )
-    source.publish({"a.html": b"new"}, told)
+    source.publish({"a.html": b"new"}, history)
     assert source.rows()[1:] == [("2024-02-12T12:00:00Z", "updated", "a.html")]
     assert [*source.changes()][-1].md["hash"] == f"sha-256:{sha256(b'new').hexdigest()}"
 
@@ -120,8 +120,8 @@ def test_at_grows_with_the_commit(source: Source) -> None:
 
 def test_without_any_history(source: Source) -> None:
     """No history: no Change List at first; from the second publication on the bytes tell, from the first `at` on."""
-    told = ChangeHistory(built=utc("2024-02-10T12:00"), complete=False)
-    source.publish({"a.html": b"a"}, told)
+    history = ChangeHistory(built=utc("2024-02-10T12:00"), complete=False)
+    source.publish({"a.html": b"a"}, history)
     assert source.at() == utc("2024-02-10T12:00")
     assert source.rows() == []
     source.publish({"a.html": b"b"}, ChangeHistory(built=utc("2024-04-10T12:00"), complete=False))
@@ -131,11 +131,11 @@ def test_without_any_history(source: Source) -> None:
 
 def test_time_of_a_file_without_history(source: Source) -> None:
     """Where no change was ever listed, `lastmod` is what is known of the file; from the first change on, that."""
-    told = ChangeHistory(built=utc("2024-02-10T12:00"), complete=False)
+    history = ChangeHistory(built=utc("2024-02-10T12:00"), complete=False)
     resource = Resource(f"{SITEURL}/a.html", source.write("a.html", b"a"), utc("2023-01-01T12:00"))
-    source.publish([resource], told)
+    source.publish([resource], history)
     assert source.resource_list()[resource.uri].lastmod == "2023-01-01T12:00:00Z"
-    source.publish([resource], told)
+    source.publish([resource], history)
     assert source.resource_list()[resource.uri].lastmod == "2023-01-01T12:00:00Z"
     source.publish({"a.html": b"b"}, "2024-03-10T12:00")
     assert source.resource_list()[resource.uri].lastmod == "2024-03-10T12:00:00Z"
@@ -196,8 +196,8 @@ def test_change_lists_keep_to_the_size_limit(tmp_path: Path) -> None:
     source = Source(tmp_path / "output")
     contents = {f"{'/'.join(['a&' * 100] * 4)}/{number:03}.html": b"x" for number in range(120)}
     for time, data in (("2024-01-01T12:00", b"x"), ("2024-01-02T12:00", b"y")):
-        told = landed(time, time)
-        source.publish(dict.fromkeys(contents, data), told, limits=Limits(size=80_000))
+        history = landed(time, time)
+        source.publish(dict.fromkeys(contents, data), history, limits=Limits(size=80_000))
         documents = source.documents()
         sizes = [len(documents[item.uri.removeprefix(f"{SITEURL}/")]) for item, _ in source.change_lists()]
         assert max(sizes) <= 80_000

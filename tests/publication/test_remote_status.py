@@ -1,4 +1,4 @@
-"""Visiting: what is told of the publications at a URL is what is there, without the packages."""
+"""The status of the publications at a URL is what is there, without the packages."""
 
 import re
 from dataclasses import asdict
@@ -52,7 +52,7 @@ def test_a_url_is_told_as_the_folder_that_it_serves(source: Source, tmp_path: Pa
 
 
 def test_all_sets_that_are_named_are_told(source: Source, tmp_path: Path) -> None:
-    """At any address of the site's copy, and also those begun anew; a set of another host is none of them."""
+    """At any address of the site's copy, and also those started over; a set of another host is none of them."""
     Source(source.output, set_name="papers").publish({"p": b"p"}, "2024-03-01T12:00")
     letters = Source(source.output, set_name="letters")
     letters.publish({"l": b"l"}, "2024-03-01T12:00")
@@ -94,7 +94,7 @@ def test_names_of_sets_are_hostile(source: Source, tmp_path: Path, monkeypatch: 
     assert all(re.fullmatch(r"resourcesync/(\d+/)?publication\.json", path) for path in asked)
 
 
-def test_a_host_may_drop_what_no_state_vouches_for(source: Source, tmp_path: Path) -> None:
+def test_a_host_may_drop_what_no_state_lists(source: Source, tmp_path: Path) -> None:
     """Dot-folders, or all that sets share: what cannot be had is not known."""
     with live(no_dot_folders(files(source.output))) as site:
         assert visited(site, tmp_path / "one").well_known.right is False

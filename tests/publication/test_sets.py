@@ -109,14 +109,16 @@ def test_one_that_begins_later(sources: list[Source]) -> None:
     assert counts[1].new[ChangeKind.UPDATED] == 2
 
 
-def test_one_that_begins_anew_beside_the_others(sources: list[Source]) -> None:
+def test_one_that_starts_over_beside_the_others(sources: list[Source]) -> None:
     """Its documents lie in a folder of a new start; those of the others stay where they are."""
     publish_day(sources, 1)
     before = [files_of(source) for source in sources]
-    anew = request(sources[1], {"papers.html": b"new", "shared.html": b"0"}, 2)
-    layout = layout_after(anew.options.layout, None, anew.previous)
-    anew = replace(anew, options=replace(anew.options, layout=layout), previous=None, restarted_from=anew.previous)
-    publish_sets([request(sources[0], {"site.html": b"1", "shared.html": b"0"}, 1), anew])
+    restarted = request(sources[1], {"papers.html": b"new", "shared.html": b"0"}, 2)
+    layout = layout_after(restarted.options.layout, None, restarted.previous)
+    restarted = replace(
+        restarted, options=replace(restarted.options, layout=layout), previous=None, restarted_from=restarted.previous
+    )
+    publish_sets([request(sources[0], {"site.html": b"1", "shared.html": b"0"}, 1), restarted])
     assert described(sources[0]) == [
         f"{SITEURL}/resourcesync/{name}/capabilitylist.xml" for name in ("papers/2", "pictures", "site")
     ]

@@ -25,7 +25,7 @@ HISTORY = (
 )
 
 
-def told() -> ChangeHistory:
+def history() -> ChangeHistory:
     """Tell a history of two months."""
     return ChangeHistory(built=utc("2024-03-01T12:00"), changes=HISTORY, commit="c1", landed=HISTORY[-1].time)
 
@@ -34,7 +34,7 @@ def told() -> ChangeHistory:
 def source(tmp_path: Path) -> Source:
     """Return a source that was published with a history."""
     source = Source(tmp_path / "output")
-    source.publish({"a": b"a", "b": b"b"}, told())
+    source.publish({"a": b"a", "b": b"b"}, history())
     return source
 
 

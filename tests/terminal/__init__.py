@@ -1,1 +1,1 @@
-"""Tests of what people at a terminal, and programs, are told."""
+"""Tests of the output for terminals and for programs."""

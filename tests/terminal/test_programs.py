@@ -18,7 +18,7 @@ class Inner:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What is told."""
+    """What is written."""
 
     name: str
     inner: dict[str, Inner]

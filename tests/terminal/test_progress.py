@@ -112,13 +112,13 @@ def test_all_bytes_that_are_packed_are_told(tmp_path: Path, dumps: Dumps) -> Non
     source = Source(tmp_path / "output")
     sizes = (0, 10, 3_000_000)
     resources = [Resource(f"{SITEURL}/{size}.bin", source.write(f"{size}.bin", bytes(size))) for size in sizes]
-    told = ChangeHistory(built=utc("2024-03-01T12:00"))
+    history = ChangeHistory(built=utc("2024-03-01T12:00"))
     packed: list[int] = []
     publish_sets(
         [
             PublishRequest(
                 resources=FileResources(resources),
-                history=told,
+                history=history,
                 boundaries=source.boundaries,
                 options=source.options(dumps=dumps),
             )

@@ -93,7 +93,7 @@ def _build_and_exit(request: dict[str, Any]) -> None:
 
 
 def stop_clock(epoch: int) -> None:
-    """Let every clock that a site may show stand at a time, for good: those of Python, and what tools are told."""
+    """Let every clock that a site may show stand at a time, for good: those of Python, and those of other tools."""
     os.environ["SOURCE_DATE_EPOCH"] = str(epoch)
     time.time = lambda: float(epoch)
     time.time_ns = lambda: epoch * 10**9

@@ -236,7 +236,7 @@ def test_what_cannot_be_linked_is_copied(source: Source, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("mode", MODES)
 def test_documents_that_stay_are_the_same_files(source: Source, mode: Mode) -> None:
-    """A document without a change keeps its time: who copies by time, or asks by it, gets none anew."""
+    """A document without a change keeps its time: who copies by time, or asks by it, gets none again."""
     source.publish({"a.html": b"b"}, "2024-02-05T12:00")
     before = stamps(source.output)
     with installing(mode):

@@ -72,10 +72,10 @@ def bitstreams(kinds: list[str]) -> Iterator[Bitstream]:
 def main(folder: str, size: str, *kinds: str) -> None:
     """Pack and print."""
     packages: list[int] = []
-    told: list[int] = [0]
+    sizes: list[int] = [0]
 
     def on_packed(count: int) -> None:
-        told[0] += count
+        sizes[0] += count
 
     limits = PackageLimits(size=int(size))
     for number, portion in enumerate(portions(bitstreams(list(kinds)), limits)):
@@ -84,7 +84,7 @@ def main(folder: str, size: str, *kinds: str) -> None:
             packages.append(write_package(package, manifest, RESOURCES, portion, base=SITEURL, on_packed=on_packed))
     status = Path("/proc/self/status").read_text("ascii")
     memory = int((re.search(r"VmHWM:\s+(\d+)", status) or [0, 0])[1]) // 1024
-    print(json.dumps({"packages": len(packages), "members": sum(packages), "bytes": told[0], "memory": memory}))  # noqa: T201
+    print(json.dumps({"packages": len(packages), "members": sum(packages), "bytes": sizes[0], "memory": memory}))  # noqa: T201
 
 
 if __name__ == "__main__":

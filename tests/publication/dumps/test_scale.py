@@ -44,18 +44,18 @@ def look(folder: Path, size: int = 100_000_000) -> int:
 
 def test_a_hundred_and_fifty_megabytes(tmp_path: Path) -> None:
     """150 MB in files of 20 kB to 10 MB, in packages of 100 MB: under 64 MB of memory in all."""
-    told = pack(tmp_path, *(kind.format(count) for kind, count in zip(SITE, (12, 500, 20), strict=True)))
-    assert (told["bytes"], told["members"]) == (150_000_000, 532)
-    assert told["packages"] == 2
-    assert told["memory"] < MEMORY
+    result = pack(tmp_path, *(kind.format(count) for kind, count in zip(SITE, (12, 500, 20), strict=True)))
+    assert (result["bytes"], result["members"]) == (150_000_000, 532)
+    assert result["packages"] == 2
+    assert result["memory"] < MEMORY
     assert look(tmp_path) == 532
 
 
 def test_many_small_resources(tmp_path: Path) -> None:
     """Five thousand small resources in one package: under 64 MB of memory in all."""
-    told = pack(tmp_path, "5000:100:text/html")
-    assert (told["packages"], told["members"]) == (1, 5_000)
-    assert told["memory"] < MEMORY
+    result = pack(tmp_path, "5000:100:text/html")
+    assert (result["packages"], result["members"]) == (1, 5_000)
+    assert result["memory"] < MEMORY
     assert look(tmp_path) == 5_000
 
 
@@ -64,9 +64,9 @@ def test_five_gigabytes(tmp_path: Path) -> None:
     """5 GB of files, the largest over 4 GiB: under 64 MB in all; unzip and `zipfile` read each byte of that one."""
     large = 2**32 + 12_345
     kinds = [kind.format(count) for kind, count in zip(SITE, (50, 5_000, 100), strict=True)]
-    told = pack(tmp_path, *kinds, f"1:{large}:video/mp4", "1:100:text/html")
-    assert (told["bytes"], told["members"]) == (700_000_000 + large + 100, 5_152)
-    assert told["memory"] < MEMORY
+    result = pack(tmp_path, *kinds, f"1:{large}:video/mp4", "1:100:text/html")
+    assert (result["bytes"], result["members"]) == (700_000_000 + large + 100, 5_152)
+    assert result["memory"] < MEMORY
     file = max(tmp_path.glob("*.zip"), key=lambda each: each.stat().st_size)
     with zipfile.ZipFile(file) as archive:
         assert [info.file_size for info in archive.infolist()[:-1]] == [large]
@@ -81,8 +81,8 @@ def test_five_gigabytes(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_a_million_resources(tmp_path: Path) -> None:
     """A million small resources, in packages of fifty thousand at most: under 64 MB in all."""
-    told = pack(tmp_path, "1000000:300:text/html")
-    assert told["members"] == 1_000_000
-    assert told["memory"] < MEMORY
-    assert told["packages"] == len(list(tmp_path.glob("*.zip")))
+    result = pack(tmp_path, "1000000:300:text/html")
+    assert result["members"] == 1_000_000
+    assert result["memory"] < MEMORY
+    assert result["packages"] == len(list(tmp_path.glob("*.zip")))
     assert look(tmp_path) == 1_000_000

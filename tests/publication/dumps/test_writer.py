@@ -49,7 +49,7 @@ def dump_of(source: Source) -> list[Package]:
 
 
 def packages_in(source: Source) -> dict[str, bytes]:
-    """Return all packages and copies of manifests that the state vouches for, by path."""
+    """Return all packages and copies of manifests that the state lists, by path."""
     documents, state = source.documents(), source.state()["documents"]
     return {path: documents[path] for path in state if path.endswith((".zip", "-manifest.xml"))}
 
@@ -82,13 +82,13 @@ def test_nothing_is_packed_again_where_nothing_changed(source: Source, size: int
     )
     before, at = packages_in(source), source.at()
     dumps = replace(BOTH, package_size=size)
-    told = ChangeHistory(built=utc("2024-02-05T12:00"), commit="c2", landed=utc("2024-02-05T12:00"))
-    source.publish(CONTENTS, told, dumps=dumps, archives=ALL)
+    history = ChangeHistory(built=utc("2024-02-05T12:00"), commit="c2", landed=utc("2024-02-05T12:00"))
+    source.publish(CONTENTS, history, dumps=dumps, archives=ALL)
     assert packages_in(source) == before
     assert source.at() == utc("2024-02-05T12:00")
     assert source.document(source.capabilities()["resourcedump"]).md["at"] == at.isoformat().replace("+00:00", "Z")
     everything = tree(source.output)
-    source.publish(CONTENTS, told, dumps=dumps, archives=ALL)
+    source.publish(CONTENTS, history, dumps=dumps, archives=ALL)
     assert tree(source.output) == everything
 
 
@@ -145,10 +145,10 @@ def test_versions_of_one_resource_in_one_package(source: Source, tmp_path: Path)
         change("2024-01-08T12:00", "a.html", CREATED, seen(b"three")),
         change("2024-02-08T12:00", "a.html", UPDATED, seen(b"four")),
     ]
-    told = ChangeHistory(
+    known = ChangeHistory(
         built=utc("2024-03-01T12:00"), changes=history, objects=past(tmp_path / "past", b"one", b"two", b"three")
     )
-    source.publish({"a.html": b"four"}, told, **EVERYTHING)
+    source.publish({"a.html": b"four"}, known, **EVERYTHING)
     january, february = changes_of(source)
     assert [each.data for each in january.bitstreams] == [b"one", b"two", None, b"three"]
     assert len({each.md["path"] for each in january.bitstreams if each.data}) == 3
@@ -167,10 +167,10 @@ def test_a_past_without_bytes_is_not_claimed(source: Source) -> None:
     assert "changedump" not in source.capabilities()
     assert len(source.rows()) == 2
     dump = dump_of(source)
-    told = ChangeHistory(
+    known = ChangeHistory(
         built=landed, changes=[change("2024-03-05T12:00", "a.html", UPDATED)], commit="c2", landed=landed
     )
-    source.publish({"a.html": b"2"}, told, **EVERYTHING)
+    source.publish({"a.html": b"2"}, known, **EVERYTHING)
     [package] = changes_of(source)
     assert (
         package.said["from"]
@@ -188,8 +188,8 @@ def test_a_past_with_bytes_from_some_time_on(source: Source, tmp_path: Path) -> 
         change("2024-01-07T12:00", "b.html", DELETED),
         change("2024-01-08T12:00", "a.html", UPDATED, seen(b"two")),
     ]
-    told = ChangeHistory(built=utc("2024-03-01T12:00"), changes=history, objects=past(tmp_path / "past", b"one"))
-    source.publish({"a.html": b"two"}, told, **EVERYTHING)
+    known = ChangeHistory(built=utc("2024-03-01T12:00"), changes=history, objects=past(tmp_path / "past", b"one"))
+    source.publish({"a.html": b"two"}, known, **EVERYTHING)
     [package] = changes_of(source)
     assert package.said["from"] == "2024-01-06T12:00:00Z"
     assert [(each.md["change"], each.data) for each in package.bitstreams] == [("deleted", None), ("updated", b"two")]
@@ -341,8 +341,8 @@ def test_whatever_the_past_was(
         begin = time if data is not None and not known else begin
         states.append((time, there))
     contents = states[-1][1]
-    told = ChangeHistory(built=time, changes=history, objects=past(folder / "past", b"1", b"2"))
-    source.publish(contents, told, dumps=replace(BOTH, package_size=size), archives=ALL)
+    past_history = ChangeHistory(built=time, changes=history, objects=past(folder / "past", b"1", b"2"))
+    source.publish(contents, past_history, dumps=replace(BOTH, package_size=size), archives=ALL)
     packages = changes_of(source)
     seen_after = [each for each in history if each.representation and (begin is None or each.time > begin)]
     assert bool(packages) == bool(seen_after)

@@ -33,11 +33,11 @@ NOW = utc("2024-05-01T12:00")
 def source(tmp_path: Path) -> Source:
     """Return a source with three months of history, published."""
     source = Source(tmp_path / "output")
-    told(source, HISTORY)
+    publish_history(source, HISTORY)
     return source
 
 
-def told(source: Source, history: Collection[Change], contents: Any = CONTENTS, **options: Any) -> None:
+def publish_history(source: Source, history: Collection[Change], contents: Any = CONTENTS, **options: Any) -> None:
     """Publish with a history."""
     landed = max(each.time for each in history)
     source.publish(contents, ChangeHistory(built=landed, changes=list(history), commit="c1", landed=landed), **options)
@@ -93,10 +93,10 @@ def test_followers_delete_it_and_keep_all_else(tmp_path: Path) -> None:
         source.siteurl = address
         history = [each._replace(uri=each.uri.replace(SITEURL, address)) for each in HISTORY]
         contents = {"a.html": b"a", "b.html": b"b"}
-        told(source, history[:4], contents)
+        publish_history(source, history[:4], contents)
         early, late = Follower(address), Follower(address)
         assert not early.baseline()
-        told(
+        publish_history(
             source,
             [*history[:4], *(each._replace(uri=f"{address}/c.html") for each in history[4:])],
             {**contents, "c.html": b"c"},
@@ -118,7 +118,7 @@ def test_the_next_publication_carries_it_forward(source: Source) -> None:
     closed = {item.uri for item, each in source.change_lists() if "until" in each.md}
     before, rows, state = source.documents(), source.rows(), source.state()
     contents = {path: data for path, data in CONTENTS.items() if path != "b.html"}
-    told(source, [change("2024-06-01T12:00", "a.html", UPDATED)], {**contents, "a.html": b"new"})
+    publish_history(source, [change("2024-06-01T12:00", "a.html", UPDATED)], {**contents, "a.html": b"new"})
     after = source.state()
     assert (after["generation"], after["restart_number"]) == (3, 2)
     assert after["ancestors"] == [state["predecessor"]]
@@ -158,7 +158,9 @@ def test_forgetting_twice_writes_nothing(source: Source) -> None:
 def test_what_is_gone_long_since_is_forgotten_too(tmp_path: Path) -> None:
     """Lists of the past name it, and one deletion takes their place."""
     source = Source(tmp_path / "output")
-    told(source, [*HISTORY, change("2024-04-01T12:00", "gone.html"), change("2024-04-02T12:00", "gone.html", DELETED)])
+    publish_history(
+        source, [*HISTORY, change("2024-04-01T12:00", "gone.html"), change("2024-04-02T12:00", "gone.html", DELETED)]
+    )
     take_down(source, "gone.html")
     assert [row for row in source.rows() if row[2] == "gone.html"] == [("2024-05-01T12:00:00Z", "deleted", "gone.html")]
 
@@ -173,7 +175,7 @@ def test_it_is_later_than_everything_published(source: Source) -> None:
 def test_a_list_of_which_nothing_is_left_stays(tmp_path: Path) -> None:
     """All intervals are as before; the open list has the deletions."""
     source = Source(tmp_path / "output")
-    told(source, [*HISTORY, change("2024-02-20T12:00", "x.html")], {**CONTENTS, "x.html": b"x"})
+    publish_history(source, [*HISTORY, change("2024-02-20T12:00", "x.html")], {**CONTENTS, "x.html": b"x"})
     before = intervals(source)
     take_down(source, "x.html", "a.html")
     assert intervals(source) == before
@@ -219,12 +221,12 @@ def test_it_is_published_in_the_same_manner(tmp_path: Path) -> None:
     """The edition, the page about the site and its name are those of before."""
     source = Source(tmp_path / "output")
     about = f"{SITEURL}/about.html"
-    told(source, HISTORY, edition=2014, describedby=about, site_name="Tom & Ann")
+    publish_history(source, HISTORY, edition=2014, describedby=about, site_name="Tom & Ann")
     take_down(source, "b.html")
     assert b"datetime=" not in b"".join(data for path, data in source.documents().items() if path.endswith(".xml"))
     assert source.document(f"{SITEURL}/.well-known/resourcesync").links["describedby"] == about
     assert "Tom &amp; Ann over ResourceSync" in (source.output / "resourcesync/index.html").read_text("utf-8")
-    told(source, HISTORY, edition=2017)
+    publish_history(source, HISTORY, edition=2017)
     take_down(source, "a.html")
     assert source.changes()
 
@@ -232,7 +234,7 @@ def test_it_is_published_in_the_same_manner(tmp_path: Path) -> None:
 def test_the_page_about_the_site_cannot_be_forgotten(tmp_path: Path) -> None:
     """Every document names it."""
     source = Source(tmp_path / "output")
-    told(source, HISTORY, describedby=f"{SITEURL}/b.html")
+    publish_history(source, HISTORY, describedby=f"{SITEURL}/b.html")
     with pytest.raises(PublicationError, match="'describedby'"):
         take_down(source, "b.html")
 

@@ -50,7 +50,7 @@ def test_paths_and_uris() -> None:
     assert (layout.state, layout.home) == ("resourcesync/publication.json", layout.folder)
 
 
-def test_a_set_begun_anew_has_a_folder_of_its_own() -> None:
+def test_a_set_started_over_has_a_folder_of_its_own() -> None:
     """From the second start on every document of the set lies one folder deeper; its state stays where it is."""
     layout = Layout("https://example.org", "books", 2)
     assert layout.folder == "resourcesync/books/2"

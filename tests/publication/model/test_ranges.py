@@ -26,7 +26,7 @@ _changes = st.lists(st.tuples(_times, _uris), max_size=16, unique=True).map(
         for each in one.changes
     ]
 )
-_cuts = st.builds(Calendar, st.sampled_from(PERIODS)) | st.builds(
+_boundaries = st.builds(Calendar, st.sampled_from(PERIODS)) | st.builds(
     lambda times: FixedBoundaries(sorted(times)), st.lists(_times, max_size=6)
 )
 
@@ -43,12 +43,14 @@ def check(ranges: Sequence[Division], changes: Sequence[Change]) -> None:
     assert all(one.start < other.start for one, other in pairwise(ranges))
 
 
-def incrementally(changes: Sequence[Change], stops: Sequence[bool], cuts: Sequence[RangeBoundaries]) -> list[Division]:
+def incrementally(
+    changes: Sequence[Change], stops: Sequence[bool], boundaries: Sequence[RangeBoundaries]
+) -> list[Division]:
     """Divide in steps, as one publication after another does: the last range stays open and is carried on."""
     ranges: list[Division] = []
     for number, batch in enumerate(_batches(changes, stops)):
         kept, opened = (ranges[:-1], ranges[-1]) if ranges else ([], None)
-        ranges = [*kept, *divide(batch, cuts[number % len(cuts)], opened=opened, limit=LIMIT)]
+        ranges = [*kept, *divide(batch, boundaries[number % len(boundaries)], opened=opened, limit=LIMIT)]
         check(ranges, changes[: sum(len(one.changes) for one in ranges)])
     return ranges
 
@@ -63,29 +65,31 @@ def _batches(changes: Sequence[Change], stops: Sequence[bool]) -> list[list[Chan
     return [*batches, []]
 
 
-@given(_changes, _cuts)
-def test_every_change_lies_in_one_range(changes: list[Change], cuts: RangeBoundaries) -> None:
+@given(_changes, _boundaries)
+def test_every_change_lies_in_one_range(changes: list[Change], boundaries: RangeBoundaries) -> None:
     """CH06, AR06: all changes in order, each in (from, until]; ranges touch, none is empty, only the last is open."""
-    check(divide(changes, cuts, opened=None, begin=None, limit=LIMIT), changes)
+    check(divide(changes, boundaries, opened=None, begin=None, limit=LIMIT), changes)
 
 
-@given(_changes, _cuts, st.lists(st.booleans(), min_size=1))
-def test_in_steps_or_in_one_go(changes: list[Change], cuts: RangeBoundaries, stops: list[bool]) -> None:
+@given(_changes, _boundaries, st.lists(st.booleans(), min_size=1))
+def test_in_steps_or_in_one_go(changes: list[Change], boundaries: RangeBoundaries, stops: list[bool]) -> None:
     """Publishing after every commit or once a year gives the same ranges."""
-    assert incrementally(changes, stops, [cuts]) == divide(changes, cuts, opened=None, begin=None, limit=LIMIT)
+    assert incrementally(changes, stops, [boundaries]) == divide(
+        changes, boundaries, opened=None, begin=None, limit=LIMIT
+    )
 
 
-@given(_changes, st.lists(_cuts, min_size=2, max_size=4), st.lists(st.booleans(), min_size=1))
-def test_cuts_that_change(changes: list[Change], cuts: list[RangeBoundaries], stops: list[bool]) -> None:
+@given(_changes, st.lists(_boundaries, min_size=2, max_size=4), st.lists(st.booleans(), min_size=1))
+def test_boundaries_that_change(changes: list[Change], boundaries: list[RangeBoundaries], stops: list[bool]) -> None:
     """A setting that changes, or a tag that is set later or removed, breaks nothing."""
-    check(incrementally(changes, stops, cuts), changes)
+    check(incrementally(changes, stops, boundaries), changes)
 
 
-@given(_changes, _cuts)
-def test_no_cut_within_a_range(changes: list[Change], cuts: RangeBoundaries) -> None:
+@given(_changes, _boundaries)
+def test_no_cut_within_a_range(changes: list[Change], boundaries: RangeBoundaries) -> None:
     """Two changes with a cut between them are in two lists."""
-    for one in divide(changes, cuts, opened=None, begin=None, limit=LIMIT):
-        mark = cuts.before(one.changes[-1].time)
+    for one in divide(changes, boundaries, opened=None, begin=None, limit=LIMIT):
+        mark = boundaries.before(one.changes[-1].time)
         assert mark is None or mark < one.changes[0].time
 
 

@@ -45,10 +45,10 @@ def test_links(one: tuple[Link, ...], other: tuple[Link, ...]) -> None:
 @given(links, st.integers(-12, 12))
 def test_the_zone_of_a_link_makes_no_difference(link: Link, hours: int) -> None:
     """One moment is one text, whatever clock tells it."""
-    told = {name: getattr(link, name) for name in Link.__slots__}
+    fields = {name: getattr(link, name) for name in Link.__slots__}
     moment = datetime(2024, 2, 29, 12, 0, 0, 250_000, UTC)
     zoned = moment.astimezone(timezone(timedelta(hours=hours)))
-    one, other = Link(**told | {"modified": moment}), Link(**told | {"modified": zoned})
+    one, other = Link(**fields | {"modified": moment}), Link(**fields | {"modified": zoned})
     assert render_links([one]) == render_links([other])
 
 

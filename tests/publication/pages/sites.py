@@ -39,8 +39,8 @@ def publish(output: Path, ranges: int, more: int = 0, **options: Any) -> Source:
             contents.pop(f"{month}/page-{number}.html")
             changes.append(Change(time + timedelta(hours=1), f"{SITEURL}/{month}/page-{number}.html", DELETED))
     at = changes[-1].time if changes else begin
-    told = ChangeHistory(built=at, changes=changes, commit="c" * 40, landed=at)
-    source.publish(contents, told, **options)
+    history = ChangeHistory(built=at, changes=changes, commit="c" * 40, landed=at)
+    source.publish(contents, history, **options)
     return source
 
 

@@ -19,8 +19,8 @@ def main(url: str, into: Path, known: Path | None) -> None:
     assert isinstance(found, Fetched)
     held = re.search(r"VmHWM:\s*(\d+)", Path("/proc/self/status").read_text("ascii"))
     memory = int(held[1]) / 1000 if held else 0
-    told = {"received": found.received, "memory": memory}
-    sys.stdout.write(json.dumps(told))
+    result = {"received": found.received, "memory": memory}
+    sys.stdout.write(json.dumps(result))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Lineage: which copy of a publication is the later one, and beginning anew over one."""
+"""Lineage: which copy of a publication is the later one, and starting over from one."""
 
 from pathlib import Path
 
@@ -60,20 +60,20 @@ def test_the_memory_is_bounded(source: Source, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_where_the_next_documents_lie(source: Source) -> None:
-    """Carried forward, where they were; begun anew, one start on; else as asked."""
+    """Carried forward, where they were; started over, one start on; else as asked."""
     known = publish(source, 0)
     assert layout_after(LAYOUT, known) == LAYOUT
     assert layout_after(LAYOUT, None, known) == Layout(SITEURL, restart_number=2)
     assert layout_after(Layout(SITEURL, restart_number=4), None) == Layout(SITEURL, restart_number=4)
 
 
-def test_begun_anew(source: Source) -> None:
-    """History is told again, at URIs that were never public; the generations go on, and nothing else of the old set."""
+def test_started_over(source: Source) -> None:
+    """The history is listed again, at URIs that were never public; the generations go on, nothing else."""
     source.publish({"a.html": b"a", "b.html": b"b"}, "2024-03-05T12:00")
     source.publish({"a.html": b"aa", "b.html": b"b"}, "2024-04-05T12:00")
     old = sealed(source)
-    told = ChangeHistory(built=utc("2024-04-10T12:00"), changes=[change("2024-01-05T12:00", "a.html")], commit="c1")
-    publication = source.publish({"a.html": b"a"}, told, None, restarted_from=old, allow_deletions=False)
+    history = ChangeHistory(built=utc("2024-04-10T12:00"), changes=[change("2024-01-05T12:00", "a.html")], commit="c1")
+    publication = source.publish({"a.html": b"a"}, history, None, restarted_from=old, allow_deletions=False)
     new = sealed(source)
     assert publication.first
     assert (new.state.generation, new.state.predecessor, new.state.restart_number) == (3, old.digest, 2)
@@ -90,7 +90,7 @@ def test_begun_anew(source: Source) -> None:
     assert all(path.startswith("resourcesync/site/2/") for path in of_the_set)
 
 
-def test_begun_anew_is_carried_on(source: Source) -> None:
+def test_started_over_is_carried_on(source: Source) -> None:
     """The next publication reads it from its folder and carries it forward there; a third start is beside both."""
     source.publish({"a.html": b"a"}, "2024-03-05T12:00")
     source.publish({"a.html": b"a"}, "2024-03-06T12:00", None, restarted_from=sealed(source))
@@ -103,7 +103,7 @@ def test_begun_anew_is_carried_on(source: Source) -> None:
     assert source.state()["generation"] == 4
 
 
-def test_begun_anew_is_not_back_dated(source: Source) -> None:
+def test_started_over_is_not_back_dated(source: Source) -> None:
     """RL02: the Resource List is never as of a time before that of the one before, whatever clocks say."""
     source.publish({"a.html": b"a"}, "2024-03-05T12:00")
     at = source.at()

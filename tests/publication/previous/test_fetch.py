@@ -122,7 +122,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def vouched(source: Source) -> dict[str, bytes]:
-    """Return what a fetch brings of a publication: the documents that its state vouches for, and the state."""
+    """Return what a fetch brings of a publication: the documents that its state lists, and the state."""
     shared, pages = (DESCRIPTION, WELL_KNOWN), (".html", ".svg")
     return {path: data for path, data in source.documents().items() if path not in shared and not path.endswith(pages)}
 
@@ -151,7 +151,7 @@ def failure(site: Live, into: Path, **options: Any) -> str:
 
 
 def test_whole(site: Live, new: Source, into: Path) -> None:
-    """Every document that the state vouches for comes once, byte for byte, and can be read back as from an output."""
+    """Every document that the state lists comes once, byte for byte, and can be read back as from an output."""
     found = fetched(site, into)
     assert contents(into) == vouched(new)
     assert {RESOURCE_LIST, CAPABILITY_LIST, INDEX, ARCHIVE, CLOSED_LIST, OPEN_LIST, STATE} == set(contents(into))
@@ -352,7 +352,7 @@ def test_known_copy_that_is_damaged(site: Live, new: Source, source: Source, int
 
 
 def test_half_deployed(old: Source, new: Source, into: Path) -> None:
-    """New state, old documents at first: all is asked anew from the state on, and what was right only once."""
+    """New state, old documents at first: all is asked again from the state on, and what was right only once."""
     time = Time()
     with live(first(1, files(old.output), then=files(new.output))) as site:
         site.manners[STATE] = files(new.output)
@@ -364,8 +364,8 @@ def test_half_deployed(old: Source, new: Source, into: Path) -> None:
     assert max(asked[path] for path in contents(into) if path != STATE) == 2
 
 
-def test_known_while_it_is_asked_anew(site: Live, old: Source, new: Source, source: Source, into: Path) -> None:
-    """What an earlier copy had stands, however often all is asked anew."""
+def test_known_while_it_is_asked_again(site: Live, old: Source, new: Source, source: Source, into: Path) -> None:
+    """What an earlier copy had stands, however often all is asked again."""
     (source.output / RESOURCE_LIST).unlink()
     site.manners[RESOURCE_LIST] = first(1, files(old.output), then=files(new.output))
     time = Time()
@@ -424,7 +424,7 @@ def test_state_that_comes_back(site: Live, new: Source, into: Path) -> None:
     assert time.slept == [1, 2]
 
 
-def test_failure_while_it_is_asked_anew(site: Live, new: Source, into: Path) -> None:
+def test_failure_while_it_is_asked_again(site: Live, new: Source, into: Path) -> None:
     """A failure is one at any time."""
     site.manners[RESOURCE_LIST] = status(404)
     site.manners[STATE] = first(1, files(new.output), then=status(503))

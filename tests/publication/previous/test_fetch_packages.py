@@ -173,7 +173,7 @@ def test_a_known_package_that_is_damaged_is_fetched_and_stays(
     [(content(b"damaged"), " is another file"), (page, " is an HTML page"), (status(404), ": not found")],
 )
 def test_a_package_that_is_missing_or_wrong(site: Live, new: Source, into: Path, manner: Manner, said: str) -> None:
-    """It is damage as that of any document: all is asked anew for a minute, and only what is lacking."""
+    """It is damage as that of any document: all is asked again for a minute, and only what is lacking."""
     path = max(new.state()["documents"].keys() & packages(new))
     site.manners[path] = manner
     now = [0.0]
@@ -326,12 +326,12 @@ def test_memory_does_not_grow_with_packages(tmp_path: Path, count: int, size: in
     """50 MB, 1 GB, or one file past 4 GiB: under 64 MB of memory in all, and no second copy of what is known."""
     source = huge(tmp_path / "output", count, size)
     with live(streamed(source.output)) as site:
-        told = took(site.url, tmp_path / "one" / "into")
+        result = took(site.url, tmp_path / "one" / "into")
         assert sum(path.endswith(".zip") for path in site.asked()) == count
         again = took(site.url, tmp_path / "two" / "into", tmp_path / "one" / "into")
     assert digests(tmp_path / "one" / "into") == named(source)
-    assert max(told["memory"], again["memory"]) < 64
-    assert (told["received"], again["received"]) == (len(named(source)), 0)
+    assert max(result["memory"], again["memory"]) < 64
+    assert (result["received"], again["received"]) == (len(named(source)), 0)
     path = max(packages(source))
     assert (tmp_path / "two" / "into" / path).samefile(tmp_path / "one" / "into" / path)
 

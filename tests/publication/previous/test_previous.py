@@ -106,7 +106,7 @@ def test_a_preview_was_nobodys_publication(tmp_path: Path, siteurl: str) -> None
 
 
 def test_the_state_alone(source: Source) -> None:
-    """What to begin anew over can be known where the documents are damaged."""
+    """What to start over from can be known where the documents are damaged."""
     previous = source.previous()
     assert previous is not None
     (source.output / RESOURCE_LIST).unlink()

@@ -1,4 +1,4 @@
-"""The predecessor: which of two copies counts, and what is said where that cannot be told (real builds: test_live)."""
+"""The predecessor: which of two copies counts, and the message where that is not known (real builds: test_live)."""
 
 import json
 import shutil
@@ -62,14 +62,14 @@ def keep(base: Path) -> Path:
     return base / LIVE_FOLDER
 
 
-@pytest.mark.parametrize(("ahead", "told"), [(101, True), (100, False), (1, False)])
+@pytest.mark.parametrize(("ahead", "counts"), [(101, True), (100, False), (1, False)])
 def test_so_far_ahead_that_nobody_can_tell(
-    base: Path, monkeypatch: pytest.MonkeyPatch, ahead: int, *, told: bool
+    base: Path, monkeypatch: pytest.MonkeyPatch, ahead: int, *, counts: bool
 ) -> None:
     """A state remembers a hundred before it: what is live counts as the successor of one from before that."""
     keep(base)
     pretend(base.parent / "public", generation=1 + ahead, predecessor=OTHER, ancestors=[OTHER] * 99)
-    if not told:
+    if not counts:
         with pytest.raises(PublicationError, match="do not descend from each other"):
             find(base, monkeypatch)
         return
@@ -87,7 +87,7 @@ def test_what_is_kept_is_far_ahead(base: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_same_one(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is live is what was seen: nothing to say, and nothing to keep anew."""
+    """What is live is what was seen: nothing to say, and nothing to save again."""
     kept = (keep(base) / STATE).stat().st_ino
     assert find(base, monkeypatch)[0].line == ""
     assert (base / LIVE_FOLDER / STATE).stat().st_ino == kept
