@@ -30,7 +30,8 @@ class SourceSet:
 
 
 def find_sets(source: Source) -> list[SourceSet]:
-    """Return the sets of a Source, or those that its options name, and remember where they are."""
+    """Begin to read a Source: return its sets, or those that its options name, and remember where they are."""
+    source.begin()
     return _Discovery(source).sets()
 
 
@@ -60,12 +61,21 @@ class _Discovery:
         self._signatures.finish()
         return sets
 
-    def _described(self, uri: str, depth: int = _DEPTH) -> list[_Named]:
-        """Return the sets that a Source Description names."""
+    def _described(self, uri: str, depth: int = _DEPTH, read: set[str] | None = None) -> list[_Named]:
+        """Return the sets that a Source Description names, or those that an index names and that were not `read`."""
+        read = {uri} if read is None else read
         with closing(self._source.whole_document(uri, Capability.DESCRIPTION)) as opened:
             locs = [uri_of(each.loc, uri) for each in opened.entries]
-            if opened.document.root is Root.SITEMAPINDEX and depth:
-                return [found for loc in locs for found in self._described(loc, depth - 1)]
+            is_index = opened.document.root is Root.SITEMAPINDEX
+        if is_index:
+            found: list[_Named] = []
+            for loc in locs if depth else ():
+                if loc not in read:
+                    read.add(loc)
+                    found += self._described(loc, depth - 1, read)
+            if found:
+                return found
+            locs = []
         if not locs or len(locs) > _MOST_SETS:
             message = f"{shown(uri)} names {len(locs)} Capability Lists"
             raise DocumentError(message)

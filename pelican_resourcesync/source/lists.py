@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.http import shown
-from pelican_resourcesync.protocol import Capability, Document, Entry, Metadata, Root
+from pelican_resourcesync.protocol import Capability, Entry, Metadata, Root
 from pelican_resourcesync.source.discovery import SourceSet
 from pelican_resourcesync.source.resource import ListedResource, listed_resource, text_of, uri_of
-from pelican_resourcesync.source.source import Source
+from pelican_resourcesync.source.source import OpenDocument, Source
 
 _NONE = Metadata()
 _SKEW = timedelta(minutes=5)  # by which clocks may differ
@@ -58,12 +58,11 @@ class Position(NamedTuple):
 
 
 class ChangeList(NamedTuple):
-    """A Change List: its URI, the times that it covers, empty if unknown or open, and the document if it was read."""
+    """A Change List: its URI, and the times that it covers, empty if they are unknown or open."""
 
     uri: str
     begin: str
     until: str
-    document: Document | None
 
 
 class ChangeLists:
@@ -75,6 +74,7 @@ class ChangeLists:
     def __init__(self, source: Source, resource_set: SourceSet) -> None:
         self._source, self._documents = source, resource_set.documents
         self.begin = self.opened = ""
+        self._open: dict[str, OpenDocument] = {}  # the only list, until it is read
 
     def after(
         self, position: Position, note: Callable[[str], None] | None = None
@@ -84,6 +84,12 @@ class ChangeLists:
         Raises `GapError` if the lists do not reach back to it; with `note`, calls that instead, and yields the changes
         that they have. Raises `DocumentError` for lists that cannot be used.
         """
+        with closing(self):
+            yield from self._after(position, note)
+
+    def _after(
+        self, position: Position, note: Callable[[str], None] | None
+    ) -> Iterator[tuple[ListedResource, Position]]:
         lists = self._since(position.at)
         if lists:
             self.begin, self.opened = lists[0].begin, lists[-1].begin
@@ -121,38 +127,45 @@ class ChangeLists:
             if capability in self._documents:
                 for each in self._all(self._documents[capability], capability):
                     found[each.uri] = each
+        self.close()
         return list(found.values())
+
+    def close(self) -> None:
+        """Close what was opened and not read."""
+        while self._open:
+            self._open.popitem()[1].close()
 
     def read(self, each: ChangeList) -> Iterator[ListedResource]:
         """Yield the changes that a list names."""
-        document = each.document or self._open(each.uri, Capability.CHANGELIST)
-        return (listed_resource(entry, each.uri) for entry in document.entries)
+        known = self._open.pop(each.uri, None)
+        with closing(known or self._source.whole_document(each.uri, Capability.CHANGELIST)) as opened:
+            yield from (listed_resource(entry, each.uri) for entry in opened.entries)
 
     def _all(self, uri: str, capability: Capability) -> list[ChangeList]:
         """Return the lists that a document of a capability names, or that it is."""
         if capability == Capability.CHANGELIST_ARCHIVE:
             with closing(self._source.entries(uri, capability, remembered=False)) as entries:
                 return self._named(uri, entries)
-        opened = self._open(uri, capability)
-        if opened.root is Root.SITEMAPINDEX:
-            return self._named(uri, opened.entries)
-        md = opened.md or _NONE
-        return [ChangeList(uri, text_of(md.from_), text_of(md.until), opened)]
+        opened = self._source.whole_document(uri, capability)
+        if opened.document.root is Root.SITEMAPINDEX:
+            with closing(opened):
+                return self._named(uri, opened.entries)
+        md, self._open[uri] = opened.document.md or _NONE, opened
+        return [ChangeList(uri, text_of(md.from_), text_of(md.until))]
 
     def _named(self, uri: str, entries: Iterable[Entry]) -> list[ChangeList]:
         """Return the lists that an index or archive names, each with its times."""
-        found: list[ChangeList] = []
+        found: dict[str, ChangeList] = {}
         for entry in entries:
-            md = entry.md or _NONE
-            loc, document = uri_of(entry.loc, uri), None
-            if md.from_ is None:
-                document = self._open(loc, Capability.CHANGELIST)
-                md = document.md or _NONE
-            found.append(ChangeList(loc, text_of(md.from_), text_of(md.until), document))
+            md, loc = entry.md or _NONE, uri_of(entry.loc, uri)
+            if md.from_ is None and loc not in found:
+                with closing(self._source.whole_document(loc, Capability.CHANGELIST)) as opened:
+                    md = opened.document.md or _NONE
+            found.setdefault(loc, ChangeList(loc, text_of(md.from_), text_of(md.until)))
             if len(found) > self._source.options.max_documents:
                 message = f"{shown(uri)} names more than {self._source.options.max_documents} lists (--max-documents)"
                 raise DocumentError(message)
-        return found
+        return [*found.values()]
 
     def _in_order(self, lists: Iterable[ChangeList]) -> Iterator[ListedResource]:
         where = ""
@@ -168,12 +181,6 @@ class ChangeLists:
         except OrderError as error:
             message = f"{where}: {error}"
             raise DocumentError(message) from None
-
-    def _open(self, uri: str, capability: Capability) -> Document:
-        """Read a document whole: Change Lists are short, and one that is cut short must not be used."""
-        with closing(self._source.whole_document(uri, capability)) as opened:
-            document = opened.document
-            return Document(root=document.root, md=document.md, links=document.links, entries=tuple(document.entries))
 
 
 def _gap(lists: list[ChangeList], position: Position) -> str:

@@ -25,7 +25,6 @@ from pelican_resourcesync.source.source import Source
 MANIFEST = "manifest.xml"
 _NONE = Metadata()
 _TYPES = ("", "application/zip", "application/x-zip-compressed")
-_DEPTH = 3  # of indexes
 _MANIFESTS = {
     Capability.RESOURCEDUMP: Capability.RESOURCEDUMP_MANIFEST,
     Capability.CHANGEDUMP: Capability.CHANGEDUMP_MANIFEST,
@@ -82,11 +81,13 @@ class ListedDumps:
         found: dict[str, ListedPackage] = {}
         for capability in (Capability.CHANGEDUMP_ARCHIVE, Capability.CHANGEDUMP):
             if capability in self._documents:
-                for each in self._changes(self._documents[capability], capability, since):
+                for each in self._changes(
+                    self._documents[capability], capability, since, {self._documents[capability]}
+                ):
                     found.setdefault(each.uri, each)
         return [each for each in found.values() if not each.until or each.until >= since]
 
-    def _changes(self, uri: str, capability: Capability, since: str, depth: int = _DEPTH) -> Iterator[ListedPackage]:
+    def _changes(self, uri: str, capability: Capability, since: str, read: set[str]) -> Iterator[ListedPackage]:
         """Yield the packages of a Change Dump, of those that an index names, or of those in an archive."""
         with closing(self._source.whole_document(uri, capability)) as opened:
             document, entries = opened.document, list(self._limited(opened.entries, uri))
@@ -97,9 +98,11 @@ class ListedDumps:
             return
         for each in entries:
             until = text_of((each.md or _NONE).until)
-            if (not until or until >= since) and depth:
+            loc = uri_of(each.loc, uri)
+            if (not until or until >= since) and loc not in read:
+                read.add(loc)
                 inner = capability if document.root is Root.SITEMAPINDEX else Capability.CHANGEDUMP
-                yield from self._changes(uri_of(each.loc, uri), inner, since, depth - 1)
+                yield from self._changes(loc, inner, since, read)
 
     def _limited(self, entries: Iterable[Entry], uri: str) -> Iterator[Entry]:
         most = self._source.options.max_documents

@@ -75,6 +75,8 @@ class Source:
         self.pace = Pace(requests=options.requests, size=options.bandwidth)
         self.jobs = options.jobs
         self.requests = 0
+        self._documents: set[str] = set()  # those that were requested in this run
+        self._read: set[str] = set()  # those since it began to read the Source
         self.signed: dict[str, str] | None = None  # the SHA-256 of each document, if the sets are signed
         self.client: Client
         if origin(where) is None and Path(where).is_dir():
@@ -202,6 +204,10 @@ class Source:
 
     # Documents
 
+    def begin(self) -> None:
+        """Begin to read the documents: those that are remembered from before may have changed."""
+        self._read.clear()
+
     def document(self, uri: str, capability: str, *, remembered: bool = True) -> "OpenDocument | None":
         """Return a document that is read as its entries are needed; None if it is `remembered` and has not changed.
 
@@ -232,7 +238,8 @@ class Source:
         """Return the entries of a list, of all its parts if it is an index."""
         return Entries(self, uri, capability, remembered=remembered)
 
-    def _fetch(self, uri: str, *, remembered: bool) -> BinaryIO | None:
+    def _require_document(self, uri: str) -> None:
+        """Raise an error unless a document may be requested; all that are requested count."""
         if not is_url(uri):
             message = f"{shown(uri)} cannot be requested: it is not a URL"
             raise DocumentError(message)
@@ -241,9 +248,25 @@ class Source:
             hint = f": add --allow-host {shlex.quote(host)} to follow it there" if host else ""
             message = f"{shown(uri)} is on another host{hint}"
             raise SourceError(message)
-        known = self.memory.document(uri) if remembered else None
-        if self.signed is not None and known and known[2] is None:  # that it has not changed could not be verified
-            known = None
+        self._documents.add(uri)
+        if len(self._documents) > self.options.max_documents:
+            message = f"more than {self.options.max_documents} documents are to be read (--max-documents)"
+            raise DocumentError(message)
+
+    def _fetch(self, uri: str, *, remembered: bool) -> BinaryIO | None:
+        """Return the bytes of a document; None if it is `remembered`, has not changed, and is large.
+
+        Of those that were read since `begin`, small ones are not requested again.
+        """
+        self._require_document(uri)
+        known = self.memory.document(uri)
+        if known and known[2] is not None and uri in self._read:
+            again = BytesIO(zlib.decompress(known[2]))
+            self._authenticate(uri, again)
+            again.seek(0)
+            return again
+        # That a large one has not changed could not be verified.
+        known = known if remembered and known and (self.signed is None or known[2] is not None) else None
         headers = _conditional(known)
         stream = cast("BinaryIO", SpooledTemporaryFile(_IN_MEMORY, dir=str(self.memory.parts)))  # noqa: SIM115 - returned open
 
@@ -270,6 +293,7 @@ class Source:
             stream.close()
             raise
         stream.seek(0)
+        self._read.add(uri)
         return stream
 
     def _authenticate(self, uri: str, stream: BinaryIO) -> None:

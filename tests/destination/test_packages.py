@@ -162,9 +162,13 @@ def test_dump_without_lists(source: ArchivedSource, tmp_path: Path) -> None:
 
 def test_limits_and_leave(source: ArchivedSource, tmp_path: Path) -> None:
     """Too many packages, packages of another host or of another format, and what is no longer there: all is fetched."""
-    _, singly = run(source, tmp_path / "many", replace(DUMPS, max_documents=0))
-    assert singly == 30
     lists = dict(source.published)
+    dump = lists["rs/resourcedump.xml"]
+    pointer = dump[dump.index(b"<url>") : dump.index(b"</urlset>")]
+    source.published["rs/resourcedump.xml"] = dump.replace(pointer, pointer * 9)
+    result, singly = run(source, tmp_path / "many", replace(DUMPS, max_documents=8))
+    assert singly == 30
+    assert "names more than 8 packages (--max-documents)" in "".join(result.plan.notes)
     for number, (old, new, said) in enumerate((
         (source.url.encode() + b"rs/dump-", b"http://other.test/rs/dump-", "it is on another host"),
         (b"application/zip", b"application/x-tar", ""),

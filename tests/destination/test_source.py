@@ -1,6 +1,8 @@
 """Odd Sources: lists without times, gaps between lists, several Source Descriptions, folders, and files in the way."""
 
+import tracemalloc
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -289,3 +291,67 @@ def test_folder_that_cannot_be_written(source: FakeSource, tmp_path: Path) -> No
 def test_retry_after(text: str, seconds: float | None) -> None:
     """Seconds, or a date, or nothing."""
     assert retry_after(text) == seconds
+
+
+# --- documents that name documents ---------------------------------------------
+
+
+def index_of(root: str, capability: str, *uris: str) -> bytes:
+    """Write an index, or an archive, without times."""
+    parts = "".join(entry(uri, {}, tag="url" if root == "urlset" else "sitemap") for uri in uris)
+    return document(root, {"capability": capability}, parts)
+
+
+@pytest.mark.parametrize("kind", ["description", "changedump", "changelist-archive", "resourcelist-archive"])
+def test_indexes_that_name_themselves(source: FakeSource, folder: Path, kind: str) -> None:
+    """Each document is requested once, whatever names it; and the copy is right, or a message says what is wrong."""
+    root = "urlset" if kind == "changelist-archive" else "sitemapindex"
+    names = [f"i/{number}.xml" for number in range(12)]
+    indexes = {name: index_of(root, kind, *(source.url + name for name in names)) for name in names}
+    source.published |= indexes
+    capability = entry(source.url + names[0], {"capability": kind}).encode()
+    lists = source.published["rs/capabilitylist.xml"]
+    source.published["rs/capabilitylist.xml"] = lists.replace(b"</urlset>", capability + b"</urlset>")
+    if kind == "description":
+        source.published[".well-known/resourcesync"] = indexes[names[0]]
+    options = replace(FAST, by="dumps", retries=0)
+    with suppress(DocumentError):
+        assert Mirror(source.url, folder, options).run().complete
+        assert files_of(folder) == source.resources
+    with suppress(ResourceSyncError):
+        Mirror(source.url, folder, options).times()
+    asked = source.site.asked()
+    assert sum(asked[name] for name in names) <= 2 * 13
+    assert kind != "description" or not folder.exists()
+    with suppress(ResourceSyncError):
+        Mirror(source.url, folder, replace(options, max_documents=5)).run()
+    assert len([path for path in source.site.asked() if path.endswith(".xml")]) <= 6
+
+
+def test_too_many_documents(source: FakeSource, folder: Path) -> None:
+    """All kinds of documents count."""
+    with pytest.raises(DocumentError, match=r"more than 2 documents are to be read \(--max-documents\)"):
+        Mirror(source.url, folder, replace(FAST, max_documents=2)).run()
+    assert Mirror(source.url, folder, replace(FAST, max_documents=4)).run().complete
+
+
+def test_memory_of_change_lists(source: FakeSource, folder: Path) -> None:
+    """Lists whose times are in themselves are not held in memory, however many there are."""
+    assert Mirror(source.url, folder, FAST).run().complete
+    source.put("a.html", "changed")
+    source.publish()
+    md = {"change": "updated", "hash": digest(b"x" * 9), "type": "text/plain; charset=utf-8"}
+    old = [entry(f"{source.url}{'old' * 20}/{number}", md, "2024-01-01T00:00:01Z") for number in range(6_000)]
+    for number in range(6):
+        source.published[f"rs/{number}.xml"] = changes(*old)
+    source.published["rs/6.xml"] = source.published["rs/changelist.xml"]
+    uris = [f"{source.url}rs/{number}.xml" for number in range(7)]
+    source.published["rs/changelist.xml"] = index_of("sitemapindex", "changelist", *uris)
+    tracemalloc.start()
+    try:
+        result = Mirror(source.url, folder, FAST).run()
+        held = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (result.complete, files_of(folder)) == (True, source.resources)
+    assert held < 8_000_000
