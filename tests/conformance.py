@@ -130,7 +130,7 @@ V1103 publication/documents/documents.py e2e/test_adds_up.py::test_editions_diff
 V1104 publication/documents/documents.py publication/documents/test_documents.py::test_change_list
 V1105 protocol/writer.py,publication/model/media_types.py e2e/test_adds_up.py::test_all_documents_are_valid
 DE01 destination/plan.py destination/test_mirror.py::test_baseline_and_changes
-DE02 destination/plan.py destination/test_mirror.py::test_ten_publications
+DE02 destination/plan.py destination/test_life.py::test_life
 DE03 destination/plan.py destination/test_mirror.py::test_change_lists_that_do_not_reach_back
 DE04 destination/mirror.py destination/test_mirror.py::test_audit_and_repair
 DE05 source/lists.py destination/test_others.py::test_examples_of_the_standard

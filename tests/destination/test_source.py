@@ -1,5 +1,6 @@
 """Odd Sources: lists without times, gaps between lists, several Source Descriptions, folders, and files in the way."""
 
+import hashlib
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -175,6 +176,28 @@ def test_documents_that_are_no_beginning(source: FakeSource, folder: Path, start
         assert not folder.exists()
     else:
         assert Mirror(source.url + start, folder, FAST).run().complete
+
+
+def test_adopted_by_md5(source: FakeSource, folder: Path) -> None:
+    """Files that are there already are kept where a Source lists MD5 alone."""
+    for path, data in source.resources.items():
+        md5 = f"md5:{hashlib.md5(data).hexdigest()}".encode()
+        listed = source.published["rs/resourcelist.xml"]
+        source.published["rs/resourcelist.xml"] = listed.replace(digest(data).encode(), md5)
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(data)
+    result = Mirror(source.url, folder, replace(FAST, adopt=True)).run()
+    assert (result.complete, result.fetched) == (True, 0)
+
+
+def test_audit_reads_the_resource_list(source: FakeSource, folder: Path) -> None:
+    """An audit compares with the Resource List, also where no Change List has the difference."""
+    assert Mirror(source.url, folder, FAST).run().complete
+    changes = source.published["rs/changelist.xml"]
+    source.put("a.html", "changed")
+    source.publish()
+    source.published["rs/changelist.xml"] = changes
+    assert [each.uri for each in Mirror(source.url, folder, FAST).audit()] == [f"{source.url}a.html"]
 
 
 def test_description_of_others(source: FakeSource, folder: Path) -> None:
