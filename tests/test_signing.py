@@ -284,7 +284,7 @@ def test_only_what_the_key_signed_is_continued(source: Source, monkeypatch: pyte
 
 def test_altered_state_is_not_continued(source: Source) -> None:
     """One altered character of the state is found."""
-    alter(source.output / STATE, b'"changes": ', b'"changes": 1')
+    alter(source.output / STATE, b'"created": ', b'"created": 1')
     with pytest.raises(PublicationError, match="its signature does not fit its content"):
         find(source, KEY)
 

@@ -361,8 +361,8 @@ class ChangeListBuilder:
             self._reopen(self._range)
         if self._entries and (end := self._end(time, mark, len(together), len(data))):
             self._found.ranges.append(replace(self._range, until=end))
-            self._range, self._entries, self._bytes = Range(start=end), 0, 0
-        if self._draft is None or not self._range.bodies or not self._range.bodies[-1].is_draft:
+            self._range, self._entries, self._bytes, self._draft = Range(start=end), 0, 0, None
+        if self._draft is None:
             body = Body(self._folder / f"changes-{len(self._found.bodies)}", is_draft=True)
             self._found.bodies.append(body)
             self._range = replace(self._range, bodies=(*self._range.bodies, body))

@@ -40,7 +40,7 @@ from pelican_resourcesync.publication.model.clock import later
 from pelican_resourcesync.publication.model.layout import HTML_PAGE, is_package
 from pelican_resourcesync.publication.model.options import Options, PageOptions
 from pelican_resourcesync.publication.model.resource import SHA_256
-from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, Part, PublicationState
+from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, ChangeListSummary, Part, PublicationState
 from pelican_resourcesync.publication.pages import PageSet, overview_of_stage, write_pages
 from pelican_resourcesync.publication.parts import count_entries
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage, require_signed
@@ -189,9 +189,8 @@ class _Rewriting:
         self._written: set[str] = set()  # all paths here are those of before
         self._added: dict[str, list[Entry]] = defaultdict(list)  # new entries of documents
         self._until: dict[str, datetime] = {}  # the end of an open Change List that has no room for the deletions
-        self._changes = previous.state.changes
         self._parts: list[Part] = []
-        self._change_lists: dict[str, tuple[int, int, int]] = {}
+        self._change_lists: list[ChangeListSummary] = []
 
     def write(self) -> PublicationState:
         """Write all documents, from the Capability List down, and the state of the new generation."""
@@ -206,8 +205,7 @@ class _Rewriting:
             ancestors=before.ancestry[: MOST_ANCESTORS - 1],
             restart_number=self._new.restart_number,
             at=self._at,
-            changes=self._changes,
-            change_lists=self._change_lists,
+            change_lists=tuple(sorted(self._change_lists, key=lambda each: each.start)),
             parts=tuple(self._parts),
             documents={},
             superseded={},
@@ -224,7 +222,6 @@ class _Rewriting:
         dated = all(entry.md and entry.md.datetime for entry in listed)  # not in edition 2014
         md = Metadata(change=ChangeKind.DELETED, datetime=self._at if dated else None)
         deletions = [Entry(loc=uri, lastmod=self._at, md=md) for uri in sorted(self._uris)]
-        self._changes += len(deletions)
         if len([*listed, *deletions]) <= MOST_ENTRIES:
             self._added[opened] += deletions
         else:
@@ -263,8 +260,6 @@ class _Rewriting:
         if document.root is Root.SITEMAPINDEX and md.capability in {Capability.RESOURCELIST, Capability.RESOURCEDUMP}:
             listed = tuple(filter(self._is_left, listed)) or listed[:1]  # parts
         entries = [self._entry(each) for each in listed if each.loc not in self._uris]
-        if md.capability == Capability.CHANGELIST and document.root is Root.URLSET:
-            self._changes -= len(listed) - len(entries)
         if md.capability == Capability.RESOURCELIST and not path.startswith(self._old.archive_folder):
             md = replace(md, at=self._at)
         md = replace(md, until=self._until.get(path, md.until))
@@ -309,12 +304,12 @@ class _Rewriting:
     def _put(self, path: str, document: Document) -> None:
         with self._stage.open(path) as stream:
             write(document, stream)
-        capability, entries = document.md.capability if document.md else None, tuple(document.entries)
-        if document.root is Root.URLSET and capability == Capability.CHANGELIST:
+        md, entries = document.md or Metadata(), tuple(document.entries)
+        if document.root is Root.URLSET and md.capability == Capability.CHANGELIST and md.from_:
             kinds = Counter(entry.md.change for entry in entries if entry.md)
             created, updated, deleted = (kinds[kind] for kind in ChangeKind)
-            self._change_lists[path] = created, updated, deleted
-        is_part = document.root is Root.URLSET and capability == Capability.RESOURCELIST
+            self._change_lists.append(ChangeListSummary(path, md.from_, md.until, created, updated, deleted))
+        is_part = document.root is Root.URLSET and md.capability == Capability.RESOURCELIST
         if is_part and not path.startswith(self._new.archive_folder):
             listed = split_entries(self._stage.read(path).decode())
             counts = count_entries([each.lastmod for each in listed], [each.md for each in listed])

@@ -32,7 +32,7 @@ from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Range, RangeBoundaries, retain
 from pelican_resourcesync.publication.model.resource import SHA_256, Representation, Resources
-from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, PublicationState
+from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, ChangeListSummary, PublicationState
 from pelican_resourcesync.publication.parts import Map
 from pelican_resourcesync.publication.previous.ancestry import KnownGeneration
 from pelican_resourcesync.publication.previous.previous import PreviousPublication
@@ -116,8 +116,7 @@ class _Planner:
         if previous and contents.at == previous.state.at and self._differs(contents, previous):
             # Names contain the time of the publication, so a file of the same name must not get different bytes.
             contents = self._contents(new, ranges, later(contents.at, contents.at))
-        dropped = ranges[: len(ranges) - len(contents.ranges)]
-        state = self._state(new, contents, sum(sum(each.counts) for each in dropped))
+        state = self._state(new, contents)
         return PlannedPublication(
             request=self._request,
             contents=contents,
@@ -207,8 +206,8 @@ class _Planner:
             or self._find(each.uri, each.representation.hash if each.representation else None, each.time)
         )
 
-    def _state(self, new: NewChanges, contents: Contents, dropped: int) -> PublicationState:
-        """Return the state of this generation, without documents and parts yet; `dropped` changes were removed."""
+    def _state(self, new: NewChanges, contents: Contents) -> PublicationState:
+        """Return the state of this generation, without documents and parts yet."""
         history, layout = self._history, self._options.layout
         known = self._previous or self._request.restarted_from
         before = self._previous.state if self._previous else None
@@ -221,8 +220,10 @@ class _Planner:
             former=self._former_addresses(),
             restart_number=layout.restart_number,
             at=contents.at,
-            changes=new.kinds.total() + (before.changes if before else 0) - dropped,
-            change_lists={layout.change_list(each.start): each.counts for each in contents.ranges},
+            change_lists=tuple(
+                ChangeListSummary(layout.change_list(each.start), each.start, each.until, *each.counts)
+                for each in contents.ranges
+            ),
             commit=history.commit,
             landed=history.landed,
             postponed=before.postponed if before and not history.complete else history.postponed,

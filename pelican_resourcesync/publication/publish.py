@@ -178,7 +178,7 @@ def _result(planned: PlannedPublication, packages: tuple[int, int]) -> Publicati
     return Publication(
         first=planned.request.previous is None,
         resources=planned.resources.total,
-        changes=state.changes,
+        changes=sum(each.changes for each in state.change_lists),
         ranges=len(planned.contents.ranges),
         new={kind: planned.new_changes.kinds[kind] for kind in ChangeKind},
         gone=planned.gone,

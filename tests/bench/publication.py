@@ -88,7 +88,8 @@ def following(folder: str, count: str, dumps: str = "") -> None:
 def directory(folder: str) -> None:
     """Hash the files of a folder and publish them."""
     output = Path(folder, "output")
-    found = (Resource(f"{SITEURL}/{file.relative_to(output)}", file) for file in output.rglob("*.html"))
+    top = len(str(output))
+    found = (Resource(f"{SITEURL}{str(file)[top:]}", file) for file in output.rglob("*.html"))
     _publish(folder, FileResources(found), ChangeHistory(built=_BEGIN, complete=False), "")
 
 

@@ -155,8 +155,16 @@ def test_state(source: Source) -> None:
         "predecessor": None,
         "siteurl": SITEURL,
         "at": "2024-02-10T12:00:00Z",
-        "changes": 1,
-        "change_lists": {"resourcesync/site/changelist-20240201T000000Z.xml": [1, 0, 0]},
+        "change_lists": [
+            {
+                "path": "resourcesync/site/changelist-20240201T000000Z.xml",
+                "from": "2024-02-01T00:00:00Z",
+                "until": None,
+                "created": 1,
+                "updated": 0,
+                "deleted": 0,
+            }
+        ],
         "parts": [
             {
                 "path": "resourcesync/site/resourcelist.xml",
@@ -179,7 +187,8 @@ def test_state(source: Source) -> None:
     source.publish({"a.html": b"b"}, landed("c2", "2024-02-11T12:00"))
     state = source.state()
     assert (state["generation"], state["predecessor"]) == (2, sha256(first).hexdigest())
-    assert (state["commit"], state["postponed"], state["changes"]) == ("c2", {}, 2)
+    assert (state["commit"], state["postponed"]) == ("c2", {})
+    assert [(each["created"], each["updated"]) for each in state["change_lists"]] == [(1, 1)]
 
 
 def test_the_order_of_resources_makes_no_difference(tmp_path: Path) -> None:

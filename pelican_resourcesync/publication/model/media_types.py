@@ -6,6 +6,7 @@ schema requires (`V1105`).
 """
 
 import mimetypes
+from functools import lru_cache
 from types import MappingProxyType
 
 #: The type of a file if nothing better is known.
@@ -84,12 +85,17 @@ _BUILT_IN = mimetypes.MimeTypes(filenames=())
 
 def media_type(name: str) -> str:
     """Return the media type of a file by its name or path; the longest known ending of the name decides."""
-    _, *ends = name.rpartition("/")[2].lower().split(".")
+    return _type_of(name.rpartition("/")[2].partition(".")[2].lower())
+
+
+@lru_cache(maxsize=1_024)
+def _type_of(ending: str) -> str:
+    ends = ending.split(".")
     for start in range(len(ends)):
         known = TABLE.get(".".join(ends[start:]))
         if known:
             return known
-    guessed, encoding = _BUILT_IN.guess_type(f"name.{ends[-1]}" if ends else "name", strict=True)
+    guessed, encoding = _BUILT_IN.guess_type(f"name.{ends[-1]}", strict=True)
     return guessed if guessed and not encoding else UNKNOWN_TYPE
 
 

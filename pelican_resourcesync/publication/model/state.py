@@ -61,6 +61,23 @@ class Part:
     counts: Counts
 
 
+@dataclass(frozen=True, slots=True)
+class ChangeListSummary:
+    """A Change List: its path, its interval (`until` is `None` while it is open), its number of changes by kind."""
+
+    path: str
+    start: datetime
+    until: datetime | None
+    created: int
+    updated: int
+    deleted: int
+
+    @property
+    def changes(self) -> int:
+        """The number of all changes."""
+        return self.created + self.updated + self.deleted
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicationState:
     """One generation of a publication.
@@ -69,8 +86,7 @@ class PublicationState:
     - `commit` and `landed`: the commit built and its landing time, `None` without history.
     - `postponed`: by commit, the landing times of commits whose own time was too far in the future.
     - `parts`: those of the Resource List, in the order of their URIs.
-    - `changes`: the number of all listed changes.
-    - `change_lists`: by path, the number of resources that each Change List says were created, updated and deleted.
+    - `change_lists`: all Change Lists, oldest first.
     - `restart_number`: how often the set was started over under new addresses, from 1.
     - `predecessor`: the SHA-256 of the previous state; `ancestors`: those of the states before it, newest first.
     - `documents`: the SHA-256 of every document of the set, by its path relative to the output.
@@ -87,10 +103,9 @@ class PublicationState:
     generation: int
     siteurl: str
     at: datetime
-    changes: int
     documents: Mapping[str, str]
     parts: tuple[Part, ...] = ()
-    change_lists: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
+    change_lists: tuple[ChangeListSummary, ...] = ()
     predecessor: str | None = None
     commit: str | None = None
     landed: datetime | None = None
@@ -122,8 +137,7 @@ def render_state(state: PublicationState, tool: str, key: SigningKey | None = No
         "ancestors": list(state.ancestors),
         "siteurl": state.siteurl,
         "at": render_datetime(state.at),
-        "changes": state.changes,
-        "change_lists": {path: list(counts) for path, counts in state.change_lists.items()},
+        "change_lists": [_rendered_change_list(each) for each in state.change_lists],
         "parts": [_rendered_part(each) for each in state.parts],
         "commit": state.commit,
         "landed": None if state.landed is None else render_datetime(state.landed),
@@ -139,6 +153,17 @@ def render_state(state: PublicationState, tool: str, key: SigningKey | None = No
     if key:
         content = key.sign(content)
     return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=True).encode() + b"\n"
+
+
+def _rendered_change_list(summary: ChangeListSummary) -> dict[str, Any]:
+    return {
+        "path": summary.path,
+        "from": render_datetime(summary.start),
+        "until": render_datetime(summary.until) if summary.until else None,
+        "created": summary.created,
+        "updated": summary.updated,
+        "deleted": summary.deleted,
+    }
 
 
 def _rendered_part(part: Part) -> dict[str, Any]:
@@ -174,7 +199,6 @@ def _state(content: Mapping[str, Any]) -> PublicationState:
         predecessor=_text_or_none(content["predecessor"]),
         siteurl=_text(content["siteurl"]),
         at=_time(content["at"]),
-        changes=_count(content["changes"]),
         commit=_text_or_none(content["commit"]),
         landed=None if content["landed"] is None else _time(content["landed"]),
         postponed={str(commit): _time(time) for commit, time in content["postponed"].items()},
@@ -183,7 +207,7 @@ def _state(content: Mapping[str, Any]) -> PublicationState:
         unstable={str(uri): _count(count) for uri, count in content["unstable"].items()},
         documents=_digests(content["documents"]),
         parts=tuple(map(_part, content["parts"])),
-        change_lists={str(path): _triple(*counts) for path, counts in content["change_lists"].items()},
+        change_lists=tuple(map(_change_list, content["change_lists"])),
         superseded=_digests(content["superseded"]),
         packages={str(path): _count(length) for path, length in content["packages"].items()},
         sets=tuple(_name(name) for name in content.get("sets", ())),
@@ -205,8 +229,14 @@ def _part(content: Mapping[str, Any]) -> Part:
     return Part(path=str(content["path"]), first=str(content["first"]), counts=counts)
 
 
-def _triple(created: object, updated: object, deleted: object) -> tuple[int, int, int]:
-    return _count(created), _count(updated), _count(deleted)
+def _change_list(content: Mapping[str, Any]) -> ChangeListSummary:
+    until = content["until"]
+    return ChangeListSummary(
+        str(content["path"]),
+        parse_datetime(content["from"]),
+        None if until is None else parse_datetime(until),
+        *(_count(content[kind]) for kind in ("created", "updated", "deleted")),
+    )
 
 
 def _digests(content: Mapping[str, Any]) -> dict[str, str]:

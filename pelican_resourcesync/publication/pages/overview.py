@@ -13,7 +13,7 @@ from pelican_resourcesync.publication.dumps.changedump import read_dumped
 from pelican_resourcesync.publication.model.history import parse_change
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.ranges import Range
-from pelican_resourcesync.publication.model.state import Part, PublicationState
+from pelican_resourcesync.publication.model.state import ChangeListSummary, Part, PublicationState
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
 
 #: The number of latest changes that are read.
@@ -39,23 +39,6 @@ DOCUMENTS = {
 }
 
 _END = b"  </url>\n"
-
-
-@dataclass(frozen=True, slots=True)
-class RangeOverview:
-    """A Change List: its path, its interval (`until` is `None` while it is open), its number of changes by kind."""
-
-    path: str
-    start: datetime
-    until: datetime | None
-    created: int
-    updated: int
-    deleted: int
-
-    @property
-    def changes(self) -> int:
-        """The number of all changes."""
-        return self.created + self.updated + self.deleted
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +82,7 @@ class Overview:
     total: Amount
     types: Mapping[str, Amount]
     years: Mapping[int, int]
-    ranges: Sequence[RangeOverview]
+    ranges: Sequence[ChangeListSummary]
     latest: Sequence[LatestChange]
     dump: Amount
     change_dump: Amount
@@ -108,7 +91,7 @@ class Overview:
     of_repository: bool
 
     @property
-    def open(self) -> RangeOverview | None:
+    def open(self) -> ChangeListSummary | None:
         """The Change List that still grows, if there is one."""
         return self.ranges[-1] if self.ranges and self.ranges[-1].until is None else None
 
@@ -160,7 +143,6 @@ def _read(publication: PreviousPublication) -> Overview:
     layout = publication.layout
     types, years, last = _survey(publication.state.parts)
     listed = [*publication.documents.ranges()]
-    ranges = [RangeOverview(layout.change_list(each.start), each.start, each.until, *each.counts) for each in listed]
     latest, last_change = _latest(listed)
     lengths = publication.state.packages
     packages = [
@@ -178,7 +160,7 @@ def _read(publication: PreviousPublication) -> Overview:
         total=_sum(types.values()),
         types=types,
         years=years,
-        ranges=ranges,
+        ranges=publication.state.change_lists,
         latest=latest,
         dump=_sum(Amount(1, _length(entry)) for entry in publication.entries(layout.resource_dump)),
         change_dump=_sum(packages),

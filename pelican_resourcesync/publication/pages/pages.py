@@ -20,8 +20,8 @@ from pelican_resourcesync.protocol import Capability, ChangeKind, Entry, render_
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, HTML_PAGE, Layout
 from pelican_resourcesync.publication.model.options import Options, PageOptions
-from pelican_resourcesync.publication.model.state import parse_state
-from pelican_resourcesync.publication.pages.overview import DOCUMENTS, Amount, Overview, RangeOverview, mirror_command
+from pelican_resourcesync.publication.model.state import ChangeListSummary, parse_state
+from pelican_resourcesync.publication.pages.overview import DOCUMENTS, Amount, Overview, mirror_command
 from pelican_resourcesync.publication.pages.translations import Language
 
 #: How much a page shows: bars, rows of tables, characters of a URI.
@@ -238,7 +238,7 @@ class _Pages:
             **{kind: sum(getattr(each, kind) for each in overview.ranges) for kind in ChangeKind},
         }
 
-    def _bars(self, ranges: Sequence[RangeOverview]) -> Iterator[dict[str, Any]]:
+    def _bars(self, ranges: Sequence[ChangeListSummary]) -> Iterator[dict[str, Any]]:
         highest = max((each.changes for each in ranges), default=0) or 1
         unit = _unit(len(ranges))
         for number, each in enumerate(ranges):

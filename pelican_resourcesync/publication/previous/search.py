@@ -144,9 +144,7 @@ def _sealed(data: bytes, layout: Layout, is_there: Callable[[str], bool]) -> Has
             raise PublicationError(message) from None
         begun = max(1, free - 1)
         past = datetime.fromtimestamp(0, UTC)
-        state = PublicationState(
-            generation=0, siteurl=layout.siteurl, restart_number=begun, at=past, changes=0, documents={}
-        )
+        state = PublicationState(generation=0, siteurl=layout.siteurl, restart_number=begun, at=past, documents={})
         return HashedState(state, sha256(data))
 
 

@@ -70,22 +70,14 @@ class VerifiedDocuments:
             return [pointer.loc.removeprefix(f"{self.layout.siteurl}/") for pointer in document.entries]
 
     def ranges(self) -> Iterator[Range]:
-        """Yield the ranges in the Change List Index."""
-        index = self.layout.change_list_index
-        for pointer in self.entries(index) if index in self.state.documents else ():
-            if pointer.md is None or pointer.md.from_ is None:
-                what = f"{index} lists {pointer.loc} without its from"
-                raise DamagedError(what)
-            path, until = self.layout.change_list(pointer.md.from_), pointer.md.until
-            self.require(path)
-            if path not in self.state.change_lists:
-                what = f"{self.layout.state} does not count the changes in {path}"
-                raise DamagedError(what)
+        """Yield the ranges of the Change Lists."""
+        for each in self.state.change_lists:
+            self.require(each.path)
             yield Range(
-                start=pointer.md.from_,
-                until=until,
-                counts=self.state.change_lists[path],
-                bodies=(Body(self.folder / path, is_draft=False),),
+                start=each.start,
+                until=each.until,
+                counts=(each.created, each.updated, each.deleted),
+                bodies=(Body(self.folder / each.path, is_draft=False),),
                 unchanged=True,
             )
 

@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.model.state import Counts, Part, PublicationState, parse_state, render_state
+from pelican_resourcesync.publication.model.state import (
+    ChangeListSummary,
+    Counts,
+    Part,
+    PublicationState,
+    parse_state,
+    render_state,
+)
 from tests.protocol.strategies import times as any_times
 from tests.publication.support import utc
 
@@ -18,8 +25,10 @@ STATE = PublicationState(
     generation=2,
     siteurl="https://example.org",
     at=utc("2024-03-01T12:00:00.001"),
-    changes=7,
-    change_lists={"resourcesync/b.xml": (4, 2, 1)},
+    change_lists=(
+        ChangeListSummary("resourcesync/c.xml", utc("2024-01-01T12:00"), utc("2024-02-01T12:00"), 0, 5, 0),
+        ChangeListSummary("resourcesync/b.xml", utc("2024-02-01T12:00"), None, 4, 2, 1),
+    ),
     parts=(
         Part(
             path="resourcesync/a.xml",
@@ -44,14 +53,24 @@ RENDERED = b"""{
   "gg"
  ],
  "at": "2024-03-01T12:00:00.001Z",
- "change_lists": {
-  "resourcesync/b.xml": [
-   4,
-   2,
-   1
-  ]
- },
- "changes": 7,
+ "change_lists": [
+  {
+   "created": 0,
+   "deleted": 0,
+   "from": "2024-01-01T12:00:00Z",
+   "path": "resourcesync/c.xml",
+   "until": "2024-02-01T12:00:00Z",
+   "updated": 5
+  },
+  {
+   "created": 4,
+   "deleted": 1,
+   "from": "2024-02-01T12:00:00Z",
+   "path": "resourcesync/b.xml",
+   "until": null,
+   "updated": 2
+  }
+ ],
  "commit": "dd",
  "documents": {
   "resourcesync/a.xml": "aa",
@@ -103,7 +122,9 @@ _states = st.builds(
     generation=st.integers(0),
     siteurl=_names,
     at=times,
-    changes=st.integers(0),
+    change_lists=st.lists(
+        st.builds(ChangeListSummary, _names, times, st.none() | times, *[st.integers(0)] * 3), max_size=2
+    ).map(tuple),
     documents=st.dictionaries(_names, _names, max_size=3),
     predecessor=st.none() | _names,
     commit=st.none() | _names,
@@ -160,9 +181,13 @@ def test_damaged(data: bytes) -> None:
         ("landed", "2024-03-01T12:00"),
         ("generation", float("inf")),
         ("generation", "two"),
-        ("changes", None),
-        ("change_lists", {"resourcesync/b.xml": [1, 2]}),
-        ("change_lists", {"resourcesync/b.xml": [1, 2, -1]}),
+        ("change_lists", None),
+        ("change_lists", [{}]),
+        ("change_lists", [{**json.loads(RENDERED)["change_lists"][0], "deleted": -1}]),
+        ("change_lists", [{**json.loads(RENDERED)["change_lists"][0], "created": 1.5}]),
+        ("change_lists", [{**json.loads(RENDERED)["change_lists"][0], "updated": "3"}]),
+        ("change_lists", [{**json.loads(RENDERED)["change_lists"][0], "from": None}]),
+        ("change_lists", [{**json.loads(RENDERED)["change_lists"][0], "until": "yesterday"}]),
         ("parts", [{}]),
         ("parts", [{**json.loads(RENDERED)["parts"][0], "types": {"text/html": 1}}]),
         ("parts", [{**json.loads(RENDERED)["parts"][0], "years": {"x": 1}}]),
@@ -177,9 +202,6 @@ def test_damaged(data: bytes) -> None:
         ("unstable", {"https://example.org/": -1}),
         ("at", "9999-12-31T23:59:59Z"),  # a later time must still be possible, for every build to come
         ("landed", "1969-12-31T23:59:59Z"),
-        ("changes", -4),
-        ("changes", 1.5),
-        ("changes", "3"),
         ("siteurl", "https://example.org/\x1b[31m"),
         ("siteurl", None),
         ("commit", "c" * 501),
