@@ -290,7 +290,7 @@ def lay_lists(folder: Path, parts: int) -> None:
         (folder / f"list-{which}.xml").write_text(whole, "utf-8")
 
 
-def lay_source(folder: Path, parts: int, *, told: bool) -> Path:
+def lay_source(folder: Path, parts: int, *, whole: bool) -> Path:
     """Write a Source of these lists, two of them archived, with the changes between them or without the last."""
     folder.mkdir()
     lay_lists(folder, parts)
@@ -299,7 +299,7 @@ def lay_source(folder: Path, parts: int, *, told: bool) -> Path:
     rows = [change(f"{first + n}.html", "created", time, said(first + n)) for n, time in enumerate(times)]
     capabilities = {"resourcelist": "list-2.xml", "changelist": "changes.xml", "resourcelist-archive": "archive.xml"}
     files = {
-        "changes.xml": document("changelist", "".join(rows if told else rows[:-1]), YEAR),
+        "changes.xml": document("changelist", "".join(rows if whole else rows[:-1]), YEAR),
         "archive.xml": document(
             "resourcelist-archive", "".join(entry(f"list-{n}.xml", f'at="{TIMES[n]}"') for n in range(2))
         ),
@@ -319,8 +319,15 @@ def lay_source(folder: Path, parts: int, *, told: bool) -> Path:
 @pytest.mark.parametrize("parts", [1, pytest.param(24, marks=pytest.mark.long)])
 def test_lists_add_up(tmp_path: Path, parts: int) -> None:
     """Three lists and the changes between them, in less than 80 MB; the one change that is missing is found."""
-    for told in (True, False):
-        command = [sys.executable, "-X", "utf8", "-c", MEMORY, str(lay_source(tmp_path / str(told), parts, told=told))]
+    for whole in (True, False):
+        command = [
+            sys.executable,
+            "-X",
+            "utf8",
+            "-c",
+            MEMORY,
+            str(lay_source(tmp_path / str(whole), parts, whole=whole)),
+        ]
         shown = subprocess.run(command, check=False, capture_output=True, encoding="utf-8").stdout
-        assert re.findall(r"^error (\w+).*\((\d+) times?\)", shown, re.MULTILINE) == ([] if told else [("CH06", "1")])
+        assert re.findall(r"^error (\w+).*\((\d+) times?\)", shown, re.MULTILINE) == ([] if whole else [("CH06", "1")])
         assert int(shown.splitlines()[-1]) < 80

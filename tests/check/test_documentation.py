@@ -23,7 +23,7 @@ def options() -> ArgumentParser:
     return verb
 
 
-def test_every_option_is_told() -> None:
+def test_every_option_is_documented() -> None:
     """The table has the options that there are, and their defaults."""
     actions = {name: action for action in options()._actions for name in action.option_strings if name[:2] == "--"}
     rows = dict(re.findall(r"^\| `(--[\w-]+)[^|]*\| (.*) \|$", PAGE, re.MULTILINE))
@@ -65,7 +65,7 @@ def test_number_of_pages() -> None:
     assert "at most ten" in PAGE
 
 
-def test_exits_are_told() -> None:
+def test_exits_are_documented() -> None:
     """Each of the three exit statuses has its meaning."""
-    (told,) = re.findall(r"The exit status is (.*)", PAGE)
-    assert re.findall(r"\b\d\b", told) == ["0", "1", "2"]
+    (statuses,) = re.findall(r"The exit status is (.*)", PAGE)
+    assert re.findall(r"\b\d\b", statuses) == ["0", "1", "2"]

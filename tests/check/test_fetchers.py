@@ -61,7 +61,7 @@ def run(folder: Path, jobs: int, most: int = 10_000) -> tuple[CheckReport, Busy]
         return check(CheckOptions(target=f"{site.url}/description.xml", jobs=jobs, max_documents=most)), busy
 
 
-def told(report: CheckReport) -> object:
+def contents(report: CheckReport) -> object:
     """Return what a report says, whatever port the host had."""
     return json.loads(report.as_json().replace(report.target.removesuffix("description.xml"), BASE))
 
@@ -71,7 +71,7 @@ def test_order_of_findings(tmp_path: Path) -> None:
     one, alone = run(tmp_path / "1", 1)
     some, host = run(tmp_path / "4", 4)
     many, crowded = run(tmp_path / "16", 16)
-    assert told(one) == told(some) == told(many)
+    assert contents(one) == contents(some) == contents(many)
     assert one.errors > PARTS
     assert alone.most == 1
     assert 1 < host.most <= 4
@@ -83,7 +83,7 @@ def test_no_more_documents_than_wanted(tmp_path: Path, most: int) -> None:
     """Where few documents are wanted, what is asked for ahead is not more, and the same."""
     one, alone = run(tmp_path / "1", 1, most)
     some, host = run(tmp_path / "4", 4, most)
-    assert told(one) == told(some)
+    assert contents(one) == contents(some)
     assert host.count == alone.count
     assert (some.documents, some.complete) == (most, False)
 

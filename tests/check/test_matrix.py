@@ -16,7 +16,7 @@ from tests.support.sites import Site, import_sample_site
 
 #: Every setting with the values to try. Another setting is one line more, and nothing else.
 CHOICES: Mapping[str, Sequence[Any]] = {
-    "changes_by": ["month", "day", "week", "year", "tag", "tag:v*", 2],
+    "changes_by": ["month", "day", "year", "tag", "tag:v*", 2],
     "keep": ["all", 1, 3],
     "history": ["all", "none", "v1"],
     "edition": [2017, 2014],
@@ -33,7 +33,7 @@ CHOICES: Mapping[str, Sequence[Any]] = {
     # Not values of RESOURCESYNC: the site's address, how many publications came before, and whether the last one has
     # git, goes on from what was there, and is at another address.
     "SITEURL": ["https://example.org", "https://example.org/a/site"],
-    "before": [0, 1, 3],
+    "before": [0, 1, 2],
     "git": [True, False],
     "anew": [False, True],
     "moved": [False, True],
@@ -41,7 +41,7 @@ CHOICES: Mapping[str, Sequence[Any]] = {
 ELSEWHERE = ("SITEURL", "before", "git", "anew", "moved")
 OLD = "https://old.example"
 #: What is built, one publication after the other; the last is `main`.
-REVISIONS = ("main~4", "main~2", "main~1")
+REVISIONS = ("main~3", "main~1")
 
 
 def rows() -> Iterator[dict[str, Any]]:
@@ -139,11 +139,11 @@ def faults(report: CheckReport) -> str:
 
 
 @pytest.mark.parametrize("limits", [Limits(entries=2), Limits(size=900), Limits()], ids=["entries", "size", "none"])
-@pytest.mark.parametrize("cuts", [Calendar("day"), Calendar("year")], ids=["day", "year"])
+@pytest.mark.parametrize("ranges", [Calendar("day"), Calendar("year")], ids=["day", "year"])
 @pytest.mark.parametrize("edition", [2014, 2017])
-def test_documents_that_are_split(tmp_path: Path, limits: Limits, cuts: Any, edition: int) -> None:
+def test_documents_that_are_split(tmp_path: Path, limits: Limits, ranges: Any, edition: int) -> None:
     """Parts and their indexes, as large Sources have them, with each publication after the one before."""
-    source = Source(tmp_path, cuts)
+    source = Source(tmp_path, ranges)
     contents = {f"{name}.html": name.encode() for name in "abcde"}
     for number, time in enumerate(("2024-03-01T12:00", "2024-03-02T12:00", "2024-03-04T12:00")):
         source.publish(contents, time, limits=limits, edition=edition)
