@@ -30,7 +30,8 @@ class Cursor:
     The `mark` of a set that has no Change Lists is a digest of its Resource List.
 
     `after`: the last resource of the Resource Lists that was yielded, in order of URIs; None if all were. `postponed`
-    are resources that could not be fetched yet. `verified` is which keys and states of a signed Source are known.
+    are resources that could not be fetched yet. `verified` is which keys and states of a signed Source are known, and
+    `private` whether it was at a private address from the first.
     """
 
     selection: str
@@ -38,6 +39,7 @@ class Cursor:
     after: str | None = None
     postponed: Mapping[str, LatestState] = field(default_factory=dict)
     verified: Mapping[str, Any] | None = None
+    private: bool | None = None
 
     def postponing(self, uri: str, latest: LatestState | None) -> "Cursor":
         """Return the cursor with a resource that is postponed, or with one that is no longer."""
@@ -56,6 +58,8 @@ class Cursor:
             whole["postponed"] = [list(each) for each in self.postponed.values()]
         if self.verified:
             whole["verified"] = self.verified
+        if self.private is not None:
+            whole["private"] = self.private
         return json.dumps(whole, ensure_ascii=True, separators=(",", ":"))
 
     @classmethod
@@ -69,10 +73,10 @@ class Cursor:
             types = (str, str, str, int | None, str, str, str)
             states = [LatestState(*_typed(each, *types)) for each in whole.get("postponed", [])]
             selection, after = _typed([whole["selection"], whole.get("after")], str, str | None)
-            verified = whole.get("verified")
+            verified, private = _typed([whole.get("verified"), whole.get("private")], dict | None, bool | None)
             if verified is not None:
                 _typed([verified["keys"], verified["states"]], list, dict)
-            return cls(selection, sets, after, {each.uri: each for each in states}, verified)
+            return cls(selection, sets, after, {each.uri: each for each in states}, verified, private)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             message = "this is not a cursor that an earlier run gave: begin again without one, and with nothing known"
             raise MirrorError(message) from error

@@ -22,6 +22,7 @@ from pelican_resourcesync.errors import AbsentError, DocumentError, TransportErr
 from pelican_resourcesync.http import DamagedZipError, Request, is_url, shown
 from pelican_resourcesync.protocol import Capability, ChangeKind, Link
 from pelican_resourcesync.source import (
+    PRIVATE,
     VERIFIED,
     ChangeLists,
     GapError,
@@ -176,6 +177,9 @@ class _Follower:
             folder = Path(stack.enter_context(TemporaryDirectory()))
             self._state = stack.enter_context(open_state(folder, self._where, adopt=False, sync=False))
             self._state.db.executescript(_TABLES)
+            if self.cursor is not None:
+                self._state.set(VERIFIED, self.cursor.verified)
+                self._state.set(PRIVATE, self.cursor.private)
             self._source = stack.enter_context(closing(Source(self._where, self._options, self._state)))
             self._source.read_robots()
             for _ in range(_ROUNDS):
@@ -305,10 +309,8 @@ class _Follower:
         Raises `IncompleteError` if the lists are older than the cursor or cannot be used, and other errors of the
         Source.
         """
-        cursor = self.cursor
-        if cursor is not None:
-            self._state.set(VERIFIED, cursor.verified)
-        self._sets, verified = find_sets(self._source), self._state.get(VERIFIED)
+        self._sets, cursor = find_sets(self._source), self.cursor
+        known = {"verified": self._state.get(VERIFIED), "private": self._state.get(PRIVATE)}
         with self._state.transaction():
             if cursor is not None:
                 self._clear()
@@ -318,13 +320,13 @@ class _Follower:
                 elif any(position.is_ahead for position in cursor.sets.values()):
                     self.notes.append("the cursor is of a time to come: everything is read again")
                 elif self._continue(cursor):
-                    return replace(cursor, verified=verified), False
+                    return replace(cursor, **known), False
             self._clear()
             self._read_lists(after="")
             self._read_changes(dict(self._lists), fresh=True)
             self._refuse_older(cursor)
             self._state.db.execute("DELETE FROM change WHERE kind = 'deleted'")  # nothing of these was yielded
-            return Cursor(self._options.selection, self._begin, after="", verified=verified), cursor is not None
+            return Cursor(self._options.selection, self._begin, after="", **known), cursor is not None
 
     def _continue(self, cursor: Cursor) -> bool:
         """Read the changes since a cursor; return False if they do not reach back to it, for a reason that is noted."""

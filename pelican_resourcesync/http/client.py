@@ -31,6 +31,7 @@ PASSING = (408, 425, 429, 500, 502, 503, 504)  # another attempt may succeed
 UNUSABLE = "this URL cannot be requested"
 MOST_HEADERS = 100
 _MOST_REDIRECTS = 5
+_SECURE_PORT = 443
 _SETTLED = 1  # seconds after which a `Last-Modified` tells two states apart
 _FIELD = re.compile(r"^([^\s:]++):[ \t]*+([^\n]*+)", re.MULTILINE)
 _FOLDED = re.compile(r"[ \t\r]*+\n[ \t]++")
@@ -151,6 +152,7 @@ class Transfer:
         self.request, self.deadline = request, Deadline(request.bounds)
         self.url, self.origin = request.url, check_url(request.url)
         self._first, self._redirects, self._received = self.origin, 0, 0
+        self.public = request.public
 
     def headers(self, common: Mapping[str, str]) -> Mapping[str, str]:
         """Return the headers to send, `common` ones among them. Raises `TransportError` if they cannot be sent."""
@@ -175,6 +177,8 @@ class Transfer:
             message = f"{first} redirects more than {_MOST_REDIRECTS} times, last to {shown(url)}"
             raise TransportError(message)
         self.url, self.origin = url, check_url(url)
+        if self.origin != self._first and self.origin[2] != _SECURE_PORT:  # the user named another port
+            self.public = True
 
     def begin(self, response: Response) -> None:
         """Pass the head to the sink. Raises `TransportError` unless the request accepts it.

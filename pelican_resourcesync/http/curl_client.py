@@ -273,7 +273,7 @@ class _Handle:
         return int(pycurl.PREREQFUNC_OK if self._allows(address) else pycurl.PREREQFUNC_ABORT)
 
     def _allows(self, address: str) -> bool:
-        if self.transfer.request.public:
+        if self.transfer.public:
             try:
                 require_public(self.transfer.origin[1], address)
             except TransportError as error:

@@ -224,7 +224,7 @@ class Urllib3Client(Client):
     @contextmanager
     def _asked(self, transfer: Transfer, running: _Running) -> Iterator[BaseHTTPResponse]:
         """Make a request and yield the response; the connection is kept, if it can be used again."""
-        proxy, public = self._proxy(transfer.origin), transfer.request.public
+        proxy, public = self._proxy(transfer.origin), transfer.public
         if proxy and public:
             check_literal(transfer.origin[1])
         key = (transfer.origin, public, proxy)

@@ -168,8 +168,16 @@ def require_public(host: str, address: str) -> None:
     if the name resolves to another one a moment later.
     """
     if not is_public(address):
-        message = f"{host} is not requested: only a document names it, and its address {address} is not public"
+        message = f"{host} is not requested: only what you name may be private, and its address {address} is not public"
         raise TransportError(message)
+
+
+def address_of(place: Origin) -> str:
+    """Return the first address of a host, or an empty string if it has none now."""
+    try:
+        return str(socket.getaddrinfo(place[1], place[2], type=socket.SOCK_STREAM)[0][4][0])
+    except (OSError, UnicodeError):
+        return ""
 
 
 def is_public(address: str) -> bool:

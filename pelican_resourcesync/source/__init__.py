@@ -8,10 +8,11 @@ from pelican_resourcesync.source.packages import ListedDumps, ListedPackage, Ope
 from pelican_resourcesync.source.receive import MismatchedError, ResourceSink, VerifiedContent, part_name
 from pelican_resourcesync.source.resource import ALGORITHMS, ListedResource, text_of, uri_of
 from pelican_resourcesync.source.signed import VERIFIED
-from pelican_resourcesync.source.source import Source
+from pelican_resourcesync.source.source import PRIVATE, Source
 
 __all__ = [
     "ALGORITHMS",
+    "PRIVATE",
     "VERIFIED",
     "WELL_KNOWN",
     "ChangeLists",

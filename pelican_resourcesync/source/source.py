@@ -20,12 +20,15 @@ from pelican_resourcesync.http import (
     PASSING,
     Bounds,
     Client,
+    Origin,
     Pace,
     Request,
     Response,
     Sink,
+    address_of,
     host_to_name,
     http_time,
+    is_public,
     is_sendable,
     is_url,
     new_client,
@@ -45,6 +48,8 @@ _PAGE = 1_000_000  # bytes of a page or of robots.txt that are read
 _DEPTH = 3  # of indexes
 _BLOCK = 262_144  # bytes
 _DAY = 86_400  # seconds
+#: What is remembered: whether the Source was at a private address when it was first requested.
+PRIVATE = "private"
 
 
 class Memory(Protocol):
@@ -77,6 +82,7 @@ class Source:
         self.requests = 0
         self._documents: set[str] = set()  # those that were requested in this run
         self._read: set[str] = set()  # those since it began to read the Source
+        self._private: bool | None = None  # whether the Source is at a private address
         self.signed: dict[str, str] | None = None  # the SHA-256 of each document, if the sets are signed
         self.client: Client
         if origin(where) is None and Path(where).is_dir():
@@ -120,9 +126,23 @@ class Source:
             headers=headers,
             credentials=self.options.credentials if place == self.origin else {},
             bounds=bounds or self._resource_bounds,
-            public=not (self.options.allow_private or (place is not None and place[1] == self._named)),
+            public=not (self.options.allow_private or self._is_private(place)),
             accept=_accepted(headers),
         )
+
+    def _is_private(self, place: Origin | None) -> bool:
+        """Return whether a host is the one that the user typed, with that port, and had a private address at first."""
+        if self.origin is None or place is None or place[1:] != self.origin[1:]:
+            return False
+        if self._private is None:
+            self._private = self.memory.get(PRIVATE)
+        if self._private is None:
+            address = address_of(place)
+            if not address:
+                return False
+            self._private = not is_public(address)
+            self.memory.set(PRIVATE, self._private)
+        return self._private
 
     def fetch(self, make_request: Callable[[], Request]) -> Response:
         """Make one request, again after a while if it fails in a way that may pass; each attempt makes it anew."""

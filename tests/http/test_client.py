@@ -248,8 +248,17 @@ def test_credentials_stay_with_their_origin(client: Client, site: Live) -> None:
         assert other.asks == []
 
 
-def test_credentials_do_not_follow_to_the_secure_site(client: Client, site: Live, trusted: Path) -> None:
-    """It has another origin, although it is the one place that a redirect may lead to elsewhere."""
+def test_redirect_to_the_secure_site(
+    client: Client, site: Live, trusted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has another origin, so it gets no credentials, and another port, so that it must not be private."""
+    with live(content(b"abc"), trusted) as secure:
+        site.manner = redirect(f"{secure.url}/a")
+        with pytest.raises(TransportError, match=r"its address 127\.0\.0\.1 is not public$"):
+            client.get(request(f"{site.url}/a"))
+        assert secure.asks == []
+    monkeypatch.setattr(urls, "is_public", lambda _address: True)
+    site.asks.clear()
     with live(content(b"abc"), trusted) as secure:
         site.manner = redirect(f"{secure.url}/a")
         client.get(request(f"{site.url}/a", credentials={"Authorization": "Basic c2VjcmV0"}))
