@@ -69,6 +69,7 @@ def publish(settings: BridgeSettings, progress: Progress) -> BridgeResult:
             reader.fill(inventory, record_files)
             progress.say("reading the previous publication")
             with planned(settings, reader, inventory) as plan:
+                _require_not_before(settings.at, plan)
                 result = _unchanged(settings, inventory, plan)
                 if result is None:
                     if inventory.changed is not None:
@@ -93,6 +94,7 @@ def dry_run(settings: BridgeSettings, progress: Progress) -> DryRun:
             stopped = ""
             with plan_sets(publisher.requests()) as sets_planned:
                 try:
+                    _require_not_before(settings.at, plan)
                     require_plausible(sets_planned)
                 except PublicationError as error:
                     stopped = str(error)
@@ -123,6 +125,18 @@ def _require_not_ahead(at: datetime) -> None:
             " with --dry-run"
         )
         raise SettingsError(message)
+
+
+def _require_not_before(at: datetime, plan: PublicationPlan) -> None:
+    """Raise `PublicationError` for a time of evaluation before the last one: rights that ended since would return."""
+    known = [each.predecessor.previous for each in plan.sets if each.predecessor.previous]
+    last = max((each.state.read_as_of for each in known if each.state.read_as_of), default=at)
+    if at < last:
+        message = (
+            f"at is {render_datetime(at)}, before the last publication, which shows the repository as of"
+            f" {render_datetime(last)}: set the clock, or leave at out"
+        )
+        raise PublicationError(message)
 
 
 def _expected(made: PlannedPublication) -> ExpectedSet:

@@ -142,10 +142,12 @@ _NAMES: Mapping[str, tuple[str, str]] = {
     "entity_type.id": ("id", "id"),
 }
 
+_SECURITY_LEVEL = "metadatavalue.security_level"
+
 #: The first and the last version that has a column, if not all have it.
 _ONLY: Mapping[str, tuple[int, int]] = {
     "metadatavalue.resource_type_id": (INTEGER_KEYS, INTEGER_KEYS),
-    "metadatavalue.security_level": (SECURITY_LEVELS, SECURITY_LEVELS),
+    _SECURITY_LEVEL: (SECURITY_LEVELS, SECURITY_LEVELS),
     "resourcepolicy.resource_type_id": (INTEGER_KEYS, INTEGER_KEYS),
     "epersongroup.name": (UUID_KEYS, SECURITY_LEVELS),
     "entity_type.id": (ENTITIES, SECURITY_LEVELS),
@@ -195,21 +197,26 @@ class Tables:
         return table.c.resource_type_id == int(kind) if self.version == INTEGER_KEYS else true()
 
 
-def describe(version: int, without: AbstractSet[str] = frozenset()) -> Tables:
-    """Return the tables of a version, which is one of `VERSIONS`, without some columns, named `table.column`."""
+def describe(
+    version: int, without: AbstractSet[str] = frozenset(), additional: AbstractSet[str] = frozenset()
+) -> Tables:
+    """Return the tables of a version, which is one of `VERSIONS`.
+
+    They are without some columns, named `table.column`, and with `additional` ones that only other versions have.
+    """
     metadata = MetaData()
-    tables = {name: Table(name, metadata, *_columns(name, version, without)) for name in _COLUMNS}
+    tables = {name: Table(name, metadata, *_columns(name, version, without, additional)) for name in _COLUMNS}
     return Tables(version=version, **tables)
 
 
-def _columns(table: str, version: int, without: AbstractSet[str]) -> list[Column[Any]]:
+def _columns(table: str, version: int, without: AbstractSet[str], additional: AbstractSet[str]) -> list[Column[Any]]:
     key = _NUMBER if version == INTEGER_KEYS else _TEXT
     columns: list[Column[Any]] = []
     for attribute, type_ in _COLUMNS[table].items():
         path = f"{table}.{attribute}"
         first, last = _ONLY.get(path, (ENTITIES if table in _OF_ENTITIES else VERSIONS[0], VERSIONS[-1]))
         name = _NAMES.get(path, (attribute, attribute))[version != INTEGER_KEYS]
-        if first <= version <= last and path not in without:
+        if (first <= version <= last or path in additional) and path not in without:
             columns.append(Column(name, key if type_ is _KEY else type_, key=attribute))
     return columns
 
@@ -221,12 +228,20 @@ Columns = Mapping[str, frozenset[str]]
 def find_tables(connection: Connection, version: int | None = None) -> Tables:
     """Return the tables of the database, of `version` or of the version detected.
 
-    Raises `SchemaError` for an unknown version, and for a missing table or column.
+    Security levels of values are among them in any version, if they are there. Raises `SchemaError` for an unknown
+    version, for a missing table or column, and if there is a table that the version does not have.
     """
     found = columns_of(connection)
-    without = {path for path in _OPTIONAL if path.partition(".")[2] not in found.get(path.partition(".")[0], ())}
-    tables = describe(require_version(version) if version else version_of(found), without)
+    there = {f"{table}.{column}" for table, columns in found.items() for column in columns}
+    tables = describe(
+        require_version(version) if version else version_of(found), _OPTIONAL - there, {_SECURITY_LEVEL} & there
+    )
     require_columns(tables, found)
+    if tables.version == UUID_KEYS and "entity_type" in found:
+        message = (
+            f"schema is {version}, but the database has the table entity_type of DSpace 7 and later: leave schema out"
+        )
+        raise SchemaError(message)
     return tables
 
 

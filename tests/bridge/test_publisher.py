@@ -467,3 +467,17 @@ def test_a_time_to_come(press: Press) -> None:
         press.publish(shelf(1), at=ahead)
     assert not press.public.exists()
     assert press.dry_run(shelf(1), at=ahead).items == 1
+
+
+def test_a_time_before_the_last_publication(press: Press) -> None:
+    """What may no longer be read is not published again, by a clock that went back; a dry run says so."""
+    sample = shelf(*range(1, 10))
+    sample.items[0].policies = [Policy(end="2025-06-17")]
+    for number in (1, 2):
+        press.publish(sample, number)
+    before = press.files()
+    message = "at is 2025-06-16T12:00:00Z, before the last publication, which shows the repository as of 2025-06-17T"
+    with pytest.raises(PublicationError, match=message):
+        press.publish(sample, 1)
+    assert message in press.dry_run(sample, 1).stopped
+    assert press.files() == before

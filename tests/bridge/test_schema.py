@@ -69,6 +69,13 @@ def test_versions_between(tmp_path: Path) -> None:
             r"lacks the column item\.discoverable of DSp",
         ),
         (7, "SELECT 1", 10, r"metadatavalue\.security_level"),
+        (
+            7,
+            "SELECT 1",
+            6,
+            "schema is 6, but the database has the table entity_type of DSpace 7 and later: leave schem",
+        ),
+        (10, "SELECT 1", 6, "schema is 6, but"),
     ],
 )
 def test_refused(tmp_path: Path, version: int, change: str, asked: int | None, message: str) -> None:
