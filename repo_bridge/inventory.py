@@ -18,7 +18,7 @@ from pelican_resourcesync.version import __version__
 from repo_bridge.errors import InventoryError
 from repo_bridge.files import is_stored
 
-_FORMAT = f"6 {__version__}"
+_FORMAT = f"7 {__version__}"
 
 #: Rows of a record are long, so pages are larger than usual; the cache is in KiB.
 _PAGE, _CACHE, _BATCH = 16_384, 16_384, 1_000
@@ -32,7 +32,7 @@ _MEMBER = "(set_name TEXT, uri TEXT, item TEXT"
 _TABLES = f"""
 CREATE TABLE note (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE item (
-  id TEXT PRIMARY KEY, records INT NOT NULL, settled INT NOT NULL, uris TEXT NOT NULL, sets TEXT NOT NULL
+  id TEXT PRIMARY KEY, records INT NOT NULL, later TEXT NOT NULL, uris TEXT NOT NULL, sets TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE resource {_RESOURCE}, PRIMARY KEY (uri, item)) WITHOUT ROWID;
 CREATE TABLE member {_MEMBER}, PRIMARY KEY (set_name, uri, item)) WITHOUT ROWID;
@@ -71,12 +71,12 @@ class InventoryEntry(NamedTuple):
 
 
 class ItemEntries(NamedTuple):
-    """An item with its resources, of which the first `records` are records; if not `settled`, it may change soon."""
+    """An item with its resources, of which the first `records` are records; it may change at the time `later`."""
 
     item: str
     entries: tuple[InventoryEntry, ...]
     records: int = 0
-    settled: bool = True
+    later: str = ""
 
 
 class Seen(NamedTuple):
@@ -214,9 +214,11 @@ class Inventory:
         """Return the number of records."""
         return self._number("SELECT total(records) FROM item")
 
-    def unsettled(self) -> list[str]:
-        """Return the ids of the items to be read again on every run."""
-        return self._names("SELECT id FROM item WHERE NOT settled")
+    def due(self, at: str) -> list[str]:
+        """Return the ids of the items that may have changed by themselves until a time."""
+        return [
+            id_ for id_, time in self._rows("SELECT id, later FROM item WHERE later <> ''") if not is_later(time, at)
+        ]
 
     def add(self, items: Sequence[ItemEntries]) -> None:
         """Add items and their resources; raise `InventoryError` if two resources of an item have the same URI."""
@@ -441,10 +443,10 @@ def _merge(one: _Stored, other: _Stored) -> _Stored:
     return uri, representation, "".join(f"{line}\n" for line in sorted(lines)), later, place, item
 
 
-def _item_row(item: ItemEntries) -> tuple[str, int, bool, str, str]:
+def _item_row(item: ItemEntries) -> tuple[str, int, str, str, str]:
     sets = sorted({name for entry in item.entries for name in entry.sets})
     uris = "\n".join([entry.uri for entry in item.entries])
-    return item.item, item.records, item.settled, uris, "\n".join(sets)
+    return item.item, item.records, item.later, uris, "\n".join(sets)
 
 
 def _twice(uris: Iterable[str]) -> str:

@@ -87,8 +87,8 @@ class EntryBuilder:
         sets = self.sets.of_item(item)
         with_records = (*sets, self.sets.records) if self.apart else sets
         entries = (*(self._record(each, with_records) for each in records), *(self._file(each, sets) for each in files))
-        settled = item.last_modified is None or item.last_modified <= self.at
-        return ItemEntries(item.id, entries, len(records), settled)
+        later = item.last_modified if item.last_modified and item.last_modified > self.at else None
+        return ItemEntries(item.id, entries, len(records), render_time(later))
 
     def make_from_row(self, row: QueryRow) -> InventoryEntry:
         """Return the entry of a row of a query."""
@@ -293,7 +293,7 @@ class DSpaceReader(RepositoryReader):
             return None
         self._progress.say("comparing the repository with the last run")
         found = set() if repository.total == seen.total else self._written(inventory, seen)
-        found.update(repository.dependents(found), repository.dated_items(since), inventory.unsettled())
+        found.update(repository.dependents(found), repository.dated_items(since), inventory.due(render_time(at)))
         return None if inventory.is_many(len(found)) else found
 
     def _written(self, inventory: Inventory, seen: Seen) -> set[str]:

@@ -70,8 +70,9 @@ class Candidate(NamedTuple):
 class Terms:
     """How parts are compared: `entries` and `size` limit the entries of a draft, `most` the bytes of a document's.
 
-    Links of resources below `link_changes_below` count as changes. `tracked` is whether changes are looked for at all,
-    which they are not in a first publication without history. Drafts are written to `folder`.
+    Links of resources below `link_changes_below` count as changes, and with it, so do media types. `tracked` is whether
+    changes are looked for at all, which they are not in a first publication without history. Drafts are written to
+    `folder`.
     """
 
     entries: int
@@ -244,8 +245,9 @@ class _Comparison:
                 times.append(lastmod)
                 continue
             kind = ""
+            below = terms.link_changes_below
             if bytes_differ(md_before, md) or (
-                links != links_before and terms.link_changes_below and uri.startswith(terms.link_changes_below)
+                below and ((hashed and md != md_before) or (links != links_before and uri.startswith(below)))
             ):
                 kind = _UPDATED
             elif not hashed and (md != md_before or is_later(time, lastmod)):

@@ -7,6 +7,7 @@ with the same snapshot. If the server allows no more connections, a cursor is us
 Error messages may name hosts and users, but never contain a password.
 """
 
+import os
 import re
 import sqlite3
 import sys
@@ -68,9 +69,9 @@ PLAN_FOR_FEW = (
 def open_database(url: str, password: str | None = None) -> Iterator[Connection]:
     """Open the database of an SQLAlchemy URL for reading, in one transaction with a consistent snapshot.
 
-    `postgresql://…` is read with psycopg, `sqlite:///…` with Python's own driver. `password` is used if the URL has
-    none; without either, PostgreSQL's own means (`PGPASSWORD`, `.pgpass`) apply. Raises `DatabaseError` if the database
-    cannot be opened or read.
+    `postgresql://…` is read with psycopg, `sqlite:///…` with Python's own driver. `password` is used if neither the URL
+    nor `PGPASSWORD` has one; without any of them, PostgreSQL looks into `.pgpass`. Raises `DatabaseError` if the
+    database cannot be opened or read.
     """
     address = _address(url, password)
     with explained(address):
@@ -134,7 +135,8 @@ def _address(url: str, password: str | None) -> URL:
     if address.get_backend_name() != _POSTGRESQL:
         message = f"{address.get_backend_name()} databases cannot be read: copy the tables to PostgreSQL or SQLite"
         raise DatabaseError(message)
-    given = address.set(password=password) if password and not address.password else address
+    is_given = address.password or os.environ.get("PGPASSWORD")  # which the driver finds
+    given = address.set(password=password) if password and not is_given else address
     return given.set(drivername="postgresql+psycopg")
 
 
@@ -217,11 +219,11 @@ def _reason(error: Exception, address: URL) -> str:
     """Return the first line of the driver's message, without passwords."""
     lines = str(getattr(error, "orig", None) or error).strip().splitlines()
     text = lines[0].strip().rstrip(".") if lines else type(error).__name__
-    for secret in (address.password, address.query.get("password")):
+    for secret in (address.password, address.query.get("password"), os.environ.get("PGPASSWORD")):
         if secret:
             text = text.replace(str(secret), "…")
     if text.startswith("permission denied"):
-        text += ": grant the role SELECT on it, as docs/bridge.md shows"
+        text += ": as DSpace's own role, run GRANT SELECT ON that table TO the role of the settings"
     return _without_passwords(text)
 
 

@@ -7,6 +7,7 @@ text format of `COPY`.
 import gzip
 import os
 import re
+import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -74,6 +75,12 @@ class TableRows:
 @contextmanager
 def open_dump(file: Path, tables: Collection[str]) -> Iterator["Dump"]:
     """Open a dump, plain or in custom format, to read some tables; raise `DumpError` for any other file."""
+    if file.is_dir():
+        message = (
+            f"{file} is a folder, as pg_dump --format=directory writes it: make one file of it with pg_restore"
+            f" --file=dump.sql {shlex.quote(str(file))}, or dump with --format=custom"
+        )
+        raise DumpError(message)
     with ExitStack() as stack:
         try:
             stream: BinaryIO = stack.enter_context(file.open("rb"))
@@ -185,6 +192,8 @@ class Dump:
                         pass
                     continue
             closing = _open_after(line, closing)
+        if self._complete and not found:
+            self.fail("has no rows: dump without --schema-only")
         if not self._complete:
             self.fail("is cut short: its last line is not there; dump again")
 

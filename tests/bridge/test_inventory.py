@@ -34,9 +34,12 @@ def inventory(tmp_path: Path) -> Inventory:
     return Inventory(tmp_path / "inventory.db", "key")
 
 
-def add(inventory: Inventory, item: str, *entries: InventoryEntry, records: int = 0, settled: bool = True) -> None:
+LATER = "2025-06-15T12:00:00Z"
+
+
+def add(inventory: Inventory, item: str, *entries: InventoryEntry, records: int = 0, later: str = "") -> None:
     """Add an item."""
-    inventory.add([ItemEntries(item, entries, records, settled)])
+    inventory.add([ItemEntries(item, entries, records, later)])
     inventory.sort()
 
 
@@ -115,7 +118,7 @@ def test_next_run(tmp_path: Path) -> None:
     first = Inventory(file, "key")
     assert (first.before, first.published) == (None, None)
     for item in "abcdefgh":
-        add(first, item, entry(item, f"of-{item}", place=f"{item}.xml"), records=1, settled=item != "g")
+        add(first, item, entry(item, f"of-{item}", place=f"{item}.xml"), records=1, later=LATER if item == "g" else "")
     first.set_sums([("a", "1"), ("b", "2")])
     first.seen, first.published = seen, {"digests": {"all": "0"}}
     first.add_removed([("urn:x:gone", EARLY)])
@@ -125,7 +128,8 @@ def test_next_run(tmp_path: Path) -> None:
     second = Inventory(file, "key")
     assert (second.before, second.published) == (seen, {"digests": {"all": "0"}})
     assert (second.is_many(2), second.is_many(3)) == (False, True)
-    assert (second.unsettled(), second.sums("abx")) == (["g"], {"a": "1", "b": "2"})
+    assert (second.due(LATER), second.sums("abx")) == (["g"], {"a": "1", "b": "2"})
+    assert second.due("2025-06-15T11:59:59.999Z") == []
     assert second.times(["urn:x:gone"]) == {}
     resources = second.resources(None, lambda _uri, _place: None)
     assert resources.changed_since("0") is None

@@ -127,7 +127,7 @@ def test_missing_grant(server: Server) -> None:
         connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}".encode())
         connection.execute(f"REVOKE SELECT ON resourcepolicy FROM {role}".encode())
     reader = make_url(url).set(username=role, password="secret").render_as_string(hide_password=False)
-    with pytest.raises(DatabaseError, match=r"permission denied for table resourcepolicy: grant the role SELECT on it"):
+    with pytest.raises(DatabaseError, match=r"denied for table resourcepolicy: as DSpace's own role, run GRANT SELECT"):
         read(reader)
     server.drop(url)
     with psycopg.connect(Server.dsn(server.url), autocommit=True) as connection:
@@ -203,15 +203,16 @@ class Refusing:
         self._listener.close()
 
 
-@pytest.mark.parametrize("options", ["", "?password=in-the-options"])
-def test_password(options: str) -> None:
-    """A password of the configuration is used where the URL has none, and no message has it, whatever a server says."""
+@pytest.mark.parametrize(("options", "environment"), [("", ""), ("?password=in-the-options", ""), ("", "of-the-shell")])
+def test_password(options: str, environment: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A password of the file is used if neither the URL nor `PGPASSWORD` has one; no message has it."""
+    monkeypatch.setenv("PGPASSWORD", environment)
     refusing = Refusing()
     url = f"postgresql://dspace@127.0.0.1:{refusing.port}/dspace{options}"
     with pytest.raises(DatabaseError) as caught, open_database(url, password=None if options else SECRET):
         pass
     refusing.close()
-    password = "in-the-options" if options else SECRET
+    password = "in-the-options" if options else environment or SECRET
     assert refusing.given.decode() == password
     assert str(caught.value).startswith(f"the database 127.0.0.1:{refusing.port}/dspace cannot be read: ")
     assert password not in str(caught.value)

@@ -4,6 +4,7 @@ import gzip
 import re
 import sqlite3
 import stat
+import subprocess
 from contextlib import closing, suppress
 from io import BytesIO
 from pathlib import Path
@@ -153,6 +154,7 @@ def test_statements_in_texts(tmp_path: Path) -> None:
             "without the columns",
         ),
         (lambda _text: "", "is cut short"),
+        (lambda text: re.sub(r"COPY (?s:.*?)\n\\\.\n", "", text), "has no rows: dump without --schema-only"),
         (lambda _text: "SQLite format 3\0...", "is a database of SQLite, which needs no import"),
         (lambda _text: "PK\3\4...", "is a ZIP file: dump with --format=plain"),
         (lambda _text: "\0" * 600, "is no dump"),
@@ -270,6 +272,19 @@ def test_custom_of_another_version(server: Server, tmp_path: Path) -> None:
     message = r"unsupported version \(1\.99\) in file header: make the dump again, install the PostgreSQL client"
     with pytest.raises(DumpError, match=message):
         importing(bytes(data), tmp_path)
+
+
+def test_folder(server: Server, tmp_path: Path) -> None:
+    """For a dump in directory format, the message says how to make a file of it, and that file can be imported."""
+    url = server.database(rows_of(every_case(), 7), 7)
+    folder = server.dump(url, tmp_path / "a dump", "--format=directory")
+    server.drop(url)
+    with pytest.raises(DumpError, match="is a folder, as pg_dump --format=directory writes it") as caught:
+        import_dump(folder, tmp_path / "export.db")
+    command = re.findall(r"with (pg_restore .*), or", str(caught.value))[0]
+    subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
+    import_dump(tmp_path / "dump.sql", tmp_path / "export.db")
+    assert len(read(url_of(tmp_path / "export.db"))) == len(PUBLIC)
 
 
 def test_no_pg_restore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
