@@ -16,7 +16,7 @@ from pelican_resourcesync.version import __version__
 from repo_bridge.settings import FILE, ROWS, BridgeSettings, check_options, read_settings
 
 PROGRAM = "repo-bridge"
-DONE, PROBLEMS, UNUSABLE = 0, 1, 2
+DONE, PROBLEMS, UNUSABLE, INCOMPLETE = range(4)
 #: Packages that only the bridge needs.
 _OPTIONAL = ("sqlalchemy", "psycopg")
 
@@ -141,7 +141,7 @@ def _publish_now(settings: BridgeSettings, options: Namespace) -> int:
         write_metrics(outcome, settings.prometheus)
     _warn(outcome.warnings)
     _say(as_json(outcome) if options.json else result_text(outcome, f"{settings.base_url}/{FOLDER}/"))
-    return DONE
+    return INCOMPLETE if outcome.left_out_count else DONE
 
 
 def _foresee(settings: BridgeSettings, options: Namespace) -> int:
@@ -161,7 +161,8 @@ def _init(options: Namespace) -> int:
 
     found = find_settings(options.dspace) if options.dspace else {}
     given = {key: value for key in _ASKED if (value := getattr(options, key)) is not None}
-    written = write_files(Path(), complete({**found, **given}, input if sys.stdin.isatty() else None))
+    ask = input if sys.stdin.isatty() else None
+    written = write_files(Path(), complete({**found, **given}, ask, of_dspace=bool(options.dspace)))
     _say(as_json(written) if options.json else init_text(written))
     return DONE
 

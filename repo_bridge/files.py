@@ -231,7 +231,9 @@ def find_file(stored: StoredFile, stores: Mapping[int, Path]) -> Path | str:
             return f"{name} is outside its store, at {path}"
         length = path.stat().st_size
     except (OSError, ValueError) as error:
-        return f"{name} cannot be read at {str(path)!a}: {getattr(error, 'strerror', None) or error}"
+        reason = getattr(error, "strerror", None) or error
+        away = "" if store.is_dir() else f"; the folder of store {number}, {store}, is not there: mount it"
+        return f"{name} cannot be read at {str(path)!a}: {reason}{away}"
     if stored.length not in {None, length}:
         return f"{name} has {length} bytes at {path}, but {stored.length} in the database"
     return path

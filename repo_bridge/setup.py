@@ -5,7 +5,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +18,10 @@ from repo_bridge.settings import FILE, ROWS, check_options
 SERVICE, TIMER = "repo-bridge.service", "repo-bridge.timer"
 
 #: DSpace's files, the one that decides first, below the folder where it is installed.
-_FILES = ("config/local.cfg", "config/dspace.cfg")
+_FILES = ("config/local.cfg", "config/dspace.cfg", "config/modules/assetstore.cfg")
 _HIDDEN = "metadata.hide."
+#: The fields that DSpace hides if nobody configures it.
+_HIDDEN_BY_DEFAULT = ("dc.description.provenance", "person.email")
 #: The values with which such a property shows a field; DSpace hides it with any other, even an empty one.
 _FALSE = frozenset({"false", "no", "off", "n", "f", "0"})
 _ROLE = "resourcesync"
@@ -48,33 +50,42 @@ def find_settings(dspace: Path) -> dict[str, object]:
         "hidden": _hidden(values),
     }
     store = Path(_value(values, "assetstore.dir") or dspace / "assetstore")
-    with suppress(PermissionError):
-        if store.is_dir():
+    with suppress(PermissionError):  # files in another store than the first, which is S3, are not in this folder
+        if store.is_dir() and _value(values, "assetstore.index.primary") in {"", "0"}:
             found["assetstore"] = str(store)
     return {key: value for key, value in found.items() if value}
 
 
-def complete(given: Mapping[str, object], ask: Callable[[str], str] | None) -> dict[str, object]:
-    """Return the settings to write; what is missing is asked for.
+def complete(
+    given: Mapping[str, object], ask: Callable[[str], str] | None, *, of_dspace: bool = False
+) -> dict[str, object]:
+    """Return the settings to write; what is missing is asked for. `of_dspace` says that DSpace's own were read, here.
 
     Raises `SettingsError` for one that is invalid, or is missing without `ask`.
     """
-    settings: dict[str, object] = {"out": "public", "timezone": _local_zone(), **given}
+    settings: dict[str, object] = {"out": "public", **given}
     for key in (each for each in _REQUIRED if each not in settings):
         if ask is None:
             message = f"{key} is missing, {ROWS[key].text}: give --{key}"
             raise SettingsError(message)
         settings[key] = ask(f"{key}, {ROWS[key].text}: ").strip()
+    if not of_dspace:
+        more = ask("hidden, fields that metadata.hide.… in local.cfg hides, with commas (none): ") if ask else ""
+        fields = [*_HIDDEN_BY_DEFAULT, *filter(None, map(str.strip, more.split(",")))]
+        check_options({"hidden": ",".join(fields)})
+        settings["hidden"] = fields
     check_options({key: value for key, value in settings.items() if isinstance(value, str) and value})
+    settings.setdefault("timezone", _local_zone() if of_dspace else _zone_of(str(settings["database"])))
     return {key: settings[key] for key in ROWS if settings.get(key)}
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The files that were written, and the settings."""
+    """The files that were written, the settings, and what to look at in them."""
 
     files: tuple[str, ...]
     settings: Mapping[str, object]
+    notes: tuple[str, ...]
 
 
 def init_text(written: Written) -> str:
@@ -83,6 +94,7 @@ def init_text(written: Written) -> str:
     return (
         f"Written: {', '.join(written.files)}\n"
         f"Check the settings in {FILE}, and add the password for the database if it needs one.\n"
+        f"{''.join(f'{each}{chr(10)}' for each in written.notes)}"
         "Then see what would be published: repo-bridge publish --dry-run\n"
         f"To publish every night, as root in this folder: {install}"
     )
@@ -117,7 +129,20 @@ def write_files(folder: Path, settings: Mapping[str, object]) -> Written:
     except OSError as error:
         message = f"{error.filename or folder} cannot be written: {error.strerror or error}"
         raise SettingsError(message) from error
-    return Written(tuple(str(folder / name) for name in texts), settings)
+    return Written(tuple(str(folder / name) for name in texts), settings, (*_notes(settings),))
+
+
+def _notes(settings: Mapping[str, object]) -> Iterator[str]:
+    hidden = settings.get("hidden")
+    if isinstance(hidden, list) and set(_HIDDEN_BY_DEFAULT) <= {*hidden}:
+        yield (
+            "hidden has what DSpace hides by default, because its settings were not read: add the fields of every"
+            " metadata.hide.… in its local.cfg, or they will be published."
+        )
+    if "timezone" not in settings:
+        yield "timezone is not known, because the database did not answer: set it to that of DSpace's machine."
+    if "assetstore" not in settings:
+        yield "assetstore is not set, so dumps would have no files: name the folder with those that are not in S3."
 
 
 def _user() -> str:
@@ -178,6 +203,19 @@ def _hidden(values: Mapping[str, str]) -> list[str]:
     names = [name.removeprefix(_HIDDEN) for name in values if name.startswith(_HIDDEN)]
     wanted = [name for name in names if _value(values, _HIDDEN + name).lower() not in _FALSE]
     return sorted(name for name in wanted if not hidden(Field(*[*name.split("."), ""][:3])))
+
+
+def _zone_of(database: str) -> str:
+    """Return the name of the time zone of a PostgreSQL server; empty if it does not say one that is known."""
+    from repo_bridge.errors import BridgeError
+    from repo_bridge.reading import open_database
+
+    with suppress(BridgeError, SettingsError), open_database(database) as connection:
+        statement = "SELECT reset_val FROM pg_settings WHERE name = 'TimeZone'"
+        name = str(connection.exec_driver_sql(statement).scalar_one())
+        check_options({"timezone": name})
+        return name
+    return ""
 
 
 def _local_zone() -> str:

@@ -322,21 +322,21 @@ def test_figures_are_written_after_a_run(
 ) -> None:
     """The file that the settings name gets the figures of the run."""
     file = tmp_path / "repo_bridge.prom"
-    assert main(["publish", *NEEDED, "--prometheus", str(file)]) == 0
+    assert main(["publish", *NEEDED, "--prometheus", str(file)]) == 3
     capsys.readouterr()
     assert asked[0].prometheus == file
     assert "\nrepo_bridge_items 400\n" in file.read_text("ascii")
 
 
 def test_publish(asked: list[BridgeSettings], capsys: pytest.CaptureFixture[str]) -> None:
-    """What was published goes to standard output, warnings to standard error; options become settings."""
-    assert main(["publish", *NEEDED, "--dumps", "--no-fingerprints", "--keep", "3"]) == 0
+    """What was published goes to standard output, warnings to standard error; the exit is 3 if files are left out."""
+    assert main(["publish", *NEEDED, "--dumps", "--no-fingerprints", "--keep", "3"]) == 3
     out, err = capsys.readouterr()
     assert out == f"{result_text(OUTCOME, 'https://example.org/resourcesync/')}\n"
     assert err == "repo-bridge: warning: look at this\n"
     (settings,) = asked
     assert (settings.dumps.resourcedump, settings.fingerprints, settings.keep) == (True, False, 3)
-    assert main(["publish", *NEEDED, "--json"]) == 0
+    assert main(["publish", *NEEDED, "--json"]) == 3
     found = json.loads(capsys.readouterr().out)
     assert found["publications"]["repository"]["new"] == {"created": 2, "updated": 0, "deleted": 1}
     assert (found["items"], len(found["left_out"]), found["left_out_count"]) == (400, 100, 1101)
@@ -365,7 +365,7 @@ def test_a_password_that_others_may_read(
     (folder / FILE).write_text("password = 'hunter2'", "utf-8")
     (folder / FILE).chmod(0o644)
     database = [each.replace("--saf", "--database").replace("items", "postgresql://me@h/d") for each in NEEDED]
-    assert main(["publish", *database]) == 0
+    assert main(["publish", *database]) == 3
     out, err = capsys.readouterr()
     assert "warning: repo_bridge.toml contains a password, and other users can read it: run chmod 600" in err
     assert "hunter2" not in out + err

@@ -281,7 +281,7 @@ def test_lookup(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True)
         path.write_bytes(b"bytes")
     (first / "link").symlink_to("/etc/hostname")
-    stores = {0: first, 1: second}
+    stores = {0: first, 1: second, 2: tmp_path / "away"}
     assert find_file(FILE, stores) == own
     assert find_file(FILE._replace(length=None, store_number=None), stores) == own
     assert find_file(FILE._replace(store_number=1, internal_id="-Rscans/x"), stores) == second / "scans/x"
@@ -289,6 +289,7 @@ def test_lookup(tmp_path: Path) -> None:
         (FILE._replace(length=6), f"the file 'a.pdf' (f1) has 5 bytes at {own}, but 6 in the database"),
         (FILE._replace(internal_id="-Rmissing"), "cannot be read at"),
         (FILE._replace(internal_id="-Rlink", length=None), "is outside its store"),
+        (FILE._replace(store_number=2), f"the folder of store 2, {tmp_path / 'away'}, is not there: mount it"),
         (FILE._replace(store_number=3), "is in store 3, which assetstore does not name"),
         (FILE._replace(internal_id=None), "has no valid internal id: None"),
         (FILE._replace(internal_id="-Ra\0b"), "cannot be read at"),

@@ -6,11 +6,13 @@ import sys
 import tomllib
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from repo_bridge.cli import main
 from repo_bridge.settings import FILE, read_settings
 from repo_bridge.setup import write_files
+from tests.bridge.support.server import Server
 
 DSPACE = r"""
 # what DSpace's own dspace.cfg looks like
@@ -120,7 +122,8 @@ def test_what_is_asked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def answer(question: str) -> str:
         asked.append(question)
-        return "dspace.dump" if question.startswith("database") else "https://e.org/x "
+        answers = {"database": "dspace.dump", "hidden, ": "dc.rights.holder, local.*.note"}
+        return answers.get(question[:8], "https://e.org/x ")
 
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
     monkeypatch.setattr("builtins.input", answer)
@@ -128,8 +131,47 @@ def test_what_is_asked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked == [
         "base-url, the URL at which that folder is served: ",
         "database, postgresql://…, sqlite:///FILE, or a dump: ",
+        "hidden, fields that metadata.hide.… in local.cfg hides, with commas (none): ",
     ]
-    assert tomllib.loads((home / FILE).read_text("utf-8"))["base-url"] == "https://e.org/x"
+    settings = tomllib.loads((home / FILE).read_text("utf-8"))
+    assert settings["base-url"] == "https://e.org/x"
+    assert settings["hidden"] == ["dc.description.provenance", "person.email", "dc.rights.holder", "local.*.note"]
+    assert "timezone" not in settings
+
+
+NEEDED = ["init", "--base-url", "https://s.example", "--ui-url", "https://e.org"]
+
+
+def test_without_dspace(home: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    """The time zone is the database's, and it is said what cannot be known: hidden fields, and where files are."""
+    url = server.empty_database()
+    name = url.rpartition("/")[2].partition("?")[0]
+    with psycopg.connect(server.dsn(url), autocommit=True) as owner:
+        owner.execute(f"ALTER DATABASE {name} SET TimeZone = 'Pacific/Auckland'".encode())
+    assert main([*NEEDED, "--database", url]) == 0
+    settings = tomllib.loads((home / FILE).read_text("utf-8"))
+    assert (settings["timezone"], settings["hidden"]) == (
+        "Pacific/Auckland",
+        ["dc.description.provenance", "person.email"],
+    )
+    said = capsys.readouterr().out
+    assert "add the fields of every metadata.hide.… in its local.cfg, or they will be published" in said
+    assert "timezone is not known" not in said
+    server.drop(url)
+    (home / FILE).unlink()
+    for each in ("repo-bridge.service", "repo-bridge.timer"):
+        (home / each).unlink()
+    assert main([*NEEDED, "--database", "postgresql://nobody@127.0.0.1:1/x"]) == 0
+    assert "timezone is not known, because the database did not answer" in capsys.readouterr().out
+
+
+def test_files_in_s3(dspace: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """If new files are in S3, the folder of the first store is not taken for that of all files."""
+    (dspace / "config" / "modules").mkdir()
+    (dspace / "config" / "modules" / "assetstore.cfg").write_text("assetstore.index.primary = 1\n")
+    assert main(["init", "--dspace", str(dspace), "--base-url", "https://s.example"]) == 0
+    assert "assetstore" not in tomllib.loads((home / FILE).read_text("utf-8"))
+    assert "name the folder with those that are not in S3" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
