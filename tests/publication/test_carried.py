@@ -336,6 +336,7 @@ class Carried(RuleBasedStateMachine):
             limits=self.limits,
             dumps=self.dumps,
             archives=self.archives,
+            describedby=f"{self.source.siteurl}/about-{self.commit}.html",  # so that each Source Description is another
             moved_from=moved_from,
         )
 
