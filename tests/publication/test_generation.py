@@ -7,7 +7,6 @@ from pelican_resourcesync.protocol import Limits, Root
 from pelican_resourcesync.publication.model.history import ChangeHistory
 from tests.protocol.test_schemas import schema
 from tests.publication.support import LAYOUT, SITEURL, UPDATED, Source, change, utc
-from tests.support.reader import XmlDocument
 
 SET = f"{SITEURL}/resourcesync/site"
 DESCRIPTION = f"{SITEURL}/resourcesync/description.xml"
@@ -17,52 +16,6 @@ def history_of(*times: str, built: str = "2024-06-01T12:00") -> ChangeHistory:
     """Let history tell that `a.html` changed at these times."""
     changes = [change(time, "a.html", UPDATED) for time in times]
     return ChangeHistory(built=utc(built), changes=changes, commit="cc", landed=changes[-1].time)
-
-
-def uris(source: Source) -> dict[str, XmlDocument]:
-    """Follow every link and entry from the well-known URI on, and give the documents met, by URI."""
-    met: dict[str, XmlDocument] = {}
-    waiting = [f"{SITEURL}/.well-known/resourcesync"]
-    while waiting:
-        uri = waiting.pop()
-        if uri not in met and not uri.endswith((".html", ".txt")):
-            met[uri] = found = source.document(uri)
-            waiting += [item.uri for item in found.entries]
-            waiting += [href for rel, href in found.links.items() if rel != "describedby"]
-    return met
-
-
-def test_everything_is_found_by_links(source: Source) -> None:
-    """X13: every document is reached from the well-known URI; `up` leads back to the Source Description."""
-    source.publish({"a.html": b"a"}, history_of("2024-01-05T12:00", "2024-03-05T12:00"))
-    met = uris(source)
-    assert {uri.removeprefix(f"{SITEURL}/") for uri in met} == {
-        path for path in source.documents() if not path.endswith((".html", ".json", ".svg"))
-    }
-    for uri in met:
-        chain = [uri]
-        while "up" in met[chain[-1]].links:
-            chain.append(met[chain[-1]].links["up"])
-        assert met[chain[-1]].md["capability"] == "description"
-        assert len(chain) == {"description": 1, "capabilitylist": 2}.get(met[uri].md["capability"], 3)
-
-
-def test_links_between_documents(source: Source) -> None:
-    """X13, AR05: lists lead to their index, the index to the archive, all three up to the Capability List."""
-    source.publish({"a.html": b"a"}, history_of("2024-01-05T12:00", "2024-03-05T12:00"))
-    up = {"up": f"{SET}/capabilitylist.xml"}
-    first, last = f"{SET}/changelist-20240101T000000Z.xml", f"{SET}/changelist-20240301T000000Z.xml"
-    assert source.capabilities() == {
-        "resourcelist": f"{SET}/resourcelist.xml",
-        "changelist": f"{SET}/changelist.xml",
-        "changelist-archive": f"{SET}/changelist-archive.xml",
-    }
-    index, archive = source.document(f"{SET}/changelist.xml"), source.document(f"{SET}/changelist-archive.xml")
-    assert (index.links, archive.links) == ({**up, "archives": f"{SET}/changelist-archive.xml"}, up)
-    assert [item.uri for item in index.entries] == [first, last]
-    assert [item.uri for item in archive.entries] == [first]
-    assert source.document(first).links == source.document(last).links == {**up, "index": f"{SET}/changelist.xml"}
-    assert source.document(first).md["until"] == source.document(last).md["from"] == "2024-03-01T00:00:00Z"
 
 
 def test_without_history_there_is_no_change_list(source: Source) -> None:

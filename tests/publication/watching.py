@@ -229,6 +229,9 @@ class Watch:
         }
         assert state["documents"] | state["superseded"] == listed
         assert not state["documents"].keys() & state["superseded"].keys()
+        description = f"{now.source.siteurl}/resourcesync/description.xml"
+        for uri, data in now.found.items():  # X13
+            assert uri.endswith(".zip") or parse(data).links.get("up", description) in now.found, uri
         reached = {uri.removeprefix(f"{now.source.siteurl}/") for uri in now.found}
         assert state["documents"].keys() <= reached, state["documents"].keys() - reached
 

@@ -1,7 +1,7 @@
 """Commit ranges: where one Change List ends and the next begins."""
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from itertools import groupby, pairwise
 
 from hypothesis import given
@@ -9,25 +9,19 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.publication import PERIODS, Calendar, Change, FixedBoundaries, RangeBoundaries
 from pelican_resourcesync.publication.model.ranges import Range, retain
+from tests.publication.strategies import boundaries as some_boundaries
+from tests.publication.strategies import times
 from tests.publication.support import CREATED, MILLISECOND, Division, change, divide, utc
 
 LIMIT = 3
 
-_times = st.builds(
-    lambda day, off: datetime(2024, 1, 1, tzinfo=UTC) + timedelta(days=day, milliseconds=off),
-    st.integers(0, 70),
-    st.integers(-2, 2),
-)
 _uris = st.sampled_from(["urn:x:a", "urn:x:b", "urn:x:c", "urn:x:d"])
-_changes = st.lists(st.tuples(_times, _uris), max_size=16, unique=True).map(
+_changes = st.lists(st.tuples(times, _uris), max_size=16, unique=True).map(
     lambda keys: [
         each
         for one in divide([Change(time, uri, CREATED) for time, uri in keys], FixedBoundaries([]), limit=LIMIT)
         for each in one.changes
     ]
-)
-_boundaries = st.builds(Calendar, st.sampled_from(PERIODS)) | st.builds(
-    lambda times: FixedBoundaries(sorted(times)), st.lists(_times, max_size=6)
 )
 
 
@@ -65,13 +59,13 @@ def _batches(changes: Sequence[Change], stops: Sequence[bool]) -> list[list[Chan
     return [*batches, []]
 
 
-@given(_changes, _boundaries)
+@given(_changes, some_boundaries)
 def test_every_change_lies_in_one_range(changes: list[Change], boundaries: RangeBoundaries) -> None:
     """CH06, AR06: all changes in order, each in (from, until]; ranges touch, none is empty, only the last is open."""
     check(divide(changes, boundaries, opened=None, begin=None, limit=LIMIT), changes)
 
 
-@given(_changes, _boundaries, st.lists(st.booleans(), min_size=1))
+@given(_changes, some_boundaries, st.lists(st.booleans(), min_size=1))
 def test_in_steps_or_in_one_go(changes: list[Change], boundaries: RangeBoundaries, stops: list[bool]) -> None:
     """Publishing after every commit or once a year gives the same ranges."""
     assert incrementally(changes, stops, [boundaries]) == divide(
@@ -79,13 +73,13 @@ def test_in_steps_or_in_one_go(changes: list[Change], boundaries: RangeBoundarie
     )
 
 
-@given(_changes, st.lists(_boundaries, min_size=2, max_size=4), st.lists(st.booleans(), min_size=1))
+@given(_changes, st.lists(some_boundaries, min_size=2, max_size=4), st.lists(st.booleans(), min_size=1))
 def test_boundaries_that_change(changes: list[Change], boundaries: list[RangeBoundaries], stops: list[bool]) -> None:
     """A setting that changes, or a tag that is set later or removed, breaks nothing."""
     check(incrementally(changes, stops, boundaries), changes)
 
 
-@given(_changes, _boundaries)
+@given(_changes, some_boundaries)
 def test_no_cut_within_a_range(changes: list[Change], boundaries: RangeBoundaries) -> None:
     """Two changes with a cut between them are in two lists."""
     for one in divide(changes, boundaries, opened=None, begin=None, limit=LIMIT):
@@ -93,7 +87,7 @@ def test_no_cut_within_a_range(changes: list[Change], boundaries: RangeBoundarie
         assert mark is None or mark < one.changes[0].time
 
 
-@given(_times, st.sampled_from(PERIODS))
+@given(times, st.sampled_from(PERIODS))
 def test_calendar(time: datetime, period: str) -> None:
     """The beginning of a period, as the standard library's calendar has it."""
     week = datetime.combine(date.fromisocalendar(*time.isocalendar()[:2], 1), datetime.min.time(), UTC)

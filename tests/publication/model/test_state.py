@@ -47,73 +47,53 @@ STATE = PublicationState(
     packages={"resourcesync/d.zip": 9},
     unstable={"https://example.org/clock": 4},
 )
-RENDERED = b"""{
- "ancestors": [
-  "ff",
-  "gg"
- ],
- "at": "2024-03-01T12:00:00.001Z",
- "change_lists": [
-  {
-   "created": 0,
-   "deleted": 0,
-   "from": "2024-01-01T12:00:00Z",
-   "path": "resourcesync/c.xml",
-   "until": "2024-02-01T12:00:00Z",
-   "updated": 5
-  },
-  {
-   "created": 4,
-   "deleted": 1,
-   "from": "2024-02-01T12:00:00Z",
-   "path": "resourcesync/b.xml",
-   "until": null,
-   "updated": 2
-  }
- ],
- "commit": "dd",
- "documents": {
-  "resourcesync/a.xml": "aa",
-  "resourcesync/b.xml": "bb"
- },
- "format": 1,
- "generation": 2,
- "landed": "2024-03-01T12:00:00Z",
- "packages": {
-  "resourcesync/d.zip": 9
- },
- "parts": [
-  {
-   "entries": 2,
-   "first": "https://example.org/a",
-   "last": "2024-03-01T12:00:00Z",
-   "path": "resourcesync/a.xml",
-   "types": {
-    "text/html": [
-     2,
-     5
-    ]
-   },
-   "years": {
-    "2024": 1
-   }
-  }
- ],
- "postponed": {
-  "ee": "2024-02-01T12:00:00Z"
- },
- "predecessor": "cc",
- "restart_number": 3,
- "siteurl": "https://example.org",
- "superseded": {
-  "resourcesync/c.xml": "hh"
- },
- "tool": "a tool",
- "unstable": {
-  "https://example.org/clock": 4
- }
+CONTENT: dict[str, Any] = {
+    "ancestors": ["ff", "gg"],
+    "at": "2024-03-01T12:00:00.001Z",
+    "change_lists": [
+        {
+            "created": 0,
+            "deleted": 0,
+            "from": "2024-01-01T12:00:00Z",
+            "path": "resourcesync/c.xml",
+            "until": "2024-02-01T12:00:00Z",
+            "updated": 5,
+        },
+        {
+            "created": 4,
+            "deleted": 1,
+            "from": "2024-02-01T12:00:00Z",
+            "path": "resourcesync/b.xml",
+            "until": None,
+            "updated": 2,
+        },
+    ],
+    "commit": "dd",
+    "documents": {"resourcesync/a.xml": "aa", "resourcesync/b.xml": "bb"},
+    "format": 1,
+    "generation": 2,
+    "landed": "2024-03-01T12:00:00Z",
+    "packages": {"resourcesync/d.zip": 9},
+    "parts": [
+        {
+            "entries": 2,
+            "first": "https://example.org/a",
+            "last": "2024-03-01T12:00:00Z",
+            "path": "resourcesync/a.xml",
+            "types": {"text/html": [2, 5]},
+            "years": {"2024": 1},
+        }
+    ],
+    "postponed": {"ee": "2024-02-01T12:00:00Z"},
+    "predecessor": "cc",
+    "restart_number": 3,
+    "siteurl": "https://example.org",
+    "superseded": {"resourcesync/c.xml": "hh"},
+    "tool": "a tool",
+    "unstable": {"https://example.org/clock": 4},
 }
-"""
+#: Keys in order, one item a line.
+RENDERED = f"{json.dumps(CONTENT, indent=1, sort_keys=True)}\n".encode()
 
 _names = st.text(st.characters(categories=["L", "N", "P", "S"]), max_size=8)
 times = any_times.filter(lambda time: utc("1970-01-01") <= time < utc("9000-01-01"))
@@ -161,7 +141,7 @@ def test_round_trip(state: PublicationState) -> None:
 @pytest.mark.parametrize("newer", [2, "1", None])
 def test_another_format(newer: object) -> None:
     """A state of a version to come is not guessed at: the message says to update."""
-    data = json.dumps({**json.loads(RENDERED), "format": newer}).encode()
+    data = json.dumps({**CONTENT, "format": newer}).encode()
     with pytest.raises(PublicationError, match=r"publication\.json has the format .*: update the tool"):
         parse_state(data, NAME)
 
@@ -183,15 +163,15 @@ def test_damaged(data: bytes) -> None:
         ("generation", "two"),
         ("change_lists", None),
         ("change_lists", [{}]),
-        ("change_lists", [{**json.loads(RENDERED)["change_lists"][0], "deleted": -1}]),
-        ("change_lists", [{**json.loads(RENDERED)["change_lists"][0], "created": 1.5}]),
-        ("change_lists", [{**json.loads(RENDERED)["change_lists"][0], "updated": "3"}]),
-        ("change_lists", [{**json.loads(RENDERED)["change_lists"][0], "from": None}]),
-        ("change_lists", [{**json.loads(RENDERED)["change_lists"][0], "until": "yesterday"}]),
+        ("change_lists", [{**CONTENT["change_lists"][0], "deleted": -1}]),
+        ("change_lists", [{**CONTENT["change_lists"][0], "created": 1.5}]),
+        ("change_lists", [{**CONTENT["change_lists"][0], "updated": "3"}]),
+        ("change_lists", [{**CONTENT["change_lists"][0], "from": None}]),
+        ("change_lists", [{**CONTENT["change_lists"][0], "until": "yesterday"}]),
         ("parts", [{}]),
-        ("parts", [{**json.loads(RENDERED)["parts"][0], "types": {"text/html": 1}}]),
-        ("parts", [{**json.loads(RENDERED)["parts"][0], "years": {"x": 1}}]),
-        ("parts", [{**json.loads(RENDERED)["parts"][0], "last": "yesterday"}]),
+        ("parts", [{**CONTENT["parts"][0], "types": {"text/html": 1}}]),
+        ("parts", [{**CONTENT["parts"][0], "years": {"x": 1}}]),
+        ("parts", [{**CONTENT["parts"][0], "last": "yesterday"}]),
         ("postponed", {"ee": "2024-13-01T12:00:00Z"}),
         ("documents", ["resourcesync/a.xml"]),
         ("restart_number", 0),
@@ -213,16 +193,15 @@ def test_damaged(data: bytes) -> None:
 )
 def test_damaged_values(key: str, value: object) -> None:
     """A value that cannot be is damage too, whatever it is."""
-    data = json.dumps({**json.loads(RENDERED), key: value}).encode()
+    data = json.dumps({**CONTENT, key: value}).encode()
     with pytest.raises(PublicationError, match=r"is damaged .*: upload it again, or start over"):
         parse_state(data, NAME)
 
 
-@pytest.mark.parametrize("key", sorted(set(json.loads(RENDERED)) - {"tool"}))
+@pytest.mark.parametrize("key", sorted(set(CONTENT) - {"tool"}))
 def test_missing_keys(key: str) -> None:
     """Every key but the tool's name is needed."""
-    content = json.loads(RENDERED)
-    del content[key]
+    content = {name: value for name, value in CONTENT.items() if name != key}
     with pytest.raises(PublicationError, match=f"is damaged .*{key}"):
         parse_state(json.dumps(content).encode(), NAME)
 
@@ -233,10 +212,10 @@ def test_ancestry() -> None:
     assert replace(STATE, predecessor=None, ancestors=()).ancestry == ()
 
 
-@given(st.sampled_from(sorted(json.loads(RENDERED))), _json)
+@given(st.sampled_from(sorted(CONTENT)), _json)
 def test_any_value_is_a_state_or_an_error(key: str, value: Any) -> None:
     """Whatever stands in the place of a value: a state, or the one declared error."""
-    data = json.dumps({**json.loads(RENDERED), key: value}).encode()
+    data = json.dumps({**CONTENT, key: value}).encode()
     try:
         state = parse_state(data, NAME)
     except PublicationError:
