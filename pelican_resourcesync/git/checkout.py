@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Self
 
 from pelican_resourcesync.errors import HistoryError
-from pelican_resourcesync.git.repository import prepared
+from pelican_resourcesync.git.repository import configuration, prepared, reason_of
 from pelican_resourcesync.publication import remove_tree
 
 #: The modification time of every file. Git stores none, and a site that shows file times must look the same each time.
@@ -43,8 +43,7 @@ class Checkout:
                 self._git.submodule("--quiet", "update", "--recursive", "--force")
                 self._git.submodule("--quiet", "foreach", "--quiet", "--recursive", "git clean -ffdxq")
         except GitCommandError as error:
-            output = str(error.stderr).strip().removeprefix("stderr: ").strip("'\n ")
-            message = f"git cannot check it out: {' '.join(output.split())}"
+            message = f"git cannot check it out: {reason_of(error)}"
             raise HistoryError(message) from error
         _stamp(self.top)
         self._git.update_index("-q", "--refresh", with_exceptions=False)
@@ -90,7 +89,7 @@ class Checkouts:
         try:
             self._git.worktree("add", "--quiet", "--force", "--detach", "--no-checkout", str(place), sha)
         except GitCommandError as error:
-            message = f"git cannot make a work tree in {self.folder}: {' '.join(str(error.stderr).split())}"
+            message = f"git cannot make a work tree in {self.folder}: {reason_of(error)}"
             raise HistoryError(message) from error
         return Checkout(place, self._configuration)
 
@@ -118,12 +117,7 @@ def _configuration(common: Path) -> Mapping[str, str]:
             if (folder.parent / "objects").is_dir():
                 name = folder.parent.relative_to(modules).as_posix().rpartition("/modules/")[2]
                 values += [(f"submodule.{name}.url", str(folder.parent)), (f"submodule.{name}.active", "true")]
-    before = os.environ.get("GIT_CONFIG_COUNT", "")
-    first = int(before) if before.isdigit() else 0
-    environment = {"GIT_CONFIG_COUNT": str(first + len(values))}
-    for number, (key, value) in enumerate(values, first):
-        environment |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
-    return environment
+    return configuration(values)
 
 
 def _stamp(top: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from pelican_resourcesync.errors import HistoryError
+from pelican_resourcesync.files import measure
 from pelican_resourcesync.git.log import LINE_OPTIONS, LOG_CONFIGURATION, LOG_OPTIONS, Commit, PathChange, read_log
 from pelican_resourcesync.git.objects import Blobs
 
@@ -29,6 +30,44 @@ _ENVIRONMENT = {
 }
 
 
+#: Configuration for all commands: no hooks and no helper programs as remotes, and no hint about the file for grafts.
+_CONFIGURATION = (
+    ("core.hooksPath", os.devnull),
+    ("protocol.ext.allow", "never"),
+    ("advice.graftFileDeprecated", "false"),
+)
+#: By the beginning and the end of its name, the harmless value of what makes git run a program.
+_HARMLESS = (
+    ("core.fsmonitor", "", "false"),
+    ("core.sshcommand", "", "ssh"),
+    ("core.gitproxy", "", ""),
+    ("credential.", "helper", ""),
+    ("filter.", ".clean", ""),
+    ("filter.", ".process", ""),
+    ("filter.", ".required", "false"),
+    ("filter.", ".smudge", ""),
+    ("remote.", ".uploadpack", "git-upload-pack"),
+)
+
+
+def configuration(values: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return environment variables that add configuration to that of the user."""
+    before = os.environ.get("GIT_CONFIG_COUNT", "")
+    first = int(before) if before.isdigit() else 0
+    environment = {"GIT_CONFIG_COUNT": str(first + len(values))}
+    for number, (key, value) in enumerate(values, first):
+        environment |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return environment
+
+
+def reason_of(error: Exception) -> str:
+    """Return what git printed when it failed, from the line that says why on."""
+    printed = str(getattr(error, "stderr", "")).strip().removeprefix("stderr: ").strip("'\n ")
+    lines = [" ".join(line.split()) for line in printed.splitlines()]
+    reasons = [line for line in lines if line.startswith(("fatal:", "error:"))]
+    return " ".join(filter(None, reasons or lines)) or str(error)
+
+
 def prepared(repo: "git.Repo") -> "git.Git":
     """Return a git runner for this repository only. In a hook, the environment would name the hook's repository."""
     folder = Path(os.path.realpath(repo.git_dir))
@@ -44,7 +83,8 @@ def prepared(repo: "git.Repo") -> "git.Git":
 UNCOMMITTED = "worktree:"
 
 _NO_GIT = "git cannot be run, so there is no history to publish: install git"
-_STATUS_OPTIONS = ("--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all")
+_STATUS_OPTIONS = ("--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all")
+_LFS = {"filter.lfs.clean", "filter.lfs.process"}
 _PROMISORS = r"^remote\..*\.promisor$"
 #: How many paths are passed to git at once. Where there are more, git compares the whole work tree.
 _MOST_PATHS = 1000
@@ -62,14 +102,32 @@ class Repository:
         self._git = prepared(repo)
         self.top = Path(os.path.realpath(str(repo.working_tree_dir)))
         self._blobs = Blobs(self._git)
+        self._shallow = self._without_lfs = False
+
+    def run_nothing(self) -> None:
+        """Let git run no program that the repository's own configuration names: it may come from somebody else."""
+        self._git.update_environment(**configuration(_CONFIGURATION))
+        listing = self._git.config("--null", "--list", "--show-scope", "--name-only", with_exceptions=False)
+        fields = str(listing).split("\0")
+        own = {name for scope, name in zip(fields[::2], fields[1::2], strict=False) if scope in ("local", "worktree")}
+        harmless = {
+            name: value
+            for name in sorted(own)
+            for begin, end, value in _HARMLESS
+            if name.startswith(begin) and name.endswith(end)
+        }
+        self._git.update_environment(**configuration([*_CONFIGURATION, *harmless.items()]))
+        self._without_lfs = not _LFS.isdisjoint(harmless)
 
     def head(self) -> str:
         """Return the name of the commit that is checked out (on a branch, or with a detached HEAD as in CI)."""
-        return str(self._git.rev_parse("--verify", "HEAD^{commit}"))
+        shallow, name = str(self._git.rev_parse("--is-shallow-repository", "--verify", "HEAD^{commit}")).split("\n")
+        self._shallow = shallow == "true"
+        return name
 
     def is_shallow(self) -> bool:
         """Return whether the history ends early, so that its first commit only seems to add everything."""
-        return bool(self._git.rev_parse("--is-shallow-repository") == "true")
+        return self._shallow
 
     def superproject(self) -> "Repository | None":
         """Return the repository of which this one is a submodule; `None` where it is not a submodule."""
@@ -107,7 +165,7 @@ class Repository:
         try:
             process.wait()
         except self._failure() as error:
-            message = f"git cannot read the history of {self.top}: {error}: run git fsck, or clone it again"
+            message = f"git cannot read the history of {self.top}: {reason_of(error)}: run git fsck, or clone it again"
             raise HistoryError(message) from error
 
     def prefetch(self, names: Sequence[str]) -> None:
@@ -155,16 +213,23 @@ class Repository:
         try:
             listing = self._git.status(*_STATUS_OPTIONS, "--", *scope, **as_bytes)
         except self._failure() as error:
-            message = f"git cannot compare {self.top} with its last commit: {error}: run git status there"
+            message = f"git cannot compare {self.top} with its last commit: {reason_of(error)}: run git status there"
             raise HistoryError(message) from error
         entries = [os.fsdecode(entry) for entry in bytes(listing).split(b"\0") if entry.strip()]
-        return tuple(change for entry in entries if (change := self._uncommitted(entry[:2], entry[3:])))
+        return tuple(change for entry in entries if (change := self._uncommitted(entry)))
 
-    def _uncommitted(self, status: str, path: str) -> PathChange | None:
-        there, known = (self.top / path).is_file(), status[0] not in "?A"
-        if not there and not known:
+    def _uncommitted(self, entry: str) -> PathChange | None:
+        kind, *fields = entry.split(" ", {"1": 8, "u": 10}.get(entry[0], 1))
+        path = fields[-1]
+        there, known = (self.top / path).is_file(), kind != "?" and fields[0][0] != "A"
+        if not (there or known) or (there and kind == "1" and self._is_in_lfs(path, fields[-3])):
             return None
         return PathChange(path, "HEAD" if known else None, f"{UNCOMMITTED}{path}" if there else None)
+
+    def _is_in_lfs(self, path: str, committed: str) -> bool:
+        """Return whether a file differs from what is committed only because no filter of Git LFS was run."""
+        pointer = (self.blob(committed) or b"") if self._without_lfs else b""
+        return b"oid sha256:%b" % measure(self.top / path)[0].encode() in pointer.splitlines()
 
     def close(self) -> None:
         """End the git process that reads blobs."""
@@ -204,11 +269,12 @@ def _require_history(repository: Repository) -> None:
     import git
 
     try:
+        repository.run_nothing()
         repository.head()
     except git.exc.GitCommandNotFound as error:
         raise HistoryError(_NO_GIT) from error
     except git.exc.GitCommandError as error:
-        raise HistoryError(_refusal(repository.top, str(error.stderr))) from error
+        raise HistoryError(_refusal(repository.top, reason_of(error))) from error
 
 
 def _none(folder: Path) -> str:
@@ -228,4 +294,4 @@ def _refusal(top: Path, output: str) -> str:
         return _none(top)
     if "Needed a single revision" in output:
         return f"the repository {top} has no commits yet, so there is no history to publish: commit the site"
-    return f"git cannot read the repository {top}: {output.strip()}"
+    return f"git cannot read the repository {top}: {output}"

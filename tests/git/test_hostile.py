@@ -1,10 +1,12 @@
 """What a commit may say to lead astray: nothing outside the repository is read."""
 
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from pelican_resourcesync.git import find_repository
 from tests.git.repositories import T, bare, built, dated, link, opened
 from tests.support.sites import Site
 
@@ -54,6 +56,53 @@ def test_target_of_any_kind(site: Site, target: bytes) -> None:
     site.git("update-index", "--force-remove", "content/link.md")
     site.git("commit", "-qm", "No link", **dated(T[4]))
     assert built(site) == [(T[2], "created", "/own.html")]
+
+
+@pytest.mark.parametrize(
+    "configuration",
+    [
+        {"core.fsmonitor": "PROGRAM"},
+        {"filter.evil.clean": "PROGRAM"},
+        {"filter.evil.process": "PROGRAM", "filter.evil.required": "true"},
+        {"extensions.worktreeConfig": "true", "--worktree filter.evil.clean": "PROGRAM"},
+        {"include.path": "more", "--file .git/more filter.evil.clean": "PROGRAM"},
+    ],
+    ids=["monitor", "clean", "process", "worktree", "included"],
+)
+def test_programs_of_a_repository_are_not_run(site: Site, tmp_path: Path, configuration: dict[str, str]) -> None:
+    """Somebody else's work tree may come with a `.git/config`; only what is in the user's own may run programs."""
+    program, ran = tmp_path / "program", tmp_path / "ran"
+    program.write_text(f"#!/bin/sh\ntouch '{ran}'\ncat\n")
+    program.chmod(0o755)
+    article = site.article("own.md", "Own")
+    site.write(".gitattributes", "*.md filter=evil\n")
+    site.commit(T[2])
+    for name, value in configuration.items():
+        site.git("config", *name.split(), value.replace("PROGRAM", str(program)))
+    article.touch()  # git has to compare it
+    assert built(site) == [(T[2], "created", "/own.html")]
+    assert not ran.exists()
+    article.touch()
+    with suppress(subprocess.CalledProcessError):
+        site.git("status")
+    assert ran.exists(), "git alone runs it"
+
+
+def test_filter_of_the_user_is_run(site: Site, tmp_path: Path) -> None:
+    """As that of Git LFS: without it, what it has changed would look like an edit."""
+    user = tmp_path / "gitconfig"
+    user.write_text('[filter "upper"]\n\tclean = tr a-z A-Z\n\tsmudge = tr A-Z a-z\n')
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GIT_CONFIG_GLOBAL", str(user))
+        for name, value in (("user.name", "A"), ("user.email", "a@example.org")):
+            site.git("config", name, value)
+        site.write(".gitattributes", "*.txt filter=upper\n")
+        file = site.write("content/images/a.txt", "a\n")
+        site.commit(T[2])
+        file.touch()
+        repository = find_repository(site.folder)
+        assert repository.uncommitted(["content"]) == ()
+        repository.close()
 
 
 def test_link_out_is_not_read(site: Site, tmp_path: Path) -> None:
