@@ -35,11 +35,15 @@ class Field(NamedTuple):
 
 
 class MetadataValue(NamedTuple):
-    """One value of an item's metadata; `language` is as in DSpace (`en_US`), empty if there is none."""
+    """One value of an item's metadata; `language` is as in DSpace (`en_US`). What is not known is empty.
+
+    `authority` is the key of the value in an authority, such as the ORCID of an author.
+    """
 
     field: Field
     value: str
     language: str = ""
+    authority: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

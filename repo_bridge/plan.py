@@ -131,18 +131,20 @@ def _options(
 ) -> Options:
     """Return the options of a set.
 
-    Only the complete set, or that of the records, has dumps. In all other sets, any number of deletions is allowed.
+    Only the complete set, or that of the records, has dumps, unless all sets are to have some. In all sets but the
+    complete one, any number of deletions is allowed.
     """
     layout = Layout(settings.base_url, settings.set_name)
     is_complete = name == settings.set_name
     dumped = reader.sets.records if needs_records_set(settings) else settings.set_name
+    has_dumps = name == dumped or (settings.set_dumps and not needs_records_set(settings))
     archives = settings.archives
     return Options(
         output=settings.out,
         layout=predecessor.layout(Layout(settings.base_url, name)),
         site_name=settings.name,
         edition=settings.edition,
-        dumps=settings.dumps if name == dumped and not settings.query else Dumps(),
+        dumps=settings.dumps if has_dumps and not settings.query else Dumps(),
         archives=replace(
             archives,
             changelist=settings.keep if archives.changelist is None else archives.changelist,

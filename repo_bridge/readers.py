@@ -49,13 +49,13 @@ from repo_bridge.reading import (
 )
 from repo_bridge.records import (
     Addresses,
-    Crosswalk,
     FileResource,
+    Format,
     LinkTo,
     Record,
     Sets,
     described_by,
-    find_crosswalks,
+    find_formats,
     hidden_uris,
     latest,
     record_path,
@@ -74,7 +74,7 @@ class EntryBuilder:
     """
 
     addresses: Addresses
-    crosswalks: Sequence[Crosswalk]
+    formats: Sequence[Format]
     at: datetime
     sets: Sets
     record_files: RecordFiles | None
@@ -83,7 +83,7 @@ class EntryBuilder:
 
     def make(self, item: Item) -> ItemEntries:
         """Return the entries of an item."""
-        records, files = resources_of(item, self.addresses, self.crosswalks, self.at)
+        records, files = resources_of(item, self.addresses, self.formats, self.at)
         sets = self.sets.of_item(item)
         with_records = (*sets, self.sets.records) if self.apart else sets
         entries = (*(self._record(each, with_records) for each in records), *(self._file(each, sets) for each in files))
@@ -105,14 +105,14 @@ class EntryBuilder:
         types = [parse_representation(entry.representation).type for entry in about]
         described = [LinkTo(entry.uri, "describes", type_) for entry, type_ in zip(about, types, strict=True)]
         known = Item(id=item, handle=None, last_modified=changed, metadata=metadata)
-        records = records_of(known, self.addresses, self.crosswalks, described, changed)
+        records = records_of(known, self.addresses, self.formats, described, changed)
         sets = tuple(sorted({name for entry in about for name in entry.sets}))
         entries = tuple(self._record(record, sets) for record in records)
         return ItemEntries(item, entries, len(entries)), _links(tuple(described_by(records)))
 
     def record_uris(self, item: str) -> list[str]:
         """Return the URIs of the records of an item without a handle."""
-        return [self.addresses.record(record_path(each.prefix, item, None)) for each in self.crosswalks]
+        return [self.addresses.record(record_path(each.prefix, item, None)) for each in self.formats]
 
     def _record(self, record: Record, sets: tuple[str, ...]) -> InventoryEntry:
         digest = hashlib.sha256(record.content).hexdigest()
@@ -213,7 +213,7 @@ class RepositoryReader(ABC):
         settings = self._settings
         return EntryBuilder(
             addresses=self._addresses,
-            crosswalks=find_crosswalks(settings.metadata),
+            formats=find_formats(settings.metadata, settings.crosswalks),
             at=settings.at,
             sets=self.sets,
             record_files=record_files,
@@ -252,6 +252,7 @@ class DSpaceReader(RepositoryReader):
             server=settings.server_url,
             records=_records_uri(settings),
             interface=settings.interface,
+            signposting=settings.signposting,
         )
         super().__init__(settings, progress, sets, addresses)
         self.repository = repository
@@ -319,7 +320,7 @@ class DSpaceReader(RepositoryReader):
             inventory.add_removed(
                 (uri, render_time(closed))
                 for item in found
-                for uri, closed in hidden_uris(item, builder.addresses, builder.crosswalks, builder.at)
+                for uri, closed in hidden_uris(item, builder.addresses, builder.formats, builder.at)
                 if uri in wanted
             )
 
@@ -465,6 +466,7 @@ def _view(settings: BridgeSettings) -> AnonymousView:
 
 def _key(settings: BridgeSettings, shared: str) -> str:
     """Return a digest of everything other than items that a publication depends on."""
+    own = {name: sha256(file.read_bytes()).hexdigest() for name, file in settings.crosswalks.items() if file.is_file()}
     ignored = {"at", "password", "prometheus", "previous", "allow_deletions", "moved_from", "warnings"}
     values = {each.name: getattr(settings, each.name) for each in fields(settings) if each.name not in ignored}
-    return sha256(repr((shared, {**values, "hidden": sorted(settings.hidden)})).encode()).hexdigest()
+    return sha256(repr((shared, own, {**values, "hidden": sorted(settings.hidden)})).encode()).hexdigest()

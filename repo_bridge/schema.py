@@ -86,6 +86,7 @@ _COLUMNS: Mapping[str, Mapping[str, _Type]] = {
         "metadata_field_id": _NUMBER,
         "text_value": _TEXT,
         "text_lang": _TEXT,
+        "authority": _TEXT,
         "place": _NUMBER,
         "object_id": _KEY,
         "resource_type_id": _NUMBER,

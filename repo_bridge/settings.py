@@ -29,7 +29,7 @@ from pelican_resourcesync.settings import (
     shown,
     suggestion,
 )
-from repo_bridge.records import CROSSWALKS, Interface
+from repo_bridge.records import FORMATS, Interface
 
 FILE = "repo_bridge.toml"
 
@@ -102,6 +102,21 @@ def assetstore(setting: Setting, value: object) -> Mapping[int, Path]:
     return {int(each): checks.path(setting.within(each), folder) for each, folder in value.items()}
 
 
+def crosswalks(setting: Setting, value: object) -> Mapping[str, Path]:
+    """Check the files of the user's own formats, by their names, which are also those of folders."""
+    given = value if isinstance(value, Mapping) else {}
+    for name in given:
+        if not re.fullmatch("[a-z][a-z0-9_]{0,39}", name) or name in {*FORMATS, "files"}:
+            message = f"{setting}: {name!r} cannot name a format of your own: use small letters, digits and _ (marc)"
+            raise SettingsError(message)
+    return setting.table(value, dict.fromkeys(given, checks.path))
+
+
+def later(_setting: Setting, value: object) -> object:
+    """Return a value as it is, to be checked when the others are known."""
+    return value
+
+
 def hidden(setting: Setting, value: object) -> frozenset[str]:
     """Check metadata fields: an invalid one would hide nothing without anyone noticing."""
     return frozenset(_FIELDS(setting, value))
@@ -127,7 +142,6 @@ def at(setting: Setting, value: object) -> datetime:
     raise setting.wrong(value, "a time with its offset from UTC, such as 2025-06-15T12:00:00Z")
 
 
-_FORMATS = checks.some_of(*CROSSWALKS, least=1)
 _BUNDLES = checks.texts("names of bundles, such as ['ORIGINAL']")
 _ENTITIES = checks.texts("types of entities, such as ['Publication', 'Person']")
 _INTERFACE = checks.one_of(*Interface)
@@ -151,11 +165,14 @@ class BridgeSettings:
     assetstore: Mapping[int, Path] = row(dict, assetstore, "for dumps, the folder with the files", metavar="DIR")
     ui_url: str = row("", checks.site_url, "the URL of the user interface of the repository", metavar="URL")
     server_url: str = row("", checks.site_url, "the URL of its REST server (DSpace 7 to 10)", metavar="URL")
+    signposting: bool = row(False, checks.boolean, "link to what DSpace's Signposting says (7.6 and later)", metavar="")
     set_name: str = row("repository", set_name, "the name of the set (repository)", key="set", metavar="NAME")
     sets_by: str = row("", _SETS_BY, "also a set for each collection or community", metavar="KIND")
+    set_dumps: bool = row(False, checks.boolean, "dumps also for the sets of sets-by", metavar="")
     name: str = row("", checks.text, "the name of the repository on the page for people", metavar="TEXT")
     describedby: str = row("", checks.web_page, "a page about the repository", metavar="URI")
-    metadata: tuple[str, ...] = row(("oai_dc",), _FORMATS, "formats of records (oai_dc)", metavar="FORMATS")
+    metadata: tuple[str, ...] = row(("oai_dc",), later, "formats of records (oai_dc)", metavar="FORMATS")
+    crosswalks: Mapping[str, Path] = row(dict, crosswalks, "your own formats: a stylesheet or a Python file for each")
     bundles: tuple[str, ...] = row(("ORIGINAL",), _BUNDLES, "bundles of files (ORIGINAL)", metavar="NAMES")
     entities: tuple[str, ...] = row(("Publication",), _ENTITIES, "types of entities (Publication)", metavar="TYPES")
     hidden: frozenset[str] = row(frozenset(), hidden, "more fields to hide", metavar="FIELDS")
@@ -203,6 +220,9 @@ def read_settings(options: Mapping[str, str | bool], config: Path | None = None)
     _require_one_source(given)
     _require_all(values, file or Path(FILE))
     beside = file.absolute().parent if file else Path.cwd()
+    if "metadata" in values:
+        known = checks.some_of(*FORMATS, *values.get("crosswalks", ()), least=1)
+        values["metadata"] = known(given["metadata"], values["metadata"])
     _require_apart(given["out"], values["out"], beside)
     fields = {FIELDS[key]: value for key, value in values.items()}
     return BridgeSettings(**fields, beside=beside, warnings=_warnings(file, content))

@@ -274,8 +274,10 @@ class VirtualMetadata:
             return policy
         return select(policy).where(policy.c.object_id == key).correlate(key.table).offset(0).lateral("policy")
 
-    def values(self, rows: Iterable[_Row]) -> list[tuple[int, int, int, str, str]]:
-        """Return the values from the rows of one item: place of the field, place, a negative number, text, language.
+    def values(self, rows: Iterable[_Row]) -> list[tuple[int, int, int, str, str, str]]:
+        """Return the values from the rows of one item: place of the field, place, a negative number, and three texts.
+
+        These are the text, its language and its authority, which are not known.
 
         By the number, values of the same place are in the order of their relationships, before those of the item.
         """
@@ -285,7 +287,7 @@ class VirtualMetadata:
             for rule in self._rules.get(path, ()):
                 texts = self._texts(rule, variant, other, values)
                 found.extend((self._targets[rule.target], place, text) for text in texts if text.strip())
-        return [(target, place, n - len(found), text, "") for n, (target, place, text) in enumerate(found)]
+        return [(target, place, n - len(found), text, "", "") for n, (target, place, text) in enumerate(found)]
 
     def _by_relationship(self, rows: Iterable[_Row]) -> dict[_Relationship, dict[_Row, list[_Row]]]:
         """Return the values of each relationship, by the related item, the first of which counts."""

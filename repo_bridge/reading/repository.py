@@ -278,15 +278,15 @@ class DSpaceRepository:
         """Return the values of visible fields, sorted by field, then by place (rule 8); those of related items too."""
         places, fields, new = self._places, self._ordered, tuple.__new__
         values = [
-            (places[number], place or 0, value_number, text, language or "")
-            for _, number, place, value_number, text, language in rows
+            (places[number], place or 0, value_number, text, language or "", authority or "")
+            for _, number, place, value_number, text, language, authority in rows
             if number in places and isinstance(text, str)  # SQLite does not enforce types
         ]
         if self._virtual and related:
             values += self._virtual.values(related)
         values.sort()
         # There are millions of values, and calling the class would take twice as long.
-        return tuple([new(MetadataValue, (fields[place], text, language)) for place, _, _, text, language in values])
+        return tuple([new(MetadataValue, (fields[place], *rest)) for place, _, _, *rest in values])
 
     def _latest(self, *times: datetime | None) -> datetime | None:
         return max((time for time in times if time is not None and time <= self._view.at), default=None)

@@ -147,7 +147,7 @@ class Statements:
         )
 
     def metadata(self, among: Among, without: Collection[int] = ()) -> Statement:
-        """Select metadata values of items: the number of the field, place, number of the value, text and language.
+        """Select metadata values of items: number of the field, place, number of the value, text, language, authority.
 
         Fields with the numbers `without` are left out.
         """
@@ -160,6 +160,7 @@ class Statements:
                 value.c.metadata_value_id,
                 value.c.text_value,
                 value.c.text_lang,
+                value.c.authority,
             )
             .where(
                 self.tables.is_of(value, ObjectType.ITEM),

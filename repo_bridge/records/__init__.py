@@ -1,7 +1,8 @@
 """What is published of an item: its records in metadata formats, its files, their URLs, and their sets."""
 
 from repo_bridge.records.addresses import Addresses, Interface, record_path
-from repo_bridge.records.formats import CROSSWALKS, Crosswalk, find_crosswalks
+from repo_bridge.records.formats import FORMATS, find_formats
+from repo_bridge.records.own_formats import Format
 from repo_bridge.records.resources import (
     FileResource,
     LinkTo,
@@ -15,16 +16,16 @@ from repo_bridge.records.resources import (
 from repo_bridge.records.sets import Sets
 
 __all__ = [
-    "CROSSWALKS",
+    "FORMATS",
     "Addresses",
-    "Crosswalk",
     "FileResource",
+    "Format",
     "Interface",
     "LinkTo",
     "Record",
     "Sets",
     "described_by",
-    "find_crosswalks",
+    "find_formats",
     "hidden_uris",
     "latest",
     "record_path",

@@ -28,7 +28,8 @@ class Addresses:
 
     `version` is the version of DSpace. `ui` is the user interface, `server` the REST server of version 7 and later,
     which serves files without a redirect. `records` is where the folder of records is served. `own_files` means that
-    files are published there too, because an export does not say where else they are.
+    files are published there too, because an export does not say where else they are. `signposting` means that the
+    server has linksets.
     """
 
     version: int
@@ -37,6 +38,7 @@ class Addresses:
     server: str = ""
     interface: Interface = Interface.JSPUI
     own_files: bool = False
+    signposting: bool = False
 
     def landing_page(self, item: str, handle: str | None) -> str | None:
         """Return the URI of an item's page; `None` without a handle before version 7, or for an archive."""
@@ -63,6 +65,10 @@ class Addresses:
         if self.interface is Interface.JSPUI:
             return f"{self.ui}/bitstream/{quote(handle)}/{sequence_id}/{label}"
         return f"{self.ui}/bitstream/handle/{quote(handle)}/{label}?sequence={sequence_id}"
+
+    def linkset(self, item: str) -> str | None:
+        """Return the URI of what DSpace's Signposting says of an item, if `signposting` is set."""
+        return f"{self.server}/signposting/linksets/{item}/json" if self.signposting and self.server else None
 
     def record(self, path: str) -> str:
         """Return the URI of the record at a path below the folder of records."""

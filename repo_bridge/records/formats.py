@@ -1,4 +1,4 @@
-"""The metadata formats of records: Dublin Core as in OAI-PMH, qualified Dublin Core, and MODS.
+"""The metadata formats of records: Dublin Core as in OAI-PMH, qualified Dublin Core, MODS, DIM and OpenAIRE's.
 
 A crosswalk is a table that maps metadata fields to XML. Each line of it has one or more fields and a fragment of XML,
 in which `{}` stands for a value. A field is written in full, or as `schema.element.*` for all qualifiers that no other
@@ -12,6 +12,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import itemgetter
+from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from lxml import etree
 from pelican_resourcesync.protocol import escape_any_text
 from repo_bridge.errors import CrosswalkError
 from repo_bridge.model import Field, MetadataValue
+from repo_bridge.records.own_formats import Dim, Format, own_format
 
 _XSI = "http://www.w3.org/2001/XMLSchema-instance"
 _LANG = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -105,7 +107,7 @@ class Crosswalk:
         """Return the place, line, text and language of each value, sorted by place."""
         found = self._found
         placed = []
-        for of, text, language in values:
+        for of, text, language, _ in values:
             if of not in found:
                 found[of] = self._find(of)
             line = found[of]
@@ -198,7 +200,7 @@ QDC = Crosswalk(
         ("dc.description.tableofcontents", "<dcterms:tableOfContents>{}</dcterms:tableOfContents>"),
         ("dc.publisher dc.publisher.*", "<dc:publisher>{}</dc:publisher>"),
         ("dc.date dc.date.*", "<dc:date>{}</dc:date>"),
-        ("dc.date.available", "<dcterms:available>{}</dcterms:available>"),
+        ("dc.date.available dcterms.available", "<dcterms:available>{}</dcterms:available>"),
         ("dc.date.copyright", "<dcterms:dateCopyrighted>{}</dcterms:dateCopyrighted>"),
         ("dc.date.created", "<dcterms:created>{}</dcterms:created>"),
         ("dc.date.issued", "<dcterms:issued>{}</dcterms:issued>"),
@@ -331,15 +333,23 @@ MODS = Crosswalk(
 )
 
 
-#: All crosswalks by OAI-PMH metadata prefix.
-CROSSWALKS = MappingProxyType({crosswalk.prefix: crosswalk for crosswalk in (OAI_DC, QDC, MODS)})
+#: All formats by OAI-PMH metadata prefix.
+FORMATS: Mapping[str, Format] = MappingProxyType(
+    {
+        each.prefix: each
+        for each in (OAI_DC, QDC, MODS, Dim(), own_format("oai_openaire", Path(__file__).with_name("openaire.xsl")))
+    }
+)
 
 
-def find_crosswalks(prefixes: Iterable[str]) -> tuple[Crosswalk, ...]:
-    """Return the crosswalks for metadata prefixes, each once; `CrosswalkError` for an unknown prefix."""
+def find_formats(prefixes: Iterable[str], own: Mapping[str, Path]) -> tuple[Format, ...]:
+    """Return the formats with these prefixes, each once; `own` are the files of the user's own ones.
+
+    Raises `CrosswalkError` for an unknown prefix, and for a file that cannot be used.
+    """
     asked = tuple(dict.fromkeys(prefixes))
     for prefix in asked:
-        if prefix not in CROSSWALKS:
-            message = f"there is no crosswalk for the metadata format {prefix!r}: there are {', '.join(CROSSWALKS)}"
+        if prefix not in FORMATS and prefix not in own:
+            message = f"there is no metadata format {prefix!r}: there are {', '.join([*FORMATS, *own])}"
             raise CrosswalkError(message)
-    return tuple(CROSSWALKS[prefix] for prefix in asked)
+    return tuple(own_format(prefix, own[prefix]) if prefix in own else FORMATS[prefix] for prefix in asked)

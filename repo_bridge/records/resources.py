@@ -4,18 +4,26 @@ An item becomes a record in each metadata format, which we publish as a file, an
 serves.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 
+from pelican_resourcesync.protocol import render_datetime
 from pelican_resourcesync.publication import UNKNOWN_TYPE
-from repo_bridge.model import Bitstream, Collection, HiddenItem, Item
-from repo_bridge.records import Crosswalk
+from repo_bridge.model import Bitstream, Collection, Field, HiddenItem, Item, MetadataValue
+from repo_bridge.records import Format
 from repo_bridge.records.addresses import Addresses, file_path, record_path
 
 XML = "application/xml"
 HTML = "text/html"
+LINKSET = "application/linkset+json"
+
+#: The field for the end of an embargo, which no item has of its own, and those that may hold the URI of a license.
+_AVAILABLE = Field("dcterms", "available")
+_LICENSES = ("dc.rights", "dc.rights.license", "dc.rights.uri", "dcterms.license")
+_WEB = re.compile(r"https?://[!-~]+")
 
 
 class LinkTo(NamedTuple):
@@ -53,14 +61,17 @@ class FileResource(NamedTuple):
 
 
 def resources_of(
-    item: Item, addresses: Addresses, crosswalks: Sequence[Crosswalk], at: datetime
+    item: Item, addresses: Addresses, formats: Sequence[Format], at: datetime
 ) -> tuple[tuple[Record, ...], tuple[FileResource, ...]]:
     """Return the records and files of an item; `at` (UTC) is the time of evaluation, and later times are ignored."""
     placed = [(uri, bitstream) for bitstream in item.bitstreams if (uri := _uri_of(item, bitstream, addresses))]
-    shared = (*_describes(placed), *_page(item, addresses), *_within(item, addresses))
+    shared = (*_describes(placed), *_page(item, addresses), *_within(item, addresses), *_license(item))
+    opened = latest(at, item.opened, *(bitstream.opened for _, bitstream in placed))
+    if opened:
+        item = replace(item, metadata=(*item.metadata, MetadataValue(_AVAILABLE, render_datetime(opened))))
     since = latest(at, item.last_modified, item.opened)
-    records = records_of(item, addresses, crosswalks, shared, since)
-    about = (*described_by(records), *_within(item, addresses))
+    records = records_of(item, addresses, formats, shared, since)
+    about = (*described_by(records), *_within(item, addresses), *_license(item))
     files = tuple(
         FileResource(
             uri, each, about, latest(at, since, each.opened), _path_of(item, each) if addresses.own_files else None
@@ -73,22 +84,22 @@ def resources_of(
 def records_of(
     item: Item,
     addresses: Addresses,
-    crosswalks: Sequence[Crosswalk],
+    formats: Sequence[Format],
     shared: Iterable[LinkTo],
     changed: datetime | None,
 ) -> tuple[Record, ...]:
     """Return the records of an item, one in each format; all have the links `shared`."""
-    paths = [record_path(crosswalk.prefix, item.id, item.handle) for crosswalk in crosswalks]
+    paths = [record_path(format_.prefix, item.id, item.handle) for format_ in formats]
     uris = [addresses.record(path) for path in paths]
     return tuple(
         Record(
             uri=uri,
             path=path,
-            content=crosswalk.render(item.metadata),
-            links=(LinkTo(href=crosswalk.profile, rel="profile"), *_formats(uri, uris), *shared),
+            content=format_.render(item.metadata),
+            links=(LinkTo(href=format_.profile, rel="profile"), *_formats(uri, uris), *shared),
             changed=changed,
         )
-        for crosswalk, path, uri in zip(crosswalks, paths, uris, strict=True)
+        for format_, path, uri in zip(formats, paths, uris, strict=True)
     )
 
 
@@ -99,15 +110,15 @@ def described_by(records: Iterable[Record]) -> Iterator[LinkTo]:
 
 
 def hidden_uris(
-    hidden: HiddenItem, addresses: Addresses, crosswalks: Sequence[Crosswalk], at: datetime
+    hidden: HiddenItem, addresses: Addresses, formats: Sequence[Format], at: datetime
 ) -> Iterator[tuple[str, datetime | None]]:
     """Yield the URIs that a hidden item would have, whether they were listed or not.
 
     With each, yield since when it is not public, as far as the database knows (rule 13).
     """
     if hidden.reason:
-        for crosswalk in crosswalks:
-            path = record_path(crosswalk.prefix, hidden.id, hidden.handle)
+        for format_ in formats:
+            path = record_path(format_.prefix, hidden.id, hidden.handle)
             yield addresses.record(path), latest(at, hidden.closed)
     for each in hidden.bitstreams:
         uri = addresses.bitstream(each.id, hidden.handle, each.sequence_id, each.name)
@@ -146,10 +157,20 @@ def _describes(placed: Sequence[tuple[str, Bitstream]]) -> Iterator[LinkTo]:
 
 
 def _page(item: Item, addresses: Addresses) -> Iterator[LinkTo]:
-    """Yield a link to the page that shows the record to people."""
+    """Yield links to the page that shows the record to people, and to what DSpace says of it to programs."""
     page = addresses.landing_page(item.id, item.handle)
     if page is not None:
         yield LinkTo(href=page, rel="alternate", type=HTML)
+    linkset = addresses.linkset(item.id)
+    if linkset is not None:
+        yield LinkTo(href=linkset, rel="linkset", type=LINKSET)
+
+
+def _license(item: Item) -> Iterator[LinkTo]:
+    """Yield a link to each license of an item that its metadata give the URI of."""
+    for each in dict.fromkeys(value for of, value, *_ in item.metadata if str(of) in _LICENSES):
+        if _WEB.fullmatch(each):
+            yield LinkTo(href=each, rel="license")
 
 
 def _within(item: Item, addresses: Addresses) -> Iterator[LinkTo]:

@@ -67,6 +67,7 @@ class Value:
     language: str | None = None
     place: int = 0
     security_level: int | None = None
+    authority: str | None = None
 
 
 @dataclass
@@ -300,6 +301,7 @@ class _Writer:
             "text_value": value.text,
             "text_lang": value.language,
             "place": value.place,
+            "authority": value.authority,
             "confidence": -1,
             "resource_id": own,
             "resource_type_id": kind,

@@ -18,11 +18,11 @@ from pelican_resourcesync.publication import Publication
 from pelican_resourcesync.publication.model.sanity_checks import require_few_deletions
 from repo_bridge.access import ALWAYS_HIDDEN, AnonymousView
 from repo_bridge.cli import parser
-from repo_bridge.model import Bitstream, Collection, Item, Reason
+from repo_bridge.model import Bitstream, Collection, Field, Item, MetadataValue, Reason
 from repo_bridge.reading.dump import ImportResult, import_dump
 from repo_bridge.reading.query import QueryRow
 from repo_bridge.reading.repository import open_repository
-from repo_bridge.records import CROSSWALKS
+from repo_bridge.records import FORMATS
 from repo_bridge.records.addresses import Addresses, Interface, record_path
 from repo_bridge.records.resources import resources_of
 from repo_bridge.report import (
@@ -82,7 +82,7 @@ def test_every_word_of_choice_is_told() -> None:
     told = {cells[0].strip("`"): cells[2] for cells in rows(BRIDGE.split("\n## Settings\n", 1)[1], "key")}
     for key, words in {
         "changes-by": ['"day"', '"week"', '"month"', '"year"'],
-        "metadata": CROSSWALKS,
+        "metadata": FORMATS,
         "interface": ['"jspui"', '"xmlui"'],
         "schema": ["5", "6", "7", "10"],
         "edition": ["2014", "2017"],
@@ -285,7 +285,7 @@ def test_addresses_are_those_of_the_rules() -> None:
     assert {*re.findall(r"`(…[^`]+)`", rules()[17])} == made
     assert all(f"`{each.value}`" in rules()[18] for each in Interface)
     assert f"`records/{record_path('oai_dc', '', 'PREFIX/SUFFIX')}`" in section("## What is published")
-    assert f"metadata = {[*CROSSWALKS]}".replace("'", '"') in section("## What is published")
+    assert f"metadata = {[*FORMATS]}".replace("'", '"') in section("## What is published")
 
 
 def test_links_are_those_of_the_table() -> None:
@@ -302,10 +302,10 @@ def test_links_are_those_of_the_table() -> None:
         internal_id=None,
     )
     within = Collection(id="c", handle="1/2", name="C")
-    item = Item(id="i", handle="1/1", last_modified=None, owner=within, bitstreams=(file,))
-    records, files = resources_of(
-        item, Addresses(version=7, ui="https://d", records="https://s"), [*CROSSWALKS.values()], AT
-    )
+    license_ = MetadataValue(Field("dc", "rights"), "https://license.example/")
+    item = Item(id="i", handle="1/1", last_modified=None, owner=within, bitstreams=(file,), metadata=(license_,))
+    addresses = Addresses(version=7, ui="https://d", records="https://s", server="https://r", signposting=True)
+    records, files = resources_of(item, addresses, [*FORMATS.values()], AT)
     links = [*(each.links for each in records), *(each.links for each in files)]
     rels = {link.rel for each in links for link in each}
     assert {*first_cells(section("## What is published").split("| link |")[1].split("### ")[0])} == rels

@@ -1,12 +1,14 @@
 """The plan: which sets there are, what each has, and what becomes of those that are none any more."""
 
 import shutil
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication import Archives, Dumps
-from sample_site.dspace.repository import Container, Policy, Sample
+from sample_site.dspace.repository import Container, Policy, Sample, Value
 from tests.bridge.support.press import BASE, SET, UI, Press, book, shelf
 from tests.support.reader import parse_file
 
@@ -50,6 +52,39 @@ def test_sets_by_collection(press: Press) -> None:
     pages = described(press)
     assert (pages[ONE], pages[TWO]) == (f"{UI}/handle/123456789/col1", f"{UI}/handle/123456789/col2")
     assert pages[SET] == PEOPLE
+    assert press.findings() == {}
+
+
+def test_dumps_of_sets(press: Press, tmp_path: Path) -> None:
+    """With `set-dumps`, each collection has its packages, if the bytes of files are there; otherwise the whole does."""
+    sample = library()
+    for item in sample.items:
+        item.bundles = []
+    more: dict[str, Any] = {"sets_by": "collection", "dumps": Dumps(resourcedump=True)}
+    for number, (stores, wanted, expected) in enumerate(
+        (({0: tmp_path}, False, {SET}), ({0: tmp_path}, True, {SET, ONE, TWO}), ({}, True, {RECORDS}))
+    ):
+        outcome = press.publish(sample, number, assetstore=stores, set_dumps=wanted, **more)
+        folder = press.public / "resourcesync"
+        lists = {name: (folder / name / "capabilitylist.xml").read_bytes() for name in outcome.publications}
+        assert {name for name, content in lists.items() if b"resourcedump" in content} == expected
+        assert press.findings() == {}
+
+
+def test_own_format_and_authority(press: Press, tmp_path: Path) -> None:
+    """A user's stylesheet sees the authority of a value; when it changes, all records are made again."""
+    sample = library()
+    sample.items[0].metadata.append(Value("dc.contributor.author", "Reeve", authority="0000-0002-1825-0097"))
+    file = tmp_path / "own.py"
+    for number, tag in enumerate("ab"):
+        authorities = "''.join(each.authority for each in values)"
+        file.write_text(f"def record(values): return '<{tag}>' + {authorities} + '</{tag}>'")
+        press.publish(sample, number, metadata=("own", "dim"), crosswalks={"own": file})
+        records = sorted((press.public / f"resourcesync/{SET}/records/own").rglob("*.xml"))
+        assert len(records) == 9
+        texts = [each.read_text() for each in records]
+        assert texts.count(f"<{tag}>0000-0002-1825-0097</{tag}>") == 1
+        assert texts.count(f"<{tag}></{tag}>") == 8
     assert press.findings() == {}
 
 

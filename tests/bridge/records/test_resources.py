@@ -10,7 +10,7 @@ from lxml import etree
 from repo_bridge.model import Bitstream, Collection, Field, HiddenBitstream, HiddenItem, Item, MetadataValue, Reason
 from repo_bridge.readers import EntryBuilder
 from repo_bridge.reading.repository import open_repository
-from repo_bridge.records import Sets, find_crosswalks
+from repo_bridge.records import Sets, find_formats
 from repo_bridge.records.addresses import Addresses
 from repo_bridge.records.resources import LinkTo, hidden_uris, latest, resources_of
 from sample_site.dspace.repository import rows_of
@@ -21,8 +21,8 @@ from tests.bridge.support.samples import AT, PUBLIC, every_case
 SITE = Addresses(
     version=7, ui="https://repo.example", records="https://x.example/records", server="https://repo.example/server"
 )
-OAI_DC = find_crosswalks(["oai_dc"])
-ALL = find_crosswalks(["oai_dc", "qdc", "mods"])
+OAI_DC = find_formats(["oai_dc"], {})
+ALL = find_formats(["oai_dc", "qdc", "mods"], {})
 DAY = timedelta(days=1)
 
 FILE = Bitstream(
@@ -76,6 +76,32 @@ def test_file() -> None:
     assert {link.rel for link in file.links[2:]} == {"collection"}
 
 
+def test_license() -> None:
+    """A license whose URI the metadata give is linked, from records and files."""
+    license_ = "https://creativecommons.org/licenses/by/4.0/"
+    values = (("rights", license_), ("rights", "All rights reserved"), ("title", "https://title.example/"))
+    item = replace(ITEM, metadata=tuple(MetadataValue(Field("dc", name), text) for name, text in values))
+    records, files = resources_of(item, SITE, OAI_DC, AT)
+    for links in (*(each.links for each in records), *(each.links for each in files)):
+        assert [link.href for link in links if link.rel == "license"] == [license_]
+
+
+def test_linkset() -> None:
+    """What DSpace's Signposting says of an item is linked, if the repository has it."""
+    ((record,), _) = resources_of(ITEM, replace(SITE, signposting=True), OAI_DC, AT)
+    linkset = "https://repo.example/server/signposting/linksets/i1/json"
+    assert LinkTo(href=linkset, rel="linkset", type="application/linkset+json") in record.links
+
+
+def test_end_of_an_embargo() -> None:
+    """Records say since when an item and its files are public, if that was not always so."""
+    opened = replace(ITEM, opened=AT - 2 * DAY, bitstreams=(replace(FILE, opened=AT - DAY),))
+    for item, expected in ((ITEM, []), (opened, [f"{AT - DAY:%Y-%m-%dT%H:%M:%SZ}"])):
+        (_, qdc, _), _ = resources_of(item, SITE, ALL, AT)
+        root = etree.fromstring(qdc.content)
+        assert [each.text for each in root.iter("{http://purl.org/dc/terms/}available")] == expected
+
+
 def test_formats_are_linked() -> None:
     """The first format leads to the others, and these to the first (LN02)."""
     (first, second, third), _ = resources_of(ITEM, SITE, ALL, AT)
@@ -93,7 +119,7 @@ def test_formats_are_linked() -> None:
 def test_unknown_type() -> None:
     """A file of an unknown kind is bytes (X09)."""
     item = replace(ITEM, bitstreams=(replace(FILE, type=None),))
-    builder = EntryBuilder(addresses=SITE, crosswalks=OAI_DC, at=AT, sets=Sets("s"), record_files=None)
+    builder = EntryBuilder(addresses=SITE, formats=OAI_DC, at=AT, sets=Sets("s"), record_files=None)
     _, file = builder.make(item).entries
     assert (
         'hash="md5:00000000000000000000000000000000" length="9" type="application/octet-stream"' in file.representation
