@@ -70,7 +70,7 @@ X09 publication/model/resource.py,publication/model/media_types.py publication/m
 X10 protocol/values.py protocol/test_writer.py::test_loc_that_is_refused
 X11 protocol/writer.py protocol/test_writer.py::test_bytes_by_hand
 X12 publication/documents/documents.py publication/documents/test_documents.py::test_change_list_archive
-X13 publication/documents/documents.py publication/test_generation.py::test_everything_is_found_by_links
+X13 publication/documents/documents.py publication/test_sets.py::test_each_is_a_publication_by_itself
 X14 publication/documents/documents.py publication/documents/test_documents.py::test_change_list
 X15 publication/model/ranges.py publication/model/test_ranges.py::test_every_change_lies_in_one_range
 X16 publication/disk/staging.py e2e/test_live.py::test_each_build_in_a_fresh_clone_carries_the_live_publication_forward
