@@ -153,6 +153,7 @@ def _options(
         describedby=reader.pages.get(name) or settings.describedby,
         allow_deletions=settings.allow_deletions or not is_complete,
         on_deletions=_ON_DELETIONS,
+        remove_deleted=settings.on_withdrawal == "remove",
         moved_from=settings.moved_from,
         page=PageOptions(facts=facts if is_complete else ()),
         key=signing_key(),

@@ -145,6 +145,7 @@ def at(setting: Setting, value: object) -> datetime:
 _BUNDLES = checks.texts("names of bundles, such as ['ORIGINAL']")
 _ENTITIES = checks.texts("types of entities, such as ['Publication', 'Person']")
 _INTERFACE = checks.one_of(*Interface)
+_ON_WITHDRAWAL = checks.one_of("remove", "keep")
 _SETS_BY = checks.one_of("collection", "community")
 
 
@@ -187,6 +188,7 @@ class BridgeSettings:
     changes_by: str = row("month", checks.one_of(*PERIODS), "the period of a Change List (month)", metavar="PERIOD")
     keep: int | None = row(None, checks.keep, "how many closed Change Lists are kept (all)", metavar="N")
     dumps: Dumps = row(Dumps(), checks.dumps, "publish dumps", metavar="")
+    on_withdrawal: str = row("remove", _ON_WITHDRAWAL, "remove bytes from packages, or keep (remove)", metavar="WHAT")
     archives: Archives = row(Archives(), checks.archives, "publish archives", metavar="")
     prometheus: Path | None = row(None, checks.path, "a file to write figures for Prometheus to", metavar="FILE")
     edition: int = row(2017, checks.edition, "of the standard: 2014 or 2017 (2017)", metavar="YEAR")

@@ -1,6 +1,6 @@
 """Archives: which earlier Resource Lists and Resource Dumps are kept, and the documents that link to them (AR)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -9,7 +9,7 @@ from pelican_resourcesync.protocol import Capability, Document
 from pelican_resourcesync.publication.documents.contents import ChangeDumpContents, Contents, ResourceSnapshot
 from pelican_resourcesync.publication.documents.documents import Documents
 from pelican_resourcesync.publication.documents.writer import DocumentWriter
-from pelican_resourcesync.publication.dumps.changedump import dump_of, read_dumped
+from pelican_resourcesync.publication.dumps.changedump import dump_of, dump_packages, has_bytes, read_dumped
 from pelican_resourcesync.publication.dumps.writer import DumpWriter
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Range
@@ -30,14 +30,22 @@ def lists_after(
 
 
 def dumps_after(
-    previous: PreviousPublication | None, ranges: Sequence[Range], options: Options
+    previous: PreviousPublication | None, ranges: Sequence[Range], options: Options, withdrawn: Collection[str] = ()
 ) -> tuple[ResourceSnapshot, ...]:
-    """Return the archived Resource Dumps: for each closed range, the last one published in it, with its packages."""
+    """Return the archived Resource Dumps: for each closed range, the last one published in it, with its packages.
+
+    Those with bytes of what is `withdrawn` are left out.
+    """
     if previous is None or not options.dumps.resourcedump:
         return ()
     at = dump_of(previous)
     last = [ResourceSnapshot(at)] if at and _ends(previous, ranges) else []
-    return _last([*_kept(previous, _DUMP), *last], options.archives.resourcedump)
+    found = [
+        each
+        for each in [*_kept(previous, _DUMP), *last]
+        if not (withdrawn and any(has_bytes(previous, path, withdrawn) for path, _ in dump_packages(previous, each.at)))
+    ]
+    return _last(found, options.archives.resourcedump)
 
 
 def archives_stay(contents: Contents, previous: PreviousPublication) -> bool:

@@ -11,7 +11,7 @@ from pelican_resourcesync.publication.documents.contents import Contents
 from pelican_resourcesync.publication.documents.documents import Documents
 from pelican_resourcesync.publication.documents.writer import DocumentWriter
 from pelican_resourcesync.publication.dumps.writer import DumpWriter
-from pelican_resourcesync.publication.model.layout import Layout, is_package
+from pelican_resourcesync.publication.model.layout import MANIFEST, Layout, is_package
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.state import Part, PublicationState, render_state
 from pelican_resourcesync.publication.previous.previous import PreviousPublication
@@ -82,18 +82,20 @@ class GenerationWriter:
 TOOL = f"pelican-resourcesync {__version__}"
 
 
-def write_state(
+def write_state(  # noqa: PLR0913 - keyword-only option
     stage: Stage,
     state: PublicationState,
     layout: Layout,
     previous: PreviousPublication | None,
     key: SigningKey | None = None,
+    *,
+    drop_packages: bool = False,
 ) -> PublicationState:
     """Write the state of the generation to the stage, signed if there is a key, and return it.
 
     Documents of the previous generation that this one no longer has stay for one more generation, so that a client that
     has just read an index finds everything it lists. If nothing changed, the previous generation stays as it is: its
-    state, byte for byte, and the documents it superseded.
+    state, byte for byte, and the documents it superseded. With `drop_packages`, no superseded package stays.
     """
     own = {path: stage.measure(path) for path in stage.paths() if path.startswith(f"{layout.home}/")}
     packages = {path: length for path, (_, length) in own.items() if is_package(path)}
@@ -106,6 +108,8 @@ def write_state(
     if previous:
         before = previous.state.documents.items()
         gone = {path: digest for path, digest in before if path.startswith(f"{layout.home}/") and path not in own}
+        if drop_packages:
+            gone = {path: digest for path, digest in gone.items() if not path.endswith((".zip", MANIFEST))}
         _carry(stage, previous, gone)
         packages |= {path: length for path, length in previous.state.packages.items() if path in gone}
         state = replace(state, superseded=gone, packages=packages)

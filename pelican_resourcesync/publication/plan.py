@@ -1,6 +1,6 @@
 """Plan the next publication of a set: its changes, ranges, packages and archives, from a request to publish it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -23,8 +23,10 @@ from pelican_resourcesync.publication.dumps.changedump import (
     begin_of_dumps,
     dump_of,
     dumped_after,
+    has_bytes,
     read_dumped,
     retain_dumped,
+    without_bytes,
 )
 from pelican_resourcesync.publication.dumps.packing import ChangePacker
 from pelican_resourcesync.publication.model.clock import is_ahead, later, require_plausible_time
@@ -62,7 +64,8 @@ class PublishRequest:
 class PlannedPublication:
     """The next publication: the contents of its documents, its state, its `resources` and its `new_changes`.
 
-    `gone` is the number of resources in the changes that no longer exist.
+    `gone` is the number of resources in the changes that no longer exist, and `removed_packages` that of packages which
+    go because they have bytes of deleted ones.
     """
 
     request: PublishRequest
@@ -71,6 +74,7 @@ class PlannedPublication:
     resources: ResourceListPlan
     new_changes: NewChanges
     gone: int
+    removed_packages: int
 
     def require_plausible_time(self) -> None:
         """Raise `PublicationError` if the time of the publication is probably wrong."""
@@ -124,6 +128,7 @@ class _Planner:
             resources=self._resources,
             new_changes=new,
             gone=gone,
+            removed_packages=self._removed_packages(self._withdrawn(new)),
         )
 
     def _contents(self, new: NewChanges, ranges: Sequence[Range], at: datetime) -> Contents:
@@ -135,7 +140,7 @@ class _Planner:
             dump=self._dump(at),
             dumped=self._dumped(ranges, kept, new),
             lists=lists_after(self._previous, ranges, self._options),
-            dumps=dumps_after(self._previous, ranges, self._options),
+            dumps=dumps_after(self._previous, ranges, self._options, self._withdrawn(new)),
             bytes=self._find,
         )
 
@@ -191,11 +196,27 @@ class _Planner:
             return []
         previous = self._previous
         begin = previous.last if previous else begin_of_dumps([*new], ranges)
-        before = read_dumped(previous) if previous else []
+        before: Sequence[ChangeDumpContents] = read_dumped(previous) if previous else []
+        if previous and (withdrawn := self._withdrawn(new)):
+            before = without_bytes(previous, before, withdrawn)
         if previous and not before:
             begin = dump_of(previous) or begin  # nothing has changed since that Resource Dump
         dumped = dumped_after(before, ranges, begin=begin, split=self._split)
         return retain_dumped(dumped, self._options.archives.changedump, kept[0].start if kept else None)
+
+    def _withdrawn(self, new: NewChanges) -> set[str]:
+        """Return the URIs whose bytes are to leave all packages."""
+        if not self._options.remove_deleted or not new.kinds[ChangeKind.DELETED]:
+            return set()
+        return {each.uri for each in new if each.kind is ChangeKind.DELETED}
+
+    def _removed_packages(self, withdrawn: Collection[str]) -> int:
+        """Return the number of packages with bytes of these URIs."""
+        previous = self._previous
+        if previous is None or not withdrawn:
+            return 0
+        packages = (path for path in previous.state.packages if path in previous.state.documents)
+        return sum(has_bytes(previous, path, withdrawn) for path in packages)
 
     def _split(self, changes: Iterable[Change]) -> Iterable[Sequence[Change]]:
         """Divide the changes that can be packed into packages: deletions, and changes whose bytes are available."""

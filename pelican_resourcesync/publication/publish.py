@@ -77,7 +77,7 @@ def publish_sets(
         write_entry_points(stage, [each.options for each in planned], others.entries)
         write_pages(stage, pages, others.entries)
         stage.install(layouts)
-    return [replace(results[0], notes=others.notes), *results[1:]]
+    return [replace(results[0], notes=(*others.notes, *results[0].notes)), *results[1:]]
 
 
 @contextmanager
@@ -161,7 +161,12 @@ def _write_state(
     layout, request = planned.options.layout, planned.request
     sets = tuple(sorted(set_names)) if len(set_names) > 1 else ()
     state = write_state(
-        stage, replace(planned.state, sets=sets, parts=parts), layout, request.previous, request.options.key
+        stage,
+        replace(planned.state, sets=sets, parts=parts),
+        layout,
+        request.previous,
+        request.options.key,
+        drop_packages=request.options.remove_deleted and planned.new_changes.kinds[ChangeKind.DELETED] > 0,
     )
     if request.records:
         stage.add_records(layout, request.records)
@@ -174,7 +179,7 @@ def _each_once(sets: Sequence[Iterable[str]]) -> Iterable[str]:
 
 
 def _result(planned: PlannedPublication, packages: tuple[int, int]) -> Publication:
-    state = planned.state
+    state, removed = planned.state, planned.removed_packages
     return Publication(
         first=planned.request.previous is None,
         resources=planned.resources.total,
@@ -184,4 +189,5 @@ def _result(planned: PlannedPublication, packages: tuple[int, int]) -> Publicati
         gone=planned.gone,
         unstable={uri: count for uri, count in state.unstable.items() if count >= _UNSTABLE},
         packages=packages,
+        notes=(f"{removed:,} packages with bytes of deleted resources are removed",) if removed else (),
     )

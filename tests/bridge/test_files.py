@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.check import CheckOptions, Level, check
-from pelican_resourcesync.publication import Dumps
+from pelican_resourcesync.publication import Archives, Dumps
 from repo_bridge.errors import InventoryError
 from repo_bridge.files import Files, RecordFiles, StoredFile, find_file, is_stored, new_record_files, relative_path
 from repo_bridge.report import MOST_LEFT_OUT, BridgeResult
-from sample_site.dspace.repository import BITSTREAM, Bundle, File, Sample, Thing, Value, key, rows_of
+from sample_site.dspace.repository import BITSTREAM, Bundle, File, Policy, Sample, Thing, Value, key, rows_of
 from tests.bridge.support.press import SET, Press, ending
 from tests.support.reader import parse
 
@@ -175,6 +175,43 @@ def test_days(press: Press) -> None:
     assert {what for kind, what, _ in press.changes() if kind == "deleted"} == {uri_of(2), "oai_dc/123456789/2.xml"}
     assert {*packed(press)} == {uri_of(1), uri_of(3), "oai_dc/123456789/1.xml", "oai_dc/123456789/3.xml"}
     assert press.findings() == {}
+
+
+@pytest.mark.parametrize("how", ["remove", "keep"])
+def test_withdrawal(press: Press, how: str) -> None:
+    """What is withdrawn, hidden or under an embargo is in no package after the same run, unless it is to be kept."""
+    stores = store(press.folder / "store", *range(1, 7))
+    more: dict[str, Any] = {"dumps": DUMPS, "assetstore": stores, "on_withdrawal": how, "changes_by": "day"}
+    more |= {"archives": Archives(resourcedump=None), "allow_deletions": True}
+    numbers = [1, 2]
+    for number in range(4):  # each day an item comes, and is in the Change Dump of its day
+        press.publish(archive(*map(file, numbers)), number, **more)
+        numbers.append(3 + number)
+    sample = archive(*map(file, range(1, 6)))
+    first, third, fifth = (sample.items[number - 1] for number in (1, 3, 5))
+    edits: list[tuple[Any, str, Any]] = [
+        (third, "policies", [Policy(start="2030-01-01")]),
+        (fifth.bundles[0].files[0], "policies", []),
+        (first, "withdrawn", True),
+    ]
+    for day, edit in enumerate(edits, 4):
+        before = {path: data for path, data in press.files().items() if "changelist-2" in path}
+        setattr(*edit)
+        notes = str(press.publish(sample, day, **more).publications[SET].notes)
+        assert ("packages with bytes of deleted resources are removed" in notes) == (how == "remove")
+        held = {data for path, found in press.files().items() if path.endswith(".zip") for data in _bytes(found)}
+        hidden = {4: {3}, 5: {3, 5}, 6: {1, 3, 5}}[day]
+        assert {number for number in range(1, 6) if bytes_of(number) in held} == (
+            {*range(1, 6)} - hidden if how == "remove" else {*range(1, 6)}
+        )
+        after = press.files()
+        assert {path: data for path, data in before.items() if b"until=" in data[:900]}.items() <= after.items()
+        assert press.findings() == {}
+
+
+def _bytes(package: bytes) -> Iterator[bytes]:
+    with zipfile.ZipFile(BytesIO(package)) as members:
+        yield from map(members.read, members.namelist())
 
 
 def test_missing_file_is_found_again(press: Press) -> None:

@@ -268,6 +268,9 @@ def test_another_key(press: Press) -> None:
     ]
     keys = [key_of(press, more) for more in ({}, *others)]
     assert len({*keys}) == len(keys)
+    execute(press, "UPDATE bitstreamformatregistry SET mimetype = 'image/png' WHERE bitstream_format_id = 2")
+    assert key_of(press, {}) != keys[0]
+    execute(press, "UPDATE bitstreamformatregistry SET mimetype = 'application/pdf' WHERE bitstream_format_id = 2")
     for same in ({"at": day(3)}, {"password": "x"}, {"previous": "none"}, {"prometheus": Path("x")}):
         assert key_of(press, same) == keys[0]
 

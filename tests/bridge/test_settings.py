@@ -98,6 +98,7 @@ def test_versions_are_those_that_are_known() -> None:
         ("allow-deletions", True, "true", "allow_deletions", True),
         ("changes-by", "week", "'week'", "changes_by", "week"),
         ("keep", "12", "12", "keep", 12),
+        ("on-withdrawal", "keep", "'keep'", "on_withdrawal", "keep"),
         ("dumps", True, "true", "dumps", Dumps(resourcedump=True, changedump=True)),
         ("edition", "2014", "2014", "edition", 2014),
     ],

@@ -1,10 +1,10 @@
 """Change Dumps: which changes each covers, in which packages, and which ones an earlier publication has (CD)."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from pelican_resourcesync.protocol import ChangeKind, Entry, read
+from pelican_resourcesync.protocol import Capability, ChangeKind, Entry, read
 from pelican_resourcesync.publication.documents.contents import ChangeDumpContents, ChangePackage
 from pelican_resourcesync.publication.model.history import Change
 from pelican_resourcesync.publication.model.ranges import Range
@@ -23,6 +23,32 @@ def dump_of(previous: PreviousPublication) -> datetime | None:
     with explain_damage(previous.where), (previous.folder / path).open("rb") as stream:
         md = read(stream, name=path).md
     return md.at if md else None
+
+
+def dump_packages(previous: PreviousPublication, at: datetime | None = None) -> list[tuple[str, datetime]]:
+    """Return the packages of the Resource Dump, or of an archived one, each with the time it is as of."""
+    archived = previous.layout.archived(Capability.RESOURCEDUMP, at) if at else ""
+    path = archived if archived in previous.state.documents else previous.layout.resource_dump
+    return [
+        (entry.loc.removeprefix(f"{previous.layout.siteurl}/"), entry.md.at)
+        for entry in previous.entries(path)
+        if entry.md and entry.md.at
+    ]
+
+
+def has_bytes(previous: PreviousPublication, package: str, uris: Collection[str]) -> bool:
+    """Return whether a package contains bytes of any of these URIs."""
+    entries = previous.entries(previous.layout.manifest(package))
+    return any(entry.loc in uris and entry.md and entry.md.path for entry in entries)
+
+
+def without_bytes(
+    previous: PreviousPublication, dumped: Sequence[ChangeDumpContents], uris: Collection[str]
+) -> Sequence[ChangeDumpContents]:
+    """Return the Change Dumps after the last one with bytes of any of these URIs: there must be no gap."""
+    with_them = (any(has_bytes(previous, each.path, uris) for each in dump.packages) for dump in dumped)
+    last = max((number for number, found in enumerate(with_them) if found), default=-1)
+    return dumped[last + 1 :]
 
 
 def read_dumped(previous: PreviousPublication) -> list[ChangeDumpContents]:

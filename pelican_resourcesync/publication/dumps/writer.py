@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 from itertools import count
 
-from pelican_resourcesync.protocol import Capability, ChangeKind, Document, Entry, Metadata, RenderedEntry
+from pelican_resourcesync.protocol import ChangeKind, Document, Entry, Metadata, RenderedEntry
 from pelican_resourcesync.publication.documents.contents import (
     ChangeDumpContents,
     ChangePackage,
@@ -17,6 +17,7 @@ from pelican_resourcesync.publication.documents.contents import (
 )
 from pelican_resourcesync.publication.documents.documents import Documents, change_entries
 from pelican_resourcesync.publication.documents.writer import DocumentWriter
+from pelican_resourcesync.publication.dumps.changedump import dump_packages
 from pelican_resourcesync.publication.dumps.package import Bitstream, open_package, repacked, write_package
 from pelican_resourcesync.publication.dumps.packing import begins_package, divided, package_limits, size_in_package
 from pelican_resourcesync.publication.model.ranges import Body
@@ -46,7 +47,8 @@ class DumpWriter:
         """Write the packages of a Resource Dump, or carry over the previous ones; return their entries."""
         if dump.listed is not None:
             return list(self._packed(dump.at, dump.listed))
-        return [self._carried(path, at) for path, at in self._earlier(dump.at)]
+        previous = self.writing.previous
+        return [self._carried(path, at) for path, at in (dump_packages(previous, dump.at) if previous else ())]
 
     def _entry(self, package: str, interval: Metadata) -> Entry:
         digest, length = self.writing.stage.measure(package)
@@ -68,17 +70,6 @@ class DumpWriter:
             entries = previous.entries(manifest)
             self._write(package, head, (repacked(entry, packed, self.writing.options.edition) for entry in entries))
 
-    def _earlier(self, at: datetime | None = None) -> Iterator[tuple[str, datetime]]:
-        """Yield the packages of an archived Resource Dump, or of the last one, each with the time it is as of."""
-        previous = self.writing.previous
-        if previous is None:
-            return
-        archived = previous.layout.archived(Capability.RESOURCEDUMP, at) if at else ""
-        path = archived if archived in previous.state.documents else previous.layout.resource_dump
-        for entry in previous.entries(path):
-            if entry.md and entry.md.at:
-                yield entry.loc.removeprefix(f"{previous.layout.siteurl}/"), entry.md.at
-
     def change_dump(self, dumped: ChangeDumpContents) -> None:
         """Write the Change Dump of a range: existing packages are carried over, new ones are written (CD)."""
         layout = self.writing.options.layout
@@ -99,10 +90,10 @@ class DumpWriter:
         A package stays if its members do.
         """
         options, numbers = self.writing.options, count(1)
-        head = self.documents.resource_dump_manifest(at)
+        head, previous = self.documents.resource_dump_manifest(at), self.writing.previous
         before = {
             uri: (path, time)
-            for path, time in (self._earlier() if self.writing.stays else ())
+            for path, time in (dump_packages(previous) if previous and self.writing.stays else ())
             for uri, *_ in self._members(path)[:1]
         }
         bitstreams = map(Bitstream.of_row, listed.rows())

@@ -63,7 +63,8 @@ class Options:
     allows more than a fifth of the resources to be deleted at once, not counting those below the URI `uncounted_below`;
     `on_deletions` is the advice in the message that stops it. `moved_from` is the former `siteurl`, if it changed. A
     resource whose URI begins with `link_changes_below`, if that is not empty, counts as updated when only its links
-    changed, and any resource when its media type changed. `page` is about the HTML pages. `key` signs the publication.
+    changed, and any resource when its media type changed. With `remove_deleted`, packages with bytes of what was
+    deleted go at once. `page` is about the HTML pages. `key` signs the publication.
     """
 
     output: Path
@@ -79,5 +80,6 @@ class Options:
     on_deletions: str = FIND_OUT
     moved_from: str = ""
     link_changes_below: str = ""
+    remove_deleted: bool = False
     page: PageOptions = field(default_factory=PageOptions)
     key: SigningKey | None = None
