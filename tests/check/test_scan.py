@@ -49,5 +49,8 @@ def test_x04_counts_entries_and_bytes() -> None:
 
 
 def test_x04_of_the_standard() -> None:
-    """50,000 entries and 50 MB are allowed."""
-    assert (STANDARD_LIMITS.entries, STANDARD_LIMITS.document_size) == (50_000, 50 * 1024 * 1024)
+    """50,000 entries are allowed, and one more is not."""
+    url = "<url><loc>urn:a</loc></url>"
+    head = ' at="2024-01-01T00:00:00Z"'
+    assert names(checked(document("resourcelist", url * 50_000, head))[0]) == []
+    assert names(checked(document("resourcelist", url * 50_001, head))[0]) == ["X04 MUST"]
