@@ -80,7 +80,10 @@ class Copy:
             raise InTheWayError(message) from error
 
     def remove(self, stored: StoredResource) -> bool:
-        """Delete a resource, and folders that are empty then; return whether what is there was the mirror's."""
+        """Delete a resource, and folders that are empty then; return whether what is there was the mirror's.
+
+        Where a run was killed while it deleted, only the length is still known.
+        """
         target = Path(self._folder, stored.path)
         if not self._reachable(stored.path):
             return True
@@ -89,6 +92,8 @@ class Copy:
         except OSError:
             return True
         if not stat.S_ISREG(found.st_mode) or found.st_size != stored.length:
+            return False
+        if stored.digest and not self.matches(stored):
             return False
         target.unlink()
         for parent in target.relative_to(self._folder).parents:

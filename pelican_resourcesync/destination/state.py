@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pelican_resourcesync.destination.options import STATE_FOLDER, IncompleteError, MirrorError
+from pelican_resourcesync.http import without_query
 
 _FORMAT = 1
 _DATABASE = "state.sqlite3"
@@ -235,7 +236,7 @@ def open_state(folder: Path, source: str, *, adopt: bool, sync: bool = True) -> 
     new = not own.is_dir()
     _check_folder(folder, own, new=new, adopt=adopt)
     with _locked(own) as handle:
-        _check_source(own, source, adopt=adopt)
+        _check_source(own, without_query(source) if "://" in source else source, adopt=adopt)
         synchronous, suspect = ("FULL" if sync else "OFF"), bool(os.fstat(handle).st_size)
         connection, rebuilt = _connect(own / _DATABASE, synchronous, suspect=suspect)
         state = CopyState(folder, connection)

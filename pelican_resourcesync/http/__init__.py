@@ -27,6 +27,7 @@ from pelican_resourcesync.http.urls import (
     served_paths,
     shown,
     uri_of_path,
+    without_query,
 )
 from pelican_resourcesync.http.web import Received, Store, Web, links_of_headers, links_of_page
 from pelican_resourcesync.http.zips import DamagedZipError, ZipLimits, ZipReader
@@ -67,4 +68,5 @@ __all__ = [
     "served_paths",
     "shown",
     "uri_of_path",
+    "without_query",
 ]

@@ -32,6 +32,7 @@ UNUSABLE = "this URL cannot be requested"
 MOST_HEADERS = 100
 _MOST_REDIRECTS = 5
 _SECURE_PORT = 443
+_OVERHEAD = 1_000_000  # bytes of heads and chunks; as much again as the body may have
 _SETTLED = 1  # seconds after which a `Last-Modified` tells two states apart
 _FIELD = re.compile(r"^([^\s:]++):[ \t]*+([^\n]*+)", re.MULTILINE)
 _FOLDED = re.compile(r"[ \t\r]*+\n[ \t]++")
@@ -130,8 +131,8 @@ class Request:
     """A GET request, and where its response goes.
 
     `public`: refuse hosts with loopback, private and link-local addresses; for URLs from documents rather than from the
-    user. `accept`: the statuses that are no failure. `credentials`: headers for the origin of `url` alone. `tag` is for
-    the caller.
+    user. `port_named`: refuse them too where a redirect leads to another port. `accept`: the statuses that are no
+    failure. `credentials`: headers for the origin of `url` alone. `tag` is for the caller.
     """
 
     url: str
@@ -140,6 +141,7 @@ class Request:
     credentials: Mapping[str, str] = field(default_factory=dict)
     bounds: Bounds = STANDARD_BOUNDS
     public: bool = True
+    port_named: bool = False
     accept: tuple[int, ...] = (200,)
     tag: Any = None
 
@@ -151,7 +153,7 @@ class Transfer:
         """Raise `TransportError` if the URL of the request cannot be requested."""
         self.request, self.deadline = request, Deadline(request.bounds)
         self.url, self.origin = request.url, check_url(request.url)
-        self._first, self._redirects, self._received = self.origin, 0, 0
+        self._first, self._redirects, self._received, self._arrived = self.origin, 0, 0, 0
         self.public = request.public
 
     def headers(self, common: Mapping[str, str]) -> Mapping[str, str]:
@@ -177,7 +179,7 @@ class Transfer:
             message = f"{first} redirects more than {_MOST_REDIRECTS} times, last to {shown(url)}"
             raise TransportError(message)
         self.url, self.origin = url, check_url(url)
-        if self.origin != self._first and self.origin[2] != _SECURE_PORT:  # the user named another port
+        if self.origin != self._first and self.origin[2] != _SECURE_PORT and self.request.port_named:
             self.public = True
 
     def begin(self, response: Response) -> None:
@@ -198,6 +200,12 @@ class Transfer:
             raise TransportError(message)
         self._require_size(response.headers.number("Content-Length") or 0)
         self.request.sink.begin(response)
+
+    def arrive(self, length: int) -> None:
+        """Count bytes of the connection. Raises `TransportError` if there are many more than the body may have."""
+        self._arrived += length
+        if self._arrived > _OVERHEAD + 2 * self.request.bounds.size:
+            self._require_size(self._arrived)
 
     def write(self, data: bytes) -> None:
         """Pass some of the body to the sink. Raises `TransportError` if it is larger than it may be."""

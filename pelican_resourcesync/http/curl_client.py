@@ -27,6 +27,8 @@ from pelican_resourcesync.http.limits import Pace
 from pelican_resourcesync.http.urls import require_public, target_of
 
 _LONGEST_WAIT = 1.0  # seconds
+_MOST_DIGITS = 20  # of the size of a chunk
+_SIZE = re.compile(b"[0-9A-Fa-f]{1,16}")
 _ESCAPED = re.compile("/.*%(?:[a-f]|.[a-f])")
 _WHY = {
     pycurl.E_COULDNT_CONNECT: "Connection refused",
@@ -145,6 +147,7 @@ class _Handle:
         self._sockets: list[socket.socket] = []
         self._lines: list[bytes] = []  # the heads that have come, with their status lines
         self._sent: Mapping[str, str] = {}
+        self._chunks: _Chunks | None = None
         self._exact = False  # whether curl was told what to write in the request line; it cannot be told to forget
         self.curl = curl = pycurl.Curl()
         _trust(curl)
@@ -153,6 +156,7 @@ class _Handle:
         curl.setopt(pycurl.PROXY, "")
         curl.setopt(pycurl.NOSIGNAL, 1)
         curl.setopt(pycurl.PATH_AS_IS, 1)
+        curl.setopt(pycurl.HTTP_TRANSFER_DECODING, 0)  # to see the size of chunks with all that belongs to them
         curl.setopt(pycurl.BUFFERSIZE, 524_288)
         curl.setopt(pycurl.LOW_SPEED_LIMIT, 1)
         curl.setopt(pycurl.HEADERFUNCTION, self._lines.append)
@@ -255,9 +259,15 @@ class _Handle:
                     return len(data)
                 self.transfer.begin(response)
                 self._response = response
-            self.transfer.write(data)
+                self._chunks = _Chunks() if "chunked" in response.headers.get("Transfer-Encoding").lower() else None
+            if self._chunks is None:
+                self.transfer.write(data)
+            else:
+                self.transfer.arrive(len(data))
+                for block in self._chunks.decode(data):
+                    self.transfer.write(block)
         except BaseException as error:  # noqa: BLE001 - raised again by `end`
-            self._failure = error
+            self._failure = self.transfer.failure("the transfer ended early") if type(error) is ValueError else error
             return -1
         return len(data)
 
@@ -280,6 +290,34 @@ class _Handle:
                 self._failure = error
                 return False
         return True
+
+
+class _Chunks:
+    """Takes the body out of chunks, whose end curl finds: it would not count what belongs to them."""
+
+    def __init__(self) -> None:
+        self._left = 0  # bytes of the current chunk
+        self._line = b""  # how the line before it begins
+        self._ended = False
+
+    def decode(self, data: bytes) -> Iterator[bytes]:
+        """Yield what some bytes have of the body. Raises `ValueError` for a size that is none."""
+        while data and not self._ended:
+            if self._left:
+                block, data = data[: self._left], data[self._left :]
+                self._left -= len(block)
+                yield block
+            else:
+                line, end, data = data.partition(b"\n")
+                self._line += line[: _MOST_DIGITS - len(self._line)]
+                size = self._line.partition(b";")[0].strip()
+                if end:
+                    self._line = b""
+                if end and size:  # else the line only ends the chunk before
+                    self._left = int(size, 16) if _SIZE.fullmatch(size) else -1
+                    self._ended = self._left <= 0
+                if self._left < 0:
+                    raise ValueError
 
 
 def _trust(curl: pycurl.Curl) -> None:

@@ -30,7 +30,7 @@ from pelican_resourcesync.http.client import (
     Transfer,
     network_failure,
 )
-from pelican_resourcesync.http.limits import Deadline, Pace
+from pelican_resourcesync.http.limits import Pace
 from pelican_resourcesync.http.urls import Origin, check_literal, require_public, target_of
 
 _FAILURES = (OSError, http.client.HTTPException, HTTPError, UnicodeError)
@@ -47,11 +47,13 @@ _Result = tuple[Request, Response | TransportError]
 class _Timed(socket.socket):
     """A socket that waits for each byte no longer than the whole transfer may take: urllib3 has no such limit."""
 
-    deadline: Deadline
+    transfer: Transfer
 
     def recv_into(self, *arguments: object, **options: object) -> int:
-        self.settimeout(self.deadline.wait())
-        return super().recv_into(*arguments, **options)  # type: ignore[arg-type]
+        self.settimeout(self.transfer.deadline.wait())
+        length = super().recv_into(*arguments, **options)  # type: ignore[arg-type]
+        self.transfer.arrive(length)
+        return length
 
 
 class _TimedTLS(_Timed, ssl.SSLSocket):
@@ -75,13 +77,13 @@ class _Head(http.client.HTTPResponse):
 class _Connection(HTTPConnection):
     """A connection to the very address that was checked.
 
-    `deadline` is that of the current request, and `forwarding` the headers for a proxy that is asked for whole URLs.
+    `transfer` is the current request, and `forwarding` the headers for a proxy that is asked for whole URLs.
     """
 
     response_class = _Head
     public = False
     forwarding: Mapping[str, str] | None = None
-    deadline: Deadline
+    transfer: Transfer
     idle_since = 0.0
 
     def _new_conn(self) -> socket.socket:
@@ -93,8 +95,8 @@ class _Connection(HTTPConnection):
         for family, kind, protocol, _, address in found:
             sock = _Timed(family, kind, protocol)
             try:
-                sock.deadline = self.deadline
-                sock.settimeout(self.deadline.wait())
+                sock.transfer = self.transfer
+                sock.settimeout(self.transfer.deadline.wait())
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 sock.connect(address)
             except OSError as error:
@@ -107,7 +109,7 @@ class _Connection(HTTPConnection):
     def ask(self, transfer: Transfer, common: Mapping[str, str], running: "_Running") -> BaseHTTPResponse:
         """Send a request, and return the head of the response; if that fails, the connection is closed."""
         try:
-            self.deadline, self.timeout = transfer.deadline, transfer.deadline.wait()
+            self.transfer, self.timeout = transfer, transfer.deadline.wait()
             headers, target = transfer.headers(common), target_of(transfer.url)
             if self.forwarding is not None:
                 target = f"http://{urlsplit(transfer.url).netloc.encode('idna').decode()}{target}"
@@ -115,7 +117,7 @@ class _Connection(HTTPConnection):
             if self.sock is None:
                 self.connect()
             sock = cast("_Timed", self.sock)
-            sock.deadline = self.deadline
+            sock.transfer = transfer
             running.begin(sock)
             self.request("GET", target, headers=headers, preload_content=False, decode_content=False)
             return self.getresponse()

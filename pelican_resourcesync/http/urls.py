@@ -1,5 +1,6 @@
 """URLs, paths and addresses from outside: which may be requested or written, and how messages show them."""
 
+import hashlib
 import ipaddress
 import re
 import socket
@@ -143,6 +144,12 @@ def shown(url: str) -> str:
     before, slashes, rest = url.partition("//")
     authority, slash, path = rest.partition("/")
     return f"{before}{slashes}{authority.rpartition('@')[2]}{slash}{path}".partition("?")[0].partition("#")[0]
+
+
+def without_query(url: str) -> str:
+    """Return a URL to remember: a query, which may be secret, is replaced by a hash of it."""
+    _, mark, query = url.partition("?")
+    return f"{shown(url)}?{hashlib.sha256(query.encode()).hexdigest()[:16]}" if mark else url
 
 
 def check_literal(host: str) -> None:

@@ -22,7 +22,7 @@ _Named = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSet:
-    """A set of resources of a Source: its name, and the URIs of its documents by capability."""
+    """A set of resources of a Source: its name, what it is remembered by, and the URIs of its documents by capability."""
 
     name: str
     uri: str
@@ -43,15 +43,19 @@ class _Discovery:
     def sets(self) -> list[SourceSet]:
         """Return the sets."""
         found, memory, wanted = None, self._source.memory, self._source.options.sets
-        known = memory.get("discovered")
+        key, known = self._source.key, memory.get("discovered")
+        start = {key(self._source.start): self._source.start}
         if known:
             try:
-                found = self._described(known[0]) if known[0] else known[1]
+                if known[0]:
+                    found = self._described(start.get(known[0], known[0]))
+                else:
+                    found = [(name, start.get(uri, uri), kind) for name, uri, kind in known[1]]
             except AbsentError:  # moved: find it again
                 found = None
         if not found:
             description, found = self._discover(self._source.start)
-            memory.set("discovered", [description, found])
+            memory.set("discovered", [key(description), [(name, key(uri), kind) for name, uri, kind in found]])
         names = [name for name, _, _ in found]
         for each in wanted:
             if each not in names:
@@ -85,11 +89,12 @@ class _Discovery:
         """Return a set, with what its Capability List names now."""
         if kind != Capability.CAPABILITYLIST:
             self._signatures.verify(uri, None)
-            return SourceSet(name=name, uri=uri, documents={kind: uri})
+            return SourceSet(name=name, uri=self._source.key(uri), documents={kind: uri})
         with closing(self._source.whole_document(uri, kind)) as opened:
             named = {each.md.capability: each.loc for each in opened.entries if each.md and each.md.capability}
             self._signatures.verify(uri, opened)
-        return SourceSet(name=name, uri=uri, documents={key: uri_of(value, uri) for key, value in named.items()})
+        documents = {capability: uri_of(loc, uri) for capability, loc in named.items()}
+        return SourceSet(name=name, uri=self._source.key(uri), documents=documents)
 
     def _discover(self, uri: str) -> tuple[str, list[_Named]]:
         """Find the sets; return the URI of the Source Description, if there is one, with them."""

@@ -34,6 +34,7 @@ from pelican_resourcesync.http import (
     new_client,
     origin,
     shown,
+    without_query,
 )
 from pelican_resourcesync.protocol import Document, Entry, Metadata, Root, read
 from pelican_resourcesync.signing import SignatureError
@@ -127,6 +128,7 @@ class Source:
             credentials=self.options.credentials if place == self.origin else {},
             bounds=bounds or self._resource_bounds,
             public=not (self.options.allow_private or self._is_private(place)),
+            port_named=not self.options.allow_private,
             accept=_accepted(headers),
         )
 
@@ -224,6 +226,10 @@ class Source:
 
     # Documents
 
+    def key(self, uri: str) -> str:
+        """Return what a document is remembered by: its URI, or that of the user without what may be secret."""
+        return without_query(uri) if uri == self.start else uri
+
     def begin(self) -> None:
         """Begin to read the documents: those that are remembered from before may have changed."""
         self._read.clear()
@@ -279,7 +285,7 @@ class Source:
         Of those that were read since `begin`, small ones are not requested again.
         """
         self._require_document(uri)
-        known = self.memory.document(uri)
+        known = self.memory.document(self.key(uri))
         if known and known[2] is not None and uri in self._read:
             again = BytesIO(zlib.decompress(known[2]))
             self._authenticate(uri, again)
@@ -308,7 +314,7 @@ class Source:
             stream.seek(0)
             if response.status != HTTPStatus.NOT_MODIFIED:
                 body = zlib.compress(stream.read(), 1) if size <= _REMEMBERED else None
-                self.memory.set_document(uri, *response.validators, body)
+                self.memory.set_document(self.key(uri), *response.validators, body)
         except BaseException:
             stream.close()
             raise

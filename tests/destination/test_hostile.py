@@ -1,6 +1,7 @@
 """A Source that means harm, or is broken: no traceback, no file outside the folder, no loss, and then all is well."""
 
 import gzip
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -222,6 +223,43 @@ def test_fault(fault: Fault, tmp_path: Path) -> None:
         source.publish()
         assert Mirror(source.url, folder, replace(LIMITED, accept_older=True, max_deletions=100.0)).run().complete
         assert files_of(folder) == source.resources
+
+
+def test_symlinks_further_up(tmp_path: Path) -> None:
+    """A link above the last folder leads nowhere either: for what is written, deleted, adopted or compared."""
+    folder, outside = tmp_path / "copy", tmp_path / "outside"
+    with fake_source({"a/b/c.html": "one", "a/b/d.html": "two", "e.txt": "e", "f.txt": "f", "g.txt": "g"}) as source:
+        assert Mirror(source.url, folder, FAST).run().complete
+        shutil.move(folder / "a", outside)
+        (folder / "a").symlink_to(outside)
+        assert [each.what for each in Mirror(source.url, folder, FAST).audit()] == [
+            "is missing or damaged in the copy"
+        ] * 2
+        source.put("a/b/c.html", "new")
+        source.put("a/b/new.html", "new")
+        source.delete("a/b/d.html")
+        source.publish()
+        result = Mirror(source.url, folder, FAST).run()
+        assert {why for _, why in result.missing} == {
+            "a/b leads through a symbolic link: move it away, and run it again"
+        }
+        files = {file.name: file.read_text() for file in (outside / "b").iterdir()}
+        assert files == {"c.html": "one", "d.html": "two"}
+        shutil.rmtree(folder / ".mirror")
+        assert not Mirror(source.url, folder, replace(FAST, adopt=True)).run().complete
+
+
+def test_link_to_nothing_in_the_way(tmp_path: Path) -> None:
+    """It is what somebody made, although nothing is there, and stays."""
+    folder = tmp_path / "copy"
+    folder.mkdir()
+    (folder / "a.html").symlink_to("nothing")
+    with fake_source(PAGES) as source:
+        result = Mirror(source.url, folder, replace(FAST, adopt=True)).run()
+        assert [why for _, why in result.missing] == [
+            "a.html exists, and the mirror did not write it: move it away, and run it again"
+        ]
+        assert (folder / "a.html").is_symlink()
 
 
 def test_symlinks_are_not_followed(tmp_path: Path) -> None:

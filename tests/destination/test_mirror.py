@@ -17,7 +17,7 @@ from pelican_resourcesync.destination.state import CopyState
 from pelican_resourcesync.source import SourceError
 from pelican_resourcesync.source.source import crawl_delay
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
-from tests.support.live import Ask, content, first, redirect, status
+from tests.support.live import Ask, closed_port, content, first, redirect, status
 
 PAGES = {"index.htm": "home", "a.html": "one", "b/c.html": "two", "b/d.txt": "three", "e.bin": "four"}
 
@@ -482,16 +482,17 @@ def test_files_of_others_stay(source: FakeSource, folder: Path) -> None:
     assert mirror(source, folder).run().complete
 
 
-def test_changed_file_is_not_deleted(source: FakeSource, folder: Path) -> None:
-    """A file that someone else replaced is not the mirror's to delete."""
+@pytest.mark.parametrize("text", ["my own work", "mine"])
+def test_changed_file_is_not_deleted(source: FakeSource, folder: Path, text: str) -> None:
+    """A file that someone else replaced is not the mirror's to delete, whether its length is another or the same."""
     mirror(source, folder).run()
-    (folder / "e.bin").write_text("my own work")
+    (folder / "e.bin").write_text(text)
     source.delete("e.bin")
     source.publish()
     result = mirror(source, folder).run()
     assert result.not_deleted == [f"{source.url}e.bin"]
     assert not result.complete
-    assert (folder / "e.bin").read_text() == "my own work"
+    assert (folder / "e.bin").read_text() == text
 
 
 @pytest.mark.parametrize("left", [0, 1])
@@ -637,6 +638,20 @@ def test_large_file_without_strong_etag(source: FakeSource, folder: Path, tag: s
     source.site.manners["big.bin"] = first(1, cut(big, 100_000, tag), source.answer)
     assert mirror(source, folder).run().complete
     assert [ask.headers["Range"] for ask in source.site.asks if ask.path == "big.bin"] == [None, None]
+
+
+def test_rest_of_another_state(source: FakeSource, folder: Path) -> None:
+    """A rest with another `ETag` is not put together with what is there, also where no hash would show it."""
+    source.hashes = False
+    source.put("big.bin", "old" * 100_000)
+    source.publish()
+
+    def other(ask: Ask) -> None:
+        ask.send(206, b"new" * 50_000, ETag='"other"', Content_Range="bytes 150000-299999/300000")
+
+    source.site.manners["big.bin"] = first(1, cut(b"old" * 100_000, 150_000), first(2, other, source.answer))
+    assert mirror(source, folder).run().complete
+    assert files_of(folder) == source.resources
 
 
 @pytest.mark.parametrize("span", ["bytes 0-99/300000", "bytes 5-299999/300000", "", "items 1-2/3"])
@@ -886,3 +901,28 @@ def test_urls_that_share_a_file_after_the_state_was_lost(folder: Path) -> None:
         result = mirror(source, folder).run()
         assert (result.fetched, result.adopted, result.complete) == (0, 2, True)
         assert files_of(folder) == before
+
+
+def test_secret_in_the_url(source: FakeSource, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is in the query of the Source's URL is neither stored nor printed, and the copy is followed all the same."""
+    from pelican_resourcesync.cli import main
+
+    for start in ("rs/capabilitylist.xml", "rs/resourcelist.xml"):
+        copy = folder / start
+        secret = f"{source.url}{start}?key=TopSecret"
+        assert main(["mirror", secret, str(copy)]) == 0
+        source.put("a.html", f"new {start}")
+        source.publish()
+        assert main(["mirror", secret, str(copy)]) == 0
+        assert files_of(copy) == source.resources
+        assert main(["mirror", f"{secret}s", str(copy)]) == 2
+        assert (
+            main(["mirror", f"http://127.0.0.1:{closed_port()}/?key=TopSecret", f"{copy}.none", "--retries", "0"]) == 2
+        )
+        assert main(["follow", secret, "--cursor", f"{copy}.cursor", "--exec", "true"]) == 0
+    assert {ask.query for ask in source.site.asks} >= {"key=TopSecret"}
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    assert not [file for file in files if b"TopSecret" in file.read_bytes()]
+    said = capsys.readouterr()
+    assert "is a copy of http" in said.err
+    assert "TopSecret" not in said.out + said.err

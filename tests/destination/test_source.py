@@ -1,6 +1,7 @@
 """Odd Sources: lists without times, gaps between lists, several Source Descriptions, folders, and files in the way."""
 
 import hashlib
+import re
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -13,7 +14,7 @@ from pelican_resourcesync.destination import IncompleteError, Mirror
 from pelican_resourcesync.errors import DocumentError, ResourceSyncError
 from pelican_resourcesync.source import SourceError
 from pelican_resourcesync.source.source import retry_after
-from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
+from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of, stamp
 from tests.support.live import Ask, truncated
 
 PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three", "e.bin": "four"}
@@ -119,6 +120,33 @@ def test_change_list_out_of_order(source: FakeSource, folder: Path) -> None:
     source.publish()
     assert Mirror(source.url, folder, FAST).run().complete
     assert files_of(folder) == source.resources
+
+
+def test_two_changes_at_one_time(source: FakeSource, folder: Path) -> None:
+    """The second, which came later, is read from the list that ends at that time, and nothing else is needed."""
+    now = stamp(source.now)
+    source.published["rs/changelist.xml"] = changes(change(source, "a.html", now))
+    assert Mirror(source.url, folder, FAST).run().complete
+    first = change(source, "a.html", now)
+    source.resources["d.txt"] = source.published["d.txt"] = b"changed"
+    source.published["rs/1.xml"] = changes(first, change(source, "d.txt", now), until=now)
+    source.published["rs/2.xml"] = changes(**{"from": now})
+    times = {"1": {"from": INDEX["from"], "until": now}, "2": {"from": now}}
+    parts = "".join(entry(f"{source.url}rs/{name}.xml", md, tag="sitemap") for name, md in times.items())
+    source.published["rs/changelist.xml"] = document("sitemapindex", INDEX, parts)
+    result = Mirror(source.url, folder, FAST).run()
+    assert (result.complete, result.fetched, result.plan.notes) == (True, 1, [])
+    assert files_of(folder) == source.resources
+
+
+def test_shorter_than_listed(source: FakeSource, folder: Path) -> None:
+    """Where only the length is listed, bytes that are fewer are refused."""
+    lists = source.published["rs/resourcelist.xml"].replace(b'hash="', b'pri="').decode()
+    source.published["rs/resourcelist.xml"] = re.sub(r' pri="[^"]*"', "", lists).encode()
+    source.change_lists = False
+    source.published["a.html"] = b"on"
+    result = Mirror(source.url, folder, FAST).run()
+    assert [why for _, why in result.missing] == [f"{source.url}a.html has 2 bytes; 3 are listed"]
 
 
 def test_index_without_times(source: FakeSource, folder: Path) -> None:

@@ -240,3 +240,13 @@ def test_answers_without_end_or_sense(
     assert said.isascii()
     assert len(got) <= 100_000
     assert caplog.text == ""
+
+
+@pytest.mark.parametrize(
+    "manner", [forever(b"x" * 1000, CHUNKED + b"1;"), forever(b"1;" + b"x" * 1000 + b"\r\nx\r\n", CHUNKED)]
+)
+def test_what_belongs_to_chunks_counts(site: Live, manner: Manner, in_time: Guard) -> None:
+    """Extensions without end are bytes like others."""
+    site.manner = manner
+    with in_time(), pytest.raises(TransportError, match=r"is larger than 100000 bytes|not valid HTTP|ended early"):
+        visited(f"{site.url}/a", public=False, total=600, size=100_000)
