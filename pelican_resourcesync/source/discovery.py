@@ -22,7 +22,7 @@ _Named = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSet:
-    """A set of resources of a Source: its name, what it is remembered by, and the URIs of its documents by capability."""
+    """A set of resources: its name, what it is remembered by, and the URIs of its documents by capability."""
 
     name: str
     uri: str
