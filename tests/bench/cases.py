@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from pelican_resourcesync.protocol import MOST_ENTRIES
-from tests.bench import publication
+from tests.bench import parts, publication
 from tests.bench.runner import Case, Figure, Variant
 from tests.bench.sites import edit, make_site
 from tests.support.sites import Site
@@ -18,6 +18,8 @@ from tests.support.sites import Site
 _LOOP = "pelican in a loop"
 _PROGRAMS = (sys.executable, "-m", "tests.bench.programs")
 _PUBLICATION = (sys.executable, "-m", "tests.bench.publication")
+_PARTS = (sys.executable, "-m", "tests.bench.parts")
+_ROWS = "making the rows"
 
 
 def _writer(folder: Path, count: int) -> Sequence[Variant]:
@@ -96,6 +98,34 @@ def _following(folder: Path, count: int, lists: int, dumps: bool = False) -> Seq
     return [
         Variant("making the resources", (*_PUBLICATION, "make", str(work), str(count), "100", *options)),
         Variant("next publication, with that", (*_PUBLICATION, "following", str(work), str(count), *options), begin),
+    ]
+
+
+def _parts(folder: Path, count: int) -> Sequence[Variant]:
+    """Publish rows in files for the first time, and the next time: with few changes, known ones, and all changed."""
+    output, first = folder / "output", folder / "first"
+    parts.write_rows(folder, count)
+    parts.publish(str(folder), "before", str(count))
+    output.rename(first)
+
+    def begin() -> None:
+        shutil.rmtree(output, ignore_errors=True)
+
+    def begin_again() -> None:
+        begin()
+        shutil.copytree(first, output)
+
+    def variant(name: str, before: Callable[[], object], *arguments: str) -> Variant:
+        return Variant(name, (*_PARTS, "publish", str(folder), arguments[0], str(count), *arguments[1:]), before)
+
+    return [
+        Variant(_ROWS, (*_PARTS, "make", str(folder), "next", str(count))),
+        Variant("imports alone", (sys.executable, "-c", "import tests.bench.parts")),
+        variant("first", begin, "before"),
+        variant("next", begin_again, "next"),
+        variant("next, changes known", begin_again, "known"),
+        variant("next, all changed", begin_again, "all"),
+        variant("next, two processes", begin_again, "next", "2"),
     ]
 
 
@@ -197,10 +227,33 @@ def _reading_and_writing(count: int, suffix: str = "", *, large: bool = False) -
 _BARE_WRITES, _BARE_READING = "bare formatted writes", "bare iterparse"
 
 
-def _next(name: str, what: str, count: int, lists: int, *, large: bool = False, dumps: bool = False) -> Case:
-    sentence = f"Publishing 100 changes among {what}, beyond making the resources, for each resource"
-    figure = Figure(sentence, _FOLLOWING, _MADE, 30.0 if dumps else 15.0, each=count)
-    return Case(name, partial(_following, count=count, lists=lists, dumps=dumps), (figure,), large)
+def _next(name: str, what: str, goal: float, lists: int = 10, *, dumps: bool = False) -> Case:
+    count = 10_000
+    sentence = f"Publishing 100 changes among 10,000 resources{what}, beyond making the resources, for each resource"
+    figure = Figure(sentence, _FOLLOWING, _MADE, goal, each=count)
+    return Case(name, partial(_following, count=count, lists=lists, dumps=dumps), (figure,))
+
+
+def _rows(name: str, count: int, *, large: bool = False) -> Case:
+    rows = f"{count:,} resources in 40 parts"
+    figures = (
+        Figure(
+            f"First publication of {rows}, beyond making the rows, for each resource", "first", _ROWS, 6, each=count
+        ),
+        Figure("Next publication of them, one in 1,000 changed", "next", _ROWS, 8, each=count),
+        Figure(
+            "The same, the changes known and in 2 % of the parts", "next, changes known", "imports alone", 1, each=count
+        ),
+        Figure("The same, every resource changed: 40 Change Lists", "next, all changed", _ROWS, 14, each=count),
+        Figure(
+            "Next publication with two processes, to one, by the clock",
+            "next, two processes",
+            "next",
+            0.625,
+            clock=True,
+        ),
+    )
+    return Case(name, partial(_parts, count=count), figures, large)
 
 
 def _site(name: str, articles: int, commits: int, goals: Sequence[float], *, large: bool = False) -> Case:
@@ -243,15 +296,16 @@ _ALL = (
     *_reading_and_writing(50_000),
     _site("build-20", 20, 40, (1.5, 1.5, 1.5, 1.1)),
     _site("build", 500, 1_000, (1.25, 1.15, 1.15, 1.02)),
-    _next("next", "10,000 resources", 10_000, 10),
-    _next("next-history", "10,000 resources, after 1,000 Change Lists", 10_000, 1_000),
-    _next("next-dumps", "10,000 resources, with dumps", 10_000, 10, dumps=True),
+    _rows("parts", 300_000),
+    _next("next", "", 10.0),
+    _next("next-history", ", after 1,000 Change Lists", 20.0, 1_000),
+    _next("next-dumps", ", with dumps", 30.0, dumps=True),
     Case("directory", partial(_directory, files=20_000), _DIRECTORY),
     Case("dump", partial(_dump, files=10_000), _DUMP),
     Case("check-site", partial(_check, articles=500), _CHECK_SITE),
     Case("backfill", partial(_backfill, articles=8, commits=10), _BACKFILL),
     *_reading_and_writing(1_000_000, "-million", large=True),
-    _next("next-million", "1,000,000 resources", 1_000_000, 10, large=True),
+    _rows("parts-2million", 2_000_000, large=True),
     _site("build-2000", 2_000, 2_500, (1.4, 1.2, 1.2, 1.02), large=True),
     _site("build-10000", 500, 10_000, (4.0, 1.4, 1.4, 1.02), large=True),
 )

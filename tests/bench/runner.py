@@ -35,7 +35,8 @@ class Figure:
     """A row of the table: the CPU time of `variant`, less that of `less`, beside that of `other`.
 
     It is a ratio or, if the work has `each` parts, such as resources, what is taken beyond `other` for one of them, in
-    microseconds. `sentence` says what it means to a user, and `goal` is the most that it is meant to be.
+    microseconds. `sentence` says what it means to a user, and `goal` is the most that it is meant to be. With `clock`,
+    the time by the clock is compared, which means something only on an idle machine.
     """
 
     sentence: str
@@ -44,9 +45,12 @@ class Figure:
     goal: float
     less: str = ""
     each: int = 0
+    clock: bool = False
 
     def value(self, results: "Results") -> float:
         """Return the figure."""
+        if self.clock:
+            return statistics.median(results[self.variant].clock) / statistics.median(results[self.other].clock)
         took = results[self.variant].seconds - (results[self.less].seconds if self.less else 0.0)
         beside = results[self.other].seconds
         return (took - beside) / self.each * 1e6 if self.each else took / beside
