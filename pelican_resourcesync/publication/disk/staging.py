@@ -98,8 +98,9 @@ class Stage:
 
     def carry(self, path: str, source: Path, digest: str | None = None) -> None:
         """Carry over an existing file, by a link if possible; `digest` is its SHA-256, if it was just verified."""
+        if path in self._paths:
+            (self._documents / path).unlink()
         target = self._new(path)
-        target.unlink(missing_ok=True)
         link_or_copy(source, target)
         self._linked.add(path)
         if digest is not None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 
 #: The folder of all documents except the well-known one.
 FOLDER = "resourcesync"
@@ -154,6 +155,7 @@ def is_package(path: str) -> bool:
     return path.endswith(".zip")
 
 
+@lru_cache(maxsize=4_096)
 def stamp(time: datetime) -> str:
     """Return a time as in document names: `20240301T120000Z`, with milliseconds if there are any."""
     utc = time.astimezone(UTC)
