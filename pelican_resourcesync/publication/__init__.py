@@ -6,18 +6,18 @@ neither Pelican nor git, so a bridge from a database can use it too.
 Other packages import from here.
 """
 
+from pelican_resourcesync.lock import locked
 from pelican_resourcesync.publication.changes import changes_since
-from pelican_resourcesync.publication.disk import (
+from pelican_resourcesync.publication.disk.durable import (
     TEMPORARY_PREFIX,
-    locked,
-    recover,
     remove_tree,
     replace_file,
     same_bytes,
     sync,
     temporary_sibling,
 )
-from pelican_resourcesync.publication.documents import (
+from pelican_resourcesync.publication.disk.staging import recover
+from pelican_resourcesync.publication.documents.discovery import (
     HEADER_FILES,
     add_link_headers,
     add_robots_line,
@@ -25,66 +25,49 @@ from pelican_resourcesync.publication.documents import (
     well_known_reachable,
 )
 from pelican_resourcesync.publication.forget import TakedownResult, forget_uris
-from pelican_resourcesync.publication.model import (
-    DESCRIPTION,
-    FOLDER,
+from pelican_resourcesync.publication.model.clock import TICK, build_time, later, whole_milliseconds
+from pelican_resourcesync.publication.model.history import Change, ChangeHistory
+from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, RECORDS, STATE, WELL_KNOWN, Layout
+from pelican_resourcesync.publication.model.media_types import UNKNOWN_TYPE, media_type
+from pelican_resourcesync.publication.model.options import PERIODS, Archives, Dumps, Options, PageOptions
+from pelican_resourcesync.publication.model.ranges import Calendar, FixedBoundaries, RangeBoundaries
+from pelican_resourcesync.publication.model.resource import (
     MD5,
-    PERIODS,
-    RECORDS,
     SHA_256,
-    STATE,
-    TICK,
-    UNKNOWN_TYPE,
-    WELL_KNOWN,
-    Archives,
-    Calendar,
-    Change,
-    ChangeHistory,
-    Dumps,
     FileResources,
-    FixedBoundaries,
-    Layout,
     Listed,
-    Options,
-    PageOptions,
-    PublicationState,
-    RangeBoundaries,
     Representation,
     Resource,
     Resources,
     Row,
-    are_few,
-    build_time,
     is_later,
-    is_loopback,
-    later,
-    media_type,
     parse_representation,
-    parse_state,
     parse_time,
-    render_state,
     render_time,
-    whole_milliseconds,
 )
-from pelican_resourcesync.publication.pages import DOCUMENTS, Amount, Overview, mirror_command
+from pelican_resourcesync.publication.model.sanity_checks import are_few, is_loopback
+from pelican_resourcesync.publication.model.state import PublicationState, parse_state, render_state
+from pelican_resourcesync.publication.pages.overview import DOCUMENTS, Amount, Overview, mirror_command
 from pelican_resourcesync.publication.plan import PlannedPublication, PublishRequest
-from pelican_resourcesync.publication.previous import (
+from pelican_resourcesync.publication.previous.previous import (
     Ancestry,
     HashedState,
     KnownGeneration,
+    PreviousPublication,
+    compare_ancestry,
+    layout_after,
+    publications_in,
+    read_previous,
+    read_state,
+)
+from pelican_resourcesync.publication.previous.search import (
     LastPublishedCopy,
     Output,
     PlainOutput,
     Predecessor,
     PredecessorSearch,
-    PreviousPublication,
-    compare_ancestry,
     is_published,
-    layout_after,
     predecessor_messages,
-    publications_in,
-    read_previous,
-    read_state,
 )
 from pelican_resourcesync.publication.publish import Publication, plan_sets, publish_sets, require_plausible
 from pelican_resourcesync.publication.status import (

@@ -32,8 +32,8 @@ from pelican_resourcesync.protocol import (
 )
 from pelican_resourcesync.publication.disk.staging import Stage, staging
 from pelican_resourcesync.publication.documents.documents import Documents
-from pelican_resourcesync.publication.documents.entry_points import write_entry_points
 from pelican_resourcesync.publication.documents.other_publishers import find_other_sets
+from pelican_resourcesync.publication.documents.writer import write_entry_points
 from pelican_resourcesync.publication.dumps.package import Bitstream, open_package, repacked, write_package
 from pelican_resourcesync.publication.generation import carry_publication, write_state
 from pelican_resourcesync.publication.model.clock import later
@@ -41,7 +41,8 @@ from pelican_resourcesync.publication.model.layout import HTML_PAGE, is_package
 from pelican_resourcesync.publication.model.options import Options, PageOptions
 from pelican_resourcesync.publication.model.resource import SHA_256
 from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, ChangeListSummary, Part, PublicationState
-from pelican_resourcesync.publication.pages import PageSet, overview_of_stage, write_pages
+from pelican_resourcesync.publication.pages.overview import overview_of_stage
+from pelican_resourcesync.publication.pages.pages import PageSet, write_pages
 from pelican_resourcesync.publication.parts import count_entries
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage, require_signed
 from pelican_resourcesync.signing import SigningKey

@@ -36,8 +36,7 @@ from pelican_resourcesync.publication.model.ranges import Range, RangeBoundaries
 from pelican_resourcesync.publication.model.resource import SHA_256, Representation, Resources
 from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, ChangeListSummary, PublicationState
 from pelican_resourcesync.publication.parts import Map
-from pelican_resourcesync.publication.previous.ancestry import KnownGeneration
-from pelican_resourcesync.publication.previous.previous import PreviousPublication
+from pelican_resourcesync.publication.previous.previous import KnownGeneration, PreviousPublication
 from pelican_resourcesync.publication.resource_list import ResourceListPlan
 
 

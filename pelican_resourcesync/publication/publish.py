@@ -11,14 +11,14 @@ from pathlib import Path
 
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.disk.staging import Stage, staging
-from pelican_resourcesync.publication.documents.entry_points import write_entry_points
 from pelican_resourcesync.publication.documents.other_publishers import find_other_sets
-from pelican_resourcesync.publication.documents.writer import DocumentWriter
+from pelican_resourcesync.publication.documents.writer import DocumentWriter, write_entry_points
 from pelican_resourcesync.publication.generation import GenerationWriter, write_state
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.sanity_checks import are_few, require_few_deletions
 from pelican_resourcesync.publication.model.state import Part
-from pelican_resourcesync.publication.pages import PageSet, overview_of_stage, write_pages
+from pelican_resourcesync.publication.pages.overview import overview_of_stage
+from pelican_resourcesync.publication.pages.pages import PageSet, write_pages
 from pelican_resourcesync.publication.parts import Map
 from pelican_resourcesync.publication.plan import PlannedPublication, PublishRequest, plan_next
 

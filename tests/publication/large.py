@@ -17,17 +17,18 @@ from pathlib import Path
 
 from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication import PublishRequest, publish_sets, read_previous
-from pelican_resourcesync.publication.model import (
-    Calendar,
-    ChangeHistory,
-    Options,
+from pelican_resourcesync.publication.model.history import ChangeHistory
+from pelican_resourcesync.publication.model.options import Options
+from pelican_resourcesync.publication.model.ranges import Calendar
+from pelican_resourcesync.publication.model.resource import (
     Representation,
     Resource,
     Resources,
     Row,
+    render_links,
+    render_representation,
     render_time,
 )
-from pelican_resourcesync.publication.model.resource import render_links, render_representation
 from tests.publication.support import LAYOUT, SITEURL, utc
 
 _NAME = re.compile(rf"{SITEURL}/resource/(\d{{7}})\.xml")

@@ -22,8 +22,12 @@ from pelican_resourcesync.publication.model.ranges import Body, Calendar, Range,
 from pelican_resourcesync.publication.model.resource import FileResources, Representation, Resource
 from pelican_resourcesync.publication.parts import OPEN
 from pelican_resourcesync.publication.plan import PublishRequest
-from pelican_resourcesync.publication.previous.ancestry import KnownGeneration, layout_after
-from pelican_resourcesync.publication.previous.previous import PreviousPublication, read_previous
+from pelican_resourcesync.publication.previous.previous import (
+    KnownGeneration,
+    PreviousPublication,
+    layout_after,
+    read_previous,
+)
 from pelican_resourcesync.publication.publish import Publication, plan_sets, publish_sets
 from tests.support.reader import XmlDocument, XmlEntry, parse_file
 

@@ -22,9 +22,10 @@ from pelican_resourcesync.destination import STATE_FOLDER, Mirror, MirrorOptions
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind, Limits
 from pelican_resourcesync.publication import Archives, Dumps, Publication, PublishRequest, publish_sets, recover
-from pelican_resourcesync.publication.model import RECORDS, Change, ChangeHistory, RangeBoundaries
-from pelican_resourcesync.publication.model.layout import DESCRIPTION, WELL_KNOWN
-from pelican_resourcesync.publication.previous import PreviousPublication, read_previous
+from pelican_resourcesync.publication.model.history import Change, ChangeHistory
+from pelican_resourcesync.publication.model.layout import DESCRIPTION, RECORDS, WELL_KNOWN
+from pelican_resourcesync.publication.model.ranges import RangeBoundaries
+from pelican_resourcesync.publication.previous.previous import PreviousPublication, read_previous
 from tests.publication.disk.faults import MODES, Mode, disturbed, fail, kill
 from tests.publication.strategies import boundaries, times
 from tests.publication.support import READY, SITEURL, Source, tree

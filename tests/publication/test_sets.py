@@ -10,7 +10,9 @@ import pytest
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind, Limits
 from pelican_resourcesync.publication import Publication, PublishRequest, layout_after, publications_in, publish_sets
-from pelican_resourcesync.publication.model import Archives, Calendar, Dumps, FileResources, Resource
+from pelican_resourcesync.publication.model.options import Archives, Dumps
+from pelican_resourcesync.publication.model.ranges import Calendar
+from pelican_resourcesync.publication.model.resource import FileResources, Resource
 from tests.publication.disk.faults import disturbed, fail
 from tests.publication.dumps.test_writer import seen
 from tests.publication.support import EVERYTHING, SITEURL, Source, tree

@@ -1,11 +1,15 @@
-"""Write documents to a stage, whole or in parts, or carry over those of the previous generation unchanged."""
+"""Write documents to a stage, whole or in parts, or carry over those of the previous generation unchanged.
+
+Also the Source Description, which all sets share, where Destinations (clients that keep a copy) start.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from pelican_resourcesync.protocol import Document, Entry, Metadata, Renderer, Root, write, write_parts
 from pelican_resourcesync.publication.disk.staging import Stage
-from pelican_resourcesync.publication.documents.documents import as_part
+from pelican_resourcesync.publication.documents.documents import as_part, description
+from pelican_resourcesync.publication.model.layout import DESCRIPTION, HTML_PAGE, WELL_KNOWN
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Body
 from pelican_resourcesync.publication.previous.previous import PreviousPublication
@@ -77,3 +81,14 @@ class DocumentWriter:
             for each in self.previous.state.documents:
                 if each == path or each.startswith(begin):
                     self.carry(each)
+
+
+def write_entry_points(stage: Stage, sets: Sequence[Options], neighbours: Sequence[Entry]) -> None:
+    """Write the Source Description and its well-known copy, for sets with these options and other publishers'."""
+    options = sets[0]
+    people = options.layout.uri(HTML_PAGE)
+    lists = {each.layout.uri(each.layout.capability_list): each.describedby or people for each in sets}
+    document = description(lists, options.describedby or people, neighbours)
+    with stage.open(DESCRIPTION) as stream:
+        write(document, stream, edition=options.edition)
+    stage.write(WELL_KNOWN, stage.read(DESCRIPTION))

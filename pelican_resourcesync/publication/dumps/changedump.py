@@ -4,12 +4,11 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from pelican_resourcesync.protocol import Capability, ChangeKind, Entry, read
+from pelican_resourcesync.protocol import Capability, ChangeKind, Entry
 from pelican_resourcesync.publication.documents.contents import ChangeDumpContents, ChangePackage
 from pelican_resourcesync.publication.model.history import Change
 from pelican_resourcesync.publication.model.ranges import Range
-from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
-from pelican_resourcesync.publication.previous.verified import DamagedError, VerifiedDocuments
+from pelican_resourcesync.publication.previous.previous import DamagedError, PreviousPublication, explain_damage
 
 #: Divides changes, in chronological order, into packages, and leaves out those that cannot be packed.
 Split = Callable[[Iterable[Change]], Iterable[Sequence[Change]]]
@@ -20,8 +19,8 @@ def dump_of(previous: PreviousPublication) -> datetime | None:
     path = previous.layout.resource_dump
     if path not in previous.state.documents:
         return None
-    with explain_damage(previous.where), (previous.folder / path).open("rb") as stream:
-        md = read(stream, name=path).md
+    with explain_damage(previous.where), previous.read(path) as document:
+        md = document.md
     return md.at if md else None
 
 
@@ -56,29 +55,29 @@ def read_dumped(previous: PreviousPublication) -> list[ChangeDumpContents]:
     index = previous.layout.change_dump_index
     if index not in previous.state.documents:
         return []
-    verified = VerifiedDocuments(previous.folder, previous.layout, previous.state)
-    with explain_damage(previous.where):
-        return [_read(verified, entry) for entry in verified.entries(index)]
+    with explain_damage(previous.where), previous.read(index) as document:
+        return [_read(previous, entry) for entry in document.entries]
 
 
-def _read(verified: VerifiedDocuments, pointer: Entry) -> ChangeDumpContents:
+def _read(previous: PreviousPublication, pointer: Entry) -> ChangeDumpContents:
     if pointer.md is None or pointer.md.from_ is None:
-        what = f"{verified.layout.change_dump_index} lists {pointer.loc} without its from"
+        what = f"{previous.layout.change_dump_index} lists {pointer.loc} without its from"
         raise DamagedError(what)
-    path = verified.layout.change_dump(pointer.md.from_)
-    packages = tuple(_package(verified, path, entry) for entry in verified.entries(path))
+    path = previous.layout.change_dump(pointer.md.from_)
+    previous.require(path)
+    packages = tuple(_package(previous, path, entry) for entry in previous.entries(path))
     until = pointer.md.until
     return ChangeDumpContents(start=pointer.md.from_, until=until, packages=packages, unchanged=until is not None)
 
 
-def _package(verified: VerifiedDocuments, dump: str, entry: Entry) -> ChangePackage:
+def _package(previous: PreviousPublication, dump: str, entry: Entry) -> ChangePackage:
     md = entry.md
     if md is None or md.from_ is None or md.until is None:
         what = f"{dump}: the package {entry.loc} lacks its from or until"
         raise DamagedError(what)
-    path = verified.layout.change_dump_package(md.until)
-    for each in (path, verified.layout.manifest(path)):
-        verified.require(each)
+    path = previous.layout.change_dump_package(md.until)
+    for each in (path, previous.layout.manifest(path)):
+        previous.require(each)
     return ChangePackage(path=path, start=md.from_, until=md.until)
 
 

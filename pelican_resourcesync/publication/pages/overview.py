@@ -133,8 +133,6 @@ def overview_of_stage(stage: Stage, layout: Layout, state: PublicationState) -> 
         state=state,
         digest="",
         where="the stage",
-        closed=(),
-        open=None,
     )
     return overview_of(publication)
 
@@ -142,8 +140,7 @@ def overview_of_stage(stage: Stage, layout: Layout, state: PublicationState) -> 
 def _read(publication: PreviousPublication) -> Overview:
     layout = publication.layout
     types, years, last = _survey(publication.state.parts)
-    listed = [*publication.documents.ranges()]
-    latest, last_change = _latest(listed)
+    latest, last_change = _latest(publication.ranges)
     lengths = publication.state.packages
     packages = [
         Amount(len(each.packages), sum(lengths.get(package.path, 0) for package in each.packages))

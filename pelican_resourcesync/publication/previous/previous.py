@@ -1,4 +1,7 @@
-"""The previous publication: the public documents, read back and used only if they are complete and verified."""
+"""The previous publication: the public documents, read back and used only if they are complete and verified.
+
+Also which of two copies of a publication is the later one, and the URLs at which the next is published.
+"""
 
 import json
 import os
@@ -6,25 +9,36 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from enum import Enum, auto
 from functools import cached_property
 from pathlib import Path
+from typing import Protocol
 
-from pelican_resourcesync.errors import DocumentError, PublicationError
+from pelican_resourcesync.errors import DocumentError, PublicationError, ResourceSyncError
+from pelican_resourcesync.files import measure, sha256
 from pelican_resourcesync.printable import printable
-from pelican_resourcesync.protocol import Entry
-from pelican_resourcesync.publication.model.layout import FOLDER, Layout
+from pelican_resourcesync.protocol import Document, Entry, Root, read
+from pelican_resourcesync.publication.model.layout import FOLDER, Layout, is_package
 from pelican_resourcesync.publication.model.ranges import Body, Range
 from pelican_resourcesync.publication.model.sanity_checks import is_loopback, known_hosts
-from pelican_resourcesync.publication.model.state import PublicationState
-from pelican_resourcesync.publication.previous.ancestry import HashedState
+from pelican_resourcesync.publication.model.state import PublicationState, parse_state
 from pelican_resourcesync.publication.previous.resource_list import ResourceList
-from pelican_resourcesync.publication.previous.verified import DamagedError, VerifiedDocuments, shown
 from pelican_resourcesync.signing import ADOPT, ENVIRONMENT, SignatureError, SigningKey, verify_state
 
 #: What to do if no publication can be continued.
 OTHER = "name another with the setting `previous` (a folder, a URL, 'output', or 'none')"
 
 _LONGEST = 600  # characters of a reason in a message
+_SHOWN = 200  # characters of a URI in a message
+
+
+class DamagedError(ResourceSyncError):
+    """A publication is damaged."""
+
+
+def shown(uri: str) -> str:
+    """Return a URI or path as it is shown in a message."""
+    return printable(uri[:_SHOWN]) + ("…" if len(uri) > _SHOWN else "")
 
 
 @contextmanager
@@ -48,21 +62,78 @@ def explain_damage(where: str) -> Iterator[None]:
         raise PublicationError(message) from error
 
 
+class KnownGeneration(Protocol):
+    """A generation known by its state and the SHA-256 of the state's bytes."""
+
+    @property
+    def state(self) -> PublicationState:
+        """The content of its `publication.json`."""
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the state's bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class HashedState:
+    """A state and the SHA-256 of its bytes, without any documents."""
+
+    state: PublicationState
+    digest: str
+
+    @classmethod
+    def parse(cls, data: bytes, name: str) -> "HashedState":
+        """Parse the bytes of a state. Raises `PublicationError`, which contains `name`, if they are invalid."""
+        return cls(parse_state(data, name), sha256(data))
+
+
+class Ancestry(Enum):
+    """The relation of one generation to another."""
+
+    SAME = auto()
+    #: It descends from the other.
+    AHEAD = auto()
+    #: The other descends from it.
+    BEHIND = auto()
+    #: Neither is known to descend from the other, so each may have changes that the other lacks.
+    DIVERGED = auto()
+
+
+def compare_ancestry(one: KnownGeneration, other: KnownGeneration) -> Ancestry:
+    """Return the relation of `one` to `other`; a state knows up to `MOST_ANCESTORS` ancestors."""
+    if one.digest == other.digest:
+        return Ancestry.SAME
+    if other.digest in one.state.ancestry:
+        return Ancestry.AHEAD
+    return Ancestry.BEHIND if one.digest in other.state.ancestry else Ancestry.DIVERGED
+
+
+def layout_after(
+    layout: Layout, previous: KnownGeneration | None, restarted_from: KnownGeneration | None = None
+) -> Layout:
+    """Return the layout of the next publication.
+
+    It has the folder of the `previous` publication, which it continues; or a new folder next to that of the publication
+    `restarted_from` which it starts over; otherwise that of `layout`.
+    """
+    if previous:
+        return replace(layout, restart_number=previous.state.restart_number)
+    return replace(layout, restart_number=restarted_from.state.restart_number + 1) if restarted_from else layout
+
+
 @dataclass(frozen=True, kw_only=True)
 class PreviousPublication:
     """An earlier publication in `folder` (laid out like an output), for the address that `state` contains.
 
-    `closed` are its closed ranges, and `open` is the open one. Messages call its place `where`. `host_time` is the time
-    by the clock of the host that it was just fetched from. `elsewhere` are the addresses of other servers whose
-    resources the Resource List may name (`None`: any).
+    Only documents that the state lists are read. Messages call its place `where`. `host_time` is the time by the clock
+    of the host that it was just fetched from. `elsewhere` are the addresses of other servers whose resources the
+    Resource List may name (`None`: any).
     """
 
     folder: Path
     layout: Layout
     state: PublicationState
     digest: str
-    closed: tuple[Range, ...]
-    open: Range | None
     where: str
     host_time: datetime | None = None
     elsewhere: Collection[str] | None = None
@@ -77,22 +148,88 @@ class PreviousPublication:
         """Its resources."""
         return ResourceList(self.folder, self.state.parts)
 
+    @cached_property
+    def ranges(self) -> tuple[Range, ...]:
+        """The ranges of its Change Lists, oldest first."""
+        return tuple(
+            Range(
+                start=each.start,
+                until=each.until,
+                counts=(each.created, each.updated, each.deleted),
+                bodies=(Body(self.folder / each.path, is_draft=False),),
+                unchanged=True,
+            )
+            for each in self.state.change_lists
+        )
+
     @property
-    def documents(self) -> VerifiedDocuments:
-        """Its documents, which were verified."""
-        return VerifiedDocuments(self.folder, self.layout, self.state)
+    def closed(self) -> tuple[Range, ...]:
+        """The ranges that have ended."""
+        return tuple(each for each in self.ranges if each.closed)
+
+    @property
+    def open(self) -> Range | None:
+        """The range that has not ended, if there is one."""
+        return next((each for each in self.ranges if not each.closed), None)
 
     def entries(self, path: str) -> tuple[Entry, ...]:
         """Read the entries of a document or of its parts; empty if there is no such document."""
         if path not in self.state.documents:
             return ()
         with explain_damage(self.where):
-            return tuple(self.documents.whole(path))
+            found: list[Entry] = []
+            for part in self._parts(path):
+                with self.read(part) as document:
+                    found += document.entries
+            return tuple(found)
 
     def parts(self, path: str) -> list[list[Body]]:
         """Return where the entries of each part of a document are."""
         with explain_damage(self.where):
-            return [[Body(file, is_draft=False)] for file in self.documents.files(path)]
+            parts = self._parts(path)
+            for part in parts:
+                self.require(part)
+            return [[Body(self.folder / part, is_draft=False)] for part in parts]
+
+    def _parts(self, path: str) -> list[str]:
+        with self.read(path) as document:
+            if document.root is Root.URLSET:
+                return [path]
+            return [pointer.loc.removeprefix(f"{self.layout.siteurl}/") for pointer in document.entries]
+
+    @contextmanager
+    def read(self, path: str) -> Iterator[Document]:
+        """Open the document at a path for reading. Raises `DamagedError` if the state does not list it."""
+        self.require(path)
+        with (self.folder / path).open("rb") as stream:
+            yield read(stream, name=path)
+
+    def require(self, path: str) -> None:
+        """Raise `DamagedError` if the state does not list the document at a path."""
+        if path not in self.state.documents:
+            what = f"{shown(path)} is not named by {self.layout.state}"
+            raise DamagedError(what)
+
+    def verify(self, *, packages: bool) -> None:
+        """Compare every document of the set with its hash, and `packages`, if requested, with their lengths.
+
+        Superseded ones may be missing. Packages may be large, and were hashed if they came over the network.
+        """
+        for path, digest in {**self.state.superseded, **self.state.documents}.items():
+            if (packages or not is_package(path)) and not self._is_intact(path, digest):
+                what = f"{shown(path)} is not what {self.layout.state} says"
+                raise DamagedError(what)
+        listed = [*(each.path for each in self.state.parts), *(each.path for each in self.state.change_lists)]
+        for path in (self.layout.resource_list, *listed):
+            self.require(path)
+
+    def _is_intact(self, path: str, digest: str) -> bool:
+        if path.startswith("/") or ".." in path.split("/"):
+            return False
+        file = self.folder / path
+        if not file.is_file():
+            return path not in self.state.documents
+        return file.stat().st_size == self.state.packages.get(path) if is_package(path) else measure(file)[0] == digest
 
     def require_known_hosts(self, uris: Iterable[str]) -> None:
         """Raise `PublicationError` for a URI on a host that is not the site's and that the settings do not name.
@@ -142,26 +279,20 @@ def read_previous(  # noqa: PLR0913 - keyword-only options
     match the state.
     """
     with explain_damage(where):
-        sealed = read_state(folder, layout)
-        if sealed is None or (sealed.state.siteurl != layout.siteurl and is_loopback(sealed.state.siteurl)):
+        known = read_state(folder, layout)
+        if known is None or (known.state.siteurl != layout.siteurl and is_loopback(known.state.siteurl)):
             return None
-        layout = replace(layout, siteurl=sealed.state.siteurl, restart_number=sealed.state.restart_number)
-        documents = VerifiedDocuments(folder, layout, sealed.state)
-        documents.verify(packages=packages)
-        for path in (layout.resource_list, *(each.path for each in sealed.state.parts)):
-            documents.require(path)
-        ranges = [*documents.ranges()]
-        return PreviousPublication(
+        previous = PreviousPublication(
             folder=folder,
-            layout=layout,
-            state=sealed.state,
-            digest=sealed.digest,
-            closed=tuple(each for each in ranges if each.closed),
-            open=next((each for each in ranges if not each.closed), None),
+            layout=replace(layout, siteurl=known.state.siteurl, restart_number=known.state.restart_number),
+            state=known.state,
+            digest=known.digest,
             where=where,
             host_time=host_time,
             elsewhere=elsewhere,
         )
+        previous.verify(packages=packages)
+        return previous
 
 
 def require_signed(previous: PreviousPublication, key: SigningKey | None) -> None:
@@ -195,8 +326,8 @@ def publications_in(folder: Path) -> list[PreviousPublication]:
     )
     found = []
     for layout in (Layout(""), *(Layout("", name) for name in names if name != Layout("").set_name)):
-        sealed = read_state(folder, layout)
-        if sealed:
-            previous = read_previous(folder, replace(layout, siteurl=sealed.state.siteurl), str(folder))
+        known = read_state(folder, layout)
+        if known:
+            previous = read_previous(folder, replace(layout, siteurl=known.state.siteurl), str(folder))
             found += [previous] if previous else []
     return found

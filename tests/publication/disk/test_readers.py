@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.protocol import Limits
-from pelican_resourcesync.publication.model import RECORDS, Archives, Calendar
+from pelican_resourcesync.publication.model.layout import RECORDS
+from pelican_resourcesync.publication.model.options import Archives
+from pelican_resourcesync.publication.model.ranges import Calendar
 from tests.publication.support import SITEURL, STATE, Source
 
 RECORD = f"{SITEURL}/resourcesync/site/{RECORDS}/"

@@ -14,7 +14,7 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication import TakedownResult, forget_uris, layout_after, publications_in, publish_sets
 from pelican_resourcesync.publication.disk.install import changed_records
 from pelican_resourcesync.publication.disk.staging import staging
-from pelican_resourcesync.publication.model import RECORDS
+from pelican_resourcesync.publication.model.layout import RECORDS
 from tests.publication.disk.faults import MODES, Mode, installing
 from tests.publication.support import READY, SITEURL, Source, tree, utc
 from tests.support.reader import parse

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.publication import plan
-from pelican_resourcesync.publication.model import ChangeHistory, Layout
+from pelican_resourcesync.publication.model.history import ChangeHistory
+from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.state import MOST_ANCESTORS
-from pelican_resourcesync.publication.previous import Ancestry, HashedState, compare_ancestry, layout_after
+from pelican_resourcesync.publication.previous.previous import Ancestry, HashedState, compare_ancestry, layout_after
 from tests.publication.support import LAYOUT, SITEURL, STATE, Source, change, utc
 
 
