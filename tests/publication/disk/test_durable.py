@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.publication.disk import durable
-from pelican_resourcesync.publication.disk.durable import sync_all
+from pelican_resourcesync.publication.disk.durable import same_bytes, sync_all
 
 
 @pytest.fixture
@@ -69,3 +69,12 @@ def test_a_file_that_is_not_there(tmp_path: Path, calls: list[str]) -> None:
     with pytest.raises(FileNotFoundError):
         sync_all([tmp_path / "none"])
     assert not calls
+
+
+def test_a_link_has_no_bytes_of_its_own(tmp_path: Path) -> None:
+    """It is not the file that it leads to, not even where its target's name is as long as the file."""
+    for name in ("one", "other"):
+        (tmp_path / name).write_bytes(b"other")
+    (tmp_path / "link").symlink_to("other")
+    assert same_bytes(tmp_path / "one", tmp_path / "other")
+    assert not same_bytes(tmp_path / "one", tmp_path / "link")
