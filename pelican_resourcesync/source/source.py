@@ -89,6 +89,7 @@ class Source:
         if origin(where) is None and Path(where).is_dir():
             folder = FolderClient(Path(where))
             self.client, self.start = folder, folder.start
+            self._private = False  # no host is asked for anything
         elif origin(where) is None:
             message = f"{shown(where)} is neither an http(s) URL nor a folder"
             raise SourceError(message)

@@ -8,7 +8,6 @@ calls, lets calls fail, and disturbs the recovery, too. A Destination looks on (
 import os
 import shutil
 import signal
-import socket
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -267,7 +266,7 @@ class Carried(RuleBasedStateMachine):
         """Mirror what is published; an audit then finds nothing, and the copy has the files of the publication."""
         copy = Path(self.folder.name) / f"copy-{SITES.index(self.source.siteurl)}"
         mirror = Mirror(str(self.source.output), copy, _MIRROR)
-        with mock.patch("socket.getaddrinfo", side_effect=socket.gaierror(socket.EAI_NONAME, "no name server")):
+        with mock.patch("socket.getaddrinfo", side_effect=AssertionError("a host was looked up")):
             assert mirror.run().complete
             assert not list(mirror.audit())
         files = (file for file in copy.rglob("*") if file.is_file() and STATE_FOLDER not in file.parts)
