@@ -1,14 +1,20 @@
 """Values that nobody expects, in documents and headers: each is named or left out, and the rest goes on."""
 
+import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
+from html import escape
 from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from pelican_resourcesync.destination import IncompleteError, Mirror, follow
-from pelican_resourcesync.errors import DocumentError
+from pelican_resourcesync.errors import DocumentError, ResourceSyncError
 from pelican_resourcesync.source.source import retry_after
+from tests.destination.archives import ArchivedSource, archived_source
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of, stamp
 from tests.support.live import Ask, content, first
 
@@ -171,3 +177,91 @@ def test_numbers_and_dates(source: FakeSource, folder: Path, text: str) -> None:
     source.site.manners["d.txt"] = lambda ask: ask.send(200, b"three", Last_Modified=text, Date=text)
     assert Mirror(source.url, folder, replace(FAST, longest_wait=0.001)).run().complete
     assert files_of(folder) == source.resources
+
+
+# --- any value -----------------------------------------------------------------
+
+WORDS = """0 -1 \u00b2 1e9 NaN \u0664 % %zz %00 [ ] [::1 // .. http://[/x http:// http://a:99999/ http://a:0/ ? # ~ con
+    HTTP://A:080/ //host/x file:///etc/passwd urn:x http://u:p@h/ http://x;sh|/ \u202e \ud7ff \u0130 .mirror/lock " W/
+    9999-12-31T23:59:59Z 0001-01-01 2024-02-30 2024-01-01T24:00:00Z 2024-01-01T00:00:00+14:00 2024-W01 sha-256: gzip
+    created utf-7"""
+LONG = ("", " ", "a\tb", "9" * 19, "9" * 5_000, "a" * 300, "Mon, 01 Jan 99999 00:00:00 GMT", f"md5:x sha-1:{'0' * 40}")
+ODD = [*WORDS.split(), *LONG]
+VALUE = re.compile(rb'(?<==")[^"<>]*(?=")|(?<=<loc>)[^<]*|(?<=<lastmod>)[^<]*')
+HEADERS = (
+    "ETag",
+    "Last_Modified",
+    "Date",
+    "Retry_After",
+    "Content_Type",
+    "Content_Range",
+    "Link",
+    "Location",
+    "Content_Encoding",
+)
+
+
+def mutated(data: bytes, random: Random) -> bytes:
+    """Replace some values of a document by odd ones, wholly or in part."""
+    values = [each.span() for each in VALUE.finditer(data)]
+    for begin, end in sorted(random.sample(values, min(len(values), random.choice((1, 1, 2, 5)))), reverse=True):
+        odd = escape(random.choice(ODD)).encode()
+        data = data[:begin] + random.choice((odd, data[begin:end] + odd, odd + data[begin:end])) + data[end:]
+    return data
+
+
+def odd_run(source: ArchivedSource, good: dict[str, bytes], folder: Path, random: Random) -> None:
+    """Mirror and follow with odd values in documents and headers: there is an error of ours, or a result."""
+    source.published = dict(good)
+    documents = [path for path in good if path.endswith((".xml", "resourcesync", "robots.txt"))]
+    for path in random.sample(documents, random.choice((0, 1, 1, 2))):
+        source.published[path] = mutated(source.published[path], random)
+    heads = {name: random.choice(ODD) for name in random.sample(HEADERS, random.choice((0, 1, 2)))}
+    odd = {name: value.encode("latin-1", "replace").decode("latin-1") for name, value in heads.items()}
+    code = random.choice((200, 200, 200, 206, 304, 301, 416, 503))
+    chosen = random.choice([*good])
+    source.site.manners = (
+        {chosen: lambda ask: ask.send(code, source.published.get(ask.path, b""), **odd)} if odd else {}
+    )
+    options = replace(EAGER, by=random.choice(("auto", "lists", "dumps")), types=random.choice(((), ("text/*",))))
+    for task in (
+        lambda: Mirror(source.url, folder, options).run(),
+        lambda: Mirror(source.url, folder, options).audit(),
+        lambda: Mirror(source.url, folder, options).times(),
+        lambda: list(follow(source.url, None, options)),
+    ):
+        with suppress(ResourceSyncError):
+            task()
+
+
+def odd_runs(count: int, seed: int) -> None:
+    """Run many times, and see that the last one can still be put right."""
+    random = Random(seed)
+    with archived_source(PAGES) as source, TemporaryDirectory() as name:
+        source.put("a.html", "one, again")
+        source.close_range()
+        source.put("big.bin", "x" * 150_000)
+        source.publish()
+        source.published["robots.txt"] = b'User-agent: *\nCrawl-delay: 0\n<a b="0"/>'
+        good = dict(source.published)
+        folder = Path(name, "copy")
+        for number in range(count):
+            if number % 20 == 0:
+                folder = Path(name, f"copy {number}")
+            odd_run(source, good, folder, random)
+        source.site.manners, source.published = {}, good
+        mended = replace(FAST, accept_older=True, max_deletions=100.0)
+        assert Mirror(source.url, Path(name, "new"), mended).run().complete
+        assert files_of(Path(name, "new")) == source.resources
+
+
+def test_odd_values() -> None:
+    """The short form."""
+    odd_runs(60, 1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(20))
+def test_many_odd_values(seed: int) -> None:
+    """20,000 runs."""
+    odd_runs(1_000, seed)
