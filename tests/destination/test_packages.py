@@ -87,6 +87,21 @@ def test_changes_come_from_change_dumps(source: ArchivedSource, tmp_path: Path) 
     ]
 
 
+def test_last_change_of_a_dump(source: ArchivedSource, tmp_path: Path) -> None:
+    """It has the time at which the dump ends; and each document is requested once in a run."""
+    run(source, tmp_path / "copy")
+    source.put("0/0.html", "changed")
+    source.publish()
+    lists = source.published["rs/capabilitylist.xml"]
+    source.published["rs/capabilitylist.xml"] = lists.replace(b'"resourcedump"', b'"other"')
+    assert run(source, tmp_path / "copy", DUMPS)[1] == 0
+    source.published["rs/capabilitylist.xml"] = lists.replace(b'"resourcelist"', b'"other"')
+    source.site.asked()
+    assert Mirror(source.url, tmp_path / "other", DUMPS).run().complete
+    asked = source.site.asked()
+    assert {asked[path] for path in asked if path.endswith(".xml")} == {1}
+
+
 def test_mixture(source: ArchivedSource, tmp_path: Path) -> None:
     """An old dump brings what is still the same; what has changed since is fetched singly."""
     old = {path: data for path, data in source.published.items() if "dump" in path}
