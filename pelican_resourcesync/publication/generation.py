@@ -14,7 +14,7 @@ from pelican_resourcesync.publication.dumps.writer import DumpWriter
 from pelican_resourcesync.publication.model.layout import MANIFEST, Layout, is_package
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.state import Part, PublicationState, render_state
-from pelican_resourcesync.publication.previous.previous import PreviousPublication
+from pelican_resourcesync.publication.previous.previous import KnownGeneration, PreviousPublication
 from pelican_resourcesync.signing import SigningKey
 from pelican_resourcesync.version import __version__
 
@@ -86,28 +86,32 @@ def write_state(  # noqa: PLR0913 - keyword-only option
     stage: Stage,
     state: PublicationState,
     layout: Layout,
-    previous: PreviousPublication | None,
+    before: KnownGeneration | None,
     key: SigningKey | None = None,
     *,
     drop_packages: bool = False,
 ) -> PublicationState:
     """Write the state of the generation to the stage, signed if there is a key, and return it.
 
-    Documents of the previous generation that this one no longer has stay for one more generation, so that a client that
-    has just read an index finds everything it lists. If nothing changed, the previous generation stays as it is: its
-    state, byte for byte, and the documents it superseded. With `drop_packages`, no superseded package stays.
+    Documents of the generation `before` that this one no longer has stay for one more generation, so that a client that
+    has just read an index finds everything it lists; after starting over, they stay until `forget`. If nothing changed,
+    the previous generation stays as it is: its state, byte for byte, and the documents it superseded. With
+    `drop_packages`, no superseded package stays.
     """
     own = {path: stage.measure(path) for path in stage.paths() if path.startswith(f"{layout.home}/")}
     packages = {path: length for path, (_, length) in own.items() if is_package(path)}
     hashes = {path: digest for path, (digest, _) in own.items()}
     state = replace(state, documents=hashes, packages=packages, signed_by=key.public if key else "")
+    previous = before if isinstance(before, PreviousPublication) else None
     if previous and _says_the_same(state, previous.state):
         _carry(stage, previous, previous.state.superseded)
         stage.carry(layout.state, previous.folder / layout.state)
         return previous.state
     if previous:
-        before = previous.state.documents.items()
-        gone = {path: digest for path, digest in before if path.startswith(f"{layout.home}/") and path not in own}
+        current = f"{previous.layout.folder}/"
+        there = {path: digest for path, digest in previous.state.superseded.items() if not path.startswith(current)}
+        there |= previous.state.documents
+        gone = {path: there[path] for path in there if path.startswith(f"{layout.home}/") and path not in own}
         if drop_packages:
             gone = {path: digest for path, digest in gone.items() if not path.endswith((".zip", MANIFEST))}
         _carry(stage, previous, gone)

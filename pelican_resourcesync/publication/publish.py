@@ -164,7 +164,7 @@ def _write_state(
         stage,
         replace(planned.state, sets=sets, parts=parts),
         layout,
-        request.previous,
+        request.previous or request.restarted_from,
         request.options.key,
         drop_packages=request.options.remove_deleted and planned.new_changes.kinds[ChangeKind.DELETED] > 0,
     )

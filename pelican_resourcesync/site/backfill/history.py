@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -24,6 +25,7 @@ from pelican_resourcesync.publication import (
     ChangeHistory,
     Layout,
     Listed,
+    PreviousPublication,
     RangeBoundaries,
     Representation,
     Workspace,
@@ -63,7 +65,7 @@ class BuildOutputs:
         """Read the bytes in `store`; `pelican` and `settings` are today's, and `layouts` those of each set."""
         self._store = store
         self._settings = settings
-        self._layouts = layouts
+        self.layouts = layouts
         self._siteurl = next(iter(layouts.values())).siteurl
         self._selectors = {
             own.name: Selector(own.selection, pelican, self._siteurl) for own in settings.sets if own.name in layouts
@@ -148,7 +150,7 @@ class BuildOutputs:
             return with_link(data, addition) or data
         file = self._folder / ROBOTS
         file.write_bytes(data)
-        add_robots_lines(self._folder, self._settings, self._layouts)
+        add_robots_lines(self._folder, self._settings, self.layouts)
         return file.read_bytes()
 
 
@@ -185,17 +187,33 @@ class BuildHistory:
                 listed[change.uri] = Listed(change.representation, time)
             self._changes[name].append(change)
 
+    def is_listed(self, name: str, previous: PreviousPublication) -> bool:
+        """Return whether a publication of a set lists exactly its changes so far, as long as it still lists them."""
+        ranges = [*previous.closed, *([previous.open] if previous.open else [])]
+        listed = [_without_time(change) for each in ranges for change in each.changes]
+        known = [_without_time(change) for change in self._changes[name]]
+        return known[len(known) - len(listed) :] == listed and bool(listed or not known)
+
     def of(self, name: str) -> ChangeHistory:
         """Return the history of a set up to the last commit."""
-        last = self.landings[-1]
+        return replace(self.up_to(self.landings[-1]), changes=self._changes[name])
+
+    def up_to(self, landing: Landing) -> ChangeHistory:
+        """Return what is known of the builds up to one commit, without their changes: its bytes say what it changed."""
+        landings = self.landings[: self.landings.index(landing) + 1]
         return ChangeHistory(
             built=build_time(),
-            changes=self._changes[name],
-            commit=last.commit.sha,
-            landed=last.time,
-            postponed={landing.commit.sha: landing.time for landing in self.landings if landing.postponed},
+            commit=landing.commit.sha,
+            landed=landing.time,
+            postponed={each.commit.sha: each.time for each in landings if each.postponed},
             objects=self.outputs.path,
+            touched=True,
         )
+
+
+def _without_time(change: Change) -> tuple[object, ...]:
+    """Return what must be the same in a later backfill; a change may have been listed later than its commit landed."""
+    return change.uri, change.kind, change.representation.hash if change.representation else None
 
 
 def built_history(

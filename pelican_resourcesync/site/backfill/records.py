@@ -90,11 +90,6 @@ class BuildRecord:
     failure: str = ""
     retry: bool = False
 
-    @property
-    def digest(self) -> str:
-        """A SHA-256 of everything that is published from this record."""
-        return sha256(json.dumps([self.commit, self.landed, self.failure, self.files]).encode()).hexdigest()
-
 
 class BuildStore:
     """The records of builds in a folder, the bytes that were built, and notes about the last run.

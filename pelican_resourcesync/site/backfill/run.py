@@ -1,13 +1,13 @@
 """The whole backfill: from today's settings file to a publication of the whole past, next to the public one."""
 
-import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TextIO
 
 from pelican.utils import clean_output_dir
@@ -21,6 +21,8 @@ from pelican_resourcesync.publication import (
     KnownGeneration,
     Layout,
     PlainOutput,
+    Predecessor,
+    PreviousPublication,
     Publication,
     PublishRequest,
     Resource,
@@ -28,6 +30,7 @@ from pelican_resourcesync.publication import (
     layout_after,
     locked,
     publish_sets,
+    read_previous,
     recover,
 )
 from pelican_resourcesync.site.backfill.builds import Builder, default_jobs
@@ -56,16 +59,11 @@ from pelican_resourcesync.site.predecessors import (
 )
 from pelican_resourcesync.site.scope import settings_folder_of
 from pelican_resourcesync.terminal import Progress, format_count
-from pelican_resourcesync.version import __version__
 
 #: The timeout of one build, in seconds.
 TIMEOUT = 3600
 #: Settings that builds of past commits do not take from `-e`: they use today's values, or none.
 _TODAY = ("RESOURCESYNC", "SITEURL", "OUTPUT_PATH", "CACHE_CONTENT", "LOAD_CONTENT_CACHE")
-#: Settings of the plug-in that have no effect on what is published.
-_WITHOUT_EFFECT = ("enabled", "previous", "history", "allow_deletions")
-#: The note about what was published last.
-_PUBLISHED = "published"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,50 +135,50 @@ class _Backfill:
     environment: Environment
     progress: Progress
     removed_sets: Sequence[str] = ()
-    #: By commit, a digest of what is published from its record; and by plug-in, the number of builds without it.
-    digests: dict[str, str] = field(default_factory=dict)
+    #: By plug-in, the number of builds without it.
     missing_plugins: Counter[str] = field(default_factory=Counter)
 
     def run(self, builder: Builder, since: str | None, jobs: int | None) -> BackfillSummary:
         """Build the commits without a valid record, and publish the history in all records."""
         self.store.clean()
-        public = self._find_public()
-        postponed = {sha: time for known in public.values() if known for sha, time in known.state.postponed.items()}
+        with self._find_public() as public:
+            return self._run(public, builder, since, jobs)
+
+    def _run(
+        self, public: Mapping[str, Predecessor], builder: Builder, since: str | None, jobs: int | None
+    ) -> BackfillSummary:
+        known = {name: each.previous or each.restarted_from for name, each in public.items()}
+        postponed = {sha: time for each in known.values() if each for sha, time in each.state.postponed.items()}
         landings = landings_of(self.repository, postponed)
         chosen = self._choose(landings, since)
         missing = [landing for landing in chosen if not self._is_recorded(landing)]
         self._build(builder, missing, jobs or default_jobs(), last=chosen[-1])
 
-        key = self._key(landings, chosen)
-        is_published = self._is_published(public, key)
-        layouts = {
-            name: layout_after(layout, public[name] if is_published else None, public[name])
-            for name, layout in self.today.layouts.items()
-        }
-        outputs = BuildOutputs(self.store, self.today.pelican, self.today.settings, layouts)
-        history = BuildHistory(outputs, layouts, landings)
-        for landing, record in records_of(self.store, chosen, self.environment):
+        states = self._states()
+        history, number = self._history(public, landings, chosen)
+        outputs = history.outputs
+        previous = {name: each.previous for name, each in public.items() if each.previous and number}
+        for landing, record in records_of(self.store, chosen[number:], self.environment):
             history.add(landing, record)
+            if previous and landing is not chosen[-1] and record.commit not in history.skipped:
+                self._publish(history, landing, outputs.resources(record), previous)
+                previous = self._published(outputs.layouts)
+        [(landing, record)] = records_of(self.store, chosen[-1:], self.environment)
         if record.commit in history.skipped:
             raise _unusable(record, history.skipped[record.commit])
         resources = outputs.resources(record)
         files = {file.path: file for file in (*record.files, *resources.values())}
-        publications = {}
-        if not is_published:
-            states = {name: _next_state(public[name], layout, record.commit) for name, layout in layouts.items()}
-            self.store.put_note(_PUBLISHED, {"key": key, "states": states})
+        if number < len(chosen) or not self._has_output(files):
             self._clean_output()
-            self._write_output(outputs, files, layouts)
-            publications = self._publish(history, resources, layouts, public)
-        elif not self._has_output(files):
-            self._write_output(outputs, files, layouts)
-        update_sitemap(self.today.output, list(layouts.values()), wanted=self.today.settings.sitemap)
-        self.store.put_note(_PUBLISHED, {"key": key, "states": {name: self._digest(name) for name in layouts}})
+            self._write_output(outputs, files)
+        publications = self._publish(history, landing, resources, previous, {} if previous else known)
+        update_sitemap(self.today.output, list(outputs.layouts.values()), wanted=self.today.settings.sitemap)
+        is_new = self._states() != states
 
-        self._report(history.skipped, layouts if publications else {})
+        self._report(history.skipped, outputs.layouts if is_new else {}, restarted=not previous)
         built = len({landing.commit.sha for landing in missing} - history.skipped.keys())
         return BackfillSummary(
-            publications=publications,
+            publications=publications if is_new else {},
             built=built,
             known=len(chosen) - len(history.skipped) - built,
             skipped=history.skipped,
@@ -188,16 +186,56 @@ class _Backfill:
             output=self.today.output,
         )
 
-    def _find_public(self) -> dict[str, KnownGeneration | None]:
-        """Return the public publication of each set, to restart from it. A build looks in the same places."""
-        today = self.today
+    @contextmanager
+    def _find_public(self) -> Iterator[Mapping[str, Predecessor]]:
+        """Yield the publication to continue, or to start over from, for each set. A build looks in the same places."""
+        today, output = self.today, PlainOutput(self.today.output)
         recover(today.output)
-        if today.settings.previous == "live":
-            today = replace(today, settings=replace(today.settings, previous="none"))
-        with predecessors(today, today.output) as found:
-            output, base = PlainOutput(today.output), settings_folder_of(today.pelican)
+        with ExitStack() as stack:
+            try:
+                found = stack.enter_context(predecessors(today, today.output))
+            except PublicationError:  # one that is damaged, for example, or of another address
+                if today.settings.previous != "live":
+                    raise
+                today = replace(today, settings=replace(today.settings, previous="none"))
+                found = stack.enter_context(predecessors(today, today.output))
+            base = settings_folder_of(today.pelican)
             self.removed_sets = find_removed_sets(found, today.settings, today.siteurl, output, base)
-            return {name: predecessor.previous or predecessor.restarted_from for name, predecessor in found.items()}
+            yield found
+
+    def _history(
+        self, public: Mapping[str, Predecessor], landings: Sequence[Landing], chosen: Sequence[Landing]
+    ) -> tuple[BuildHistory, int]:
+        """Return the history of the builds that are published already, and their number.
+
+        The publication is continued if it lists exactly what the records say up to its commit. Otherwise the documents
+        start over.
+        """
+        shas = {landing.commit.sha: number for number, landing in enumerate(chosen, 1)}
+        numbers = {shas.get(each.previous.state.commit or "", 0) if each.previous else 0 for each in public.values()}
+        number = numbers.pop() if len(numbers) == 1 else 0
+        if number:
+            history = self._begin({name: each.previous for name, each in public.items()}, {}, landings)
+            for landing, record in records_of(self.store, chosen[:number], self.environment):
+                history.add(landing, record)
+            if all(each.previous and history.is_listed(name, each.previous) for name, each in public.items()):
+                return history, number
+        known = {name: each.previous or each.restarted_from for name, each in public.items()}
+        return self._begin({}, known, landings), 0
+
+    def _begin(
+        self,
+        previous: Mapping[str, PreviousPublication | None],
+        restarted: Mapping[str, KnownGeneration | None],
+        landings: Sequence[Landing],
+    ) -> BuildHistory:
+        layouts = {
+            name: layout_after(layout, previous.get(name), restarted.get(name))
+            for name, layout in self.today.layouts.items()
+        }
+        return BuildHistory(
+            BuildOutputs(self.store, self.today.pelican, self.today.settings, layouts), layouts, landings
+        )
 
     def _choose(self, landings: Sequence[Landing], revision: str | None) -> list[Landing]:
         """Return the commits to build; store from which on, and in which environment, for later builds of the site."""
@@ -217,7 +255,7 @@ class _Backfill:
         record = self.store.record(landing, self.environment.digest)
         if record is None or record.retry:
             return False
-        self._note(record)
+        self.missing_plugins.update(record.missing)
         return True
 
     def _build(self, builder: Builder, missing: Sequence[Landing], jobs: int, last: Landing) -> None:
@@ -230,7 +268,7 @@ class _Backfill:
                     raise _unusable(record, record.failure)
                 self.progress.count(failed=bool(record.failure))
                 self.store.put_record(record)
-                self._note(record)
+                self.missing_plugins.update(record.missing)
         self.progress.close()
         for name, number in sorted(self.missing_plugins.items()):
             self.progress.message(
@@ -238,38 +276,15 @@ class _Backfill:
                 "install it and run backfill again to build the site as it was"
             )
 
-    def _note(self, record: BuildRecord) -> None:
-        self.digests[record.commit] = record.digest
-        self.missing_plugins.update(record.missing)
+    def _states(self) -> dict[str, str]:
+        """Return the SHA-256 of the state of each set in the output."""
+        files = {name: self.today.output / layout.state for name, layout in self.today.layouts.items()}
+        return {name: sha256(file.read_bytes()) for name, file in files.items() if file.is_file()}
 
-    def _key(self, landings: Sequence[Landing], chosen: Sequence[Landing]) -> str:
-        """Return a digest of everything in the documents, except for the publication that they restart."""
-        boundaries = boundaries_of(self.today.settings, self.repository, landings)
-        settings = {name: value for name, value in asdict(self.today.settings).items() if name not in _WITHOUT_EFFECT}
-        parts = [
-            __version__,
-            self.today.siteurl,
-            str(self.today.pelican.get("SITENAME")),
-            settings,
-            {landing.commit.sha: str(landing.time) for landing in landings if landing.postponed},
-            [(self.digests[landing.commit.sha], str(boundaries.before(landing.time))) for landing in chosen],
-        ]
-        return sha256(json.dumps(parts, sort_keys=True, default=str).encode("utf-8", "surrogatepass"))
-
-    def _is_published(self, public: Mapping[str, KnownGeneration | None], key: str) -> bool:
-        """Return whether the documents in the output are this publication, also if a killed backfill installed them."""
-        note = self.store.note(_PUBLISHED)
-        return note.get("key") == key and all(
-            known is not None
-            and note["states"][name] in (known.digest, _state_of(known))
-            and known.digest == self._digest(name)
-            for name, known in public.items()
-        )
-
-    def _digest(self, name: str) -> str:
-        """Return the SHA-256 of the state of a set in the output; empty where there is none."""
-        file = self.today.output / self.today.layouts[name].state
-        return sha256(file.read_bytes()) if file.is_file() else ""
+    def _published(self, layouts: Mapping[str, Layout]) -> dict[str, PreviousPublication]:
+        """Return the publication in the output, as the one to continue."""
+        found = {name: read_previous(self.today.output, layout) for name, layout in layouts.items()}
+        return {name: each for name, each in found.items() if each}
 
     def _has_output(self, files: Mapping[str, BuiltFile]) -> bool:
         """Return whether all files are in the output, as long as they should be."""
@@ -285,49 +300,51 @@ class _Backfill:
         if settings["DELETE_OUTPUT_DIRECTORY"] and not content.is_relative_to(os.path.realpath(output)):
             clean_output_dir(str(output), [*settings["OUTPUT_RETENTION"], FOLDER])
 
-    def _write_output(
-        self, outputs: BuildOutputs, files: Mapping[str, BuiltFile], layouts: Mapping[str, Layout]
-    ) -> None:
+    def _write_output(self, outputs: BuildOutputs, files: Mapping[str, BuiltFile]) -> None:
         """Write what a build by Pelican would have written. After an interruption, the command can be run again."""
         output = self.today.output
         for path in files:
             (output / path).parent.mkdir(parents=True, exist_ok=True)
         for path, file in files.items():
             outputs.copy(file.sha256, output / path)
-        add_discovery_files(output, self.today.settings, layouts)
+        add_discovery_files(output, self.today.settings, outputs.layouts)
 
     def _publish(
         self,
         history: BuildHistory,
+        landing: Landing,
         resources: Mapping[str, BuiltFile],
-        layouts: Mapping[str, Layout],
-        public: Mapping[str, KnownGeneration | None],
+        previous: Mapping[str, PreviousPublication],
+        restarted: Mapping[str, KnownGeneration | None] = MappingProxyType({}),
     ) -> dict[str, Publication]:
-        """Publish the resources of the last commit, and the changes of all."""
-        today, requests = self.today, []
+        """Publish the resources of one commit after the `previous` ones, or else with the changes of all."""
+        today, outputs, requests = self.today, history.outputs, []
         for own in today.settings.sets:
-            listed = history.outputs.in_set(own.name, resources)
-            files = [Resource(uri, today.output / resources[uri].path, None, listed[uri]) for uri in listed]
+            listed = outputs.in_set(own.name, resources)
+            files = [Resource(uri, outputs.path(resources[uri].sha256), None, listed[uri]) for uri in listed]
+            options = options_of(today.pelican, today.settings, outputs.layouts[own.name], own)
             requests.append(
                 PublishRequest(
                     resources=FileResources(files),
-                    history=history.of(own.name),
+                    history=history.up_to(landing) if previous else history.of(own.name),
                     boundaries=boundaries_of(today.settings, self.repository, history.landings),
-                    options=options_of(today.pelican, today.settings, layouts[own.name], own),
-                    restarted_from=public[own.name],
+                    options=replace(options, allow_deletions=True),  # what a commit deleted was deleted
+                    previous=previous.get(own.name),
+                    restarted_from=restarted.get(own.name),
                 )
             )
         removed = list(removed_layouts(today.output, today.siteurl, self.removed_sets))
-        return dict(zip(layouts, publish_sets(requests, removed_sets=removed), strict=True))
+        return dict(zip(outputs.layouts, publish_sets(requests, removed_sets=removed), strict=True))
 
-    def _report(self, skipped: Mapping[str, str], layouts: Mapping[str, Layout]) -> None:
+    def _report(self, skipped: Mapping[str, str], layouts: Mapping[str, Layout], *, restarted: bool) -> None:
         """Report the commits that were left out, and where the documents were published, if they were."""
         for sha, reason in skipped.items():
             self.progress.message(f"{sha[:10]} is skipped: {reason}")
-        folders = [f"{layout.folder}/" for layout in layouts.values() if layout.restart_number > 1]
+        folders = [f"{layout.folder}/" for layout in layouts.values() if restarted and layout.restart_number > 1]
         if folders:
             self.progress.message(
-                f"the public documents stay unchanged, and the new ones are next to them, in {', '.join(folders)}"
+                "the public documents do not list what was built, so they stay as they are, and new ones are next to "
+                f"them, in {', '.join(folders)}"
             )
         for line in removed_set_warnings(self.removed_sets) if layouts else ():
             self.progress.message(f"{line}.")
@@ -355,15 +372,3 @@ def _environment_of(today: Configuration, top: Path, extra: Mapping[str, Any]) -
 
 def _unusable(last: BuildRecord, reason: str) -> PublicationError:
     return PublicationError(f"the last commit, {last.commit[:10]}, cannot be published: {reason}")
-
-
-def _state_of(known: KnownGeneration) -> list[object]:
-    """Return what a state says before its documents are known."""
-    state = known.state
-    return [state.generation, state.predecessor, state.restart_number, state.commit]
-
-
-def _next_state(public: KnownGeneration | None, layout: Layout, commit: str) -> list[object]:
-    """Return the same of the next publication, a restart of the public one."""
-    generation, digest = (public.state.generation + 1, public.digest) if public else (1, None)
-    return [generation, digest, layout.restart_number, commit]

@@ -44,7 +44,8 @@ def test_sets_of_then(recorded: Site) -> None:
     recorded.build()
     assert documents(recorded.output) == documents(recorded.folder / "other")
     assert "resourcesync/others/capabilitylist.xml" in (recorded.output / "third.html").read_text()
-    assert json.loads((recorded.output / "resourcesync" / "others" / "publication.json").read_text())["changes"] == 3
+    lists = json.loads((recorded.output / "resourcesync/others/publication.json").read_text())["change_lists"]
+    assert sum(each["created"] + each["updated"] + each["deleted"] for each in lists) == 3
     assert changes_now(recorded) == [row for row in PAST if row[2] == "/first.html"]
 
 

@@ -1,7 +1,6 @@
 """What is built when a backfill is run again: what is new, and what would be another; nothing else."""
 
 import io
-import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.site.backfill.support import TIMES, Terminal, changes_now, documents, run, worktrees
-from tests.support.sites import Site
+from tests.site.backfill.test_backfill import PAST, state
+from tests.support.follower import Follower
+from tests.support.live import served
+from tests.support.sites import Site, our_command
 
 SITEURL = "https://example.org"
 
@@ -43,40 +45,102 @@ def test_nothing_new(backfilled: Site) -> None:
     assert documents(backfilled.output) == published
 
 
-def test_killed_when_all_was_published(backfilled: Site) -> None:
-    """What was not noted any more is known by what is public: it is no other publication to begin anew over."""
-    note = backfilled.folder / ".resourcesync" / "backfill" / "published.json"
-    for start in (1, 2):
-        run(backfilled)
-        published = documents(backfilled.output)
-        state = json.loads((backfilled.output / "resourcesync" / "publication.json").read_text())
-        before = [state[name] for name in ("generation", "predecessor", "restart_number", "commit")]
-        note.write_text(json.dumps({**json.loads(note.read_text()), "states": {"site": before}}))
-        assert run(backfilled).built == 0
-        assert documents(backfilled.output) == published
-        assert (
-            json.loads((backfilled.output / "resourcesync" / "publication.json").read_text())["restart_number"] == start
-        )
-        backfilled.article("more.md", "More")
-        backfilled.commit(TIMES[3 + start])
+def lists(site: Site) -> dict[str, bytes]:
+    """Return the Change Lists, by name."""
+    return {file.name: file.read_bytes() for file in (site.output / "resourcesync/site").glob("changelist-2*.xml")}
 
 
-def test_new_commits_alone_are_built(backfilled: Site) -> None:
-    """A new commit is built, and the documents begin anew beside those of before."""
-    before = {sha: file.stat().st_mtime_ns for sha, file in records(backfilled).items()}
-    backfilled.article("fourth.md", "Fourth")
-    new = backfilled.commit(TIMES[4])
-    stream = Terminal()
-    outcome = run(backfilled, stream)
-    assert (outcome.built, outcome.known) == (1, 3)
-    assert "1 built, 0 failed, 0 left" in stream.getvalue()
+def test_new_commits_are_added_to_what_is_public(backfilled: Site) -> None:
+    """They are built alone, and listed each at its own time, in the open list; what is closed keeps its bytes.
+
+    A commit that does not build is skipped. Whoever follows fetches what changed, and nothing else.
+    """
+    before, closed = records(backfilled), {n: data for n, data in lists(backfilled).items() if b"until=" in data[:900]}
+    times = {sha: file.stat().st_mtime_ns for sha, file in before.items()}
+    first = (backfilled.output / "first.html").read_bytes()
+    with served(backfilled.output) as address:
+        follower = Follower(address, SITEURL)
+        assert follower.baseline() == []
+        backfilled.article("fourth.md", "Fourth")
+        backfilled.commit(TIMES[4])
+        backfilled.article("fourth.md", "Fourth", "Other text.")
+        backfilled.write("pelicanconf.py", "raise ValueError('a slip')\n")
+        backfilled.commit(TIMES[5])
+        backfilled.configure()
+        backfilled.remove("content/third.md")
+        backfilled.commit(TIMES[6])
+        backfilled.article("third.md", "Third")
+        backfilled.commit(TIMES[7])
+        stream = Terminal()
+        outcome = run(backfilled, stream)
+        assert follower.incremental() == follower.audit() == []
+    assert (outcome.built, outcome.known, len(outcome.skipped)) == (3, 3, 2)
+    assert "3 built, 1 failed, 0 left" in stream.getvalue()
     assert "\033[?25h" in stream.getvalue().rpartition("left")[2], "the cursor is back"
-    after = {sha: file.stat().st_mtime_ns for sha, file in records(backfilled).items()}
-    assert after == {**before, new: after[new]}
-    assert (TIMES[4], "created", "/fourth.html") in changes_now(backfilled)
-    assert len(changes_now(backfilled)) == 6
-    assert "the new ones are next to them, in resourcesync/site/2/" in stream.getvalue()
+    assert "next to them" not in stream.getvalue()
+    assert changes_now(backfilled) == [
+        *sorted(PAST),
+        (TIMES[4], "created", "/fourth.html"),
+        (TIMES[6], "deleted", "/third.html"),
+        (TIMES[6], "updated", "/fourth.html"),
+        (TIMES[7], "created", "/third.html"),
+    ]
+    after = records(backfilled)
+    assert {sha: after[sha].stat().st_mtime_ns for sha in before} == times
+    assert closed
+    assert {name: lists(backfilled)[name] for name in closed} == closed
+    assert (backfilled.output / "first.html").read_bytes() == first
+    published = documents(backfilled.output)
     assert run(backfilled).publications == {}
+    assert documents(backfilled.output) == published
+
+
+def test_output_that_was_deleted_after_its_upload(backfilled: Site) -> None:
+    """It is made again, with the documents that are public, whether there is something new or not."""
+    public = backfilled.folder.parent / "public"
+    backfilled.output.rename(public)
+    before = documents(public)
+    backfilled.configure(RESOURCESYNC={"previous": "../public"})
+    assert run(backfilled).publications.keys() == {"site"}
+    assert documents(backfilled.output) == before
+    shutil.rmtree(backfilled.output)
+    backfilled.article("fourth.md", "Fourth")
+    backfilled.commit(TIMES[4])
+    run(backfilled)
+    assert changes_now(backfilled) == [*sorted(PAST), (TIMES[4], "created", "/fourth.html")]
+    assert (backfilled.output / "first.html").read_bytes() == before["first.html"]
+
+
+def test_build_between_two_backfills(backfilled: Site) -> None:
+    """What an ordinary build has added is as true, and the next backfill goes on from it."""
+    backfilled.article("fourth.md", "Fourth")
+    backfilled.commit(TIMES[4])
+    backfilled.build()
+    backfilled.article("fifth.md", "Fifth")
+    backfilled.commit(TIMES[5])
+    run(backfilled)
+    new = [(TIMES[4], "created", "/fourth.html"), (TIMES[5], "created", "/fifth.html")]
+    assert changes_now(backfilled) == [*sorted(PAST), *new]
+
+
+def test_old_documents_stay_where_it_starts_over(backfilled: Site) -> None:
+    """Because of another setting, for example: with their bytes, in every output to come, until `forget`."""
+    old = {path: data for path, data in documents(backfilled.output).items() if path.startswith("resourcesync/site/")}
+    old = {path: data for path, data in old.items() if not path.endswith(("index.html", "badge.svg"))}
+    backfilled.configure(RESOURCESYNC={"previous": "output", "exclude": ["second.html"]})
+    stream = io.StringIO()
+    run(backfilled, stream)
+    assert "new ones are next to them, in resourcesync/site/2/" in stream.getvalue()
+    assert b"site/2/capabilitylist.xml" in (backfilled.output / "first.html").read_bytes()
+    for number in (4, 5, 6):
+        found = documents(backfilled.output)
+        assert {path: found[path] for path in old} == old
+        assert state(backfilled.output)["restart_number"] == 2
+        backfilled.article("more.md", "More", f"Text {number}.")
+        backfilled.commit(TIMES[number])
+        backfilled.build() if number == 5 else run(backfilled)
+    our_command(backfilled.folder, "forget", f"{SITEURL}/more.html")
+    assert not old.keys() & documents(backfilled.output).keys()
 
 
 def test_settings_of_ours_build_nothing(backfilled: Site) -> None:

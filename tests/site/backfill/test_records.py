@@ -54,7 +54,7 @@ def a_store(folder: Path) -> tuple[BuildStore, BuildRecord, Path]:
 
 @given(st.lists(_FILES), st.text())
 def test_round_trip(files: list[BuiltFile], failure: str) -> None:
-    """Names that are not text (lone surrogates) too; the digest is of all that is published."""
+    """Names that are not text (lone surrogates) too."""
     record = a_record(*files, failure=failure)
     with tempfile.TemporaryDirectory() as folder:
         store = BuildStore(Path(folder))
@@ -62,7 +62,6 @@ def test_round_trip(files: list[BuiltFile], failure: str) -> None:
         store.put_file(Path(folder) / "empty")
         store.put_record(record)
         assert BuildStore(Path(folder)).record(LANDING, DIGEST) == record
-    assert record.digest != replace(record, failure=f"{failure}!").digest
 
 
 def test_environment(tmp_path: Path) -> None:
