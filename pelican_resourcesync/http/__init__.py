@@ -12,7 +12,7 @@ from pelican_resourcesync.http.client import (
     is_sendable,
     new_client,
 )
-from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds, Budget, Pace
+from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds, Pace
 from pelican_resourcesync.http.urls import (
     Origin,
     address_of,
@@ -29,7 +29,7 @@ from pelican_resourcesync.http.urls import (
     uri_of_path,
     without_query,
 )
-from pelican_resourcesync.http.web import Received, Store, Web, links_of_headers, links_of_page
+from pelican_resourcesync.http.web import Received, Web, links_of_headers, links_of_page
 from pelican_resourcesync.http.zips import DamagedZipError, ZipLimits, ZipReader
 
 __all__ = [
@@ -37,7 +37,6 @@ __all__ = [
     "STANDARD_BOUNDS",
     "USER_AGENT",
     "Bounds",
-    "Budget",
     "Client",
     "DamagedZipError",
     "Headers",
@@ -47,7 +46,6 @@ __all__ = [
     "Request",
     "Response",
     "Sink",
-    "Store",
     "Web",
     "ZipLimits",
     "ZipReader",

@@ -1,12 +1,9 @@
-"""Limits on the time and size of one response and of several together, and the pace of requests."""
+"""Limits on the time and size of one response, and the pace of requests."""
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from threading import Lock
-
-from pelican_resourcesync.errors import TransportError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,57 +20,6 @@ class Bounds:
 
 
 STANDARD_BOUNDS = Bounds()
-
-
-class Budget:
-    """Limits for several files together and for each of them: bytes fetched, and seconds from now on.
-
-    A file is counted when it has arrived; of several concurrent transfers, each may use everything that is left.
-    """
-
-    def __init__(self, whole: str, each: Bounds, *, size: int, seconds: float, clock: Callable[[], float]) -> None:
-        """Take the name of the `whole` for messages, the limits for `each` file and for all, and a clock."""
-        self._whole = whole
-        self._each = each
-        self._size = size
-        self._seconds = seconds
-        self._clock = clock
-        self._end = clock() + seconds
-        self._taken = 0
-        self._lock = Lock()
-
-    def bounds(self, size: int | None = None) -> Bounds:
-        """Return the limits for the next file: those for each, or its own `size`, but no more than what is left.
-
-        Raises `TransportError` if nothing is left.
-        """
-        seconds, left = self._end - self._clock(), self._size - self._taken
-        if seconds <= 0:
-            message = f"{self._whole} takes longer than {self._seconds:g} seconds"
-            raise TransportError(message)
-        if left <= 0:
-            raise self._too_large()
-        each = self._each
-        return replace(each, total=min(each.total, seconds), size=min(each.size if size is None else size, left))
-
-    def take(self, length: int) -> None:
-        """Record that `length` bytes were fetched. Raises `TransportError` if that is more than was left."""
-        with self._lock:
-            self._taken += length
-        if self._taken > self._size:
-            raise self._too_large()
-
-    def _too_large(self) -> TransportError:
-        return TransportError(f"{self._whole} is larger than {self._size} bytes")
-
-    @contextmanager
-    def resting(self) -> Iterator[None]:
-        """Stop the clock during the `with` block."""
-        begin = self._clock()
-        try:
-            yield
-        finally:
-            self._end += self._clock() - begin
 
 
 class Pace:

@@ -1,31 +1,22 @@
-"""The files below a URL, fetched past caches and hashed as they arrive, a store for them, and the links in a page."""
+"""The files below a URL, fetched past caches and hashed as they arrive, and the links in a page."""
 
 import hashlib
 import re
-from collections import Counter
-from collections.abc import Collection, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from html.parser import HTMLParser
 from io import BytesIO
 from pathlib import Path
 from secrets import token_hex
-from threading import Lock
 from typing import BinaryIO
 from urllib.parse import quote, urljoin
 
-from pelican_resourcesync.errors import AbsentError, MismatchError
-from pelican_resourcesync.files import link_or_copy, measure
 from pelican_resourcesync.http.client import Client, Headers, Request, Response, new_client
-from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds, Budget
+from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds
 from pelican_resourcesync.http.urls import check_base
 
 _PAST_CACHES = {"Cache-Control": "no-cache", "Pragma": "no-cache"}
 _HEAD = 512
-#: As many connections as a browser opens to one host: documents are small, so round trips take most of the time.
-_AT_ONCE = 6
 # All quantifiers are possessive, so that matching takes linear time whatever a host sends.
 _LINK = re.compile(r"<([^<>]*+)>((?:\s*+;\s*+[\w*-]++\s*+(?:=\s*+(?:\"[^\"]*+\"|[^\s\";,]*+))?+)*+)")
 _REL = re.compile(r";\s*+rel\s*+=\s*+(?:\"([^\"]*+)\"|([^\s\";,]*+))", re.IGNORECASE)
@@ -128,90 +119,6 @@ class _Hashing:
         digest = self._hash.hexdigest()
         date = response.headers.time("Date")
         return Received(digest=digest, length=self._length, media_type=response.media_type, head=self._head, date=date)
-
-
-class Store:
-    """Files in a folder of their own, each named by its SHA-256, which is always verified.
-
-    Downloads are written to disk as they arrive, and existing files are hard-linked if the file system supports it, so
-    that large files take little memory and no disk space twice.
-    """
-
-    def __init__(self, web: Web, folder: Path) -> None:
-        """Take the web client, and an existing empty folder."""
-        self._web = web
-        self._folder = folder
-        self._lock = Lock()
-        self.received = 0
-
-    def read(self, path: str, budget: Budget, size: int) -> tuple[Received, bytes]:
-        """Fetch and return a small file of at most `size` bytes; its contents are not verified, and it is not kept."""
-        received, data = self._web.read(path, budget.bounds(size))
-        budget.take(received.length)
-        return received, data
-
-    def adopt(self, files: Mapping[str, str], folder: Path) -> None:
-        """Add those of the files that a folder already has; `files` maps paths to SHA-256 hashes."""
-        for path, digest in files.items():
-            if not self.has(digest):
-                with suppress(OSError):  # a file that cannot be read counts as missing
-                    self._keep(folder / path, digest)
-
-    def gather(self, files: Mapping[str, str], budget: Budget, optional: Collection[str] = ()) -> None:
-        """Fetch the missing files, within a budget; the `optional` ones need not exist.
-
-        Of several files with the same bytes, only the last is requested.
-
-        Raises `MismatchError` if any other file does not exist or has the wrong contents; files fetched until then are
-        kept.
-        """
-        wanted = {digest: path for path, digest in files.items() if not self.has(digest)}
-
-        def fetch(digest: str, path: str) -> None:
-            with suppress(*([MismatchError] if path in optional else [])):
-                self._fetch(path, digest, budget)
-
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            for _ in pool.map(fetch, wanted.keys(), wanted.values()):
-                pass
-
-    def lay_out(self, files: Mapping[str, str], folder: Path) -> None:
-        """Move the files that were collected to their paths below a folder."""
-        left = Counter(files.values())
-        for path, digest in files.items():
-            if self.has(digest):
-                target = folder / path
-                target.parent.mkdir(parents=True, exist_ok=True)
-                link_or_copy(self._folder / digest, target)
-                left[digest] -= 1
-                if not left[digest]:
-                    (self._folder / digest).unlink()
-
-    def has(self, digest: str) -> bool:
-        """Return whether the store has the file with a SHA-256."""
-        return (self._folder / digest).exists()
-
-    def _keep(self, file: Path, digest: str) -> None:
-        """Add a file if it has the right hash, which is checked after the file was linked or copied here."""
-        taken = self._folder / f"{digest}.known"  # never the name used for downloads, because this may be a link
-        taken.unlink(missing_ok=True)
-        link_or_copy(file, taken)
-        if measure(taken)[0] == digest:
-            taken.replace(self._folder / digest)
-
-    def _fetch(self, path: str, digest: str, budget: Budget) -> None:
-        file = self._folder / f"{digest}.part"
-        try:
-            received = self._web.save(path, file, budget.bounds())
-        except AbsentError as error:
-            raise MismatchError(str(error)) from error
-        budget.take(received.length)
-        if received.digest != digest:
-            message = f"{self._web.url(path)} is {'an HTML page' if received.is_html else 'another file'}"
-            raise MismatchError(message)
-        file.replace(self._folder / digest)
-        with self._lock:
-            self.received += 1
 
 
 class _Links(HTMLParser):

@@ -18,10 +18,11 @@ from pelican_resourcesync.errors import (
     TransportError,
 )
 from pelican_resourcesync.files import sha256
-from pelican_resourcesync.http import Budget, Received, Store, Web, is_plain
+from pelican_resourcesync.http import Received, Web, is_plain
 from pelican_resourcesync.publication.model.layout import FOLDER, STATE, is_package
 from pelican_resourcesync.publication.model.state import PublicationState, parse_state
 from pelican_resourcesync.publication.previous.previous import shown
+from pelican_resourcesync.publication.previous.store import Budget, Store
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _ADVICE = (
