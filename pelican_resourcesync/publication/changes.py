@@ -347,9 +347,9 @@ class ChangeListBuilder:
             return
         entries = split_entries("".join(each.entry.replace(OPEN, f"{each.time}Z") for each in together))
         begin = 0
-        for portion in self._divide([*map(parse_change, entries)]):
-            yield together[begin : begin + len(portion)]
-            begin += len(portion)
+        for segment in self._divide([*map(parse_change, entries)]):
+            yield together[begin : begin + len(segment)]
+            begin += len(segment)
 
     def _append(self, time: datetime, begin: datetime | None, together: Sequence[DatedChange], final: str) -> None:
         """Add changes of one time to the current range, or to the next."""

@@ -93,10 +93,10 @@ def plan_next(request: PublishRequest, folder: Path, mapped: Map = map) -> Plann
 
     Raises `PublicationError` if a resource cannot be read or an earlier dump is damaged.
     """
-    return _Planner(request, folder, mapped).run()
+    return _Planning(request, folder, mapped).run()
 
 
-class _Planner:
+class _Planning:
     def __init__(self, request: PublishRequest, folder: Path, mapped: Map) -> None:
         self._request, self._folder = request, folder
         self._history, self._options, self._previous = request.history, request.options, request.previous

@@ -52,7 +52,7 @@ _TAIL = len(b"</urlset>\n")
 
 
 @dataclass(slots=True)
-class _Range:
+class _ComparedRange:
     """A range of URIs: the `part` that it was before, if any, and its new segments; `None` if nothing differs."""
 
     part: Part | None
@@ -60,7 +60,7 @@ class _Range:
 
 
 @dataclass(frozen=True, slots=True)
-class _Document:
+class _NextDocument:
     """A document to publish: segments, and the part of which these are all the entries, unchanged, if they are."""
 
     segments: list[Segment]
@@ -106,12 +106,12 @@ class ResourceListPlan:
         self._finals = Finals()
         self._written: ResourceList | None = None
 
-    def _compare(self, resources: Resources, terms: Terms) -> Iterator[_Range]:
+    def _compare(self, resources: Resources, terms: Terms) -> Iterator[_ComparedRange]:
         tasks = [*self._tasks(resources, terms)]
         found = iter(self._map(compare, [task for _, task in tasks if task]))
         for part, task in tasks:
             segments = next(found) if task else None
-            yield _Range(part, segments if part or segments else [])
+            yield _ComparedRange(part, segments if part or segments else [])
 
     def _tasks(self, resources: Resources, terms: Terms) -> Iterator[tuple[Part | None, Task | None]]:
         """Yield the ranges with what is to be compared: `None` where it is known that nothing differs."""
@@ -202,12 +202,12 @@ class ResourceListPlan:
             )
             parts.append(None)
         written = iter(self._map(write_part, [writing for _, writing in writings]))
-        made = []
+        written_parts = []
         for (path, writing), (digest, length, counts) in zip(writings, written, strict=True):
             stage.note(path, digest, length)
             first = writing.segments[0].first if writing.segments else ""
-            made.append(Part(path=path, first=first, counts=counts))
-        left = iter(made)
+            written_parts.append(Part(path=path, first=first, counts=counts))
+        left = iter(written_parts)
         result = tuple(part or next(left) for part in parts)
         if several:
             self._write_index(stage, at, archive, result)
@@ -222,26 +222,26 @@ class ResourceListPlan:
             index = replace(document, root=Root.SITEMAPINDEX, entries=entries)
             write(index, stream, edition=self._options.edition)
 
-    def _divided(self) -> list[_Document]:
+    def _divided(self) -> list[_NextDocument]:
         """Divide all segments into documents: a range of before is one, if it is neither too large nor too small."""
-        documents: list[_Document] = []
+        documents: list[_NextDocument] = []
         for each in self._ranges:
             if each.segments is None:
-                own = [_Document(self._segments_of(each), each.part)]
+                own = [_NextDocument(self._segments_of(each), each.part)]
             else:
-                own = [*map(_Document, divided(each.segments, self._limits.entries, self._room))]
+                own = [*map(_NextDocument, divided(each.segments, self._limits.entries, self._room))]
             for document in own:
                 if documents and self._are_small([*documents[-1].segments, *document.segments]):
-                    document = _Document([*documents.pop().segments, *document.segments])  # noqa: PLW2901
+                    document = _NextDocument([*documents.pop().segments, *document.segments])  # noqa: PLW2901
                 documents.append(document)
-        return documents or [_Document([])]
+        return documents or [_NextDocument([])]
 
     def _are_small(self, segments: Sequence[Segment]) -> bool:
         """Return whether a document of these would be half empty."""
         entries, size = sum(each.entries for each in segments), sum(each.size for each in segments)
         return entries * 2 <= self._limits.entries and size * 2 <= self._room
 
-    def _segments_of(self, found: _Range) -> list[Segment]:
+    def _segments_of(self, found: _ComparedRange) -> list[Segment]:
         """Return the segments of a range; of a part that did not change, the whole."""
         if found.segments is not None or found.part is None:
             return found.segments or []
@@ -250,7 +250,7 @@ class ResourceListPlan:
         body = Body(file, is_draft=False)
         return [Segment(body=body, first=part.first, counts=part.counts, size=size)]
 
-    def _is_same(self, document: _Document, archive: str, *, part: bool) -> bool:
+    def _is_same(self, document: _NextDocument, archive: str, *, part: bool) -> bool:
         """Return whether a document would have the same bytes as before, except for its time."""
         if document.part is None:
             return False

@@ -115,7 +115,7 @@ def _complete(new: Path, output: Path, same: Iterable[str], layouts: Sequence[La
                 copied += _take(each, top / each.name)
         for folder in ("", *homes):
             if (old / folder).is_dir() and (top / folder).is_dir():
-                _belong(top / folder, old / folder)
+                _copy_owner(top / folder, old / folder)
     return copied
 
 
@@ -127,13 +127,13 @@ def _take(old: Path, new: Path) -> Iterator[Path]:
         new.mkdir()
         for each in old.iterdir():
             yield from _take(each, new / each.name)
-        _belong(new, old)
+        _copy_owner(new, old)
     elif not link_or_copy(old, new):
-        _belong(new, old)
+        _copy_owner(new, old)
         yield new
 
 
-def _belong(new: Path, old: Path) -> None:
+def _copy_owner(new: Path, old: Path) -> None:
     """Copy the permissions of `old` to `new`, and its owner if we are allowed to."""
     shutil.copymode(old, new)
     if hasattr(os, "chown"):

@@ -99,14 +99,14 @@ class Fetched:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
-    """The clock to use: `clock` returns seconds, and `sleep` waits."""
+class FetchClock:
+    """The clock to use: `now` returns seconds, and `sleep` waits."""
 
-    clock: Callable[[], float] = time.monotonic
+    now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 
 
-REAL_TIME = Pace()
+REAL_CLOCK = FetchClock()
 
 
 def fetch_publication(  # noqa: PLR0913 - keyword-only, one option each: of which set, how much, and whose time
@@ -117,7 +117,7 @@ def fetch_publication(  # noqa: PLR0913 - keyword-only, one option each: of whic
     state: str = STATE,
     packages: bool = True,
     allowance: FetchLimits = STANDARD_FETCH_LIMITS,
-    pace: Pace = REAL_TIME,
+    clock: FetchClock = REAL_CLOCK,
 ) -> Fetched | NoPublication:
     """Fetch the publication at a URL into a folder, laid out like an output.
 
@@ -132,7 +132,7 @@ def fetch_publication(  # noqa: PLR0913 - keyword-only, one option each: of whic
     """
     with _explained(web.base, into), _beside(into) as folder:
         store = Store(web, folder)
-        live = _Live(web, store, state, known, allowance, pace, packages=packages)
+        live = _Live(web, store, state, known, allowance, clock, packages=packages)
         found = live.settled()
         if isinstance(found, NoPublication):
             return found
@@ -188,14 +188,14 @@ class _Live:
     path: str
     known: Path | None
     allowance: FetchLimits
-    pace: Pace
+    clock: FetchClock
     packages: bool = field(kw_only=True)
     host_time: datetime | None = None
     _documents: Budget = field(init=False)
     _packages: Budget | None = None
 
     def __post_init__(self) -> None:
-        self._documents = self.allowance.of_documents(self.web, self.pace.clock)
+        self._documents = self.allowance.of_documents(self.web, self.clock.now)
 
     def settled(self) -> tuple[bytes, PublicationState] | NoPublication:
         """Fetch until the documents form one publication, with doubling pauses, as long as `patience` allows."""
@@ -204,11 +204,11 @@ class _Live:
             try:
                 return self._whole(again=end is not None)
             except MismatchError:
-                end = self.pace.clock() + self.allowance.patience if end is None else end
-                left = end - self.pace.clock()
+                end = self.clock.now() + self.allowance.patience if end is None else end
+                left = end - self.clock.now()
                 if left <= 0:
                     raise
-            self.pace.sleep(min(pause, left))
+            self.clock.sleep(min(pause, left))
             pause *= 2
 
     def named(self, state: PublicationState) -> Mapping[str, str]:
@@ -256,7 +256,7 @@ class _Live:
 
     def _fetch_packages(self, lacking: Mapping[str, str], optional: Collection[str]) -> None:
         """Fetch packages, with their own time limit."""
-        self._packages = self._packages or self.allowance.of_packages(self.web, self.pace.clock)
+        self._packages = self._packages or self.allowance.of_packages(self.web, self.clock.now)
         with self._documents.resting():
             self.store.gather(lacking, self._packages, optional)
 

@@ -207,7 +207,7 @@ class PreviousPublication:
     def require(self, path: str) -> None:
         """Raise `DamagedError` if the state does not list the document at a path."""
         if path not in self.state.documents:
-            what = f"{shown(path)} is not named by {self.layout.state}"
+            what = f"{shown(path)} is not listed in {self.layout.state}"
             raise DamagedError(what)
 
     def verify(self, *, packages: bool) -> None:

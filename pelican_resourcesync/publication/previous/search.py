@@ -153,7 +153,7 @@ def known_in(folder: Path | None, layout: Layout) -> Iterator[KnownGeneration]:
     """Yield the state in a folder, if any; for an unreadable one, a substitute with the addresses in use."""
     file = folder / layout.state if folder else None
     if folder and file and file.is_file():
-        yield _sealed(file.read_bytes(), layout, lambda path: (folder / path).is_file())
+        yield _known_generation(file.read_bytes(), layout, lambda path: (folder / path).is_file())
 
 
 def known_live(web: Web, layout: Layout, size: int) -> Iterator[KnownGeneration]:
@@ -167,7 +167,7 @@ def known_live(web: Web, layout: Layout, size: int) -> Iterator[KnownGeneration]
     try:
         received, data = web.read(layout.state, replace(web.bounds, size=size))
         if not received.is_html or data.lstrip().startswith(b"{"):  # JSON may have any media type
-            yield _sealed(data, layout, is_there)
+            yield _known_generation(data, layout, is_there)
     except (AbsentError, NoHostError):
         return
     except TransportError as error:
@@ -186,7 +186,7 @@ def is_published(layout: Layout) -> bool:
     return not received.is_html or data.lstrip().startswith(b"{")
 
 
-def _sealed(data: bytes, layout: Layout, is_there: Callable[[str], bool]) -> HashedState:
+def _known_generation(data: bytes, layout: Layout, is_there: Callable[[str], bool]) -> HashedState:
     """Parse a state; if it is unreadable, find out which starts have a Capability List."""
     try:
         return HashedState.parse(data, layout.state)
@@ -239,7 +239,7 @@ class PredecessorSearch:
         self._moved_setting = moved_setting
         self._elsewhere = elsewhere
         self._key = key
-        self._kept = LastPublishedCopy(base, layout)
+        self._saved = LastPublishedCopy(base, layout)
         self._stack = ExitStack()
 
     def close(self) -> None:
@@ -268,7 +268,7 @@ class PredecessorSearch:
         if where == "live":
             return self._live()
         if where == "none":
-            return self._anew(local=local)
+            return self._restart(local=local)
         if "://" in where:
             return self._at(where)
         folder = self._base / where
@@ -289,30 +289,30 @@ class PredecessorSearch:
             why = f"the live publication is of {found.state.siteurl}, which is this machine"
         else:
             why = f"{found.reason.value} at {found.url}" if found else ""
-        if self._kept.folder is None:
+        if self._saved.folder is None:
             return Predecessor(line=f"{why}: this is the first publication")
         return Predecessor(
-            self._read(self._kept.folder, str(self._kept.folder)),
+            self._read(self._saved.folder, str(self._saved.folder)),
             line=f"{why}: the copy last seen live is continued",
         )
 
     def _fetch(self, site: str) -> Fetched | NoPublication:
-        into, known = self._stack.enter_context(self._kept.fetch_folder()) / "publication", self._kept.folder
+        into, known = self._stack.enter_context(self._saved.fetch_folder()) / "publication", self._saved.folder
         return fetch_publication(Web(site, BOUNDS), into, known, state=self._layout.state, allowance=ALLOWANCE)
 
     def _newest(self, live: Fetched) -> Predecessor:
         """Return the live publication, unless the saved copy descends from it because the site was rolled back."""
-        folder, kept, line = self._kept.folder, None, ""
+        folder, saved, line = self._saved.folder, None, ""
         try:
-            kept = read_state(folder, self._layout) if folder else None
+            saved = read_state(folder, self._layout) if folder else None
         except PublicationError as error:
             line = f"the copy last seen live cannot be read, and the live publication replaces it: {error}"
-        relation = compare_ancestry(live, kept) if kept else Ancestry.AHEAD
-        if relation is Ancestry.DIVERGED and kept:
-            line = self._far_ahead(live, kept)
-        if relation is Ancestry.BEHIND and kept and folder:
+        relation = compare_ancestry(live, saved) if saved else Ancestry.AHEAD
+        if relation is Ancestry.DIVERGED and saved:
+            line = self._unrelated(live, saved)
+        if relation is Ancestry.BEHIND and saved and folder:
             line = (
-                f"the live site is back at generation {live.state.generation}: generation {kept.state.generation}, "
+                f"the live site is back at generation {live.state.generation}: generation {saved.state.generation}, "
                 "last seen live, is continued, so that no follower is lost"
             )
             return Predecessor(self._read(folder, str(folder), live.host_time), line=line)
@@ -320,19 +320,19 @@ class PredecessorSearch:
         if (
             relation is not Ancestry.SAME or live.received
         ):  # files that had to be fetched again were damaged in the copy
-            self._kept.replace(live.folder)
+            self._saved.replace(live.folder)
         return Predecessor(previous, line=line)
 
-    def _far_ahead(self, live: KnownGeneration, kept: KnownGeneration) -> str:
+    def _unrelated(self, live: KnownGeneration, saved: KnownGeneration) -> str:
         """Return a message if the live publication is too far ahead to be compared; otherwise raise an error."""
-        ahead = live.state.generation - kept.state.generation
+        ahead = live.state.generation - saved.state.generation
         if ahead > MOST_ANCESTORS:
             return (
                 f"the live publication is {ahead} generations past the one last seen live: it counts as its successor"
             )
         message = (
             f"the live publication (generation {live.state.generation}) and the one last seen live (generation "
-            f"{kept.state.generation}, in {self._kept.folder}) do not descend from each other, so each has changes "
+            f"{saved.state.generation}, in {self._saved.folder}) do not descend from each other, so each has changes "
             f"that the other lacks: remove that folder to continue the live one, or {OTHER}"
         )
         raise PublicationError(message)
@@ -364,9 +364,9 @@ class PredecessorSearch:
             host_time=host_time,
         )
 
-    def _anew(self, *, local: bool) -> Predecessor:
+    def _restart(self, *, local: bool) -> Predecessor:
         """Return the publication to start over under new addresses, because public ones are never reused."""
-        known = [*known_in(self._output.folder if local else self._kept.folder, self._layout)]
+        known = [*known_in(self._output.folder if local else self._saved.folder, self._layout)]
         known += [] if local else known_live(Web(self._layout.siteurl, BOUNDS), self._layout, ALLOWANCE.state_size)
         if not known:
             return Predecessor(line="nothing was public: this is the first publication")

@@ -16,11 +16,11 @@ import pytest
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.http import Bounds, Web
 from pelican_resourcesync.publication.previous.fetch import (
+    FetchClock,
     Fetched,
     FetchLimits,
     NoPublication,
     NoPublicationReason,
-    Pace,
     fetch_publication,
 )
 from pelican_resourcesync.publication.previous.previous import read_previous
@@ -73,9 +73,9 @@ class Time:
         self.now += seconds
 
     @property
-    def pace(self) -> Pace:
+    def clock(self) -> FetchClock:
         """Return it as the fetch takes it."""
-        return Pace(clock=lambda: self.now, sleep=self.sleep)
+        return FetchClock(now=lambda: self.now, sleep=self.sleep)
 
 
 @pytest.fixture(scope="module")
@@ -276,7 +276,7 @@ def test_failures(site: Live, into: Path, manner: Manner, said: str, path: str) 
         site.manners[path] = redirect("/x")
         site.manners["x"] = redirect("/x")
         said = said.replace(f"last to URL/{STATE}", "last to URL/x")
-    assert failure(site, into, bounds=bounds, pace=time.pace) == said
+    assert failure(site, into, bounds=bounds, clock=time.clock) == said
     assert time.slept == []
 
 
@@ -356,7 +356,7 @@ def test_half_deployed(old: Source, new: Source, into: Path) -> None:
     time = Time()
     with live(first(1, files(old.output), then=files(new.output))) as site:
         site.manners[STATE] = files(new.output)
-        found = fetched(site, into, pace=time.pace)
+        found = fetched(site, into, clock=time.clock)
         asked = site.asked()
     assert contents(into) == vouched(new)
     assert (time.slept[0], asked[STATE], found.received) == (1, len(time.slept) + 1, 6)
@@ -369,7 +369,7 @@ def test_known_while_it_is_asked_again(site: Live, old: Source, new: Source, sou
     (source.output / RESOURCE_LIST).unlink()
     site.manners[RESOURCE_LIST] = first(1, files(old.output), then=files(new.output))
     time = Time()
-    assert fetched(site, into, source.output, pace=time.pace).received == 1
+    assert fetched(site, into, source.output, clock=time.clock).received == 1
     assert contents(into) == vouched(new)
     assert (time.slept, site.asked()) == ([1], {STATE: 2, RESOURCE_LIST: 2})
 
@@ -379,7 +379,7 @@ def test_stale_then_fresh(old: Source, new: Source, into: Path) -> None:
     time = Time()
     with live(files(new.output)) as site:
         site.manners[STATE] = first(1, files(old.output), then=files(new.output))
-        found = fetched(site, into, pace=time.pace)
+        found = fetched(site, into, clock=time.clock)
     assert contents(into) == vouched(new)
     assert (found.state.generation, time.slept) == (2, [1])
 
@@ -396,7 +396,7 @@ def test_damaged_for_ever(site: Live, into: Path, manner: Manner, said: str) -> 
     """After a minute, the document is named; the others were asked for once, and no second was really waited."""
     site.manners[RESOURCE_LIST] = manner
     time = Time()
-    assert failure(site, into, pace=time.pace) == said
+    assert failure(site, into, clock=time.clock) == said
     assert time.slept == [1, 2, 4, 8, 16, 29]
     asked = site.asked()
     assert (asked[STATE], asked[RESOURCE_LIST], asked[INDEX]) == (7, 7, 1)
@@ -408,7 +408,7 @@ def test_state_that_goes_while_it_is_read(site: Live, new: Source, into: Path) -
     for manner in (status(404), page):
         site.manners[STATE] = first(1, files(new.output), then=manner)
         time = Time()
-        assert failure(site, into, pace=time.pace) == f"URL/{STATE} was there a moment ago and is gone: {HALF}"
+        assert failure(site, into, clock=time.clock) == f"URL/{STATE} was there a moment ago and is gone: {HALF}"
         assert sum(time.slept) == 60
         site.asked()
 
@@ -419,7 +419,7 @@ def test_state_that_comes_back(site: Live, new: Source, into: Path) -> None:
     site.manners[STATE] = lambda ask: (status(404) if ask.before == 1 else there)(ask)
     site.manners[RESOURCE_LIST] = first(1, status(404), then=there)
     time = Time()
-    fetched(site, into, pace=time.pace)
+    fetched(site, into, clock=time.clock)
     assert contents(into) == vouched(new)
     assert time.slept == [1, 2]
 
@@ -429,7 +429,7 @@ def test_failure_while_it_is_asked_again(site: Live, new: Source, into: Path) ->
     site.manners[RESOURCE_LIST] = status(404)
     site.manners[STATE] = first(1, files(new.output), then=status(503))
     time = Time()
-    assert failure(site, into, pace=time.pace) == f"URL/{STATE}: the server answered 503 Service Unavailable"
+    assert failure(site, into, clock=time.clock) == f"URL/{STATE}: the server answered 503 Service Unavailable"
     assert time.slept == [1]
 
 
@@ -458,7 +458,7 @@ def test_superseded_and_missing(source: Source, into: Path, manner: Manner) -> N
     with live(files(source.output)) as site:
         site.manners[GONE] = manner
         time = Time()
-        fetched(site, into, pace=time.pace)
+        fetched(site, into, clock=time.clock)
     assert (contents(into), time.slept) == (vouched(source), [])
 
 
@@ -552,7 +552,7 @@ def test_time_of_all(site: Live, into: Path) -> None:
     """Waiting for a deployment counts, and the whole has a limit that patience does not reach over."""
     site.manners[RESOURCE_LIST] = status(404)
     time = Time()
-    said = failure(site, into, allowance=FetchLimits(seconds=5), pace=time.pace)
+    said = failure(site, into, allowance=FetchLimits(seconds=5), clock=time.clock)
     assert said == "URL: all of it takes longer than 5 seconds"
     assert time.slept == [1, 2, 4]
 

@@ -16,7 +16,7 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.http import Bounds, Web
 from pelican_resourcesync.publication import Archives, Dumps, read_previous
 from pelican_resourcesync.publication.model.layout import is_package
-from pelican_resourcesync.publication.previous.fetch import Fetched, FetchLimits, Pace, fetch_publication
+from pelican_resourcesync.publication.previous.fetch import FetchClock, Fetched, FetchLimits, fetch_publication
 from tests.publication.support import LAYOUT, STATE, Source
 from tests.support.live import Ask, Live, Manner, content, dripping, files, first, live, page, status
 
@@ -177,8 +177,8 @@ def test_a_package_that_is_missing_or_wrong(site: Live, new: Source, into: Path,
     path = max(new.state()["documents"].keys() & packages(new))
     site.manners[path] = manner
     now = [0.0]
-    pace = Pace(clock=lambda: now[0], sleep=lambda seconds: now.append(now.pop() + seconds))
-    found = failure(site, into, pace=pace)
+    clock = FetchClock(now=lambda: now[0], sleep=lambda seconds: now.append(now.pop() + seconds))
+    found = failure(site, into, clock=clock)
     assert f"URL/{path}{said}" in found
     assert "the publication is damaged, or its deployment is not done" in found
     asked = site.asked()
@@ -234,7 +234,7 @@ def test_all_packages_are_counted_together(site: Live, new: Source, into: Path) 
     path = max(new.state()["documents"].keys() & packages(new))
     site.manners[path] = first(1, content(b"x" * 9_000), then=files(new.output))
     size = sum(len(new.documents()[each]) for each in packages(new) - {path}) + 9_000
-    said = failure(site, into, allowance=FetchLimits(packages_size=size), pace=Pace(sleep=lambda _: None))
+    said = failure(site, into, allowance=FetchLimits(packages_size=size), clock=FetchClock(sleep=lambda _: None))
     assert f"URL: the whole of its packages is larger than {size} bytes" in said
 
 
@@ -251,8 +251,8 @@ def test_time_of_all_packages(site: Live, new: Source, into: Path) -> None:
     path = max(new.state()["documents"].keys() & packages(new))
     site.manners[path] = status(404)
     now = [0.0]
-    pace = Pace(clock=lambda: now[0], sleep=lambda seconds: now.append(now.pop() + seconds))
-    said = failure(site, into, allowance=FetchLimits(packages_seconds=5), pace=pace)
+    clock = FetchClock(now=lambda: now[0], sleep=lambda seconds: now.append(now.pop() + seconds))
+    said = failure(site, into, allowance=FetchLimits(packages_seconds=5), clock=clock)
     assert "URL: the whole of its packages takes longer than 5 seconds" in said
 
 
@@ -266,8 +266,8 @@ def test_time_of_packages_is_none_of_documents(site: Live, new: Source, into: Pa
         (status(404) if ask.before == 0 else files(new.output))(ask)
 
     site.manners[path] = slow
-    pace = Pace(clock=lambda: now[0], sleep=lambda seconds: now.append(now.pop() + seconds))
-    fetched(site, into, pace=pace, allowance=FetchLimits(seconds=500.0, package_seconds=900.0))
+    clock = FetchClock(now=lambda: now[0], sleep=lambda seconds: now.append(now.pop() + seconds))
+    fetched(site, into, clock=clock, allowance=FetchLimits(seconds=500.0, package_seconds=900.0))
     assert (digests(into), now) == (named(new), [2001.0])
 
 

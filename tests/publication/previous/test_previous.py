@@ -215,7 +215,7 @@ def test_a_change_list_without_a_hash(source: Source) -> None:
     [closed, opened] = source.state()["change_lists"]
     other = "resourcesync/site/changelist-20240102T000000Z.xml"
     source.reseal(change_lists=[{**closed, "path": other}, opened])
-    with pytest.raises(PublicationError, match=f"{other} is not named by {STATE}"):
+    with pytest.raises(PublicationError, match=f"{other} is not listed in {STATE}"):
         source.previous()
 
 
@@ -246,7 +246,7 @@ def test_documents_that_the_state_does_not_name(source: Source, path: str) -> No
     content = source.state()
     del content["documents"][path]
     (source.output / STATE).write_text(json.dumps(content))
-    with pytest.raises(PublicationError, match=f"{path} is not named by {STATE}: upload it again, or name another"):
+    with pytest.raises(PublicationError, match=f"{path} is not listed in {STATE}: upload it again, or name another"):
         source.previous()
 
 
@@ -255,7 +255,7 @@ def test_parts_that_lead_elsewhere(source: Source, path: str) -> None:
     """The parts of a Resource List are documents of this publication."""
     [part] = source.state()["parts"]
     source.reseal(parts=[part | {"path": path}])
-    with pytest.raises(PublicationError, match=r"is not named by .*: upload it again, or name another"):
+    with pytest.raises(PublicationError, match=r"is not listed in .*: upload it again, or name another"):
         source.previous()
 
 
