@@ -8,7 +8,8 @@ from typing import Any
 
 Rows = dict[str, list[dict[str, Any]]]
 
-#: By version and table, the `columns` (name and type), `constraints` and `indexes`.
+#: By version and table, the `columns` (name and type), `constraints` and `indexes`, as PostgreSQL described them after
+#: DSpace's own migrations up to the last one of that version.
 FACTS = Path(__file__).with_name("schema.json")
 _SCHEMA: Mapping[int, Mapping[str, Mapping[str, Any]]] = {
     int(version): tables for version, tables in json.loads(FACTS.read_text("ascii")).items()

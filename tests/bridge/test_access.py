@@ -120,7 +120,7 @@ def test_rules_3_to_5_policies(tmp_path: Path, version: int) -> None:
 
 
 def test_rule_2_entities(tmp_path: Path) -> None:
-    """Rule 2: entities other than publications are left out, and told as hidden, unless their type is named.
+    """Rule 2: entities other than publications are left out, and reported as hidden, unless their type is named.
 
     `publication` is a publication too, as in DSpace's `xoai.xml`.
     """
@@ -361,7 +361,7 @@ def test_rule_8_security_level(tmp_path: Path) -> None:
 
 
 def test_rule_9_withdrawn(tmp_path: Path) -> None:
-    """Rule 9: a withdrawn item is hidden since it was last modified; what its URIs were made of is told."""
+    """Rule 9: a withdrawn item is hidden since it was last modified; what its URIs were made of is reported."""
     thing = Thing(1, in_archive=False, withdrawn=True, bundles=[Bundle(1, files=[File(7, "a.pdf")])])
     (hidden,) = hidden_of(tmp_path, thing)
     assert (hidden.reason, hidden.handle, hidden.closed) == (

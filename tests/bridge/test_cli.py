@@ -53,7 +53,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, check=False, capture_output=True, text=True)
 
 
-def told(capsys: pytest.CaptureFixture[str], *arguments: str, exits: int = 0) -> str:
+def output_of(capsys: pytest.CaptureFixture[str], *arguments: str, exits: int = 0) -> str:
     """Run the command in this process and give what it says on standard output, or on standard error for an exit 2."""
     assert main(arguments) == exits
     out, err = capsys.readouterr()
@@ -99,7 +99,7 @@ def test_wrong_arguments_and_settings(
 ) -> None:
     """What is wrong with an option or the file is one sentence, which repeats no password."""
     (folder / "wrong.toml").write_text("ot = 'x'", "utf-8")
-    said = told(capsys, *arguments.split(), exits=2)
+    said = output_of(capsys, *arguments.split(), exits=2)
     assert said.startswith(f"repo-bridge: {message}")
     assert "hunter2" not in said
 
@@ -143,9 +143,9 @@ def test_another_module_that_is_missing_is_our_mistake(monkeypatch: pytest.Monke
 
 
 def test_import(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A dump becomes a database, and the rows of each table are told, for people and for programs."""
+    """A dump becomes a database, and the rows of each table are reported, for people and for programs."""
     (folder / "dspace.sql").write_text(plain_dump(every_case(), 7), "utf-8")
-    text = told(capsys, "import", "dspace.sql", "export.db")
+    text = output_of(capsys, "import", "dspace.sql", "export.db")
     with closing(sqlite3.connect("export.db")) as connection:
         names = [row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
         counts = {
@@ -156,7 +156,7 @@ def test_import(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first, *lines = text.splitlines()
     assert first == "export.db: a repository of DSpace 7"
     assert {line.split(":")[0].strip(): int(line.split()[1].replace(",", "")) for line in lines} == counts
-    found = told(capsys, "import", "dspace.sql", "other.db", "--json", "--schema", "7")
+    found = output_of(capsys, "import", "dspace.sql", "other.db", "--json", "--schema", "7")
     assert json.loads(found) == {"version": 7, "rows": counts}
 
 
@@ -176,7 +176,7 @@ def test_import_of_what_cannot_be(
     """What cannot be imported is one sentence, and leaves nothing and everything as it was."""
     cut = plain_dump(every_case(), 7)[:-500]
     (folder / "cut.sql").write_text(cut, "utf-8")
-    assert message in told(capsys, "import", *arguments, exits=2)
+    assert message in output_of(capsys, "import", *arguments, exits=2)
     assert {each.name for each in folder.iterdir()} == {"cut.sql"}
     assert (folder / "cut.sql").read_text("utf-8") == cut
 
@@ -344,16 +344,16 @@ def test_publish(asked: list[BridgeSettings], capsys: pytest.CaptureFixture[str]
 
 def test_publish_that_fails(asked: list[BridgeSettings], capsys: pytest.CaptureFixture[str]) -> None:
     """What cannot be published is one sentence, and the exit is 2."""
-    assert told(capsys, "publish", *NEEDED, "--set", "broken", exits=2) == "repo-bridge: it cannot be published\n"
+    assert output_of(capsys, "publish", *NEEDED, "--set", "broken", exits=2) == "repo-bridge: it cannot be published\n"
 
 
 def test_dry_run(asked: list[BridgeSettings], capsys: pytest.CaptureFixture[str]) -> None:
     """It says what would be, and publishes nothing; where a guard would stop it, the exit is 1."""
-    assert told(capsys, "publish", *NEEDED, "--dry-run", exits=1) == f"{dry_run_text(FORESIGHT)}\n"
-    found = json.loads(told(capsys, "publish", *NEEDED, "--dry-run", "--json", exits=1))
+    assert output_of(capsys, "publish", *NEEDED, "--dry-run", exits=1) == f"{dry_run_text(FORESIGHT)}\n"
+    found = json.loads(output_of(capsys, "publish", *NEEDED, "--dry-run", "--json", exits=1))
     assert found["stopped"] == FORESIGHT.stopped
     assert found["sets"]["repository"]["examples"]["updated"] == ["https://e.org/1"]
-    told(capsys, "publish", *NEEDED, "--dry-run", "--allow-deletions")
+    output_of(capsys, "publish", *NEEDED, "--dry-run", "--allow-deletions")
     assert asked == []
 
 
@@ -418,7 +418,7 @@ def test_stopped(folder: Path, number: signal.Signals, status: int, doing: str) 
 def test_signals_are_left_as_they_were(capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever calls the command gets its signals back; in another thread there are none to have."""
     before = [signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)]
-    told(capsys, "import", "none", "export.db", exits=2)
+    output_of(capsys, "import", "none", "export.db", exits=2)
     assert [signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)] == before
     with ThreadPoolExecutor() as pool:
         assert pool.submit(main, ["import", "none", "export.db"]).result() == 2

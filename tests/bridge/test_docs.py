@@ -66,10 +66,10 @@ def test_every_setting_is_told_with_its_default(tmp_path: Path, monkeypatch: pyt
     """The table of settings has every key, in order, and its default is the value that it has by itself."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
-    told = rows(BRIDGE.split("\n## Settings\n", 1)[1], "key")
-    assert [cells[0].strip("`") for cells in told] == [*FIELDS]
+    in_docs = rows(BRIDGE.split("\n## Settings\n", 1)[1], "key")
+    assert [cells[0].strip("`") for cells in in_docs] == [*FIELDS]
     alone = settings_of(NEEDED)
-    for cells in told:
+    for cells in in_docs:
         key, default = cells[0].strip("`"), cells[1].strip("`")
         if default:
             assert settings_of(f"{NEEDED}{key} = {default}") == alone
@@ -79,7 +79,7 @@ def test_every_setting_is_told_with_its_default(tmp_path: Path, monkeypatch: pyt
 
 def test_every_word_of_choice_is_told() -> None:
     """What a setting may be is in its row."""
-    told = {cells[0].strip("`"): cells[2] for cells in rows(BRIDGE.split("\n## Settings\n", 1)[1], "key")}
+    in_docs = {cells[0].strip("`"): cells[2] for cells in rows(BRIDGE.split("\n## Settings\n", 1)[1], "key")}
     for key, words in {
         "changes-by": ['"day"', '"week"', '"month"', '"year"'],
         "metadata": FORMATS,
@@ -89,19 +89,19 @@ def test_every_word_of_choice_is_told() -> None:
         "sets-by": ['"collection"', '"community"'],
         "previous": ['"live"', '"output"', '"none"'],
     }.items():
-        assert all(f"`{word}`" in told[key] for word in words), key
+        assert all(f"`{word}`" in in_docs[key] for word in words), key
 
 
 def test_every_command_is_told_with_its_arguments() -> None:
-    """The sections are the commands, and the tables their arguments; those of settings are told elsewhere."""
+    """The sections are the commands, and the tables their arguments; those of settings are reported elsewhere."""
     (action,) = [each for each in parser()._actions if isinstance(each, argparse._SubParsersAction)]
     sections = re.split(r"^## `repo-bridge ([\w-]+)`$", COMMANDS, flags=re.MULTILINE)[1:]
     documented = dict(zip(sections[::2], sections[1::2], strict=True))
     assert [*documented] == [*action.choices]
     for name, verb in action.choices.items():
-        told = [cells[0].strip("`") for cells in rows(documented[name], "argument")]
+        in_docs = [cells[0].strip("`") for cells in rows(documented[name], "argument")]
         settings = FIELDS if name == "publish" else {}
-        assert told == [_shown(each) for each in verb._actions if each.dest not in {"help", *settings}]
+        assert in_docs == [_shown(each) for each in verb._actions if each.dest not in {"help", *settings}]
         for line in re.findall(rf"^    repo-bridge {name}(.*)$", documented[name], re.MULTILINE):
             verb.parse_args(line.split())
 
@@ -139,22 +139,22 @@ def test_every_option_that_is_named_is_one() -> None:
 
 
 def test_every_key_of_the_json_is_told() -> None:
-    """The tables are the fields of what is told as JSON, in the same order."""
+    """The tables are the fields of what is reported as JSON, in the same order."""
 
-    def told(head: str) -> list[str]:
+    def in_docs(head: str) -> list[str]:
         return [cells[0].strip("`") for cells in rows(publish, head)]
 
     def names(of: type) -> list[str]:
         return [each.name for each in fields(of)]
 
     publish = COMMANDS.split("## `repo-bridge publish`", 1)[1]
-    assert told("JSON key") == names(BridgeResult)
-    assert told("JSON key of a publication") == names(Publication)
-    assert [*names(PublicCounts), *told("JSON key of a dry run")] == names(DryRun)
-    assert told("JSON key of an expected set") == names(ExpectedSet)
-    assert told("JSON key of an import") == names(ImportResult)
+    assert in_docs("JSON key") == names(BridgeResult)
+    assert in_docs("JSON key of a publication") == names(Publication)
+    assert [*names(PublicCounts), *in_docs("JSON key of a dry run")] == names(DryRun)
+    assert in_docs("JSON key of an expected set") == names(ExpectedSet)
+    assert in_docs("JSON key of an import") == names(ImportResult)
     assert f"{MOST_LEFT_OUT} at most" in publish
-    assert told("JSON key of hidden items") == names(HiddenItems)
+    assert in_docs("JSON key of hidden items") == names(HiddenItems)
     assert all(f"`{reason}`" in publish for reason in Reason)
     assert publish.count(f"{MOST_EXAMPLES} at most") == 3
 
@@ -312,7 +312,7 @@ def test_links_are_those_of_the_table() -> None:
 
 
 def test_columns_are_those_of_a_statement() -> None:
-    """The columns of a statement are told, and no other."""
+    """The columns of a statement are reported, and no other."""
     assert first_cells(section("## Other repositories")) == [field.name for field in fields(QueryRow)]
 
 

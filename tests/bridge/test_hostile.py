@@ -19,7 +19,7 @@ STATEMENT = "SELECT uri, lastmod, gone AS deleted FROM r"
 HERE = "https://journal.example/"
 
 
-def told(press: Press, number: int, rows: Mapping[str, tuple[str, int]]) -> None:
+def publish(press: Press, number: int, rows: Mapping[str, tuple[str, int]]) -> None:
     """Publish the rows of a query, by the ends of their URIs."""
     file = press.folder / "journal.db"
     file.unlink(missing_ok=True)
@@ -32,9 +32,9 @@ def told(press: Press, number: int, rows: Mapping[str, tuple[str, int]]) -> None
 
 def test_times_to_come(press: Press) -> None:
     """A row that says that it will change says nothing of when it did: no document is of a time to come."""
-    told(press, 0, {"a": ("2031-01-01", 0), "b": ("2020-01-01", 0), "c": ("2020-01-01", 0)})
-    told(press, 1, {"a": ("2031-01-02", 0), "b": ("2031-01-01", 1)})
-    told(press, 2, {"a": ("2031-01-02", 0), "b": ("2031-01-01", 1), "d": ("2020-01-01", 0)})
+    publish(press, 0, {"a": ("2031-01-01", 0), "b": ("2020-01-01", 0), "c": ("2020-01-01", 0)})
+    publish(press, 1, {"a": ("2031-01-02", 0), "b": ("2031-01-01", 1)})
+    publish(press, 2, {"a": ("2031-01-02", 0), "b": ("2031-01-01", 1), "d": ("2020-01-01", 0)})
     days = {time[:10] for _, _, time in press.changes()}
     assert days == {f"{day(1):%Y-%m-%d}", f"{day(2):%Y-%m-%d}"}
     assert not [path for path, data in press.files().items() if b"2031" in data or "2031" in path]

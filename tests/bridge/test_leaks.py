@@ -14,7 +14,7 @@ from sample_site.dspace.repository import ITEM, STAFF, Policy, Sample, Thing, ke
 from sample_site.dspace.tables import Rows, write_sqlite
 from tests.bridge.support.entities import TYPES, register, relate
 from tests.bridge.support.oracle import Oracle
-from tests.bridge.support.reading import read, read_sample, seen, told, url_of
+from tests.bridge.support.reading import as_read, read, read_sample, seen, url_of
 from tests.bridge.support.samples import AT, PUBLIC, PUBLIC_COLLECTIONS, every_case, samples
 
 VERSIONS = (5, 6, 7, 10)
@@ -41,7 +41,7 @@ def test_oracle_agrees(version: int, tmp_path: Path) -> None:
     sample = every_case()
     sample.items = [item for item in sample.items if item.number not in {14, 15}]  # its calendar ends with 9999
     oracle = Oracle(rows_of(sample, version), version, AT, ZoneInfo("UTC"))
-    assert seen(read_sample(sample, tmp_path, version)) == told(oracle.visible())
+    assert seen(read_sample(sample, tmp_path, version)) == as_read(oracle.visible())
     assert len(oracle.visible()) == len(PUBLIC)
 
 
@@ -58,7 +58,7 @@ def test_no_leak(tmp_path_factory: pytest.TempPathFactory, sample: Sample, versi
     """Of random policies, groups in groups, dates, flags and bundles, what is read is what the slow reading finds."""
     oracle = Oracle(rows_of(sample, version), version, view.at, view.zone, view.bundles)
     folder = tmp_path_factory.getbasetemp()
-    assert seen(read_sample(sample, folder, version, view)) == told(oracle.visible())
+    assert seen(read_sample(sample, folder, version, view)) == as_read(oracle.visible())
 
 
 _others = st.integers(2, 4)
@@ -134,4 +134,4 @@ def test_no_leak_by_related_items(
         words = " ".join(text for _, text, _ in visible.values)
         for other in oracle.hidden() - {item}:
             assert not re.search(rf"zq[a-z]+{numbers[other]}q", words)
-    assert found == told(oracle.visible())
+    assert found == as_read(oracle.visible())

@@ -233,14 +233,14 @@ def test_move_is_a_deletion_where_it_was(life: Life, tmp_path: Path) -> None:
         life.publish(tmp_path, number, "--sets-by", "collection")
     life.host.turn_to(tmp_path / "public", life.evenings[monday].stands)
     sets = RepositoryWalker(life.host.address, life.host.address).walk().sets
-    told = {
+    moved = {
         name.removeprefix(SET): [
             (item.md["change"], item.time) for item in found.changes if item.uri.endswith(f"/{PREFIX}2.xml")
         ]
         for name, found in sets.items()
     }
     at = life.evenings[monday].stands.at  # its record links to another collection now
-    assert told == {"": [("updated", at)], "-123456789_col1": [], "-123456789_col2": [("deleted", at)]}
+    assert moved == {"": [("updated", at)], "-123456789_col1": [], "-123456789_col2": [("deleted", at)]}
     indexes = [found.documents["changelist"].md["from"] for found in sets.values() if "changelist" in found.documents]
     assert [moment(begin) for begin in indexes] == [FIRST] * 3  # however quiet a set was at first
     assert b"zqdonors" not in b"".join(files_in(tmp_path / "public").values())

@@ -172,7 +172,7 @@ def test_many_changes(press: Press) -> None:
 
 
 def test_time_that_was_to_come(press: Press) -> None:
-    """A file of which neither hash nor length is told changes when the time of its item has come, which was ahead."""
+    """A file without hash and length changes when the time of its item has come, which was ahead."""
     sample = shelf(*range(1, 13))
     sample.items[3].last_modified = "2025-06-16T20:00:00+00:00"
     for number in range(2):
@@ -302,7 +302,7 @@ def test_damage(press: Press, damage: str) -> None:
 
 
 def test_not_to_go_back(press: Press) -> None:
-    """An inventory from after the time of publication is not used: no change is told later than that."""
+    """An inventory from after the time of publication is not used: no change is reported later than that."""
     sample = shelf(*range(1, 13))
     press.publish(sample)
     older, again = press.without_cache("older"), press.without_cache("again")
@@ -436,7 +436,7 @@ def test_only_changes_are_read(press: Press, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_beside_is_no_part_of_a_repository(press: Press) -> None:
-    """Git is told to leave the folder alone, and nobody else may look into what is kept."""
+    """Git is reported to leave the folder alone, and nobody else may look into what is kept."""
     press.publish(shelf(1))
     assert (press.beside / ".resourcesync/.gitignore").read_text() == "*\n"
     if os.name == "posix":

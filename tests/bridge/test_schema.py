@@ -31,7 +31,7 @@ def database(folder: Path, version: int, *changes: str) -> Iterator[Connection]:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_detected(tmp_path: Path, version: int) -> None:
-    """Each version is told by its own tables, and asking for it by name is the same."""
+    """Each version is reported by its own tables, and asking for it by name is the same."""
     with database(tmp_path, version) as connection:
         assert detect(connection) == version
         assert find_tables(connection).version == version

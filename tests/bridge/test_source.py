@@ -97,10 +97,10 @@ def test_changed_file_of_an_archive(press: Press, keep_time: bool) -> None:
         os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
     (folder / "item_2" / "contents").write_text("")
     press.publish(None, 1, saf=folder, dumps=DUMPS)
-    told = {(kind, what.replace("%7E", "~")) for kind, what, _ in press.changes()}
+    found = {(kind, what.replace("%7E", "~")) for kind, what, _ in press.changes()}
     record = "oai_dc/~item/item_2.xml"  # links to the file that is gone no more
     changes = {("updated", "files/item_1/a~20b.pdf"), ("deleted", "files/item_2/a.pdf"), ("updated", record)}
-    assert told == changes
+    assert found == changes
     assert (press.records / "files/item_1/a~20b.pdf").read_bytes() == b"%PDX"
     assert not (press.records / "files/item_2").exists()
     members = {what.replace("%7E", "~"): data for what, data in packed(press).items()}
@@ -156,7 +156,7 @@ STATEMENT = 'SELECT uri, lastmod, length, md5, deleted, "set" FROM row'
 
 
 def query(press: Press, rows: list[tuple[Any, ...]], number: int = 0, **more: Any) -> list[tuple[str, str, str]]:
-    """Publish the rows of a table, and give what is told of changes."""
+    """Publish the rows of a table, and give what is found of changes."""
     file = press.folder / "journal.db"
     press.folder.mkdir(parents=True, exist_ok=True)
     file.unlink(missing_ok=True)

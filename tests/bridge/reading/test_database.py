@@ -119,7 +119,7 @@ def test_nothing_is_written(plain: Path, server: Server) -> None:
 
 
 def test_missing_grant(server: Server) -> None:
-    """A role that may not read a table is told what it lacks, and what to do."""
+    """A role that may not read a table is reported what it lacks, and what to do."""
     url = server.database(rows_of(Sample(items=[Thing(1)]), 7), 7)
     role = f"reader_{os.getpid()}"
     with psycopg.connect(Server.dsn(url), autocommit=True) as connection:

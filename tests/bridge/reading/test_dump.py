@@ -96,7 +96,7 @@ def test_other_escapes(line: bytes, fields: list[bytes | None]) -> None:
     ],
 )
 def test_heads(line: bytes, expected: tuple[str, str, list[str]] | None) -> None:
-    """What rows follow is told by its head, names in quotes too."""
+    """What rows follow is reported by its head, names in quotes too."""
     copied = parse_head(line, iter(()))
     assert (copied and (copied.schema, copied.table, copied.columns)) == expected
 
@@ -192,7 +192,7 @@ def test_damaged_gzip(tmp_path: Path) -> None:
 
 
 def test_no_file(tmp_path: Path) -> None:
-    """A dump that is not there, and a place that cannot be written, are told."""
+    """A dump that is not there, and a place that cannot be written, are reported."""
     with pytest.raises(DumpError, match="cannot be read: No such file or directory"):
         import_dump(tmp_path / "dump", tmp_path / "export.db")
     (tmp_path / "dump").write_text(SMALL, "utf-8")

@@ -30,14 +30,14 @@ def test_any_order(random: Random) -> None:
     rows = [*_ROWS]
     random.shuffle(rows)
     files = files_of(rows, BOTH)
-    told = [(file.publish(BOTH), file.is_public(BOTH)) for file in files]
-    assert [(each.id, each.bundle, each.name, public) for each, public in told] == [
+    found = [(file.publish(BOTH), file.is_public(BOTH)) for file in files]
+    assert [(each.id, each.bundle, each.name, public) for each, public in found] == [
         ("b", "ORIGINAL", "B", True),
         ("d", "ORIGINAL", "x", False),
         ("a", "ORIGINAL", "", True),
         ("c", "TEXT", "c", True),
     ]
-    first = told[0][0]
+    first = found[0][0]
     assert (first.length, first.md5, first.type, first.internal_id) == (10, "f" * 32, "text/plain", "bbb")
-    assert [each.opened is None for each, _ in told] == [True, True, False, True]
+    assert [each.opened is None for each, _ in found] == [True, True, False, True]
     assert [file.hide(BOTH).id for file in files_of(rows, BOTH)] == ["b", "d", "a", "c"]

@@ -124,7 +124,7 @@ def test_changes(tmp_path: Path, statement: str) -> None:
     ids=str,
 )
 def test_discretion(tmp_path: Path, changed: dict[str, object]) -> None:
-    """Of a related item that not everybody may read today nothing is told, nor of what is behind it."""
+    """Of a related item that not everybody may read today nothing is reported, nor of what is behind it."""
     knuth, volume = Thing(KNUTH, **changed), Thing(VOLUME, **changed)  # type: ignore[arg-type]
     volume.metadata = [Value("dc.title", "Volume 11")]
     found = record(written(tmp_path, article(knuth, volume)))

@@ -79,7 +79,7 @@ def test_files(tmp_path: Path) -> None:
 
 
 def test_rule_16_fingerprints(tmp_path: Path) -> None:
-    """Rule 16: where the server alters files, neither hash nor length is told."""
+    """Rule 16: where the server alters files, neither hash nor length is reported."""
     lay(tmp_path / "item_1", {"dublin_core.xml": DUBLIN_CORE, "a": "x", "contents": "a\n"})
     (item,) = read_archive(tmp_path, replace(VIEW, fingerprints=False))
     assert (item.bitstreams[0].length, item.bitstreams[0].md5) == (None, None)
@@ -149,7 +149,7 @@ def test_hostile(tmp_path: Path, files: dict[str, str], message: str) -> None:
 
 
 def test_no_archive(tmp_path: Path) -> None:
-    """A folder without items, and one that is not there, are told."""
+    """A folder without items, and one that is not there, are reported."""
     with pytest.raises(ArchiveError, match="contains no items in Simple Archive Format"):
         [*read_archive(tmp_path, VIEW)]
     with pytest.raises(ArchiveError, match="nowhere cannot be read: No such file"):
@@ -157,7 +157,7 @@ def test_no_archive(tmp_path: Path) -> None:
 
 
 def test_large_and_strange_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that is too large to be metadata, or not in UTF-8, is told."""
+    """A file that is too large to be metadata, or not in UTF-8, is reported."""
     lay(tmp_path / "item_1", {"dublin_core.xml": DUBLIN_CORE})
     (tmp_path / "item_1" / "handle").write_bytes(b"\xff")
     with pytest.raises(ArchiveError, match="handle is not in UTF-8"):

@@ -40,7 +40,7 @@ def test_rule_18_pages() -> None:
 
 
 def test_rule_18_files() -> None:
-    """Rule 18: a file is at its handle, number and name, in two manners; without handle or number it is nowhere."""
+    """Rule 18: a file is at its handle, number and name, in two ways; without handle or number it is nowhere."""
     name = "æ & b/c?.pdf"
     coded = "%C3%A6%20%26%20b%2Fc%3F.pdf"
     assert SIX.bitstream("9", "123/4", 2, name) == f"https://repo.example/bitstream/123/4/2/{coded}"

@@ -57,8 +57,8 @@ class Evening:
     @property
     def files(self) -> dict[int, tuple[str, int]]:
         """Return checksum and size of public files by their numbers."""
-        told = {row["uuid"]: (row["checksum"], row["size_bytes"]) for row in self.rows["bitstream"]}
-        return {NUMBERS[file]: told[file] for item in self.visible.values() for _bundle, file in item.files}
+        measured = {row["uuid"]: (row["checksum"], row["size_bytes"]) for row in self.rows["bitstream"]}
+        return {NUMBERS[file]: measured[file] for item in self.visible.values() for _bundle, file in item.files}
 
     @property
     def public(self) -> dict[What, object]:

@@ -212,7 +212,7 @@ DAYS = (
         _sunday,
         [
             (DELETED, "2025-03-29T23:00", ["15", 150]),  # summer begins two hours later
-            (UPDATED, "", ["22"]),  # last_modified is of before the last publication, which told nothing
+            (UPDATED, "", ["22"]),  # last_modified is of before the last publication, which said nothing
         ],
     ),
     Day(

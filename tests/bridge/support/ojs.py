@@ -69,7 +69,7 @@ def article(
     row = {"submission_id": number, "context_id": number // 100, "status": status, "current_publication_id": current}
     return (
         insert("submissions", **row, locale="en")
-        + told(current, "title", f"Article {number}")
+        + setting_of(current, "title", f"Article {number}")
         + version(current, number, issue, status=publication, access=access, path=path)
         + galley(current, current)
     )
@@ -86,7 +86,7 @@ def version(
     return edited + insert("publication_settings", **setting)
 
 
-def told(publication: int, name: str, value: str, locale: str = "en") -> str:
+def setting_of(publication: int, name: str, value: str, locale: str = "en") -> str:
     """Insert a setting of a publication."""
     row: Row = {"publication_id": publication, "locale": locale, "setting_name": name, "setting_value": value}
     return insert("publication_settings", **row)
@@ -142,12 +142,12 @@ OJS_ROWS = "".join(
         issue(11),
         issue(12, published=0),
         article(101, issue=11, path="penny"),
-        told(1010, "title", "Pfennig", "de_DE"),
-        told(1010, "prefix", "The"),
-        told(1010, "subtitle", "1 < 2"),
-        told(1010, "abstract", "<p>On pennies.</p>"),
-        told(1010, "pub-id::doi", "10.5072/penny", ""),
-        told(1001, "title", "The first version"),
+        setting_of(1010, "title", "Pfennig", "de_DE"),
+        setting_of(1010, "prefix", "The"),
+        setting_of(1010, "subtitle", "1 < 2"),
+        setting_of(1010, "abstract", "<p>On pennies.</p>"),
+        setting_of(1010, "pub-id::doi", "10.5072/penny", ""),
+        setting_of(1001, "title", "The first version"),
         author(2, 1010, 1, givenName="Jo", familyName="O'Neill"),
         author(1, 1010, 0, givenName="Plato"),
         author(3, 1001, 0, givenName="Former"),

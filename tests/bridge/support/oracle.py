@@ -76,7 +76,7 @@ class Oracle:
         return found
 
     def hidden(self) -> set[Any]:
-        """Return the keys of the items of which nothing may be told, not even in those that are related to them."""
+        """Return the keys of the items of which nothing may be shown, not even in those that are related to them."""
         return {item["uuid"] for item in self.rows["item"]} - {
             item["uuid"] for item in self.rows["item"] if _is_live(item) and self._may_read(2, item["uuid"], alone=True)
         }

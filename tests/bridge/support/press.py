@@ -60,7 +60,7 @@ class Heard:
 
 @dataclass
 class Press:
-    """Publishes into `public`, from `beside`, in a folder; what it was told is in `heard`.
+    """Publishes into `public`, from `beside`, in a folder; what it reported is in `heard`.
 
     Repositories are written into a database of SQLite, or with a `server`, into one of its own, which is at `url`.
     """
@@ -146,7 +146,7 @@ class Press:
         return found
 
     def changes(self, set_name: str = SET) -> list[tuple[str, str, str]]:
-        """Return all changes that are told: the kind, what a URI ends in, and when."""
+        """Return all changes that are reported: the kind, what a URI ends in, and when."""
         lists = (parse_file(path) for path in self._change_lists(set_name))
         return [(item.md["change"], ending(item.uri), str(item.lastmod)) for each in lists for item in each.entries]
 

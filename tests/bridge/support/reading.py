@@ -47,7 +47,7 @@ def seen(items: list[Item]) -> dict[str, Visible]:
     }
 
 
-def told(visible: dict[Any, Visible]) -> dict[str, Visible]:
+def as_read(visible: dict[Any, Visible]) -> dict[str, Visible]:
     """Return what the oracle tells in the same form."""
     return {
         str(key): Visible(
