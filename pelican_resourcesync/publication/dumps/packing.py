@@ -37,7 +37,7 @@ _ENTRY_SIZE = len('  <url>\n    <loc></loc>\n  </url>\n    <rs:md path=""/>\n') 
 _LASTMOD_SIZE = len("    <lastmod></lastmod>\n")
 
 #: A package of resources has at least so many, and on average twice as many, if its size permits.
-_EVERY = 250
+_EVERY = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
