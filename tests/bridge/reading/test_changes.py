@@ -498,7 +498,7 @@ def test_views_have_no_versions(server: Server) -> None:
 
 def test_random_life(server: Server, tmp_path: Path) -> None:
     """With edits by SQL, vacuums, restores, passing dates and jumps of the clock, all changes are found."""
-    some, nothing = live(server, tmp_path, 1, 12)
+    some, nothing = live(server, tmp_path, 1, 9)
     assert some > 2
     assert nothing > 0
 
@@ -528,9 +528,8 @@ def test_related_items(server: Server, tmp_path: Path) -> None:
         now = life.fill(kept)
         assert now.changed is not None, statement
         assert len({*now.entries} ^ {*before.entries}) == 2 * changed, statement
-        assert now.entries == life.fill(fresh).entries, statement
         before = now
-        fresh.unlink()
+    assert before.entries == life.fill(fresh).entries
     server.drop(life.url)
 
 
