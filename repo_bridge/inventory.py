@@ -355,10 +355,6 @@ class Inventory:
         """Return the names of the sets that have resources, without the complete set."""
         return self._names("SELECT DISTINCT set_name FROM member ORDER BY 1")
 
-    def resources(self, set_name: str | None, find: FindFile) -> "SetResources":
-        """Return the resources of a set, `None` for the complete set; `find` finds their files."""
-        return SetResources(self, set_name, find)
-
     def _number(self, statement: str, *values: str) -> int:
         return int(next(self._rows(statement, *values))[0])
 

@@ -36,7 +36,7 @@ from pelican_resourcesync.publication import (
 )
 from repo_bridge.errors import InventoryError
 from repo_bridge.files import Files, RecordFiles, new_record_files
-from repo_bridge.inventory import Inventory
+from repo_bridge.inventory import Inventory, SetResources
 from repo_bridge.model import Reason
 from repo_bridge.plan import PublicationPlan, planned
 from repo_bridge.readers import RepositoryReader, open_reader
@@ -240,7 +240,7 @@ class _Publisher:
         """Return a publication request for each set."""
         return [
             PublishRequest(
-                resources=self._inventory.resources(each.within, self._files.find),
+                resources=SetResources(self._inventory, each.within, self._files.find),
                 history=self._history(each.predecessor.previous),
                 boundaries=Calendar(self._settings.changes_by),
                 options=each.options,

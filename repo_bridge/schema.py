@@ -246,11 +246,6 @@ def find_tables(connection: Connection, version: int | None = None) -> Tables:
     return tables
 
 
-def detect(connection: Connection) -> int:
-    """Return the version; `SchemaError` if this is not a DSpace database, or of a version older than 5."""
-    return version_of(columns_of(connection))
-
-
 def columns_of(connection: Connection) -> Columns:
     """Return the existing tables of those needed, with their columns."""
     needed = [table.name for table in describe(VERSIONS[-1]).all]

@@ -11,7 +11,7 @@ from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication import Representation
 from pelican_resourcesync.publication.model.resource import render_links, render_representation
 from repo_bridge.errors import InventoryError
-from repo_bridge.inventory import Inventory, InventoryEntry, ItemEntries, Seen
+from repo_bridge.inventory import Inventory, InventoryEntry, ItemEntries, Seen, SetResources
 
 SAID = render_representation(Representation(None, 5, "text/plain"))
 OTHER = render_representation(Representation(None, 6, "text/plain"))
@@ -66,7 +66,7 @@ def test_sets(inventory: Inventory) -> None:
 def test_resources(inventory: Inventory) -> None:
     """Resources are given as they were said to be, with the file that is found by their place."""
     add(inventory, "1", entry("a", "one", links=link("y"), changed=EARLY, place="here"))
-    found = inventory.resources("one", lambda uri, place: Path(f"/{place}/{uri}"))
+    found = SetResources(inventory, "one", lambda uri, place: Path(f"/{place}/{uri}"))
     resource = found.get("urn:x:a")
     assert resource is not None
     assert (resource.file, resource.modified) == (Path("/here/urn:x:a"), datetime(2025, 6, 15, 10, tzinfo=UTC))
@@ -131,7 +131,7 @@ def test_next_run(tmp_path: Path) -> None:
     assert (second.due(LATER), second.sums("abx")) == (["g"], {"a": "1", "b": "2"})
     assert second.due("2025-06-15T11:59:59.999Z") == []
     assert second.times(["urn:x:gone"]) == {}
-    resources = second.resources(None, lambda _uri, _place: None)
+    resources = SetResources(second, None, lambda _uri, _place: None)
     assert resources.changed_since("0") is None
     second.changed = {"b", "c"}
     second.remove(["b", "c", "none"])
