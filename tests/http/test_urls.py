@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import TransportError
 from pelican_resourcesync.http import Headers, links_of_headers, links_of_page, path_of_uri, served_paths, uri_of_path
-from pelican_resourcesync.http.urls import Origin, is_public, origin, redirected
+from pelican_resourcesync.http.urls import Origin, host_to_name, is_public, normalized, origin, redirected
 
 SITE = "https://example.org/a/site"
 _TEXT = st.text(st.characters(exclude_characters="\0/", exclude_categories=["Cs"]), min_size=1, max_size=20)
@@ -79,6 +79,46 @@ def test_served_paths() -> None:
 def test_origins(url: str, expected: Origin | None) -> None:
     """Scheme, host and port, in whatever form; no other text has an origin, and no URL with a user."""
     assert origin(url) == expected
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://a.test:80/x//y/../%7e?a=/#b", "http://a.test/x//y/../%7e?a=/#b"),
+        ("https://a.test:443/", "https://a.test/"),
+        ("http://a.test:443/", "http://a.test:443/"),
+        ("http://a.test:0080/", "http://a.test/"),
+        ("HTTP://A.Test:08080/A", "http://a.test:8080/A"),
+        ("http://a.test", "http://a.test/"),
+        ("http://a.test?x=/y", "http://a.test/?x=/y"),
+        ("http://a.test#x", "http://a.test/#x"),
+        ("http://a.test:", "http://a.test/"),
+        ("http://[::1]:80/a", "http://[::1]/a"),
+        ("http://u@a.test:80/", "http://u@a.test:80/"),
+        ("http://[/x", "http://[/x"),
+        ("urn:x", "urn:x"),
+    ],
+)
+def test_normalized(url: str, expected: str) -> None:
+    """Only the origin is written in another way (RFC 3986, 6.2.3)."""
+    assert normalized(url) == expected
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("http://a-b.test:8080/x", "a-b.test"),
+        ("http://[::1]/", "::1"),
+        ("http://x;sh/", ""),
+        ("http://-rf/", ""),
+        ("http://a_b/", ""),
+        ("http://\xe4.test/", ""),
+        ("urn:x", ""),
+    ],
+)
+def test_hosts_to_name(url: str, name: str) -> None:
+    """Nothing else stands in a command that we suggest."""
+    assert host_to_name(url) == name
 
 
 def test_redirects_to_the_secure_site() -> None:
