@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace, _SubParsersAction
 from collections.abc import Callable
 from time import monotonic
 
-from pelican_resourcesync.commands.arguments import add_jobs, add_max_documents
+from pelican_resourcesync.commands.source_options import add_jobs, add_max_documents
 from pelican_resourcesync.printable import printable, printable_lines
 
 _EVERY = 0.2  # seconds

@@ -15,7 +15,6 @@ from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING, Any
 
 from pelican_resourcesync.commands import running
-from pelican_resourcesync.commands.arguments import seconds
 from pelican_resourcesync.commands.source_options import (
     PASSWORD,
     USER,
@@ -23,6 +22,7 @@ from pelican_resourcesync.commands.source_options import (
     add_reading,
     add_source,
     options_of,
+    seconds,
 )
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.printable import printable

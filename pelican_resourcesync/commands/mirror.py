@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pelican_resourcesync.commands import running
-from pelican_resourcesync.commands.arguments import seconds
 from pelican_resourcesync.commands.running import DONE, INCOMPLETE, PROBLEMS
-from pelican_resourcesync.commands.source_options import add_by, add_reading, add_source, number, options_of
+from pelican_resourcesync.commands.source_options import add_by, add_reading, add_source, number, options_of, seconds
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
 from pelican_resourcesync.printable import printable, printable_lines
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pelican_resourcesync.commands.arguments import count
 from pelican_resourcesync.commands.running import DONE, PROBLEMS
+from pelican_resourcesync.commands.source_options import count
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.printable import printable_lines
 

@@ -1,15 +1,14 @@
-"""The options of all commands that read a Source, and what they mean."""
+"""Options that several commands have, what those for reading a Source mean, and values with units."""
 
 import argparse
 import os
 import re
-from argparse import ArgumentParser, Namespace, _ActionsContainer
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, _ActionsContainer
 from base64 import b64encode
 from dataclasses import fields
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from pelican_resourcesync.commands.arguments import add_jobs, add_max_documents, count, rate, seconds, size
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.signing import parse_public
 
@@ -17,11 +16,25 @@ if TYPE_CHECKING:
     from pelican_resourcesync.destination import MirrorOptions
 
 USER, PASSWORD = "RESOURCESYNC_USER", "RESOURCESYNC_PASSWORD"
+_UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000, "t": 1_000_000_000_000}
+_TIMES = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
 def add_source(verb: ArgumentParser) -> None:
     """Add the Source."""
     verb.add_argument("source", metavar="SOURCE", help="a site, a page, a Source Description, a list, or a folder")
+
+
+def add_jobs(group: _ActionsContainer, default: int) -> None:
+    """Add the option for the number of simultaneous requests."""
+    text = f"the number of simultaneous requests to a host ({default})"
+    group.add_argument("--jobs", type=count, default=default, metavar="N", help=text)
+
+
+def add_max_documents(group: _ActionsContainer) -> None:
+    """Add the option for the number of documents that are read."""
+    text = "the maximum number of documents (10000)"
+    group.add_argument("--max-documents", type=count, default=10_000, metavar="N", help=text)
 
 
 def add_by(group: _ActionsContainer) -> None:
@@ -76,6 +89,40 @@ def add_reading(verb: ArgumentParser) -> None:
     )
     add_max_documents(limits)
     limits.add_argument("--max-resources", type=count, metavar="N", help="most resources (10000000)")
+
+
+def count(text: str) -> int:
+    """Return a number of things, at least 1."""
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+def size(text: str) -> int:
+    """Return a number of bytes, from text like `2MB`."""
+    return int(_number(text.lower().removesuffix("b"), _UNITS))
+
+
+def seconds(text: str) -> float:
+    """Return a number of seconds, from text like `10m`."""
+    return _number(text, _TIMES)
+
+
+def rate(text: str) -> tuple[float, float]:
+    """Return requests per second, and bytes per second, of which one is 0."""
+    plain = text.lower().removesuffix("/s")
+    if plain.endswith("b") or plain[-1:] in "kmg":
+        return 0.0, _number(plain.removesuffix("b"), _UNITS)
+    return _number(plain, {"": 1}), 0.0
+
+
+def _number(text: str, units: dict[str, int]) -> float:
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]?)", text.strip())
+    if not found or found[2] not in units or not float(found[1]):
+        message = f"{text!a} is not a number with one of the units {', '.join(filter(None, units)) or 'none'}"
+        raise ArgumentTypeError(message)
+    return float(found[1]) * units[found[2]]
 
 
 def number(text: str) -> int:

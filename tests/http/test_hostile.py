@@ -249,4 +249,4 @@ def test_what_belongs_to_chunks_counts(site: Live, manner: Manner, in_time: Guar
     """Extensions without end are bytes like others."""
     site.manner = manner
     with in_time(), pytest.raises(TransportError, match=r"is larger than 100000 bytes|not valid HTTP|ended early"):
-        visited(f"{site.url}/a", public=False, total=600, size=100_000)
+        visited(f"{site.url}/a", public=False, total=90, size=100_000)
