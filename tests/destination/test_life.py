@@ -1,5 +1,6 @@
-"""A random Source lives, with random faults; a mirror follows it at random times, and may be killed at any of them."""
+"""A random Source, with random faults: a mirror, or a program without a copy, follows it, and may be killed."""
 
+import json
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
@@ -18,7 +19,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from pelican_resourcesync.destination import Mirror
+from pelican_resourcesync.destination import FollowedChange, Mirror, follow
 from pelican_resourcesync.destination.plan import ProgressCallback
 from pelican_resourcesync.errors import ResourceSyncError
 from tests.destination.sources import FAST, FakeSource, fake_source, files_of
@@ -197,17 +198,78 @@ class Life(RuleBasedStateMachine):
         return next((state[path] for state in self.source.states if path in state), data)
 
 
+class FollowingLife(Life):
+    """A program that keeps what it is given, and its cursor, unless it is killed between."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cursor: str | None = None
+        self.known: dict[str, bytes] = {}
+        self.came: set[tuple[str, ...]] = set()  # since it was killed
+
+    def run(self, progress: ProgressCallback) -> bool:
+        """Follow to the end."""
+        changes = follow(self.source.url, self.cursor, PATIENT)
+        latest = ""
+        try:
+            for change in changes:
+                assert changes.cursor != change.cursor
+                late = change.uri in [row[0] for row in json.loads(changes.cursor).get("postponed", [])]
+                time = self.handle(change)
+                if change.kind in ("updated", "deleted") and not late:
+                    assert time >= latest, "out of order"
+                    latest = time
+                progress(0, 0, 0, 0)
+                self.cursor = change.cursor
+        except KeyboardInterrupt:
+            self.came.clear()
+            if self.cursor is None:  # it begins again with nothing
+                self.known.clear()
+            raise
+        finally:
+            changes.close()
+        self.cursor = changes.cursor
+        return True
+
+    def handle(self, change: FollowedChange) -> str:
+        """Do as the change says, which must not have come before; give its time."""
+        path, time = change.uri.removeprefix(self.source.url), str(change.time)
+        data = change.content.read() if change.content else None
+        if change.kind == "reset":
+            self.known.clear()
+            self.came.clear()
+            return time
+        if data is None:
+            self.known.pop(path, None)
+        else:
+            self.known[path] = data
+        key = (path, "" if change.content else change.kind, time, change.hash)
+        assert key not in self.came, "it came twice"
+        self.came.add(key)
+        return time
+
+    def held(self) -> dict[str, bytes]:
+        """Return what is known."""
+        return self.known
+
+    def confirm(self) -> None:
+        """Nothing more comes."""
+        assert list(follow(self.source.url, self.cursor, PATIENT)) == []
+
+
 HEALTH = list(HealthCheck)
 SHORT = settings(max_examples=10, stateful_step_count=12, deadline=None, suppress_health_check=HEALTH)
 LONG = settings(max_examples=1_000, stateful_step_count=40, deadline=None, suppress_health_check=HEALTH)
 
 
-def test_life() -> None:
+@pytest.mark.parametrize("kind", [Life, FollowingLife])
+def test_life(kind: type[Life]) -> None:
     """The short form."""
-    run_state_machine_as_test(Life, settings=SHORT)
+    run_state_machine_as_test(kind, settings=SHORT)
 
 
 @pytest.mark.long
-def test_long_life() -> None:
+@pytest.mark.parametrize("kind", [Life, FollowingLife])
+def test_long_life(kind: type[Life]) -> None:
     """The same, for longer."""
-    run_state_machine_as_test(Life, settings=LONG)
+    run_state_machine_as_test(kind, settings=LONG)
