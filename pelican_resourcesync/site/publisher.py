@@ -87,7 +87,7 @@ class Publisher:
         removed = list(removed_layouts(output, self._run.siteurl, self._removed_sets))
         publications = publish_sets(requests, self._on_packed, removed)
         sitemap = update_sitemap(output, [each.layout for each in site.sets], wanted=self._settings.sitemap)
-        self._hints |= dict.fromkeys(filter(None, [sitemap]))
+        self._hints |= dict.fromkeys(filter(None, [*site.hints, sitemap]))
         self._warnings += [*site.warnings, *removed_set_warnings(self._removed_sets), *_unstable(publications)]
         self._notes += [note for each in publications for note in each.notes]
         names = [each.settings.name for each in site.sets]

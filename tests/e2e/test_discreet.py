@@ -98,6 +98,17 @@ def test_pattern_that_excludes_nothing_is_pointed_out(plain: Site) -> None:
     assert "RESOURCESYNC['exclude'] has 'privtae/*', which no file" in run(plain)[1]
 
 
+def test_hidden_front_page_is_pointed_out(plain: Site) -> None:
+    """It is what everybody sees, and in no list: a line says so, once."""
+    plain.write("content/pages/home.md", "Title: Home\nSave_as: index.html\nUrl:\nStatus: hidden\n\nText.\n")
+    plain.article("a.md", "A")
+    plain.commit("2024-01-01T10:00:00Z")
+    status, said = run(plain, "--fatal", "warnings")
+    assert status == 0
+    assert said.count("the front page (index.html) is in no list, because its source is hidden or a draft") == 1
+    assert named(plain) == {"/a.html"}
+
+
 def test_files_for_the_host_are_no_resources(plain: Site) -> None:
     """Not even where `exclude` says nothing of them."""
     plain.configure(

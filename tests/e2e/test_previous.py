@@ -174,6 +174,20 @@ def test_beginning_anew_over_a_damaged_output(museum: Museum) -> None:
     assert museum.state()["restart_number"] == 2
 
 
+def test_beginning_anew_where_the_host_is_not_found(museum: Museum, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be public all the same: what is in the output keeps its addresses."""
+    monkeypatch.delenv("http_proxy")
+    museum.site.configure(SITEURL="http://nobody.invalid")
+    museum.edit(1)
+    museum.build()
+    old = tree(museum.site.output / HOME)
+    museum.edit(2)
+    museum.build_again(previous="none")
+    assert (museum.state()["restart_number"], museum.state()["generation"]) == (2, 2)
+    assert (museum.site.output / HOME / "2/capabilitylist.xml").is_file()
+    assert old.keys() & tree(museum.site.output / HOME).keys() == {*PAGE}
+
+
 def test_beginning_anew_knows_what_was_live_before(museum: Museum) -> None:
     """A site that lost its documents has followers all the same: what was last seen live keeps its addresses."""
     museum.publish(1)

@@ -168,8 +168,10 @@ def known_live(web: Web, layout: Layout, size: int) -> Iterator[KnownGeneration]
         received, data = web.read(layout.state, replace(web.bounds, size=size))
         if not received.is_html or data.lstrip().startswith(b"{"):  # JSON may have any media type
             yield _known_generation(data, layout, is_there)
-    except (AbsentError, NoHostError):
+    except AbsentError:
         return
+    except NoHostError:
+        raise
     except TransportError as error:
         message = (
             f"it cannot be determined which addresses were public, so no new ones can be chosen: {error}: try again"
@@ -367,7 +369,10 @@ class PredecessorSearch:
     def _restart(self, *, local: bool) -> Predecessor:
         """Return the publication to start over under new addresses, because public ones are never reused."""
         known = [*known_in(self._output.folder if local else self._saved.folder, self._layout)]
-        known += [] if local else known_live(Web(self._layout.siteurl, BOUNDS), self._layout, ALLOWANCE.state_size)
+        try:
+            known += [] if local else known_live(Web(self._layout.siteurl, BOUNDS), self._layout, ALLOWANCE.state_size)
+        except NoHostError:
+            known += known_in(self._output.folder, self._layout)  # perhaps it is public where this machine cannot see
         if not known:
             return Predecessor(line="nothing was public: this is the first publication")
         latest = max(known, key=lambda each: (each.state.restart_number, each.state.generation))

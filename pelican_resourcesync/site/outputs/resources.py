@@ -22,6 +22,11 @@ _CHUNK = 1 << 20
 HOST_FILES = ("_headers", "_redirects", "CNAME")
 
 
+_HIDDEN_FRONT_PAGE = (
+    "the front page (index.html) is in no list, because its source is hidden or a draft: a copy of the site has none"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Exclusion:
     """The files that are never resources: the plug-in's own documents, host files, and matches of `exclude`."""
@@ -95,12 +100,13 @@ class ResourceSet:
 class SiteResources:
     """All outputs of a build that are resources, in the order of their URIs, and the sets that they belong to.
 
-    `warnings` are about selections that match nothing, and links that lead out of the output.
+    `warnings` are about selections that match nothing, and links that lead out of the output; `hints` may need action.
     """
 
     written: Sequence[OutputFile]
     sets: Sequence[ResourceSet]
     warnings: Sequence[str]
+    hints: Sequence[str] = ()
 
     @property
     def pages(self) -> Mapping[str, Layout]:
@@ -157,7 +163,8 @@ def find_resources(run: Run, settings: Settings, layouts: Mapping[str, Layout]) 
     Raises `PublicationError` where two files have the same URI, or Pelican copied a file only in part.
     """
     exclusion = Exclusion(settings.exclude)
-    written = select_resources(_outputs(run, settings), exclusion)
+    outputs = _outputs(run, settings)
+    written = select_resources(outputs.values(), exclusion)
     require_complete_copies(run.output, written)
     selectors = [Selector(each.selection, run.settings, run.siteurl) for each in settings.sets]
     facets = facets_of(run, written) if any(each.by_facets for each in selectors) else {}
@@ -168,7 +175,8 @@ def find_resources(run: Run, settings: Settings, layouts: Mapping[str, Layout]) 
         sets.append(ResourceSet(each, selector, layouts[each.name], within))
         if settings.names_sets:
             warnings += selection_warnings(each, run.settings, written, facets)
-    return SiteResources(written, sets, warnings)
+    front = outputs.get("index.html")
+    return SiteResources(written, sets, warnings, [] if front is None or front.public else [_HIDDEN_FRONT_PAGE])
 
 
 def _link_warnings(paths: Sequence[str]) -> Iterator[str]:
@@ -180,9 +188,9 @@ def _link_warnings(paths: Sequence[str]) -> Iterator[str]:
         yield f"the output has {which} out of it and {verb} not published ({names}): replace {them} with copies"
 
 
-def _outputs(run: Run, settings: Settings) -> Iterable[OutputFile]:
-    """Return every file of this build. With the setting `robots`, this includes the `robots.txt` just written."""
+def _outputs(run: Run, settings: Settings) -> Mapping[str, OutputFile]:
+    """Return every file of this build, by path; with the setting `robots`, also the `robots.txt` just written."""
     outputs = {each.path: each for each in run.outputs()}
     if settings.robots:
         outputs.setdefault(ROBOTS, OutputFile(ROBOTS, uri_of_path(run.siteurl, ROBOTS)))
-    return outputs.values()
+    return outputs
