@@ -48,15 +48,6 @@ def test_what_a_draft_alone_attaches_is_not_named(plain: Site) -> None:
     assert named(plain) == {"/walk/", "/walk/map.png"}
 
 
-def test_file_that_a_draft_only_shows_is_public_where_it_was(plain: Site) -> None:
-    """A static file at its own address is published whether a draft links to it or not."""
-    plain.write("content/files/a.png", b"a")
-    plain.article("d.md", "Draft", "![]({static}/files/a.png)", Status="draft", Category="x")
-    plain.commit("2024-01-01T10:00:00Z")
-    plain.build()
-    assert named(plain) == {"/files/a.png"}
-
-
 def test_content_that_a_plugin_kept_is_not_named_when_it_is_gone(plain: Site) -> None:
     """A plug-in that decides by metadata what is public decides for the past too."""
     plain.write("embargo.py", EMBARGO)

@@ -5,7 +5,6 @@ The sites have public names. The loopback server is asked for them as a proxy, s
 
 import shutil
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from pelican.settings import read_settings
@@ -15,33 +14,8 @@ from pelican_resourcesync.publication import HashedState
 from pelican_resourcesync.site.predecessors import earlier_addresses
 from tests.support.live import Ask, Manner, content, files, first, hosts, late, page, status
 from tests.support.museum import ARCHIVE, HOME, KEPT, MUSEUM, STATE, Museum, digest, tree
-from tests.support.sites import Row, Site
 
 # --- carried forward ---------------------------------------------------------
-
-
-def test_each_build_in_a_fresh_clone_carries_the_live_publication_forward(museum: Museum, tmp_path: Path) -> None:
-    """As in a CI: a new clone and no output each time; the changes add up, and closed lists keep their bytes."""
-    closed: dict[str, bytes] = {}
-    rows: list[Row] = []
-    predecessor = None
-    for month in range(1, 6):
-        museum.edit(month)
-        clone = Site(tmp_path / f"clone{month}", museum.site.settings)
-        museum.site.git("clone", "-q", museum.site.folder.as_uri(), str(clone.folder))
-        machine = Museum(clone, museum.www, museum.host)
-        machine.build()
-        machine.deploy()
-        state = machine.state()
-        assert (state["generation"], state["predecessor"]) == (month, predecessor)
-        predecessor = digest(museum.www / STATE)
-        rows.append((f"2024-{month:02}-01T10:00:00Z", "updated" if rows else "created", "/a.html"))
-        assert clone.changes() == rows
-        for path, data in closed.items():
-            assert (museum.www / path).read_bytes() == data
-        lists = sorted((museum.www / HOME).glob("changelist-2*"))
-        closed |= {file.relative_to(museum.www).as_posix(): file.read_bytes() for file in lists[:-1]}
-    assert len(closed) == 4
 
 
 def test_what_was_verified_is_not_fetched_again(museum: Museum) -> None:

@@ -1,19 +1,15 @@
-"""What the tests of the site share: real builds, and real histories."""
+"""What the tests of the site share: real builds."""
 
-from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
+from collections.abc import Callable
 from typing import Any
-from urllib.parse import unquote
 
 from pelican import Pelican, signals
 from pelican.settings import read_settings
 
-from pelican_resourcesync.publication import Change
 from pelican_resourcesync.site.outputs.run import Run
-from tests.support.sites import Row, Site
+from tests.support.sites import Site
 
 SITEURL = "https://example.org"
-NOW = datetime(2025, 1, 1, 12, tzinfo=UTC)
 
 #: A site of which nothing is written but its contents.
 BARE: dict[str, Any] = {
@@ -52,14 +48,3 @@ def built(site: Site, *, then: Callable[[], None] = lambda: None, **overrides: A
         Pelican(settings).run()
         then()
     return run
-
-
-def rows(changes: Iterable[Change]) -> list[Row]:
-    """Return changes as (time, kind, path of the URI)."""
-    return [(f"{each.time:%Y-%m-%dT%H:%M:%SZ}", str(each.kind), each.uri.removeprefix(SITEURL)) for each in changes]
-
-
-def files_of(uris: Iterable[str]) -> set[str]:
-    """Return the output files that a static host answers with, for URIs that end in a file's name or a slash."""
-    paths = (unquote(uri.removeprefix(f"{SITEURL}/")) for uri in uris)
-    return {path + "index.html" if not path or path.endswith("/") else path for path in paths}
