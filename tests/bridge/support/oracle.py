@@ -35,7 +35,12 @@ RELATED: dict[tuple[str, ...], list[tuple[str, tuple[str, ...], bool]]] = {
     _CHAIN: [_ISSN, _TITLE, ("relation.isJournalOfPublication", (), False)],
 }
 #: What came with version 10.
-RELATED_LATER = {("isEditorOfPublication",): [("dc.contributor.editor", _NAMES, True)]}
+RELATED_LATER: dict[tuple[str, ...], list[tuple[str, tuple[str, ...], bool]]] = {
+    ("isEditorOfPublication",): [
+        ("dc.contributor.editor", _NAMES, True),
+        ("person.identifier.orcid", ("person.identifier.orcid",), False),
+    ]
+}
 
 
 @dataclass(frozen=True)
