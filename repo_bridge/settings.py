@@ -19,8 +19,8 @@ from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.publication import PERIODS, Archives, Dumps, build_time, whole_milliseconds
 from pelican_resourcesync.settings import (
     OPTIONS,
-    Row,
     Setting,
+    SettingRow,
     checks,
     in_file,
     row,
@@ -200,7 +200,7 @@ _ROWS = rows_of(BridgeSettings)
 
 #: The fields of `BridgeSettings`, and the rows of the table, by the names of the settings.
 FIELDS: Mapping[str, str] = {each.key or field.replace("_", "-"): field for field, each in _ROWS.items()}
-ROWS: Mapping[str, Row] = {name: _ROWS[field] for name, field in FIELDS.items()}
+ROWS: Mapping[str, SettingRow] = {name: _ROWS[field] for name, field in FIELDS.items()}
 
 #: The settings of other sources that do not apply if a source is given as an option.
 _REPLACED = {"database": ("saf",), "saf": ("database", "password", "query")}

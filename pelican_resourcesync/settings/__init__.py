@@ -11,8 +11,8 @@ from pelican_resourcesync.settings.resourcesync import (
 )
 from pelican_resourcesync.settings.setting import (
     OPTIONS,
-    Row,
     Setting,
+    SettingRow,
     in_file,
     row,
     rows_of,
@@ -22,10 +22,10 @@ from pelican_resourcesync.settings.setting import (
 
 __all__ = [
     "OPTIONS",
-    "Row",
     "Selection",
     "SetSettings",
     "Setting",
+    "SettingRow",
     "Settings",
     "checks",
     "in_file",

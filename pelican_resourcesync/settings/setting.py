@@ -89,7 +89,7 @@ Check: TypeAlias = Callable[[Setting, object], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class SettingRow:
     """A row of a table of settings: its `key`, empty where that is the field's, the check, and what it is for.
 
     For a setting that is also an option of a command, `metavar` is that of the option, empty for a switch.
@@ -106,7 +106,7 @@ def row(default: Any, check: Check, text: str, *, secret: bool = False, **more: 
 
     A `default` that can be called is called for the value. The value of a `secret` setting is not in the `repr`.
     """
-    metadata = {"row": Row(check=check, text=text, **more)}
+    metadata = {"row": SettingRow(check=check, text=text, **more)}
     if callable(default):
         return field(default_factory=default, repr=not secret, metadata=metadata)
     return field(default=MISSING if default is ... else default, repr=not secret, metadata=metadata)
@@ -117,7 +117,7 @@ def checks_of(table: type) -> dict[str, Check]:
     return {name: each.check for name, each in rows_of(table).items()}
 
 
-def rows_of(table: type) -> dict[str, Row]:
+def rows_of(table: type) -> dict[str, SettingRow]:
     """Return the rows of a table of settings, by field."""
     return {each.name: each.metadata["row"] for each in fields(table) if each.metadata}
 

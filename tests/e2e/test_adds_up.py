@@ -18,7 +18,7 @@ from tests.support.sites import ROOT, Site, expected_changes, file_of, import_sa
 PRIVATE = re.compile(r"drafts/|(a/)?(p/)?hidden-")
 EXPECTED = expected_changes(ROOT / "tests" / "data" / "sample_site_changes.txt")
 
-#: Where ranges may be cut, and how many the sample site then has. Tags are at the 6th, the 14th and the last commit.
+#: How ranges may be divided, and how many the sample site then has. Tags are at the 6th, the 14th and the last commit.
 RANGES: dict[str | int, int] = {
     "day": len({time[:10] for time, _kind, _path in EXPECTED}),
     "week": len({date.fromisoformat(time[:10]).isocalendar()[:2] for time, _kind, _path in EXPECTED}),
@@ -106,14 +106,14 @@ def test_sample_site_adds_up_whatever_the_ranges(sample_site: Site, by: str | in
 
 
 def test_tag_pattern_chooses_tags(sample_site: Site) -> None:
-    """Of v1.0, v1.1 and v2.0, only those of the first version cut."""
+    """Of v1.0, v1.1 and v2.0, only those of the first version end a range."""
     sample_site.build(RESOURCESYNC={"changes_by": "tag:v1*"})
     untils = [each.md.get("until") for each in published(sample_site).lists]
     assert untils == ["2023-11-20T15:30:00Z", "2024-02-12T10:00:00Z", None]
 
 
 def test_publications_one_after_another_add_up(tmp_path: Path) -> None:
-    """Lists begun by one publication and continued by others, cut in another way each time, still add up."""
+    """Lists begun by one publication and continued by others, divided in another way each time, still add up."""
     site = import_sample_site(tmp_path / "site", until="main~20")
     closed: dict[str, bytes] = {}
     for revision, by in (("main~20", "month"), ("main~15", "tag"), ("main~8", 2), ("main~2", "week"), ("main", "year")):

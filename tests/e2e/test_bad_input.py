@@ -87,7 +87,7 @@ def test_shallow_clone(shallow: Site) -> None:
 
 
 def test_shallow_clone_made_whole(shallow: Site) -> None:
-    """The warning's cure cures: once all is fetched, a first publication tells the whole history."""
+    """What the warning advises helps: once all is fetched, a first publication lists the whole history."""
     shallow.git("fetch", "-q", "--unshallow")
     status, said = run(shallow)
     assert (status, warnings(said)) == (0, [])

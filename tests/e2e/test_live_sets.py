@@ -142,7 +142,7 @@ def test_sets_come_and_go_on_a_live_site(museum: Museum) -> None:
     assert warnings(run(museum.site)[1]) == []
 
 
-def test_sets_begin_anew_together(museum: Museum) -> None:
+def test_sets_start_over_together(museum: Museum) -> None:
     """Each beside what was public of it, with packages of its own; set back, they go on."""
     museum.publish(1)
     museum.publish(2)

@@ -131,7 +131,7 @@ def test_set_of_another_plugin(bare: Site, among: str) -> None:
 
 
 def test_set_that_is_removed_goes(bare: Site) -> None:
-    """Who takes a set away has it named no more."""
+    """A set that was taken away is no longer listed."""
     alone(bare)
     bare.build()
     shutil.rmtree(bare.output / OTHER)

@@ -1,6 +1,6 @@
 """A repository published next to a site: each publisher keeps what the other wrote, whoever runs first."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from io import StringIO
 
@@ -8,7 +8,7 @@ import pytest
 
 from pelican_resourcesync.cli import main as check
 from repo_bridge.cli import main
-from tests.bridge.support.living import AT_FIRST, DAYS, FIRST, begin, live
+from tests.bridge.support.living import DAYS, FIRST, begin, live
 from tests.support.museum import Tree, tree
 from tests.support.reader import XmlEntry, parse
 from tests.support.sites import Site, strip
@@ -17,7 +17,7 @@ SITEURL = "https://example.org"
 RECORDS = f"{SITEURL}/resourcesync/repository/records/"
 OURS, THEIRS = "resourcesync/site", "resourcesync/repository"
 
-#: What both publish anew each time: where a Destination begins, and the page for people.
+#: What both publish again each time: where a Destination begins, and the page for people.
 SHARED = ("resourcesync/description.xml", "resourcesync/index.html", ".well-known/resourcesync")
 
 
@@ -81,37 +81,12 @@ def pair(site: Site) -> Pair:
 
 
 def without(found: Tree, *folders: str) -> Tree:
-    """Leave out folders, and what both publish anew."""
+    """Leave out folders, and what both publish again."""
     return {
         path: file
         for path, file in found.items()
         if path not in SHARED and not any(path.startswith(f"{folder}/") for folder in folders)
     }
-
-
-def among_the_sources(pair: Pair) -> None:
-    """Let the output lie in the folder that Pelican reads."""
-    pair.site.configure(PATH=".", ARTICLE_PATHS=["content"], PAGE_PATHS=[])
-
-
-def beside_the_sources(pair: Pair) -> None:
-    """Let the output lie where it lies."""
-
-
-@pytest.mark.parametrize(("lie", "clean"), [(beside_the_sources, True), (among_the_sources, False)])
-def test_build_keeps_the_repository(pair: Pair, lie: Callable[[Pair], None], clean: bool) -> None:
-    """Also where Pelican cleans its output: every file of the set, with its time; none of them is of the site."""
-    lie(pair)
-    pair.bridge("--dumps")
-    there = tree(pair.site.output / THEIRS)
-    assert sum("/oai_dc/" in path for path in there) == sum(isinstance(what, str) for what in AT_FIRST)
-    for number in (1, 2):
-        pair.build(DELETE_OUTPUT_DIRECTORY=clean)
-        assert pair.sets() == ["repository-metadata/capabilitylist.xml", *BOTH]
-        assert tree(pair.site.output / THEIRS) == there
-        paths = [each.uri.removeprefix(f"{SITEURL}/") for each in pair.listed("site")]
-        assert len(paths) == number + 1
-        assert not any(path.startswith("resourcesync") for path in paths)
 
 
 def test_repository_keeps_the_site(pair: Pair) -> None:
@@ -131,17 +106,20 @@ def test_repository_keeps_the_site(pair: Pair) -> None:
 
 
 def test_both_go_on(pair: Pair) -> None:
-    """Turn and turn about, each tells what changed since its own last publication; and nothing is found wrong."""
-    for _ in range(4):
+    """In turn, each lists what changed since its own last publication, and keeps the other's; all is right."""
+    for number in range(4):
+        there = tree(pair.site.output / THEIRS) if number else {}
         pair.build(RESOURCESYNC={"dumps": True, "archives": True}, DELETE_OUTPUT_DIRECTORY=True)
+        assert tree(pair.site.output / THEIRS) == there
+        assert len(pair.listed("site")) == number + 2, "no record is a resource of the site"
         pair.bridge("--archives")
     assert pair.sets() == BOTH
     assert pair.changes("site").count(("updated", f"{SITEURL}/the-first.html")) == 3
-    told = [change for day in DAYS[:3] for change in day.expected(7)]
-    assert {each.kind for each in told} == {"created", "updated", "deleted"}
-    records = sorted((each.kind, each.what) for each in told if isinstance(each.what, str))
+    expected = [change for day in DAYS[:3] for change in day.expected(7)]
+    assert {each.kind for each in expected} == {"created", "updated", "deleted"}
+    records = sorted((each.kind, each.what) for each in expected if isinstance(each.what, str))
     prefix = f"{RECORDS}oai_dc/123456789/"
     found = [(kind, uri) for kind, uri in pair.changes("repository") if uri.startswith(RECORDS)]
     assert sorted(found) == [(kind, f"{prefix}{what}.xml") for kind, what in records]
-    assert len(pair.changes("repository")) == len(told)
+    assert len(pair.changes("repository")) == len(expected)
     assert check(["check", "--deep", "--strict", str(pair.site.output)]) == 0

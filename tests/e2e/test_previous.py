@@ -1,4 +1,4 @@
-"""The setting `previous`: which publication a build carries forward, or begins anew beside, and what stops it."""
+"""The setting `previous`: which publication a build carries forward, or starts over beside, and what stops it."""
 
 import shutil
 
@@ -91,7 +91,7 @@ def test_output_is_read_before_it_is_cleaned(museum: Museum) -> None:
 # --- none --------------------------------------------------------------------
 
 
-def test_beginning_anew_leaves_every_public_address_to_what_is_there(
+def test_starting_over_leaves_every_public_address_to_what_is_there(
     museum: Museum, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """New addresses, which the pages' heads name; uploaded over what is public, no old document has other bytes."""
@@ -120,7 +120,7 @@ def test_beginning_anew_leaves_every_public_address_to_what_is_there(
         assert follower.audit() == []
 
 
-def test_begun_anew_again(museum: Museum) -> None:
+def test_started_over_again(museum: Museum) -> None:
     """Built twice before it is uploaded, it has the same addresses; once it is public, the next ones."""
     museum.publish(1)
     for _ in range(2):
@@ -132,7 +132,7 @@ def test_begun_anew_again(museum: Museum) -> None:
 
 
 @pytest.mark.parametrize("siteurl", [MUSEUM, "http://localhost:8000"])
-def test_beginning_anew_where_nothing_was(museum: Museum, siteurl: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_starting_over_where_nothing_was(museum: Museum, siteurl: str, capsys: pytest.CaptureFixture[str]) -> None:
     """It is the first publication, at the first addresses, and a line says so."""
     museum.site.configure(SITEURL=siteurl)
     museum.edit(1)
@@ -141,8 +141,8 @@ def test_beginning_anew_where_nothing_was(museum: Museum, siteurl: str, capsys: 
     assert (museum.state()["restart_number"], museum.state()["generation"]) == (1, 1)
 
 
-def test_beginning_anew_over_a_damaged_state_finds_free_addresses(museum: Museum) -> None:
-    """Whoever begins anew because all is damaged does not know how often it was: the site is asked."""
+def test_starting_over_over_a_damaged_state_finds_free_addresses(museum: Museum) -> None:
+    """Whoever starts over because all is damaged does not know how often it was: the site is asked."""
     museum.publish(1)
     museum.build(previous="none")
     shutil.copytree(museum.site.output, museum.www, dirs_exist_ok=True)
@@ -153,7 +153,7 @@ def test_beginning_anew_over_a_damaged_state_finds_free_addresses(museum: Museum
         assert museum.state()["predecessor"] == digest(museum.www / STATE)
 
 
-def test_beginning_anew_over_a_damaged_output(museum: Museum) -> None:
+def test_starting_over_over_a_damaged_output(museum: Museum) -> None:
     """Also in an output that is nobody's live site."""
     museum.site.configure(SITEURL="http://localhost:8000")
     museum.edit(1)
@@ -165,7 +165,7 @@ def test_beginning_anew_over_a_damaged_output(museum: Museum) -> None:
     assert museum.state()["restart_number"] == 2
 
 
-def test_beginning_anew_where_the_host_is_not_found(museum: Museum, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_starting_over_where_the_host_is_not_found(museum: Museum, monkeypatch: pytest.MonkeyPatch) -> None:
     """It may be public all the same: what is in the output keeps its addresses."""
     monkeypatch.delenv("http_proxy")
     museum.site.configure(SITEURL="http://nobody.invalid")
@@ -179,7 +179,7 @@ def test_beginning_anew_where_the_host_is_not_found(museum: Museum, monkeypatch:
     assert old.keys() & tree(museum.site.output / HOME).keys() == {*PAGE}
 
 
-def test_beginning_anew_knows_what_was_live_before(museum: Museum) -> None:
+def test_starting_over_knows_what_was_live_before(museum: Museum) -> None:
     """A site that lost its documents has followers all the same: what was last seen live keeps its addresses."""
     museum.publish(1)
     museum.build()
@@ -191,7 +191,7 @@ def test_beginning_anew_knows_what_was_live_before(museum: Museum) -> None:
     assert museum.state()["restart_number"] == 2
 
 
-def test_beginning_anew_stops_where_nothing_can_be_known(museum: Museum) -> None:
+def test_starting_over_stops_where_nothing_can_be_known(museum: Museum) -> None:
     """Which addresses are taken is not guessed: neither of a site that is ill nor of one that has all of them."""
     museum.publish(1)
     museum.site.configure(RESOURCESYNC={"previous": "none"})

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.support.sites import Site, import_sample_site, run
 
-#: Python is told to be plain ASCII.
+#: With Python in plain ASCII.
 HERE = {
     "TZ": "Pacific/Kiritimati",
     "PYTHONHASHSEED": "1",

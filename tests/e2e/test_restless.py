@@ -1,4 +1,4 @@
-"""Pages that are other bytes at each build, such as one that prints the time: the user is told."""
+"""Pages that are other bytes at each build, such as one that prints the time: a warning names them."""
 
 import pytest
 

@@ -256,7 +256,7 @@ def test_site_that_gets_sets_in_place_of_one(blog: Site) -> None:
 
 @pytest.mark.usefixtures("_either_way")
 def test_sets_that_all_get_other_names(blog: Site) -> None:
-    """None of today's was ever published: what lies there and was told by git is the site's own, all else stays."""
+    """None of today's was ever published: what lies there and came from git is the site's own, all else stays."""
     blog.write("output/resourcesync/theirs/capabilitylist.xml", CAPABILITY_LIST)
     state = (
         b'{"format": 1, "generation": 1, "predecessor": null, "siteurl": "https://example.org", "changes": 0, '

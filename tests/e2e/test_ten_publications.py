@@ -54,7 +54,7 @@ def test_ten_publications_are_followed(tmp_path: Path) -> None:
             else:
                 assert follower.baseline() == []
                 mirror.run("--baseline")
-            # Of a commit that changed no resource the list of all resources tells, and no list of changes.
+            # A commit that changed no resource is known by the Resource List, and in no Change List.
             assert [fault for fault in follower.audit() if "the copy is of" not in fault] == []
             listed = {file_of(uri, address): data for uri, data in follower.held.items()}
             assert listed.items() <= public_files(public, *PRIVATE).items()

@@ -65,7 +65,7 @@ def worktrees(site: Site) -> list[str]:
 
 
 def changes_now(site: Site) -> list[Row]:
-    """Return the changes of all Change Lists, wherever the documents lie since they were begun anew."""
+    """Return the changes of all Change Lists, wherever the documents lie since they last started over."""
     state = json.loads((site.output / "resourcesync" / "publication.json").read_text())
     folder = "resourcesync/site" if state["restart_number"] == 1 else f"resourcesync/site/{state['restart_number']}"
     found = []

@@ -96,7 +96,7 @@ def test_the_next_build_goes_on(backfilled: Site) -> None:
 
 
 def test_over_what_is_public(recorded: Site) -> None:
-    """It begins anew under new addresses, with the times of then; what was public has no other bytes."""
+    """It starts over under new addresses, with the times of then; what was public has no other bytes."""
     recorded.build()
     public = documents(recorded.output)
     outcome = run(recorded)

@@ -1,4 +1,4 @@
-"""The setting `history` = "built": the first publication of a build tells what backfill has recorded."""
+"""The setting `history` = "built": the first publication of a build lists what backfill has recorded."""
 
 import json
 import shutil

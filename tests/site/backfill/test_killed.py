@@ -74,11 +74,11 @@ def test_killed_at_many_moments(past: Site) -> None:
 @pytest.fixture
 def slow(recorded: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "tuple[subprocess.Popen[bytes], int]":
     """Start a backfill; return it with the number of the process of a build under way, which takes long."""
-    told = tmp_path / "process"
+    under_way = tmp_path / "process"
     lines = [
         "import os, pathlib, time",
         "if 'SLOW' in os.environ:",
-        f"    pathlib.Path({str(told)!r}).write_text(str(os.getpid()))",
+        f"    pathlib.Path({str(under_way)!r}).write_text(str(os.getpid()))",
         "    time.sleep(50)",
     ]
     conf = recorded.folder / "pelicanconf.py"
@@ -88,7 +88,7 @@ def slow(recorded: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "tu
     recorded.commit(TIMES[5])
     monkeypatch.setenv("SLOW", "yes")
     process = start(recorded)
-    number = wait_for(told)
+    number = wait_for(under_way)
     monkeypatch.delenv("SLOW")
     return process, int(number)
 

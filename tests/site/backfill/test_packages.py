@@ -123,7 +123,7 @@ def _check_forgotten(site: Site, walker: Walker, slug: str, title: str) -> None:
 
 
 def test_former_set_goes_with_a_backfill(past: Site) -> None:
-    """What begins anew does so without the sets that are no longer named; it is said once."""
+    """A set that is no longer in the settings is removed; it is said once."""
     with (past.folder / "pelicanconf.py").open("a") as settings:
         settings.write("del RESOURCESYNC['sets']['images']\n")
     past.commit("2024-12-01T10:00:00Z")

@@ -44,7 +44,7 @@ def body(site: Site, path: str) -> str:
 
 @pytest.mark.usefixtures("traced_processes")
 def test_the_clock_stands_at_the_landing_time(tmp_path: Path) -> None:
-    """Whatever a site asks for the time, it is told that of the commit."""
+    """Whatever a site asks for the time gives that of the commit."""
     site = a_site(tmp_path, "{{ CLOCKS }}")
     conf = site.folder / "pelicanconf.py"
     conf.write_text(conf.read_text() + CLOCKS)
@@ -80,7 +80,7 @@ def test_an_empty_feed_and_an_article_of_the_future(tmp_path: Path) -> None:
 
 
 def test_chance_is_the_same_in_each_build(tmp_path: Path) -> None:
-    """The order of sets, and what the module `random` gives: a backfill that is run anew ends with the same bytes."""
+    """The order of sets, and what the module `random` gives: a backfill that is run again ends with the same bytes."""
     site = a_site(
         tmp_path, "{{ ORDER if article.slug == 'order' else range(10**9)|random if article.slug == 'random' }}"
     )

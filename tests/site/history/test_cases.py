@@ -53,7 +53,7 @@ SOURCES = [
     Case("a copied source", [{"x.md": A}, {"x.md": A2}, {"x.md": None}],
          "1 +a +a.text; 2 ~a ~a.text; 3 -a -a.text", settings=COPIES),
     Case("a template page", [{"t.tpl": "1"}, {"t.tpl": "2"}], "1 +made; 2 ~made", settings=TEMPLATE),
-    Case("a template page that is named no more is not known",
+    Case("a template page that is no longer in the settings is not known",
          [{"t.tpl": "1"}, conf({"t.tpl": None}, TEMPLATE_PAGES={})],
          "", settings=TEMPLATE),
     Case("a file that no generator takes", [{"x.doc": "1", **README}], ""),

@@ -227,7 +227,7 @@ def test_site_within_the_site(site: Site) -> None:
 
 
 def test_theme_files(site: Site) -> None:
-    """The theme's static files are known, though no signal tells of them."""
+    """The theme's static files are known, though there is no signal for them."""
     site.write("mine/templates/index.html", "")
     for path in ("static/css/a.css", "static/b.js", "logo.svg"):
         site.write(f"mine/{path}", path)

@@ -1,4 +1,4 @@
-"""Doubts about a selection that fits nothing."""
+"""Warnings about a selection that matches nothing."""
 
 import pytest
 from pelican.settings import DEFAULT_CONFIG
@@ -21,8 +21,8 @@ EMPTY = (
 )
 
 
-def doubts(selection: Selection) -> list[str]:
-    """Return what is doubted of a set of that selection."""
+def warnings(selection: Selection) -> list[str]:
+    """Return the warnings about a set of that selection."""
     return list(selection_warnings(SetSettings(name="mine", selection=selection), DEFAULT_CONFIG, WRITTEN, BY_URI))
 
 
@@ -36,9 +36,9 @@ def doubts(selection: Selection) -> list[str]:
         Selection(tags=("Red",), paths=("blog/a.html",)),
     ],
 )
-def test_what_fits_is_not_doubted(selection: Selection) -> None:
+def test_what_matches_is_right(selection: Selection) -> None:
     """Each value fits something, and so do all together."""
-    assert doubts(selection) == []
+    assert warnings(selection) == []
 
 
 @pytest.mark.parametrize(
@@ -59,10 +59,10 @@ def test_a_value_that_fits_nothing(criterion: str, value: str, near: str) -> Non
     """The warning names it, and the nearest there is; if nothing is left, the set is empty."""
     known = {"paths": "*", "types": "text/html", "categories": "news", "tags": "red", "languages": "en"}[criterion]
     said = f"RESOURCESYNC['sets']['mine'][{criterion!r}] has {value!r}, which matches no resource of this build{near}"
-    assert doubts(Selection(**{criterion: (value,)})) == [said, EMPTY]
-    assert doubts(Selection(**{criterion: (known, value)})) == [said]
+    assert warnings(Selection(**{criterion: (value,)})) == [said, EMPTY]
+    assert warnings(Selection(**{criterion: (known, value)})) == [said]
 
 
 def test_together_they_fit_nothing() -> None:
     """Each value may fit, and no resource all criteria."""
-    assert doubts(Selection(categories=("olds",), languages=("en",))) == [EMPTY]
+    assert warnings(Selection(categories=("olds",), languages=("en",))) == [EMPTY]
