@@ -284,7 +284,7 @@ class Carried(RuleBasedStateMachine):
     @precondition(lambda self: self.watch.past)
     @rule(built=times, complete=st.booleans())
     def start_over(self, built: datetime, complete: bool) -> None:
-        """Publish without continuing anything, at addresses that were never public."""
+        """Publish without continuing anything, at addresses that were never public; what was there stays."""
         seen = [path for each in self.watch.past for path in each.files if path.startswith("resourcesync/site/")]
         public = {path for path in seen if not path.endswith((".html", ".svg")) and not is_record(path)}
         before, last = self.source.previous(), self.watch.past[-1]
@@ -292,7 +292,9 @@ class Carried(RuleBasedStateMachine):
         self.watch.start_over()
         self.build(built, complete=complete, restarted_from=before)
         [now], state = self.watch.past, self.source.state()
-        assert not public & now.files.keys()
+        assert not public & state["documents"].keys()
+        old = before.state.documents
+        assert {path: now.files.get(path) for path in old} == {path: last.files[path] for path in old}
         assert now.at >= last.at
         assert state["generation"] == before.state.generation + 1
         assert state["restart_number"] == before.state.restart_number + 1
