@@ -14,20 +14,14 @@ from repo_bridge.reading.database import open_database
 from repo_bridge.settings import Query
 from tests.bridge.support.press import Press, day, pack, shelf
 
-ROWS = "CREATE TABLE r (uri, lastmod, gone)"
 STATEMENT = "SELECT uri, lastmod, gone AS deleted FROM r"
 HERE = "https://journal.example/"
 
 
 def publish(press: Press, number: int, rows: Mapping[str, tuple[str, int]]) -> None:
     """Publish the rows of a query, by the ends of their URIs."""
-    file = press.folder / "journal.db"
-    file.unlink(missing_ok=True)
-    press.folder.mkdir(parents=True, exist_ok=True)
-    with closing(sqlite3.connect(file)) as database, database:
-        database.execute(ROWS)
-        database.executemany("INSERT INTO r VALUES (?, ?, ?)", [(HERE + end, *row) for end, row in rows.items()])
-    press.publish(None, number, database=f"sqlite:///{file}", query=Query(STATEMENT), allow_deletions=True)
+    table = {"r (uri, lastmod, gone)": [(HERE + end, *row) for end, row in rows.items()]}
+    press.publish_query(Query(STATEMENT), table, number, allow_deletions=True)
 
 
 def test_times_to_come(press: Press) -> None:

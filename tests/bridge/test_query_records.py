@@ -20,7 +20,7 @@ from tests.support.sites import ROOT
 
 QUERY = Query(
     'SELECT uri, lastmod, md5, deleted, "set", item FROM row',
-    "SELECT item, field, value, language FROM known ORDER BY item, place",
+    "SELECT item, field, value, language FROM known ORDER BY item, rowid",
 )
 HERE = "https://j.example/"
 ROWS = [
@@ -88,16 +88,9 @@ def publish(
     press: Press, rows: Iterable[tuple[Any, ...]], known: Iterable[tuple[Any, ...]], number: int = 0, **more: Any
 ) -> None:
     """Publish the rows of two tables on a day."""
-    file = press.folder / "journal.db"
-    press.folder.mkdir(parents=True, exist_ok=True)
-    file.unlink(missing_ok=True)
-    with closing(sqlite3.connect(file)) as connection, connection:
-        connection.execute('CREATE TABLE row (uri, lastmod, md5, deleted, "set", item)')
-        connection.executemany("INSERT INTO row VALUES (?, ?, ?, ?, ?, ?)", rows)
-        connection.execute("CREATE TABLE known (item, field, value, language, place INTEGER PRIMARY KEY)")
-        connection.executemany("INSERT INTO known (item, field, value, language) VALUES (?, ?, ?, ?)", known)
+    tables = {'row (uri, lastmod, md5, deleted, "set", item)': rows, "known (item, field, value, language)": known}
     given = {"query": QUERY, "hidden": frozenset({"dc.rights"}), **more}
-    press.publish(None, number, database=f"sqlite:///{file}", **given)
+    press.publish_query(tables=tables, number=number, **given)
     assert press.findings() == {}
 
 
@@ -191,7 +184,7 @@ def test_formats(press: Press) -> None:
     ("statement", "message"),
     [
         ("SELECT item, field FROM known", r"metadata statement has no column value: its columns may be item,"),
-        ("SELECT item, field, value, place FROM known", "metadata statement has an unknown column 'place'"),
+        ("SELECT item, field, value, 1 AS place FROM known", "metadata statement has an unknown column 'place'"),
         ("SELECT item, field, value, value FROM known", "metadata statement has one column twice"),
         ("SELECT 1 AS item, 'dc.titel' AS field, 1 AS value", "the invalid field 'dc.titel': .*dc.title,"),
         ("SELECT 1 AS item, NULL AS field, 1 AS value", "row 1 of the metadata statement has the invalid field 'None'"),

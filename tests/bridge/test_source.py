@@ -2,8 +2,6 @@
 
 import hashlib
 import os
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -156,14 +154,8 @@ STATEMENT = 'SELECT uri, lastmod, length, md5, deleted, "set" FROM row'
 
 
 def query(press: Press, rows: list[tuple[Any, ...]], number: int = 0, **more: Any) -> list[tuple[str, str, str]]:
-    """Publish the rows of a table, and give what is found of changes."""
-    file = press.folder / "journal.db"
-    press.folder.mkdir(parents=True, exist_ok=True)
-    file.unlink(missing_ok=True)
-    with closing(sqlite3.connect(file)) as connection, connection:
-        connection.execute('CREATE TABLE row (uri, lastmod, length, md5, deleted, "set")')
-        connection.executemany("INSERT INTO row VALUES (?, ?, ?, ?, ?, ?)", rows)
-    press.publish(None, number, database=f"sqlite:///{file}", query=Query(STATEMENT), **more)
+    """Publish the rows of a table, and return all changes."""
+    press.publish_query(Query(STATEMENT), {'row (uri, lastmod, length, md5, deleted, "set")': rows}, number, **more)
     assert press.findings() == {}
     return press.changes()
 

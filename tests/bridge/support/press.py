@@ -1,9 +1,11 @@
 """Publishing repositories in tests: day by day into one folder, with what is kept beside it, or without."""
 
 import shutil
+import sqlite3
 import zlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -15,7 +17,7 @@ from lxml import etree
 from pelican_resourcesync.check import CheckOptions, check
 from repo_bridge.publisher import dry_run, publish
 from repo_bridge.report import BridgeResult, DryRun
-from repo_bridge.settings import BridgeSettings
+from repo_bridge.settings import BridgeSettings, Query
 from sample_site.dspace.repository import Bundle, File, Sample, Thing, Value, rows_of
 from sample_site.dspace.tables import Rows, write_sqlite
 from tests.bridge.support.samples import AT
@@ -124,6 +126,20 @@ class Press:
         """Publish a repository (`None` where the settings name the source) on a day."""
         database = {} if source is None else {"database": self.lay(source)}
         return publish(self.settings(number, **database, **more), self.heard)
+
+    def publish_query(
+        self, query: Query, tables: Mapping[str, Iterable[tuple[Any, ...]]], number: int = 0, **more: Any
+    ) -> BridgeResult:
+        """Publish what a query selects from tables, given as `name (columns)` with their rows, on a day."""
+        file = self.folder / "journal.db"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        file.unlink(missing_ok=True)
+        with closing(sqlite3.connect(file)) as connection, connection:
+            for table, rows in tables.items():
+                marks = ", ".join("?" * (table.count(",") + 1))
+                connection.execute(f"CREATE TABLE {table}")
+                connection.executemany(f"INSERT INTO {table.partition(' ')[0]} VALUES ({marks})", rows)
+        return self.publish(None, number, database=f"sqlite:///{file}", query=query, **more)
 
     def dry_run(self, source: Sample | Rows | None, number: int = 0, **more: Any) -> DryRun:
         """Tell what would be published."""
