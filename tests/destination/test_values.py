@@ -21,7 +21,7 @@ from tests.support.live import Ask, content, first
 PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three"}
 RS, CL = "rs/resourcelist.xml", "rs/changelist.xml"
 BRACKET = "http://[/x.html"
-EAGER = replace(FAST, retries=0, max_documents=20)
+EAGER = replace(FAST, retries=1, longest_wait=0.001, max_documents=20)
 
 
 @pytest.fixture
@@ -181,32 +181,37 @@ def test_numbers_and_dates(source: FakeSource, folder: Path, text: str) -> None:
 
 # --- any value -----------------------------------------------------------------
 
-WORDS = """0 -1 \u00b2 1e9 NaN \u0664 % %zz %00 [ ] [::1 // .. http://[/x http:// http://a:99999/ http://a:0/ ? # ~ con
-    HTTP://A:080/ //host/x file:///etc/passwd urn:x http://u:p@h/ http://x;sh|/ \u202e \ud7ff \u0130 .mirror/lock " W/
-    9999-12-31T23:59:59Z 0001-01-01 2024-02-30 2024-01-01T24:00:00Z 2024-01-01T00:00:00+14:00 2024-W01 sha-256: gzip
-    created utf-7"""
-LONG = ("", " ", "a\tb", "9" * 19, "9" * 5_000, "a" * 300, "Mon, 01 Jan 99999 00:00:00 GMT", f"md5:x sha-1:{'0' * 40}")
-ODD = [*WORDS.split(), *LONG]
-VALUE = re.compile(rb'(?<==")[^"<>]*(?=")|(?<=<loc>)[^<]*|(?<=<lastmod>)[^<]*')
-HEADERS = (
-    "ETag",
-    "Last_Modified",
-    "Date",
-    "Retry_After",
-    "Content_Type",
-    "Content_Range",
-    "Link",
-    "Location",
-    "Content_Encoding",
-)
+ODD = {
+    "loc": [
+        "http://[/x", "http://", "http://a:99999/", "http://a:0/", "HTTP://A:080/", "//host/x", "file:///etc/x",
+        "http://u:p@h/", "http://x;sh|/", ".mirror/lock", "../x", "%", "%zz", "%00", "?", "#", "~", "con", "\u202e",
+        "urn:x", "\u0130",
+    ],
+    "length": ["0", "-1", "9" * 18, "9" * 19, "9" * 30, "\u00b2", "\u0664", "1e9", ""],
+    "time": [
+        "9999-12-31T23:59:59Z", "0001-01-01", "2024-02-30", "2024-01-01T24:00:00Z", "2024-01-01T00:00:00+14:00",
+        "2030-01-01T00:00:00Z", "1999-01-01", "2024-W01", "",
+    ],
+    "text": ["", " ", "[", "a\tb", '"', "created", "sha-256:", "md5:x sha-1:0", "gzip", "image/*", "a" * 300],
+    "head": [
+        "", "\xb2", "NaN", '"a\tb"', '"caf\xe9"', "9" * 19, "9" * 400, "Mon, 01 Jan 99999 00:00:00 GMT", "bytes 0-",
+        f"Mon, 01 Jan {'9' * 20} 00:00:00 GMT", f"bytes {'9' * 5_000}-1/2", "<http://[>; rel=resourcesync",
+    ],
+}  # fmt: skip
+TIMES = ("at", "from", "until", "completed", "lastmod")
+KINDS = {"length": "length", "loc": "loc", "href": "loc", "delay": "head"} | dict.fromkeys(TIMES, "time")
+VALUE = re.compile(rb'(?:<(loc|lastmod)>|\b(\w+)=")([^"<>]*)(?=["<])|(Crawl)-(delay): (.*)')
+HEADERS = "ETag Last_Modified Date Retry_After Content_Type Content_Range Link Location Content_Encoding"
 
 
 def mutated(data: bytes, random: Random) -> bytes:
-    """Replace some values of a document by odd ones, wholly or in part."""
-    values = [each.span() for each in VALUE.finditer(data)]
-    for begin, end in sorted(random.sample(values, min(len(values), random.choice((1, 1, 2, 5)))), reverse=True):
-        odd = escape(random.choice(ODD)).encode()
-        data = data[:begin] + random.choice((odd, data[begin:end] + odd, odd + data[begin:end])) + data[end:]
+    """Replace some values of a document by odd ones, mostly such as their names let one expect."""
+    found = [*VALUE.finditer(data)]
+    for each in sorted(random.sample(found, min(len(found), random.choice((1, 1, 2)))), key=lambda each: -each.start()):
+        name, value = (each[1] or each[2] or each[5]).decode(), each[3] if each[5] is None else each[6]
+        kind = KINDS.get(name, "text") if random.random() < 0.8 else random.choice([*ODD])
+        odd = escape(random.choice(ODD[kind])).encode()
+        data = data[: each.end() - len(value)] + random.choice((odd, odd, value + odd)) + data[each.end() :]
     return data
 
 
@@ -216,8 +221,7 @@ def odd_run(source: ArchivedSource, good: dict[str, bytes], folder: Path, random
     documents = [path for path in good if path.endswith((".xml", "resourcesync", "robots.txt"))]
     for path in random.sample(documents, random.choice((0, 1, 1, 2))):
         source.published[path] = mutated(source.published[path], random)
-    heads = {name: random.choice(ODD) for name in random.sample(HEADERS, random.choice((0, 1, 2)))}
-    odd = {name: value.encode("latin-1", "replace").decode("latin-1") for name, value in heads.items()}
+    odd = {name: random.choice(ODD["head"]) for name in random.sample(HEADERS.split(), random.choice((0, 1, 2)))}
     code = random.choice((200, 200, 200, 206, 304, 301, 416, 503))
     chosen = random.choice([*good])
     source.site.manners = (
@@ -242,7 +246,7 @@ def odd_runs(count: int, seed: int) -> None:
         source.close_range()
         source.put("big.bin", "x" * 150_000)
         source.publish()
-        source.published["robots.txt"] = b'User-agent: *\nCrawl-delay: 0\n<a b="0"/>'
+        source.published["robots.txt"] = b"User-agent: *\nCrawl-delay: 0\nRequest-rate: 1/1\n"
         good = dict(source.published)
         folder = Path(name, "copy")
         for number in range(count):
