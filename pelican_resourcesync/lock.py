@@ -21,7 +21,8 @@ _FAR = 1 << 20  # Windows does not let others read a locked byte, so lock one af
 if sys.platform == "win32":  # pragma: no cover
     import msvcrt
 
-    def _lock(handle: int) -> None:
+    def lock_file(handle: int) -> None:
+        """Lock an open file. Raises `BlockingIOError` if another process holds it, and other errors if it cannot be."""
         os.lseek(handle, _FAR, os.SEEK_SET)
         try:
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
@@ -33,7 +34,8 @@ if sys.platform == "win32":  # pragma: no cover
 else:
     import fcntl
 
-    def _lock(handle: int) -> None:
+    def lock_file(handle: int) -> None:
+        """Lock an open file. Raises `BlockingIOError` if another process holds it, and other errors if it cannot be."""
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def _user() -> int:
@@ -99,7 +101,7 @@ def _open(path: Path, flags: int, stack: ExitStack) -> int | None:
 
 def _locks(handle: int) -> bool:
     try:
-        _lock(handle)
+        lock_file(handle)
     except BlockingIOError:
         raise
     except OSError:

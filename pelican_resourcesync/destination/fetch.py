@@ -25,6 +25,7 @@ from pelican_resourcesync.source import (
     Source,
     SourceError,
     VerifiedContent,
+    conditions,
     may_contain,
 )
 
@@ -112,7 +113,7 @@ class Fetch:
                 headers = sink.headers()
                 stored = sink.pending.stored
                 if stored and stored.digest and not headers and not sink.pending.hash:
-                    headers = _conditions(stored)
+                    headers = conditions(stored.etag, stored.modified)
                 self._source.requests += 1
                 self._active.add(sink)
                 yield self._source.request(sink.pending.uri, sink, headers)
@@ -279,10 +280,3 @@ def _stored(sink: _PartSink, received: VerifiedContent, response: Response | Non
     return StoredResource(
         wanted.uri, sink.path, wanted.hash, received.digest, received.length, wanted.time, etag, modified, wanted.sets
     )
-
-
-def _conditions(stored: StoredResource) -> dict[str, str]:
-    """Return the headers that ask for a resource only if it has changed."""
-    if stored.etag:
-        return {"If-None-Match": stored.etag}
-    return {"If-Modified-Since": stored.modified} if stored.modified else {}

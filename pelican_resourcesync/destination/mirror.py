@@ -94,9 +94,6 @@ class Mirror:
         if self._options.atomic:
             return self._switch(reconcile=reconcile)
         with self._opened() as (state, source):
-            if reconcile:
-                with state.transaction():
-                    state.invalidate(list(self._damaged(state)))
             return self._run(state, source, reconcile=reconcile)
 
     def _switch(self, *, reconcile: bool) -> MirrorResult:
@@ -110,9 +107,6 @@ class Mirror:
                         return unchanged
                     states.begin(state)
             with self._opened(states.next) as (state, source):
-                if reconcile:
-                    with state.transaction():
-                        state.invalidate(list(self._damaged(state)))
                 result = self._run(state, source, reconcile=reconcile)
             if result.left:
                 result.plan.notes.append(f"{self._folder} stays as it is until the next state is complete")
@@ -164,6 +158,7 @@ class Mirror:
     def _run(self, state: CopyState, source: Source, *, reconcile: bool) -> MirrorResult:
         begin = monotonic()
         with state.transaction():
+            state.invalidate(list(self._damaged(state)) if reconcile else ())
             state.db.execute("UPDATE pending SET reason = ''")
             result = MirrorResult(plan=plan(state, source, self._options, reconcile=reconcile))
         fetch = Fetch(state, source, self._options, result, self._progress)

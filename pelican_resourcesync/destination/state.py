@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import sqlite3
-import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 
 from pelican_resourcesync.destination.options import STATE_FOLDER, IncompleteError, MirrorError
 from pelican_resourcesync.http import without_query
+from pelican_resourcesync.lock import lock_file
 
 _FORMAT = 1
 _DATABASE = "state.sqlite3"
@@ -33,17 +33,6 @@ CREATE TEMP TABLE IF NOT EXISTS entry (
     uri TEXT PRIMARY KEY, gone INTEGER NOT NULL, hash TEXT NOT NULL, length INTEGER, time TEXT NOT NULL,
     wanted INTEGER NOT NULL) WITHOUT ROWID;
 """
-
-if sys.platform == "win32":  # pragma: no cover
-    import msvcrt
-
-    def _lock(handle: int) -> None:
-        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-else:
-    import fcntl
-
-    def _lock(handle: int) -> None:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 class StoredResource(NamedTuple):
@@ -297,7 +286,7 @@ def locked(file: Path, busy: str) -> Iterator[int]:
         raise MirrorError(message) from error
     try:
         try:
-            _lock(handle)
+            lock_file(handle)
         except OSError as error:
             raise MirrorError(busy) from error
         if not os.path.samestat(os.fstat(handle), os.stat(file)):  # noqa: PTH116 - its folder was exchanged just now

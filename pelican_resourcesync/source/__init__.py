@@ -8,7 +8,7 @@ from pelican_resourcesync.source.packages import ListedDumps, ListedPackage, Ope
 from pelican_resourcesync.source.receive import MismatchedError, ResourceSink, VerifiedContent, part_name
 from pelican_resourcesync.source.resource import ALGORITHMS, ListedResource, text_of, uri_of
 from pelican_resourcesync.source.signed import VERIFIED
-from pelican_resourcesync.source.source import PRIVATE, Source
+from pelican_resourcesync.source.source import PRIVATE, Source, conditions
 
 __all__ = [
     "ALGORITHMS",
@@ -31,6 +31,7 @@ __all__ = [
     "SourceOptions",
     "SourceSet",
     "VerifiedContent",
+    "conditions",
     "find_sets",
     "in_order",
     "may_contain",

@@ -294,7 +294,7 @@ class Source:
             return again
         # That a large one has not changed could not be verified.
         known = known if remembered and known and (self.signed is None or known[2] is not None) else None
-        headers = _conditional(known)
+        headers = {"Cache-Control": "no-cache", **(conditions(*known[:2]) if known else {})}
         stream = cast("BinaryIO", SpooledTemporaryFile(_IN_MEMORY, dir=str(self.memory.parts)))  # noqa: SIM115 - returned open
 
         def make_request() -> Request:
@@ -426,15 +426,11 @@ class Entries:
                 self._open.remove(inner)
 
 
-def _conditional(known: tuple[str, str, bytes | None] | None) -> dict[str, str]:
-    """Return the headers that ask for a document only if it is not the one that is `known` by its validators."""
-    etag, modified, _ = known or ("", "", None)
-    headers = {"Cache-Control": "no-cache"}
+def conditions(etag: str, modified: str) -> dict[str, str]:
+    """Return the headers that ask for something only if it is not what has these validators."""
     if etag:
-        headers["If-None-Match"] = etag
-    elif modified:
-        headers["If-Modified-Since"] = modified
-    return headers
+        return {"If-None-Match": etag}
+    return {"If-Modified-Since": modified} if modified else {}
 
 
 def _sha256(stream: BinaryIO) -> str:

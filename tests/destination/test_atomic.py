@@ -197,7 +197,7 @@ def test_lock_of_a_folder_that_was_exchanged(
         lock.rename(lock.with_name("earlier"))
         lock.touch()
 
-    monkeypatch.setattr("pelican_resourcesync.destination.state._lock", exchanged)
+    monkeypatch.setattr("pelican_resourcesync.destination.state.lock_file", exchanged)
     with pytest.raises(MirrorError, match="another mirror is working"):
         mirror.run()
 

@@ -132,14 +132,14 @@ def test_nothing_can_be_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def refuse_folders(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the system lock files alone."""
-    real = lock._lock
+    real = lock.lock_file
 
     def refuse(handle: int) -> None:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
         real(handle)
 
-    monkeypatch.setattr(lock, "_lock", refuse)
+    monkeypatch.setattr(lock, "lock_file", refuse)
 
 
 def test_a_note_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +160,7 @@ def test_a_note_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_note_that_its_holder_tears_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who locks a file that has just been removed takes the one that is there now."""
-    real, torn = lock._lock, list[Path]()
+    real, torn = lock.lock_file, list[Path]()
 
     def tear(handle: int) -> None:
         real(handle)
@@ -168,7 +168,7 @@ def test_a_note_that_its_holder_tears_up(tmp_path: Path, monkeypatch: pytest.Mon
             torn.extend(notes())
             torn[0].unlink()
 
-    monkeypatch.setattr(lock, "_lock", tear)
+    monkeypatch.setattr(lock, "lock_file", tear)
     with locked(tmp_path / "output"):
         assert [note.read_bytes() for note in notes()] == [str(os.getpid()).encode()]
     assert len(torn) == 1
