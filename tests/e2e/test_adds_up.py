@@ -1,7 +1,6 @@
 """Promise 1, *complete*: from the first Change List to the last, the changes add up to the Resource List."""
 
 import re
-from collections.abc import Callable
 from datetime import date, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +11,7 @@ from lxml import etree
 from pelican_resourcesync.protocol import Root
 from tests.protocol.test_schemas import schema
 from tests.support.reader import XmlDocument, parse
-from tests.support.sites import ROOT, Site, expected_changes, file_of, import_sample_site, public_files
+from tests.support.sites import ROOT, Site, expected_changes, file_of, import_sample_site
 
 #: Where this site has drafts and hidden articles.
 PRIVATE = re.compile(r"drafts/|(a/)?(p/)?hidden-")
@@ -125,57 +124,6 @@ def test_publications_one_after_another_add_up(tmp_path: Path) -> None:
         assert closed.items() <= now.items(), "X16"
         closed = now
     assert len(closed) > 5
-
-
-def blog(site: Site) -> None:
-    """Write a blog whose URLs end in a slash; articles come, go, are renamed, hidden and shown again."""
-    site.configure(
-        ARTICLE_URL="{date:%Y}/{slug}/",
-        ARTICLE_SAVE_AS="{date:%Y}/{slug}/index.html",
-        TAG_URL="tag/{slug}/",
-        TAG_SAVE_AS="tag/{slug}/index.html",
-        DEFAULT_PAGINATION=2,
-        FEED_ALL_ATOM="feed.xml",
-    )
-    for number in range(5):
-        site.article(f"{number}.md", f"Article {number}", Tags="one", Date=f"2023-0{number + 1}-01")
-        site.commit(f"2023-0{number + 1}-02T00:00:00Z")
-    site.article("2.md", "Article 2", Tags="one, two", Date="2023-03-01", Status="hidden")
-    site.commit("2023-07-01T00:00:00Z")
-    site.git("mv", "content/3.md", "content/renamed.md")
-    site.commit("2023-07-01T00:00:00Z")
-    site.article("2.md", "Article 2", Tags="two", Date="2022-03-01")
-    site.commit("2023-06-01T00:00:00Z")
-    site.remove("content/4.md")
-    site.commit("2024-01-01T00:00:00Z")
-
-
-def museum(site: Site) -> None:
-    """Write pages and articles in two languages, with static files; a translation comes before its original."""
-    site.configure(STATIC_PATHS=["files"], FEED_ALL_ATOM="all.xml", TRANSLATION_FEED_ATOM="all-{lang}.xml")
-    site.article("hall-de.md", "Die Halle", Slug="hall", Lang="de")
-    site.write("content/files/a b%.txt", "A file")
-    site.commit("2024-01-01T09:00:00Z")
-    site.article("hall.md", "The hall", Slug="hall", Lang="en", Category="Rooms")
-    site.write("content/pages/visit.md", "Title: Visit\n\nCome.\n")
-    site.commit("2024-01-01T09:00:00Z")
-    site.write("content/pages/visit.de.md", "Title: Besuch\nSlug: visit\nLang: de\n\nKommen Sie.\n")
-    site.remove("content/files/a b%.txt")
-    site.commit("2024-02-01T09:00:00Z")
-    site.configure(PAGE_URL="p/{slug}.html", PAGE_SAVE_AS="p/{slug}.html", DIRECT_TEMPLATES=["index", "archives"])
-    site.commit("2024-03-01T09:00:00Z")
-
-
-@pytest.mark.parametrize("make", [blog, museum])
-def test_other_sites_add_up(site: Site, make: Callable[[Site], None]) -> None:
-    """Other settings, other histories: the changes add up, and the resources are the files of the output."""
-    make(site)
-    site.build()
-    resources = published(site).resources.entries
-    private = {path for path in public_files(site.output) if path.startswith("drafts/")}
-    assert {file_of(entry.uri, "https://example.org") for entry in resources} == public_files(
-        site.output, *private
-    ).keys()
 
 
 @pytest.mark.parametrize("edition", [2014, 2017])

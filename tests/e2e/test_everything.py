@@ -379,12 +379,17 @@ def _row(item: XmlEntry) -> Row:
 
 
 def _apply(copy: dict[str, bytes | None], package: Package) -> None:
-    """Let a copy be what a package of a Change Dump makes of it; each change must be possible."""
+    """Let a copy be what a package of a Change Dump makes of it."""
     for item in package.manifest.entries:
-        path = path_of(item)
-        assert (path in copy) == (item.md["change"] != "created"), (path, item.md)
-        assert quote(path) == item.uri.removeprefix(f"{SITEURL}/")
-        if item.md["change"] == "deleted":
-            del copy[path]
-        else:
-            copy[path] = package.bytes_of(item)
+        apply_change(copy, item, package.bytes_of(item))
+
+
+def apply_change(copy: dict[str, bytes | None], item: XmlEntry, data: bytes | None) -> None:
+    """Apply a change to a copy, in which it must be possible."""
+    path = path_of(item)
+    assert (path in copy) == (item.md["change"] != "created"), (path, item.md)
+    assert quote(path) == item.uri.removeprefix(f"{SITEURL}/")
+    if item.md["change"] == "deleted":
+        del copy[path]
+    else:
+        copy[path] = data

@@ -225,25 +225,23 @@ def test_two_publications_apart_stop_the_build(museum: Museum) -> None:
 def test_kept_copy_that_is_damaged_gives_way_to_what_is_live(
     museum: Museum, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The live site is what is public; a copy that cannot be read is replaced, and a line says so."""
+    """The live site is what is public; a copy that cannot be read is replaced, and a line says so.
+
+    A document that is damaged is fetched again, also where nothing new is live.
+    """
     museum.publish(1)
     museum.publish(2)
+    museum.build()
+    damaged = museum.site.folder / KEPT / HOME / "resourcelist.xml"
+    damaged.write_bytes(b"")
+    museum.build()
+    assert damaged.read_bytes() == (museum.www / HOME / "resourcelist.xml").read_bytes()
     (museum.site.folder / KEPT / STATE).write_bytes(b"{")
     capsys.readouterr()
     museum.publish(3)
     assert "the copy last seen live cannot be read, and the live publication replaces it" in capsys.readouterr().out
     assert museum.state()["generation"] == 3
     assert HashedState.parse((museum.site.folder / KEPT / STATE).read_bytes(), "kept").state.generation == 2
-
-
-def test_kept_document_that_is_damaged_is_fetched_again(museum: Museum) -> None:
-    """Also where nothing new is live: the copy is whole again, for the day on which it is needed."""
-    museum.publish(1)
-    museum.build()
-    damaged = museum.site.folder / KEPT / HOME / "resourcelist.xml"
-    damaged.write_bytes(b"")
-    museum.build()
-    assert damaged.read_bytes() == (museum.www / HOME / "resourcelist.xml").read_bytes()
 
 
 def test_kept_copy_that_is_needed_and_damaged_stops_the_build(museum: Museum) -> None:

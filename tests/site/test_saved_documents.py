@@ -199,30 +199,6 @@ def documents(site: Site) -> Tree:
     return tree(site.output / "resourcesync")
 
 
-def test_killed_build_loses_nothing_among_the_sources(flat: Site) -> None:
-    """The publication outlives it in the work folder, is not a source, and the next build continues it."""
-    flat.build()
-    flat.write(f"output/{OTHER}/capabilitylist.xml", "<urlset/>")
-    flat.write(f"output/{OTHER}/page.html", "<title>No article</title><meta name='date' content='2024-01-01'/>")
-    before = documents(flat)
-    flat.write("a.md", "Title: A\nDate: 2024-01-01\n\nOther words.\n")
-    flat.commit("2024-02-01T10:00:00Z")
-    kill(flat)
-    assert documents(flat) == {}
-    assert tree(flat.folder / SAVED_FOLDER / "resourcesync") == before
-    assert flat.git("status", "--porcelain") == ""
-    kill(flat)
-    status, said = run(flat)
-    assert status == 0
-    assert "1 article," in said
-    assert "1 updated since the last publication" in said
-    assert [row[0] for row in flat.changes()] == ["2024-01-01T10:00:00Z", "2024-02-01T10:00:00Z"]
-    assert {path: before[path] for path in before if "other" in path} == {
-        path: found for path, found in documents(flat).items() if "other" in path
-    }
-    assert not (flat.folder / SAVED_FOLDER).exists()
-
-
 def test_killed_build_is_followed_by_one_that_publishes_nothing(flat: Site) -> None:
     """Then the documents stay where they were saved, and the next build that publishes continues them."""
     flat.build()
@@ -267,19 +243,25 @@ def sets(flat: Site) -> Site:
 
 
 def test_killed_build_loses_no_set(sets: Site) -> None:
-    """The next build goes on from all of them, and somebody else's is there too."""
+    """They outlive it in the work folder, are no sources, and the next build continues all; another's is there too."""
+    sets.write(f"output/{OTHER}/page.html", "<title>No article</title><meta name='date' content='2024-01-01'/>")
     before = documents(sets)
     sets.write("texts/b.txt", "another b")
     sets.commit("2024-02-01T10:00:00Z")
     kill(sets)
     assert documents(sets) == {}
+    assert tree(sets.folder / SAVED_FOLDER / "resourcesync") == before
+    assert sets.git("status", "--porcelain") == ""
     kill(sets)
     status, said = run(sets)
     assert status == 0
+    assert "1 article," in said
+    assert not (sets.folder / SAVED_FOLDER).exists()
     assert "texts: 1 resource, 2 changes" in said
     assert "nothing changed" in said.split("pages: ")[1].splitlines()[0], said
     after = documents(sets)
-    assert after["other/publication.json"] == before["other/publication.json"]
+    for path in ("other/publication.json", "other/page.html"):
+        assert after[path] == before[path]
     assert {path for path in before if path.startswith("pages/")} == {p for p in after if p.startswith("pages/")}
 
 

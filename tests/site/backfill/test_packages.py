@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.test_everything import SITEURL, is_in, path_of, walk
+from tests.e2e.test_everything import SITEURL, apply_change, is_in, path_of, walk
 from tests.site.backfill.support import run
 from tests.support.reader import XmlEntry
 from tests.support.sites import PRIVATE, Site, import_sample_site, our_command, public_files
@@ -69,7 +69,7 @@ def test_dumps_rebuild_each_commit(past: Site) -> None:
         copy: dict[str, bytes | None] = {}
         for time, files in zip(commits, sites, strict=True):
             while changes and changes[0][0].time.timestamp() < int(time) + 1:  # some landed a moment later
-                _apply(copy, *changes.pop(0))
+                apply_change(copy, *changes.pop(0))
             assert copy == {path: data for path, data in files.items() if is_in(each.name, path)}, (each.name, time)
         assert changes == []
         assert copy == {
@@ -144,12 +144,3 @@ def _state(site: Site, name: str) -> dict[str, Any]:
 
 def _said(item: XmlEntry) -> tuple[str, str | None, str, str]:
     return item.uri, item.lastmod, item.md["change"], item.digest
-
-
-def _apply(copy: dict[str, bytes | None], item: XmlEntry, data: bytes | None) -> None:
-    path = path_of(item)
-    assert (path in copy) == (item.md["change"] != "created"), (path, item.md)
-    if item.md["change"] == "deleted":
-        del copy[path]
-    else:
-        copy[path] = data
