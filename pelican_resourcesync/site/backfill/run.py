@@ -212,20 +212,21 @@ class _Backfill:
         start over.
         """
         shas = {landing.commit.sha: number for number, landing in enumerate(chosen, 1)}
-        numbers = {shas.get(each.previous.state.commit or "", 0) if each.previous else 0 for each in public.values()}
+        previous = {name: each.previous for name, each in public.items() if each.previous}
+        numbers = {shas.get(each.state.commit or "", 0) for each in previous.values()}
         number = numbers.pop() if len(numbers) == 1 else 0
         if number:
-            history = self._begin({name: each.previous for name, each in public.items()}, {}, landings)
+            history = self._begin(previous, {}, landings)
             for landing, record in records_of(self.store, chosen[:number], self.environment):
                 history.add(landing, record)
-            if all(each.previous and history.is_listed(name, each.previous) for name, each in public.items()):
+            if all(history.is_listed(name, each) for name, each in previous.items()):
                 return history, number
         known = {name: each.previous or each.restarted_from for name, each in public.items()}
         return self._begin({}, known, landings), 0
 
     def _begin(
         self,
-        previous: Mapping[str, PreviousPublication | None],
+        previous: Mapping[str, PreviousPublication],
         restarted: Mapping[str, KnownGeneration | None],
         landings: Sequence[Landing],
     ) -> BuildHistory:
@@ -317,24 +318,24 @@ class _Backfill:
         previous: Mapping[str, PreviousPublication],
         restarted: Mapping[str, KnownGeneration | None] = MappingProxyType({}),
     ) -> dict[str, Publication]:
-        """Publish the resources of one commit after the `previous` ones, or else with the changes of all."""
-        today, outputs, requests = self.today, history.outputs, []
+        """Publish the resources of one commit after the `previous` ones; a new set has all its history with the last."""
+        today, outputs, requests = self.today, history.outputs, {}
         for own in today.settings.sets:
+            if own.name not in previous and landing is not history.landings[-1]:
+                continue  # a set that is new
             listed = outputs.in_set(own.name, resources)
             files = [Resource(uri, outputs.path(resources[uri].sha256), None, listed[uri]) for uri in listed]
             options = options_of(today.pelican, today.settings, outputs.layouts[own.name], own)
-            requests.append(
-                PublishRequest(
-                    resources=FileResources(files),
-                    history=history.up_to(landing) if previous else history.of(own.name),
-                    boundaries=boundaries_of(today.settings, self.repository, history.landings),
-                    options=replace(options, allow_deletions=True),  # what a commit deleted was deleted
-                    previous=previous.get(own.name),
-                    restarted_from=restarted.get(own.name),
-                )
+            requests[own.name] = PublishRequest(
+                resources=FileResources(files),
+                history=history.up_to(landing) if own.name in previous else history.of(own.name),
+                boundaries=boundaries_of(today.settings, self.repository, history.landings),
+                options=replace(options, allow_deletions=True),  # what a commit deleted was deleted
+                previous=previous.get(own.name),
+                restarted_from=restarted.get(own.name),
             )
         removed = list(removed_layouts(today.output, today.siteurl, self.removed_sets))
-        return dict(zip(outputs.layouts, publish_sets(requests, removed_sets=removed), strict=True))
+        return dict(zip(requests, publish_sets([*requests.values()], removed_sets=removed), strict=True))
 
     def _report(self, skipped: Mapping[str, str], layouts: Mapping[str, Layout], *, restarted: bool) -> None:
         """Report the commits that were left out, and where the documents were published, if they were."""

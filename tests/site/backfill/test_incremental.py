@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.test_sets import rows
 from tests.site.backfill.support import TIMES, Terminal, changes_now, documents, run, worktrees
 from tests.site.backfill.test_backfill import PAST, state
 from tests.support.follower import Follower
@@ -111,6 +112,20 @@ def test_output_that_was_deleted_after_its_upload(backfilled: Site) -> None:
     assert (backfilled.output / "first.html").read_bytes() == before["first.html"]
 
 
+def test_set_that_is_added_later(backfilled: Site) -> None:
+    """It has the whole history, and the others go on."""
+    backfilled.configure(RESOURCESYNC={"previous": "output", "sets": {"site": {}, "third": {"paths": ["third.html"]}}})
+    for number in (4, 5):
+        backfilled.article("third.md", "Third", f"Text {number}.")
+        backfilled.commit(TIMES[number])
+    run(backfilled)
+    times = [(time, kind) for time, kind, _ in rows(backfilled, "third")]
+    assert times == [(TIMES[3], "created"), (TIMES[4], "updated"), (TIMES[5], "updated")]
+    updates = [(TIMES[number], "updated", "/third.html") for number in (4, 5)]
+    assert changes_now(backfilled) == [*sorted(PAST), *updates]
+    assert state(backfilled.output)["restart_number"] == 1
+
+
 def test_build_between_two_backfills(backfilled: Site) -> None:
     """What an ordinary build has added is as true, and the next backfill goes on from it."""
     backfilled.article("fourth.md", "Fourth")
@@ -124,14 +139,13 @@ def test_build_between_two_backfills(backfilled: Site) -> None:
 
 
 def test_old_documents_stay_where_it_starts_over(backfilled: Site) -> None:
-    """Because of another setting, for example: with their bytes, in every output to come, until `forget`."""
+    """Because the bytes are others, for example: as they are, in every output to come, until `forget`."""
     old = {path: data for path, data in documents(backfilled.output).items() if path.startswith("resourcesync/site/")}
     old = {path: data for path, data in old.items() if not path.endswith(("index.html", "badge.svg"))}
-    backfilled.configure(RESOURCESYNC={"previous": "output", "exclude": ["second.html"]})
+    backfilled.configure(RESOURCESYNC={"previous": "output", "html_links": False})
     stream = io.StringIO()
     run(backfilled, stream)
     assert "new ones are next to them, in resourcesync/site/2/" in stream.getvalue()
-    assert b"site/2/capabilitylist.xml" in (backfilled.output / "first.html").read_bytes()
     for number in (4, 5, 6):
         found = documents(backfilled.output)
         assert {path: found[path] for path in old} == old
