@@ -318,7 +318,7 @@ class _Backfill:
         previous: Mapping[str, PreviousPublication],
         restarted: Mapping[str, KnownGeneration | None] = MappingProxyType({}),
     ) -> dict[str, Publication]:
-        """Publish the resources of one commit after the `previous` ones; a new set has all its history with the last."""
+        """Publish the resources of one commit after the `previous` ones; new sets get all their history at the end."""
         today, outputs, requests = self.today, history.outputs, {}
         for own in today.settings.sets:
             if own.name not in previous and landing is not history.landings[-1]:
