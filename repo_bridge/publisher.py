@@ -161,7 +161,12 @@ def _open_inventory(settings: BridgeSettings, key: str, *, writes: bool) -> Iter
     workspace = Workspace(settings.beside)
     with ExitStack() as stack:
         if writes:
-            folder = stack.enter_context(_work_directory(workspace, settings.set_name))
+            try:
+                folder = stack.enter_context(workspace.temporary(f"bridge-{settings.set_name}.work-"))
+            except OSError as error:
+                what = f"no work directory can be created next to the settings: {error}"
+                message = f"{what}: make {workspace.folder} writable"
+                raise PublicationError(message) from error
         else:
             name = stack.enter_context(TemporaryDirectory(prefix="repo-bridge-", ignore_cleanup_errors=True))
             folder = Path(name)
@@ -174,20 +179,6 @@ def _open_inventory(settings: BridgeSettings, key: str, *, writes: bool) -> Iter
         inventory = Inventory(file, key)
         stack.callback(_close, inventory)
         yield inventory
-
-
-@contextmanager
-def _work_directory(workspace: Workspace, set_name: str) -> Iterator[Path]:
-    """Yield a temporary work directory next to the settings; `PublicationError` if it cannot be created."""
-    with ExitStack() as stack:
-        try:
-            folder = stack.enter_context(workspace.temporary(f"bridge-{set_name}.work-"))
-        except OSError as error:
-            message = (
-                f"no work directory can be created next to the settings: {error}: make {workspace.folder} writable"
-            )
-            raise PublicationError(message) from error
-        yield folder
 
 
 class _Publisher:

@@ -13,7 +13,7 @@ import sqlite3
 import subprocess
 import tempfile
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
@@ -365,23 +365,18 @@ class Loader:
         self.connection.execute(f'CREATE TABLE "{copied.table}" ({definition})')
         marks = ", ".join("?" * len(places))
         insert = f'INSERT INTO "{copied.table}" VALUES ({marks})'  # noqa: S608 - the table is one of `NEEDED`
-        return self._insert(insert, self._values(copied, converters))
+        before = self.connection.total_changes
+        self.connection.executemany(insert, self._values(copied, converters))
+        return self.connection.total_changes - before
 
     def finish(self) -> None:
         """Create the indexes needed for reading."""
         for table, columns in _INDEXED.items():
+            there = {str(row[1]) for row in self.connection.execute(f'PRAGMA table_info("{table}")')}
             for column in columns:
-                if column in self._columns(table):
+                if column in there:
                     self.connection.execute(f'CREATE INDEX "{table}_{column}" ON "{table}" ("{column}")')
         self.connection.execute("ANALYZE")
-
-    def _columns(self, table: str) -> set[str]:
-        return {str(row[1]) for row in self.connection.execute(f'PRAGMA table_info("{table}")')}
-
-    def _insert(self, statement: str, values: Iterable[tuple[_Value, ...]]) -> int:
-        before = self.connection.total_changes
-        self.connection.executemany(statement, values)
-        return self.connection.total_changes - before
 
     def _values(self, copied: TableRows, converters: list[tuple[int, _Convert]]) -> Iterator[tuple[_Value, ...]]:
         width = len(copied.columns)
@@ -390,7 +385,9 @@ class Loader:
             if len(fields) != width:
                 self.fail(f"has a row of {copied.table} with {len(fields)} columns for {width}: dump again")
             try:
-                yield tuple([_convert(fields[place], convert) for place, convert in converters])
+                yield tuple(
+                    [None if (field := fields[place]) is None else convert(field) for place, convert in converters]
+                )
             except ValueError as error:
                 self.fail(f"has a row of {copied.table} that cannot be read: {error}")
 
@@ -400,10 +397,6 @@ def codec_of(encoding: str, fail: Fail) -> str:
     if encoding.upper() not in _ENCODINGS:
         fail(f"is in the encoding {encoding!r}, which is not known: dump with --encoding=UTF8")
     return _ENCODINGS[encoding.upper()]
-
-
-def _convert(field: bytes | None, convert: _Convert) -> _Value:
-    return None if field is None else convert(field)
 
 
 def _converter(kind: str, codec: str) -> _Convert:

@@ -460,12 +460,8 @@ def read_shared(connection: Connection, tables: Tables) -> tuple[list[str], list
 
 def visible_fields(fields: Mapping[int, Field], view: AnonymousView) -> dict[int, tuple[int, Field]]:
     """Return the public fields by number, each with its place in the order of field names (rule 8)."""
-    places = {field: place for place, field in enumerate(_sorted(fields.values()))}
+    places = {field: place for place, field in enumerate(sorted({*fields.values()}))}
     return {number: (places[field], field) for number, field in fields.items() if not hidden(field, view.hidden)}
-
-
-def _sorted(fields: Iterable[Field]) -> list[Field]:
-    return sorted(set(fields))
 
 
 @dataclass(frozen=True, slots=True)
@@ -510,13 +506,9 @@ def _named(
     found: dict[Key, tuple[str | None, str]] = {}
     for key, group in groupby(rows, itemgetter(0)):
         same = [*group]
-        if _is_public(same, queries.view):
+        if readable({queries.view.period(row[4], row[5]) for row in same}, queries.view.today):
             found[key] = same[0][1], same[0][2] or ""
     return found
-
-
-def _is_public(rows: Iterable[Values], view: AnonymousView) -> bool:
-    return readable({view.period(row[4], row[5]) for row in rows}, view.today)
 
 
 def _pairs(
