@@ -87,7 +87,7 @@ def parser() -> ArgumentParser:
 def _add_publish(verbs: Verbs) -> ArgumentParser:
     publish = verbs.add_parser("publish", help="publish what is public in a repository", allow_abbrev=False)
     publish.set_defaults(verb=_publish)
-    _add_config(publish)
+    publish.add_argument("--config", type=Path, metavar="FILE", help=f"the settings file ({FILE})")
     for name, row in ROWS.items():
         if row.metavar:
             publish.add_argument(f"--{name}", dest=name, metavar=row.metavar, help=row.text)
@@ -116,10 +116,6 @@ def _add_import(verbs: Verbs) -> ArgumentParser:
     for key in ("schema", "hidden"):
         importing.add_argument(f"--{key}", metavar=ROWS[key].metavar, help=ROWS[key].text)
     return importing
-
-
-def _add_config(verb: ArgumentParser) -> None:
-    verb.add_argument("--config", type=Path, metavar="FILE", help=f"the settings file ({FILE})")
 
 
 def _publish(options: Namespace) -> int:

@@ -224,7 +224,8 @@ class Inventory:
         """Add items and their resources; raise `InventoryError` if two resources of an item have the same URI."""
         for each in items:
             if len({entry.uri for entry in each.entries}) < len(each.entries):
-                _refuse(_twice(entry.uri for entry in each.entries), each.item)
+                [(twice, _)] = Counter(entry.uri for entry in each.entries).most_common(1)
+                _refuse(twice, each.item)
         with _explained(self.file):
             self._database.executemany("INSERT INTO item VALUES (?, ?, ?, ?, ?)", map(_item_row, items))
             self._insert((each.item, entry) for each in items for entry in each.entries)
@@ -443,11 +444,6 @@ def _item_row(item: ItemEntries) -> tuple[str, int, str, str, str]:
     sets = sorted({name for entry in item.entries for name in entry.sets})
     uris = "\n".join([entry.uri for entry in item.entries])
     return item.item, item.records, item.later, uris, "\n".join(sets)
-
-
-def _twice(uris: Iterable[str]) -> str:
-    """Return the first value that occurs more than once."""
-    return next(uri for uri, number in Counter(uris).items() if number > 1)
 
 
 def _refuse(uri: str, *items: str) -> NoReturn:

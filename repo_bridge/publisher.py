@@ -64,7 +64,9 @@ def publish(settings: BridgeSettings, progress: Progress) -> BridgeResult:
         with (
             open_reader(settings, progress) as reader,
             _open_inventory(settings, reader.key, writes=True) as inventory,
-            new_record_files(settings.out, _published_records(settings)) as record_files,
+            new_record_files(
+                settings.out, settings.out / Layout(settings.base_url, settings.set_name).records
+            ) as record_files,
         ):
             reader.fill(inventory, record_files)
             progress.say("reading the previous publication")
@@ -177,8 +179,11 @@ def _open_inventory(settings: BridgeSettings, key: str, *, writes: bool) -> Iter
             except OSError:
                 file.unlink(missing_ok=True)
         inventory = Inventory(file, key)
-        stack.callback(_close, inventory)
-        yield inventory
+        try:
+            yield inventory
+        finally:
+            with suppress(InventoryError):
+                inventory.close()
 
 
 class _Publisher:
@@ -322,10 +327,6 @@ def _keep(settings: BridgeSettings, inventory: Inventory) -> None:
         logger.warning("ResourceSync: the next run will take longer, because %s cannot be written: %s", place, error)
 
 
-def _published_records(settings: BridgeSettings) -> Path:
-    return settings.out / Layout(settings.base_url, settings.set_name).records
-
-
 def _notes(settings: BridgeSettings) -> Iterator[str]:
     """Yield what the user may want to know about the settings."""
     if settings.timezone is None and settings.saf is None and not settings.query:
@@ -333,12 +334,6 @@ def _notes(settings: BridgeSettings) -> Iterator[str]:
             "timezone is not set, so embargoes end up to half a day late and access that ends does so up to half a"
             " day early: set it to the time zone of the machine that DSpace runs on"
         )
-
-
-def _close(inventory: Inventory) -> None:
-    """Close an inventory if it is still open."""
-    with suppress(InventoryError):
-        inventory.close()
 
 
 @contextmanager

@@ -453,7 +453,8 @@ def import_dump(
         part.unlink(missing_ok=True)
         with _explained(export), closing(_new(part)) as connection:
             rows = _load(dump, connection, on_rows)
-        found = _version(part, version)
+        with open_database(f"sqlite:///{part}") as database:
+            found = find_tables(database, version).version
         with _explained(export), closing(_open(part)) as connection:
             rows["metadatavalue"] -= _remove_hidden(connection, hidden_fields)
         imported = ImportResult(version=found, rows=rows)
@@ -529,9 +530,3 @@ def _counted(lines: Iterator[bytes], on_rows: Callable[[int], None]) -> Iterator
         if number % _STEP == 0:
             on_rows(_STEP)
     on_rows(number % _STEP)
-
-
-def _version(file: Path, version: int | None) -> int:
-    """Return the version of DSpace, once all tables are loaded."""
-    with open_database(f"sqlite:///{file}") as connection:
-        return find_tables(connection, version).version

@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from hashlib import sha256
 from itertools import groupby, islice
 from operator import itemgetter
+from typing import Any
 
 from sqlalchemy import Connection, Executable, Table, select
 
@@ -362,9 +363,12 @@ class File:
 
 def files_of(rows: Iterable[Values], view: AnonymousView) -> list[File]:
     """Return the files in the rows of one item, each once, in the order of `view.bundles`, then of each bundle."""
-    bundles = view.bundles
+
+    def order(row: Values) -> tuple[Any, ...]:
+        return view.bundles.index(row[_BUNDLE]), _LAST if row[_ORDER] is None else row[_ORDER], row[_KEY]
+
     files: dict[Key, list[Values]] = {}
-    for row in sorted(rows, key=lambda row: (bundles.index(row[_BUNDLE]), _order(row), row[_KEY])):
+    for row in sorted(rows, key=order):
         files.setdefault(row[_KEY], []).append(row)
     return [File(_shown(same, view), _name(same), _file_periods(same, view)) for same in files.values()]
 
@@ -373,16 +377,8 @@ def _shown(rows: Sequence[Values], view: AnonymousView) -> Values:
     """Return the first row of a file in a bundle that everybody may read, else the first."""
     if len(rows) == 1:
         return rows[0]
-    return next((same[0] for same in _by_bundle(rows) if readable(_file_periods(same, view), view.today)), rows[0])
-
-
-def _by_bundle(rows: Sequence[Values]) -> Iterator[list[Values]]:
-    return ([*same] for _, same in groupby(rows, itemgetter(_BUNDLE)))
-
-
-def _order(row: Values) -> int:
-    order: int | None = row[_ORDER]
-    return _LAST if order is None else order
+    bundles = ([*same] for _, same in groupby(rows, itemgetter(_BUNDLE)))
+    return next((same[0] for same in bundles if readable(_file_periods(same, view), view.today)), rows[0])
 
 
 def _name(rows: Iterable[Values]) -> str:

@@ -94,13 +94,10 @@ def _values(folder: Path, view: AnonymousView) -> Iterator[MetadataValue]:
             root = _parse(file)
             schema = root.get("schema") or (named[1] if named else "dc")
             for value in root.iterchildren("dcvalue"):
-                field = Field(schema, value.get("element") or "", _qualifier(value.get("qualifier")))
+                qualifier = value.get("qualifier") or ""
+                field = Field(schema, value.get("element") or "", "" if qualifier == "none" else qualifier)
                 if not hidden(field, view.hidden):
                     yield MetadataValue(field, value.text or "", value.get("language") or "")
-
-
-def _qualifier(text: str | None) -> str:
-    return "" if text is None or text == "none" else text
 
 
 def _parse(file: Path) -> etree._Element:
