@@ -162,10 +162,10 @@ def test_index_without_times(source: FakeSource, folder: Path) -> None:
 
 
 def test_several_source_descriptions(source: FakeSource, folder: Path) -> None:
-    """An index of them leads to the sets of all."""
+    """An index of them leads to the sets of all, although it names itself, too."""
     source.published["one.xml"] = source.published[".well-known/resourcesync"]
-    part = entry(f"{source.url}one.xml", {"capability": "description"}, tag="sitemap")
-    source.published[".well-known/resourcesync"] = document("sitemapindex", {"capability": "description"}, part)
+    uris = [f"{source.url}.well-known/resourcesync", f"{source.url}one.xml"]
+    source.published[".well-known/resourcesync"] = index_of("sitemapindex", "description", *uris, *uris)
     assert Mirror(source.url, folder, FAST).run().complete
     assert files_of(folder) == source.resources
 

@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
@@ -77,8 +78,15 @@ def test_index_of_what_is_no_uri(source: FakeSource, folder: Path, path: str) ->
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_enormous_lengths(source: FakeSource, folder: Path, count: int) -> None:
+@pytest.mark.parametrize("kind", [fake_source, archived_source])
+def test_enormous_lengths(kind: Any, folder: Path, count: int) -> None:
     """Beyond what a database holds, alone or in their sum, they are lengths that the resources do not have."""
+    with kind(PAGES) as source:
+        require_enormous_lengths_named(source, folder, count)
+
+
+def require_enormous_lengths_named(source: FakeSource, folder: Path, count: int) -> None:
+    """Copy and follow a Source with so many enormous lengths, which are named."""
     names = [f"x{number}" for number in range(count)]
     source.published |= dict.fromkeys(names, b"x")
     add(source, RS, *(entry(source.url + name, {"length": "9" * 19}) for name in names))
@@ -187,7 +195,7 @@ ODD = {
         "http://u:p@h/", "http://x;sh|/", ".mirror/lock", "../x", "%", "%zz", "%00", "?", "#", "~", "con", "\u202e",
         "urn:x", "\u0130",
     ],
-    "length": ["0", "-1", "9" * 18, "9" * 19, "9" * 30, "\u00b2", "\u0664", "1e9", ""],
+    "length": ["0", "-1", "9" * 18, "9" * 19, f"{2**63}", "9" * 30, "\u00b2", "\u0664", "1e9", ""],
     "time": [
         "9999-12-31T23:59:59Z", "0001-01-01", "2024-02-30", "2024-01-01T24:00:00Z", "2024-01-01T00:00:00+14:00",
         "2030-01-01T00:00:00Z", "1999-01-01", "2024-W01", "",
@@ -205,18 +213,18 @@ HEADERS = "ETag Last_Modified Date Retry_After Content_Type Content_Range Link L
 
 
 def mutate(source: ArchivedSource, kind: str, odd: str, random: Random) -> None:
-    """Replace some value of a kind, in a document that has one, by an odd one."""
-    found = [
-        (path, each)
-        for path in (RS, CL, random.choice([*source.published]), random.choice([*source.published]))
-        for each in VALUE.finditer(source.published[path])
-        if KINDS.get((each[1] or each[2] or each[5]).decode(), "text") == kind
-    ]
-    if found:
-        path, each = random.choice(found)
-        data, value = source.published[path], each[3] if each[5] is None else each[6]
-        new = escape(odd).encode() + (value if random.random() < 0.1 else b"")
-        source.published[path] = data[: each.end() - len(value)] + new + data[each.end() :]
+    """Replace some value of a kind by an odd one, in a document that has one: mostly in one that is always read."""
+    usual = [RS, "rs/changes-0.xml", "rs/changes-1.xml"]
+    for path in (*random.sample(usual, 3), *random.sample([*source.published], len(source.published))):
+        data = source.published[path]
+        kinds = {each: KINDS.get((each[1] or each[2] or each[5]).decode(), "text") for each in VALUE.finditer(data)}
+        found = [each for each in kinds if kinds[each] == kind]
+        if found and (path not in usual or random.random() < 0.8):
+            each = random.choice(found)
+            value = each[3] if each[5] is None else each[6]
+            new = escape(odd).encode() + (value if random.random() < 0.1 else b"")
+            source.published[path] = data[: each.end() - len(value)] + new + data[each.end() :]
+            return
 
 
 def odd_run(source: ArchivedSource, folder: Path, random: Random) -> None:
