@@ -232,32 +232,6 @@ def test_importing_the_package_imports_nothing_heavy(tmp_path: Path) -> None:
     assert not {"'lxml'", "'git'", "'pelican'", "'blinker'"} & {*re.findall(r"'\w+'", loaded)}
 
 
-BLOCKED = """
-    import sys
-    from importlib import import_module
-
-    class Blocker:
-        def find_spec(self, name, path=None, target=None):
-            if name.partition(".")[0] in ("pelican", "blinker", "git"):
-                raise ImportError(f"{name} is blocked")
-
-    sys.meta_path.insert(0, Blocker())
-    import_module(sys.argv[1])
-    print("imported")
-"""
-
-
-@pytest.mark.parametrize(
-    "module", ["repo_bridge", "pelican_resourcesync.publication.publish", "pelican_resourcesync.settings"]
-)
-def test_publishing_needs_neither_pelican_nor_git(tmp_path: Path, module: str) -> None:
-    """The bridge and what it publishes with can be imported where pelican, blinker and git cannot, as our plug-in."""
-    assert python(BLOCKED, module, folder=tmp_path) == "imported\n"
-    with pytest.raises(subprocess.CalledProcessError) as failed:
-        python(BLOCKED, "pelican_resourcesync.plugin", folder=tmp_path)
-    assert "is blocked" in failed.value.stderr
-
-
 @pytest.fixture
 def pages(site: Site) -> Site:
     """Return a site with public, draft and hidden pages, one without a head, and one that is excluded."""
@@ -314,17 +288,6 @@ def test_robots_names_the_resource_list(site: Site) -> None:
         assert listed(site.output)["robots.txt"] == digests(site.output)["robots.txt"]
 
 
-def test_robots_file_of_ours_stays_a_resource(site: Site) -> None:
-    """Where the site has no `robots.txt`, ours is a resource, and still is when built again into the same output."""
-    site.configure(RESOURCESYNC={"robots": True}, DELETE_OUTPUT_DIRECTORY=False)
-    site.article("a.md")
-    site.commit("2024-01-01T10:00:00Z")
-    for _ in range(2):
-        site.build()
-        assert (site.output / "robots.txt").read_text().count("Sitemap:") == 1
-        assert "robots.txt" in listed(site.output)
-
-
 def test_headers_link_to_the_capability_list(site: Site) -> None:
     """`link_headers` writes what Netlify and Apache read, beside what the site says itself, and once (DI03)."""
     site.write("content/extra/_headers", "/*\n  X-Frame-Options: DENY\n")
@@ -347,19 +310,22 @@ def test_headers_link_to_the_capability_list(site: Site) -> None:
         assert not [entry for entry in entries if entry.uri.endswith(("_headers", ".htaccess"))]
 
 
-def test_github_pages_are_told_to_keep_dot_folders(site: Site) -> None:
-    """There is an empty `.nojekyll`, and unasked no `robots.txt`; one that the site has of its own stays."""
+def test_files_of_ours_that_a_host_reads(site: Site) -> None:
+    """There is an empty `.nojekyll`; the site's own stays. There is a `robots.txt` if it is asked for."""
     site.article("a.md")
     site.commit("2024-01-01T10:00:00Z")
     site.build()
     assert (site.output / ".nojekyll").read_bytes() == b""
     assert not (site.output / "robots.txt").exists()
     (site.output / ".nojekyll").write_text("mine")
-    site.build(DELETE_OUTPUT_DIRECTORY=False)
-    assert (site.output / ".nojekyll").read_text() == "mine"
+    for _ in range(2):
+        site.build(DELETE_OUTPUT_DIRECTORY=False, RESOURCESYNC={"robots": True})
+        assert (site.output / ".nojekyll").read_text() == "mine"
+        assert (site.output / "robots.txt").read_text().count("Sitemap:") == 1
+        assert "robots.txt" in listed(site.output), "ours is a resource, and stays one"
 
 
-def test_site_in_a_subpath_is_told_where_discovery_ends(site: Site) -> None:
+def test_site_in_a_subpath(site: Site) -> None:
     """The host's well-known URI is not the site's where SITEURL has a path: a line says so (SD01)."""
     site.article("a.md")
     site.commit("2024-01-01T10:00:00Z")
