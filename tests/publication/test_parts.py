@@ -1,5 +1,6 @@
 """The parts of a Resource List: compared with ten lines that say what they should be, as they grow, shrink and stay."""
 
+import gc
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -28,7 +29,8 @@ from pelican_resourcesync.publication import (
     publish_sets,
     read_previous,
 )
-from pelican_resourcesync.publication.parts import Map
+from pelican_resourcesync.publication.model.state import Counts
+from pelican_resourcesync.publication.parts import OPEN, Map, count_entries
 from tests.publication.support import LAYOUT, SITEURL, Source, tree, utc
 from tests.publication.watching import walk
 from tests.support.reader import XmlDocument
@@ -202,3 +204,43 @@ def test_a_pool_of_processes(tmp_path: Path) -> None:
             publish(other, resources, day, partial(pool.map, chunksize=2), limits=Limits(entries=6))
     assert tree(one.output / "resourcesync") == tree(other.output / "resourcesync")
     shutil.rmtree(one.output)
+
+
+def test_times_of_changes_that_do_not_fit_together(source: Source) -> None:
+    """Five changes of one moment need three Change Lists; each resource has the time at which its change is listed."""
+    publish(source, FileResources(resource(number, 0) for number in range(5)), 1, limits=Limits(entries=2))
+    publish(source, FileResources(resource(number, 1) for number in range(5)), 2, limits=Limits(entries=2))
+    listed = {f"{SITEURL}/{path}": time for time, _, path in source.rows()}
+    times = ["2024-01-02T12:00:00Z"] * 2 + ["2024-01-02T12:00:00.001Z"] * 2 + ["2024-01-02T12:00:00.002Z"]
+    assert [*listed.values()] == times
+    assert {uri: item.lastmod for uri, item in source.resource_list().items()} == listed
+
+
+def test_what_entries_come_to() -> None:
+    """Of some, the type or the length is not known, and of one, nothing; a later moment of a second is later."""
+    page, other = '    <rs:md hash="md5:0a" length="{}" type="text/html"/>\n', '    <rs:md type="text/html"/>\n'
+    times = ["2023-05-01T12:00:00Z", "", OPEN, "2024-05-01T12:00:00Z"]
+    found = count_entries(times, [page.format(5), page.format(7), other, ""])
+    assert found == Counts(
+        entries=4, types={"text/html": (3, 12), "": (1, 0)}, years={"2023": 1, "2024": 1}, last="2024-05-01T12:00:00Z"
+    )
+    for time in ("2024-05-01T12:00:00.5Z", "2022-01-01T00:00:00Z"):
+        found.add(count_entries([time], [page.format(1)]))
+    assert found == Counts(
+        entries=6,
+        types={"text/html": (5, 14), "": (1, 0)},
+        years={"2022": 1, "2023": 1, "2024": 2},
+        last="2024-05-01T12:00:00.5Z",
+    )
+
+
+def test_garbage_is_collected_as_before(source: Source) -> None:
+    """What a caller left out of the collection of garbage stays out of it; nothing else does."""
+    publish(source, FileResources([resource(1, 0)]), 1)
+    assert gc.get_freeze_count() == 0
+    gc.freeze()
+    try:
+        publish(source, FileResources([resource(1, 1)]), 2)
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()

@@ -87,6 +87,7 @@ def test_packages_are_counted(tmp_path: Path) -> None:
     sizes = [len(source.documents()[f"resourcesync/site/{name}.zip"]) for name in names]
     seen = alone(looked(source.output))
     assert seen.packages == Amount(number=4, size=sum(sizes))
+    assert (seen.overview.dump, seen.overview.change_dump) == (Amount(1, sizes[0]), Amount(2, sum(sizes[2:])))
     assert {each.removesuffix("-archive"): found.number for each, found in seen.overview.archives.items()} == {
         "resourcedump": 1,
         "changelist": 1,
