@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.check import CheckOptions, Level, check
 from pelican_resourcesync.publication import Archives, Dumps
+from pelican_resourcesync.publication.dumps import packing
 from repo_bridge.errors import InventoryError
 from repo_bridge.files import Files, RecordFiles, StoredFile, find_file, is_stored, new_record_files, relative_path
 from repo_bridge.report import MOST_LEFT_OUT, BridgeResult
 from sample_site.dspace.repository import BITSTREAM, Bundle, File, Policy, Sample, Thing, Value, key, rows_of
-from tests.bridge.support.press import SET, Press, ending
+from tests.bridge.support.press import BASE, SET, Press, ending
 from tests.support.reader import parse
 
 DUMPS = Dumps(resourcedump=True, changedump=True)
@@ -212,6 +213,21 @@ def test_withdrawal(press: Press, how: str) -> None:
 def _bytes(package: bytes) -> Iterator[bytes]:
     with zipfile.ZipFile(BytesIO(package)) as members:
         yield from map(members.read, members.namelist())
+
+
+def test_moved(press: Press, monkeypatch: pytest.MonkeyPatch) -> None:
+    """X13: after a move, no package leads to the former address, not even one of files that are where they were."""
+    monkeypatch.setattr(packing, "_EVERY", 2)
+    numbers = range(1, 25)
+    more: dict[str, Any] = {"dumps": DUMPS, "assetstore": store(press.folder / "store", *numbers)}
+    press.publish(archive(*map(file, numbers)), **more)
+    new = "https://new.example/sync"
+    press.publish(archive(*map(file, numbers)), 1, base_url=new, moved_from=BASE, **more)
+    entries = press.document("resourcedump.xml").entries
+    assert len(entries) > 6
+    for package in entries:
+        manifest = press.public / package.uri.removeprefix(f"{new}/").replace(".zip", "-manifest.xml")
+        assert f'<rs:ln rel="up" href="{new}/resourcesync/{SET}/capabilitylist.xml"/>' in manifest.read_text()
 
 
 def test_missing_file_is_found_again(press: Press) -> None:

@@ -93,7 +93,7 @@ class DumpWriter:
         head, previous = self.documents.resource_dump_manifest(at), self.writing.previous
         before = {
             uri: (path, time)
-            for path, time in (dump_packages(previous) if previous and self.writing.stays else ())
+            for path, time in (dump_packages(previous) if previous else ())
             for uri, *_ in self._members(path)[:1]
         }
         bitstreams = map(Bitstream.of_row, listed.rows())
