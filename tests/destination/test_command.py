@@ -70,8 +70,8 @@ def test_json(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[
     """Each report is one JSON document for programs."""
     folder = tmp_path / "copy"
     assert json.loads(run(capsys, source.url, folder, "--dry-run", "--json")[1])["plan"]["fetch"] == 5
-    told = json.loads(run(capsys, source.url, folder, "--json")[1])
-    assert (told["complete"], told["fetched"], told["missing"]) == (True, 5, [])
+    lines = json.loads(run(capsys, source.url, folder, "--json")[1])
+    assert (lines["complete"], lines["fetched"], lines["missing"]) == (True, 5, [])
     assert json.loads(run(capsys, "audit", source.url, folder, "--json")[1]) == {"differences": []}
 
 
@@ -249,7 +249,7 @@ def process(source: FakeSource, folder: Path, *arguments: str) -> "subprocess.Po
 
 
 def test_kept_running(source: FakeSource, tmp_path: Path) -> None:
-    """With --every it looks again, also after a failure, and stops cleanly when it is told to."""
+    """With --every it looks again, also after a failure, and stops cleanly when it is lines to."""
     folder = tmp_path / "copy"
     with process(source, folder, "--every", "0.2", "--retries", "0") as running:
         assert running.stdout

@@ -22,17 +22,17 @@ from tests.support.sites import ROOT
 SCRIPT = """#!/bin/sh
 grep -qs "$RESOURCESYNC_KIND" "{0}/refuse" && exit 1
 printf '%s %s %s %s %s\\n' "$RESOURCESYNC_KIND" "$RESOURCESYNC_URI" "$RESOURCESYNC_TIME" "$RESOURCESYNC_LENGTH" \\
-    "$RESOURCESYNC_PASSWORD" >> "{0}/told"
+    "$RESOURCESYNC_PASSWORD" >> "{0}/handled"
 cat >> "{0}/lines"
-[ -z "$RESOURCESYNC_FILE" ] || cat "$RESOURCESYNC_FILE" >> "{0}/told"
+[ -z "$RESOURCESYNC_FILE" ] || cat "$RESOURCESYNC_FILE" >> "{0}/handled"
 """
 #: Answers each line of JSON, with what the file `answer` has.
 PROGRAM = """import json, pathlib, sys
 here = pathlib.Path(sys.argv[1])
 for line in sys.stdin:
     change = json.loads(line)
-    with (here / "told").open("a") as told:
-        told.write(change["kind"] + " " + (pathlib.Path(change["file"]).read_text() if change["file"] else "") + "\\n")
+    with (here / "handled").open("a") as handled:
+        handled.write(change["kind"] + " " + (pathlib.Path(change["file"]).read_text() if change["file"] else "") + "\\n")
     if (here / "answer").read_text() == "":
         break
     print((here / "answer").read_text(), flush=True)
@@ -68,10 +68,10 @@ def test_exec(
 ) -> None:
     """A command handles each change; the cursor moves when it was handled."""
     monkeypatch.setenv("RESOURCESYNC_PASSWORD", "secret")
-    cursor, told = tmp_path / "cursor", tmp_path / "told"
+    cursor, handled = tmp_path / "cursor", tmp_path / "handled"
     arguments = [source.url, "--exec", script, "--cursor", cursor]
     assert run(capsys, *arguments) == (0, "", "Complete: 2 changes handled.\n")
-    assert told.read_text() == (
+    assert handled.read_text() == (
         f"created {source.url}a.html 2024-01-01T00:01:00Z 4 \none\n"
         f"created {source.url}b.html 2024-01-01T00:02:00Z 4 \ntwo\n"
     )
@@ -82,7 +82,7 @@ def test_exec(
     }  # fmt: skip
     assert line["hash"].startswith("sha-256:")
     assert not Path(line["file"]).exists()
-    told.unlink()
+    handled.unlink()
     source.put("a.html", "three\n")
     source.delete("b.html")
     source.publish()
@@ -90,11 +90,11 @@ def test_exec(
     code, _, err = run(capsys, *arguments)
     assert code == 3
     assert err.endswith(f"ended with status 1: {source.url}b.html will be sent again in the next run\n")
-    assert told.read_text() == f"updated {source.url}a.html 2024-01-01T00:03:00Z 6 \nthree\n"
+    assert handled.read_text() == f"updated {source.url}a.html 2024-01-01T00:03:00Z 6 \nthree\n"
     (tmp_path / "refuse").unlink()
-    told.unlink()
+    handled.unlink()
     assert run(capsys, *arguments)[0] == 0
-    assert told.read_text() == f"deleted {source.url}b.html 2024-01-01T00:04:00Z  \n"
+    assert handled.read_text() == f"deleted {source.url}b.html 2024-01-01T00:04:00Z  \n"
     assert run(capsys, *arguments) == (0, "", "Complete: 0 changes handled.\n")
 
 
@@ -107,10 +107,12 @@ def test_hostile_uris(source: FakeSource, tmp_path: Path, script: str, capsys: p
     source.published["rs/changelist.xml"] = source.published["rs/changelist.xml"].replace(
         b"</urlset>", f"{more}</urlset>".encode()
     )
-    (tmp_path / "told").unlink()
+    (tmp_path / "handled").unlink()
     assert run(capsys, source.url, "--exec", script, "--cursor", tmp_path / "cursor")[0] == 0
-    told = (tmp_path / "told").read_text().splitlines()
-    assert [each.split()[1].removeprefix(source.url) for each in told] == [each.replace(" ", "%20") for each in hostile]
+    handled = (tmp_path / "handled").read_text().splitlines()
+    assert [each.split()[1].removeprefix(source.url) for each in handled] == [
+        each.replace(" ", "%20") for each in hostile
+    ]
     assert not [*tmp_path.rglob("pwned"), *Path.cwd().glob("pwned")]
 
 
@@ -118,7 +120,7 @@ def test_reset_and_notes(source: FakeSource, tmp_path: Path, script: str, capsys
     """A note says why everything comes again, and a reset comes first."""
     arguments = [source.url, "--exec", script, "--cursor", tmp_path / "cursor"]
     assert run(capsys, *arguments)[0] == 0
-    (tmp_path / "told").unlink()
+    (tmp_path / "handled").unlink()
     source.put("c.html", "three\n")
     source.begin = source.now
     source.changes.clear()
@@ -128,7 +130,7 @@ def test_reset_and_notes(source: FakeSource, tmp_path: Path, script: str, capsys
     assert code == 3
     assert "note: rs: the Change Lists begin at" in err
     assert "1 of the resources cannot be fetched" in err
-    kinds = [each.split()[0] for each in (tmp_path / "told").read_text().splitlines()]
+    kinds = [each.split()[0] for each in (tmp_path / "handled").read_text().splitlines()]
     assert kinds == ["reset", "created", "one", "created", "two"]
     source.site.manners.clear()
     assert run(capsys, *arguments) == (0, "", "Complete: 1 change handled.\n")
@@ -136,7 +138,7 @@ def test_reset_and_notes(source: FakeSource, tmp_path: Path, script: str, capsys
 
 def test_json_lines_to_a_command(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One process handles all changes, and says `ok` after each."""
-    program, answer, told = tmp_path / "program.py", tmp_path / "answer", tmp_path / "told"
+    program, answer, handled = tmp_path / "program.py", tmp_path / "answer", tmp_path / "handled"
     program.write_text(PROGRAM)
     command = f"{sys.executable} {program} {tmp_path}"
     arguments = [source.url, "--json-lines", "--exec", command, "--cursor", tmp_path / "cursor"]
@@ -144,13 +146,13 @@ def test_json_lines_to_a_command(source: FakeSource, tmp_path: Path, capsys: pyt
         answer.write_text(word)
         code, _, err = run(capsys, *arguments)
         assert (code, what in err) == (3, True), err
-    assert told.read_text() == "created one\n\n" * 2
-    told.unlink()
+    assert handled.read_text() == "created one\n\n" * 2
+    handled.unlink()
     answer.write_text("ok")
     (tmp_path / "exit").touch()
     code, _, err = run(capsys, *arguments)
     assert (code, "ended with status 1, after it had handled all changes" in err) == (3, True)
-    assert told.read_text() == "created one\n\ncreated two\n\n"
+    assert handled.read_text() == "created one\n\ncreated two\n\n"
     (tmp_path / "exit").unlink()
     assert run(capsys, *arguments) == (0, "", "Complete: 0 changes handled.\n")
 
@@ -229,12 +231,12 @@ def test_a_disk_that_is_full(
         code, _, err = run(capsys, *arguments)
     assert (code, "content cannot be written (No space left on device)" in err) == (3, True)
     assert run(capsys, *arguments)[0] == 0
-    assert (tmp_path / "told").read_text().count("created") == 2
+    assert (tmp_path / "handled").read_text().count("created") == 2
 
 
 def test_kept_running_and_killed(source: FakeSource, tmp_path: Path, script: str) -> None:
     """With --every it looks again; killed, what was not saved comes again; a second run is refused meanwhile."""
-    told = tmp_path / "told"
+    handled = tmp_path / "handled"
     command = [
         sys.executable, "-m", "pelican_resourcesync", "follow", source.url, "--exec", script, "--cursor",
         str(tmp_path / "cursor"),
@@ -243,9 +245,9 @@ def test_kept_running_and_killed(source: FakeSource, tmp_path: Path, script: str
 
     def wait(text: str) -> None:
         deadline = time.monotonic() + 60
-        while not (told.exists() and told.read_text().endswith(text)) and time.monotonic() < deadline:
+        while not (handled.exists() and handled.read_text().endswith(text)) and time.monotonic() < deadline:
             time.sleep(0.02)
-        assert told.read_text().endswith(text)
+        assert handled.read_text().endswith(text)
 
     with subprocess.Popen([*command, "--every", "0.2"], env=environment, stderr=subprocess.DEVNULL) as running:
         wait("two\n")
@@ -254,7 +256,7 @@ def test_kept_running_and_killed(source: FakeSource, tmp_path: Path, script: str
         wait("three\n")
         running.send_signal(signal.SIGTERM)
         running.wait(60)
-    assert told.read_text().count("created") == 3
+    assert handled.read_text().count("created") == 3
     source.site.manners["d.html"] = lambda ask: ask.wait(60)
     source.put("d.html", "four\n")
     source.publish()
@@ -267,5 +269,5 @@ def test_kept_running_and_killed(source: FakeSource, tmp_path: Path, script: str
     assert (second.returncode, "another run uses" in second.stderr) == (2, True)
     source.site.manners.clear()
     subprocess.run(command, env=environment, check=True, stderr=subprocess.DEVNULL)
-    created = {line for line in told.read_text().splitlines() if line.startswith("created")}
+    created = {line for line in handled.read_text().splitlines() if line.startswith("created")}
     assert len(created) == 4  # one may be there twice: SIGTERM may come before its cursor was saved

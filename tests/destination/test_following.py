@@ -21,7 +21,7 @@ def source() -> Iterator[FakeSource]:
         yield source
 
 
-def told(source: FakeSource, cursor: str = "", options: MirrorOptions = FAST) -> tuple[list[str], str]:
+def history(source: FakeSource, cursor: str = "", options: MirrorOptions = FAST) -> tuple[list[str], str]:
     """Return what comes, each as one text, and the cursor at the end."""
     changes = follow(source.url, cursor, options)
     found = [
@@ -33,9 +33,9 @@ def told(source: FakeSource, cursor: str = "", options: MirrorOptions = FAST) ->
 
 def test_begin_and_go_on(source: FakeSource) -> None:
     """First all resources, by URI, then what changed, by time; each is described, and has its bytes."""
-    begin, cursor = told(source)
+    begin, cursor = history(source)
     assert begin == ["created a.html one", "created b/c.html two", "created d.bin three"]
-    assert told(source, cursor) == ([], cursor)
+    assert history(source, cursor) == ([], cursor)
     source.put("d.bin", "new")
     source.put("e.txt", "four")
     source.put("d.bin", "newer")
@@ -64,9 +64,9 @@ def test_begin_and_go_on(source: FakeSource) -> None:
     assert (third.uri, third.kind, third.content, third.hash) == (f"{source.url}a.html", "deleted", None, "")
     assert next(changes, None) is None
     assert changes.cursor == third.cursor
-    assert [*follow(source.url, None, FAST)][-1].cursor == told(source)[1]
-    assert [each.split()[1] for each in told(source, first.cursor)[0]] == ["d.bin", "a.html"]
-    assert told(source, second.cursor)[0] == ["deleted a.html"]
+    assert [*follow(source.url, None, FAST)][-1].cursor == history(source)[1]
+    assert [each.split()[1] for each in history(source, first.cursor)[0]] == ["d.bin", "a.html"]
+    assert history(source, second.cursor)[0] == ["deleted a.html"]
 
 
 def test_links(source: FakeSource) -> None:
@@ -81,15 +81,30 @@ def test_links(source: FakeSource) -> None:
     ]
 
 
+def test_changes_at_one_time(source: FakeSource) -> None:
+    """They come as they are listed, and the cursor after one leads to the next."""
+    cursor = history(source)[1]
+    for name in ("d.bin", "a.html", "b/c.html"):
+        source.put(name, f"new {name}")
+    source.changes[-3:] = [(source.now, *each[1:]) for each in source.changes[-3:]]
+    source.publish()
+    changes = follow(source.url, cursor, FAST)
+    order = ["d.bin", "a.html", "b/c.html"]
+    cursors = [(each.uri.removeprefix(source.url), each.cursor) for each in changes]
+    assert [name for name, _ in cursors] == order
+    for number, (_, later) in enumerate(cursors, 1):
+        assert [each.split()[1] for each in history(source, later)[0]] == order[number:]
+
+
 def test_interrupted_beginning(source: FakeSource) -> None:
     """It goes on within the Resource List; what changed meanwhile comes too, and nothing twice."""
     cursor = next(follow(source.url, None, FAST)).cursor
-    assert told(source, cursor)[0] == ["created b/c.html two", "created d.bin three"]
+    assert history(source, cursor)[0] == ["created b/c.html two", "created d.bin three"]
     source.put("a.html", "new")
     source.delete("b/c.html")
     source.put("aa.html", "aa")
     source.publish()
-    assert told(source, cursor)[0] == [
+    assert history(source, cursor)[0] == [
         "created aa.html aa",
         "created d.bin three",
         "updated a.html new",
@@ -121,7 +136,7 @@ def test_large(source: FakeSource) -> None:
 @pytest.mark.parametrize("how", ["cut", "gone", "another"])
 def test_reset(source: FakeSource, how: str) -> None:
     """Where the changes do not reach back, what is known is void, and everything comes again."""
-    _, cursor = told(source)
+    _, cursor = history(source)
     source.put("a.html", "new")
     if how == "cut":
         source.begin = source.now
@@ -139,14 +154,14 @@ def test_reset(source: FakeSource, how: str) -> None:
     assert len(changes.notes) == 1
     assert changes.notes[0].endswith("everything is read again")
     again = ["created a.html new", "created b/c.html two"]
-    assert told(source, reset.cursor)[0] == again
-    assert told(source, cursor)[0] == ["reset", *again]
+    assert history(source, reset.cursor)[0] == again
+    assert history(source, cursor)[0] == ["reset", *again]
 
 
 def test_other_selection(source: FakeSource) -> None:
     """Another selection begins again, and one that is no longer selected is deleted."""
-    cursor = told(source)[1]
-    found, cursor = told(source, cursor, replace(FAST, types=("text/html",)))
+    cursor = history(source)[1]
+    found, cursor = history(source, cursor, replace(FAST, types=("text/html",)))
     assert found == ["reset", "created a.html one", "created b/c.html two"]
     source.put("a.html", "picture")
     source.put("e.bin", "five")
@@ -156,19 +171,19 @@ def test_other_selection(source: FakeSource) -> None:
         source.published[name] = source.published[name].replace(
             digest(b"picture").encode() + b'"', digest(b"picture").encode() + b'" type="image/png"'
         )
-    assert told(source, cursor, replace(FAST, types=("text/html",)))[0] == ["deleted a.html", "created f.html six"]
-    found, cursor = told(source, "", replace(FAST, only=("/b/*",)))
+    assert history(source, cursor, replace(FAST, types=("text/html",)))[0] == ["deleted a.html", "created f.html six"]
+    found, cursor = history(source, "", replace(FAST, only=("/b/*",)))
     assert found == ["created b/c.html two"]
     source.delete("f.html")
     source.publish()
-    found, later = told(source, cursor, replace(FAST, only=("/b/*",)))
+    found, later = history(source, cursor, replace(FAST, only=("/b/*",)))
     assert found == []
     assert later != cursor  # it covers what is not selected
 
 
 def test_owed(source: FakeSource) -> None:
     """One that cannot be fetched stops nothing, and comes later, unless it changes before."""
-    cursor = told(source)[1]
+    cursor = history(source)[1]
     for name in ("a.html", "b/c.html", "d.bin"):
         source.put(name, f"new {name}")
     source.publish()
@@ -181,14 +196,14 @@ def test_owed(source: FakeSource) -> None:
     source.put("b/c.html", "newer")
     source.put("e.html", "five")
     source.publish()
-    assert told(source, changes.cursor)[0] == [
+    assert history(source, changes.cursor)[0] == [
         "updated a.html new a.html",
         "updated b/c.html newer",
         "created e.html five",
     ]
     source.delete("a.html")
     source.publish()
-    found, later = told(source, changes.cursor)
+    found, later = history(source, changes.cursor)
     assert found == ["updated b/c.html newer", "created e.html five", "deleted a.html"]
     assert "postponed" not in json.loads(later)
 
@@ -201,12 +216,12 @@ def test_too_many_owed(source: FakeSource, monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(IncompleteError, match="more than 1 resources cannot be fetched"):
         next(changes)
     source.site.manners.clear()
-    assert len(told(source, changes.cursor)[0]) == 3
+    assert len(history(source, changes.cursor)[0]) == 3
 
 
 def test_changed_meanwhile(source: FakeSource) -> None:
     """Bytes that are not those of the change belong to a later one, which the lists have when they are read again."""
-    cursor = told(source)[1]
+    cursor = history(source)[1]
     source.put("a.html", "new")
     source.put("d.bin", "bin")
     source.publish()
@@ -218,21 +233,21 @@ def test_changed_meanwhile(source: FakeSource) -> None:
         source.answer(ask)  # type: ignore[arg-type]
 
     source.site.manners["a.html"] = overtaken
-    assert told(source, cursor)[0] == ["updated d.bin bin", "updated a.html newest"]
+    assert history(source, cursor)[0] == ["updated d.bin bin", "updated a.html newest"]
 
 
 def test_no_change_lists(source: FakeSource) -> None:
     """Without Change Lists, only that the list has changed is known."""
     source.change_lists = False
     source.publish()
-    cursor = told(source)[1]
-    assert told(source, cursor)[0] == []
+    cursor = history(source)[1]
+    assert history(source, cursor)[0] == []
     source.delete("a.html")
     source.publish()
-    found, cursor = told(source, cursor)
+    found, cursor = history(source, cursor)
     assert found == ["reset", "created b/c.html two", "created d.bin three"]
     halfway = next(follow(source.url, None, FAST)).cursor
-    assert told(source, halfway)[0] == ["created d.bin three"]
+    assert history(source, halfway)[0] == ["created d.bin three"]
 
 
 def test_changes_begin_late(source: FakeSource) -> None:
@@ -246,10 +261,10 @@ def test_changes_begin_late(source: FakeSource) -> None:
     halfway = next(changes).cursor
     assert len([*changes]) == 2
     assert changes.notes[0].endswith("what changed between is not known")
-    assert told(source, halfway)[0] == ["created b/c.html two", "created d.bin three"]
+    assert history(source, halfway)[0] == ["created b/c.html two", "created d.bin three"]
     source.put("a.html", "new")
     source.publish()
-    assert told(source, changes.cursor)[0] == ["updated a.html new"]
+    assert history(source, changes.cursor)[0] == ["updated a.html new"]
 
 
 def test_older(source: FakeSource) -> None:
@@ -257,21 +272,21 @@ def test_older(source: FakeSource) -> None:
     old = dict(source.published)
     source.put("a.html", "new")
     source.publish()
-    cursor = told(source)[1]
+    cursor = history(source)[1]
     source.published = old
     with pytest.raises(IncompleteError, match="--accept-older"):
-        told(source, cursor)
-    found, cursor = told(source, cursor, replace(FAST, accept_older=True))
+        history(source, cursor)
+    found, cursor = history(source, cursor, replace(FAST, accept_older=True))
     assert found == ["reset", "created a.html one", "created b/c.html two", "created d.bin three"]
-    assert told(source, cursor)[0] == []
+    assert history(source, cursor)[0] == []
 
 
 def test_lists_that_cannot_be_used(source: FakeSource) -> None:
     """Damaged Change Lists stop it: nothing is lost, and nothing is read again for them."""
-    cursor = told(source)[1]
+    cursor = history(source)[1]
     source.published["rs/changelist.xml"] = source.published["rs/changelist.xml"].replace(b' change="created"', b"")
     with pytest.raises(IncompleteError, match="the Change Lists of the set 'rs' cannot be used"):
-        told(source, cursor)
+        history(source, cursor)
 
 
 def test_other_hosts(source: FakeSource) -> None:
@@ -313,11 +328,11 @@ def add_set(source: FakeSource, listed: Mapping[str, bytes], changes: str) -> No
 def test_several_sets(source: FakeSource) -> None:
     """What several sets have comes once; what one of them loses is only deleted if no other has it."""
     shared = {"a.html": b"one", "d.bin": b"three"}
-    cursor = told(source)[1]
+    cursor = history(source)[1]
     add_set(source, shared, "")
-    found, both = told(source, cursor)
+    found, both = history(source, cursor)
     assert found == ["reset", "created a.html one", "created b/c.html two", "created d.bin three"]
-    assert told(source, both)[0] == []
+    assert history(source, both)[0] == []
     source.put("z.html", "z")
     data = source.resources["a.html"]
     source.delete("a.html")
@@ -328,10 +343,10 @@ def test_several_sets(source: FakeSource) -> None:
     change = entry(f"{source.url}d.bin", {"change": "updated", "hash": digest(b"bin")}, stamp(source.now))
     gone = entry(f"{source.url}z.html", {"change": "deleted"}, stamp(source.now))
     add_set(source, {**shared, "z.html": b"z"}, change + gone)
-    found, cursor = told(source, both)
+    found, cursor = history(source, both)
     assert found == ["updated a.html one", "deleted b/c.html", "updated d.bin bin", "created z.html z"]
-    assert told(source, cursor)[0] == []
-    assert told(source, cursor, replace(FAST, sets=("more",)))[0] == [
+    assert history(source, cursor)[0] == []
+    assert history(source, cursor, replace(FAST, sets=("more",)))[0] == [
         "reset",
         "created a.html one",
         "created d.bin bin",
@@ -371,13 +386,13 @@ def test_no_resource_list(source: FakeSource) -> None:
     capabilities = source.published["rs/capabilitylist.xml"].replace(b'"resourcelist"', b'"other"')
     source.published["rs/capabilitylist.xml"] = capabilities
     with pytest.raises(MirrorError, match="has no Resource List"):
-        told(source)
+        history(source)
 
 
 def test_pages(source: FakeSource, monkeypatch: pytest.MonkeyPatch) -> None:
     """However little is read and fetched at once, all comes."""
     monkeypatch.setattr("pelican_resourcesync.destination.following._PAGE_SIZE", 4)
-    assert [each.split()[1] for each in told(source)[0]] == ["a.html", "b/c.html", "d.bin"]
+    assert [each.split()[1] for each in history(source)[0]] == ["a.html", "b/c.html", "d.bin"]
 
 
 def test_other_bytes(source: FakeSource) -> None:
@@ -395,7 +410,7 @@ def test_other_set_without_change_lists(source: FakeSource) -> None:
     add_set(source, {"a.html": b"one", "d.bin": b"three"}, "")
     lists = source.published["more/capabilitylist.xml"]
     source.published["more/capabilitylist.xml"] = lists.replace(b'"changelist"', b'"other"')
-    cursor = told(source)[1]
+    cursor = history(source)[1]
     published = {path: source.published[path] for path in ("more/capabilitylist.xml", "more/resourcelist.xml")}
     data = source.resources["a.html"]
     source.delete("a.html")
@@ -405,4 +420,4 @@ def test_other_set_without_change_lists(source: FakeSource) -> None:
     add_set(source, {}, "")
     source.published |= {"a.html": data, **published}
     assert description != source.published[".well-known/resourcesync"]
-    assert told(source, cursor)[0] == ["updated a.html one", "deleted b/c.html"]
+    assert history(source, cursor)[0] == ["updated a.html one", "deleted b/c.html"]

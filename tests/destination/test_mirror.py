@@ -1,5 +1,6 @@
 """A mirror follows a Source: baseline, changes, deletions, audit and repair, over real HTTP."""
 
+import json
 import shutil
 import sqlite3
 import sys
@@ -803,6 +804,17 @@ def test_robots(source: FakeSource, folder: Path, monkeypatch: pytest.MonkeyPatc
     )
     monkeypatch.setitem(__import__("sys").modules, "protego", None)
     assert (crawl_delay(text, "pelican-resourcesync"), crawl_delay("", "Museum")) == (3, 0)
+
+
+def test_user_agent(source: FakeSource, folder: Path) -> None:
+    """A mirror may introduce itself, and keeps to what robots.txt says to that name."""
+    source.published["robots.txt"] = b"User-agent: Museum\nCrawl-delay: 7\n\nUser-agent: *\nCrawl-delay: 0\n"
+    assert mirror(source, folder, user_agent="Museum/1.0 (+https://museum.test/)").run().complete
+    assert {ask.headers["User-Agent"] for ask in source.site.asks} == {"Museum/1.0 (+https://museum.test/)"}
+    with sqlite3.connect(folder / STATE_FOLDER / "state.sqlite3") as database:
+        (robots,) = database.execute("SELECT value FROM meta WHERE key = 'robots'").fetchone()
+    database.close()
+    assert json.loads(robots)[1] == 7
 
 
 def test_unreadable_state_folder(source: FakeSource, tmp_path: Path) -> None:

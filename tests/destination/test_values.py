@@ -249,18 +249,18 @@ def odd_runs(seed: int, times: int) -> None:
         source.publish()
         source.published["robots.txt"] = b"User-agent: *\nCrawl-delay: 0\n"
         good, folder = dict(source.published), Path(name, "copy")
-        cases = [(kind, odd) for kind, values in ODD.items() for odd in values] * times
+        cases = [(kind, odd) for kind, values in ODD.items() for odd in values * (1 + (kind == "head"))] * times
         for number, (kind, odd) in enumerate(cases):
             folder = Path(name, f"copy {number}") if number % 5 == 0 else folder
             source.published, source.site.manners = dict(good), {}
             for _ in range(random.choice((1, 1, 2)) if kind != "head" else 0):
                 mutate(source, kind, odd, random)
             if kind == "head":
-                heads = {each: odd for each in HEADERS.split() if random.random() < 0.4}
-                code = random.choice((200, 200, 206, 304, 301, 416, 503))
+                code = random.choice((200, 206, 304, 301, 416, 503, 503, 503))
+                heads = {each: odd for each in HEADERS.split() if random.random() < 0.4 or code == 503}
                 some = random.choice((RS, CL, "big.bin", random.choice([*good])))
                 source.site.manners[some] = first(1, head_only(source, code, heads), source.answer)
-                source.published["robots.txt"] += f"Crawl-delay: {odd}\n".encode() if random.random() < 0.3 else b""
+                source.published["robots.txt"] = f"User-agent: *\nCrawl-delay: {odd}\n".encode()
             odd_run(source, folder, random)
         source.site.manners, source.published = {}, good
         mended = replace(FAST, accept_older=True, max_deletions=100.0)
