@@ -86,12 +86,13 @@ def do(url: str, statements: Iterable[str]) -> None:
 
 @pytest.mark.parametrize("version", [pytest.param(7, marks=LONG), 10])
 def test_days_are_lived_alike(server: Server, tmp_path: Path, version: int) -> None:
-    """The living repository is the same in PostgreSQL and in SQLite, every evening."""
+    """The living repository is the same in PostgreSQL and in SQLite, every second evening."""
     file = begin(tmp_path / "repository.db", version)
     url = server.database(rows_of(repository(), version), version)
-    for day in DAYS:
+    for number, day in enumerate(DAYS):
         live(file, day.edits(version))
         do(url, day.edits(version))
-        view = AnonymousView(at=day.at, zone=ZONE)
-        assert read(url, view) == read(url_of(file), view)
+        if number % 2 == 0:
+            view = AnonymousView(at=day.at, zone=ZONE)
+            assert read(url, view) == read(url_of(file), view)
     server.drop(url)
