@@ -31,8 +31,9 @@ PROGRAM = """import json, pathlib, sys
 here = pathlib.Path(sys.argv[1])
 for line in sys.stdin:
     change = json.loads(line)
+    text = pathlib.Path(change["file"]).read_text() if change["file"] else ""
     with (here / "handled").open("a") as handled:
-        handled.write(change["kind"] + " " + (pathlib.Path(change["file"]).read_text() if change["file"] else "") + "\\n")
+        handled.write(change["kind"] + " " + text + "\\n")
     if (here / "answer").read_text() == "":
         break
     print((here / "answer").read_text(), flush=True)
