@@ -171,7 +171,7 @@ class _Backfill:
         if number < len(chosen) or not self._has_output(files):
             self._clean_output()
             self._write_output(outputs, files)
-        publications = self._publish(history, landing, resources, previous, {} if previous else known)
+        publications = self._publish(history, landing, resources, previous, known)
         update_sitemap(self.today.output, list(outputs.layouts.values()), wanted=self.today.settings.sitemap)
         is_new = self._states() != states
 
