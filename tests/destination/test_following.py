@@ -11,7 +11,7 @@ import pytest
 
 from pelican_resourcesync.destination import IncompleteError, MirrorError, MirrorOptions, follow
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, stamp
-from tests.support.live import status
+from tests.support.live import Ask, status
 
 
 @pytest.fixture
@@ -234,6 +234,22 @@ def test_changed_meanwhile(source: FakeSource) -> None:
 
     source.site.manners["a.html"] = overtaken
     assert history(source, cursor)[0] == ["updated d.bin bin", "updated a.html newest"]
+
+
+def test_deleted_meanwhile(source: FakeSource) -> None:
+    """So does a resource that is gone: the lists say that it was deleted."""
+    cursor = history(source)[1]
+    source.put("a.html", "new")
+    source.publish()
+
+    def gone(ask: Ask) -> None:
+        source.site.manners.clear()
+        source.delete("a.html")
+        source.publish()
+        source.answer(ask)
+
+    source.site.manners["a.html"] = gone
+    assert history(source, cursor)[0] == ["deleted a.html"]
 
 
 def test_no_change_lists(source: FakeSource) -> None:

@@ -501,7 +501,7 @@ def test_program_and_older_package(source: ArchivedSource) -> None:
     source.published["rs/resourcedump.xml"] = source.published["rs/resourcedump.xml"].replace(
         b' length="', b' length="1000000000'
     )
-    assert followed(source)[0] == 30
+    assert followed(source) == (30, [])
 
 
 @pytest.mark.parametrize(("said", "later", "singly"), [(DATA, 0, 0), (b"data", 0, 1), (DATA, 1, 1)])
@@ -524,6 +524,15 @@ def test_program_and_dump_that_cannot_be_read(source: ArchivedSource) -> None:
     source.site.manners["rs/resourcedump.xml"] = status(404)
     singly, notes = followed(source)
     assert (singly, "the Resource Dumps cannot be used" in notes[0]) == (30, True)
+
+
+def test_damaged_package_for_a_program(hostile: ArchivedSource) -> None:
+    """One member that is not as listed is enough: the package is named once, and nothing more taken from it."""
+    entries = TRUE + listing(path="/b", data=hostile.resources["1/1.html"], uri="1/1.html")
+    wrong = [Piece(name=name, data=DATA[::-1]) for name in (b"a", b"b")]
+    publish_package(hostile, packed(*wrong, entries=entries))
+    singly, notes = followed(hostile, DUMPS)
+    assert (singly, len([note for note in notes if "is damaged" in note])) == (2, 1)
 
 
 @pytest.mark.parametrize("case", ["nothing", "other bytes", "a path of no member", "resources of another host"])

@@ -385,6 +385,25 @@ def test_indexes_that_name_themselves(
     assert len([path for path in source.site.asked() if path.endswith(".xml")]) <= 6
 
 
+def test_host_without_tags(source: FakeSource, folder: Path) -> None:
+    """Documents are then asked for on condition of their dates."""
+
+    def dated(ask: Ask) -> None:
+        modified = "Mon, 01 Jan 2024 00:00:00 GMT"
+        if ask.headers["If-Modified-Since"] == modified:
+            ask.begin(304)
+        else:
+            found = source.published.get(ask.path)
+            ask.send(404 if found is None else 200, found or b"", Last_Modified=modified)
+
+    source.site.manner = dated
+    assert Mirror(source.url, folder, FAST).run().complete
+    source.site.asked()
+    assert Mirror(source.url, folder, FAST).run().complete
+    assert len(source.site.asks) == 3
+    assert all(ask.headers["If-Modified-Since"] for ask in source.site.asks)
+
+
 def test_too_many_documents(source: FakeSource, folder: Path) -> None:
     """All kinds of documents count."""
     with pytest.raises(DocumentError, match=r"more than 2 documents are to be read \(--max-documents\)"):

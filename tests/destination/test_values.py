@@ -253,6 +253,7 @@ def odd_runs(seed: int, times: int) -> None:
         for number, (kind, odd) in enumerate(cases):
             folder = Path(name, f"copy {number}") if number % 5 == 0 else folder
             source.published, source.site.manners = dict(good), {}
+            source.site.asked()
             for _ in range(random.choice((1, 1, 2)) if kind != "head" else 0):
                 mutate(source, kind, odd, random)
             if kind == "head":
