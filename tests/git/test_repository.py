@@ -7,10 +7,11 @@ import zlib
 from pathlib import Path
 
 import pytest
+from git.exc import GitCommandError
 
 from pelican_resourcesync.errors import HistoryError
 from pelican_resourcesync.git.log import PathChange
-from pelican_resourcesync.git.repository import UNCOMMITTED, Repository, find_repository
+from pelican_resourcesync.git.repository import UNCOMMITTED, Repository, find_repository, reason_of
 from tests.support.sites import Site
 
 TIME = "2024-01-01T10:00:00Z"
@@ -81,6 +82,13 @@ def test_damaged_head(committed: Site) -> None:
     object_file(committed, committed.git("rev-parse", "HEAD")).write_bytes(b"")
     with pytest.raises(HistoryError, match=rf"git cannot read the repository {committed.folder}: (fatal|error): .*"):
         find_repository(committed.folder)
+
+
+def test_reason_comes_first() -> None:
+    """Of all that git prints, whatever it says before."""
+    printed = "stderr: 'warning: no such hook\nhint: be careful\nfatal: bad object HEAD\nerror:  nothing  to do'"
+    assert reason_of(GitCommandError(["git", "log"], 128, printed)) == "fatal: bad object HEAD error: nothing to do"
+    assert reason_of(GitCommandError(["git", "log"], 128, "Killed")) == "Killed"
 
 
 def test_damaged_history(committed: Site) -> None:

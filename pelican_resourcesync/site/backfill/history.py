@@ -200,12 +200,11 @@ class BuildHistory:
 
     def up_to(self, landing: Landing) -> ChangeHistory:
         """Return what is known of the builds up to one commit, without their changes: its bytes say what it changed."""
-        landings = self.landings[: self.landings.index(landing) + 1]
         return ChangeHistory(
             built=build_time(),
             commit=landing.commit.sha,
             landed=landing.time,
-            postponed={each.commit.sha: each.time for each in landings if each.postponed},
+            postponed={each.commit.sha: each.time for each in self.landings if each.postponed},
             objects=self.outputs.path,
             touched=True,
         )

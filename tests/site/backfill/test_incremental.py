@@ -3,15 +3,18 @@
 import io
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from pelican_resourcesync.publication.previous import search
 from tests.e2e.test_sets import rows
 from tests.site.backfill.support import TIMES, Terminal, changes_now, documents, run, worktrees
 from tests.site.backfill.test_backfill import PAST, state
 from tests.support.follower import Follower
 from tests.support.live import served
+from tests.support.museum import HOME, KEPT, public_museum
 from tests.support.sites import Site, our_command
 
 SITEURL = "https://example.org"
@@ -136,6 +139,21 @@ def test_build_between_two_backfills(backfilled: Site) -> None:
     run(backfilled)
     new = [(TIMES[4], "created", "/fourth.html"), (TIMES[5], "created", "/fifth.html")]
     assert changes_now(backfilled) == [*sorted(PAST), *new]
+
+
+def test_what_is_live_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Into an output that was deleted; if it cannot be continued, it starts over."""
+    monkeypatch.setattr(search, "ALLOWANCE", replace(search.ALLOWANCE, patience=0.1))
+    with public_museum(tmp_path, monkeypatch) as museum:
+        for month, start in ((1, 1), (2, 1), (3, 2)):
+            museum.edit(month)
+            shutil.rmtree(museum.site.output, ignore_errors=True)
+            run(museum.site)
+            assert (museum.state()["restart_number"], museum.state()["generation"]) == (start, month)
+            museum.deploy()
+            if month == 2:
+                (museum.www / HOME / "resourcelist.xml").write_bytes(b"damaged")
+                shutil.rmtree(museum.site.folder / KEPT)
 
 
 def test_old_documents_stay_where_it_starts_over(backfilled: Site) -> None:
