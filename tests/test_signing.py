@@ -354,7 +354,11 @@ def test_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyP
         verify_state(new[0].sign({"any": "thing"}), new_public[1], "it")
 
 
-@pytest.mark.parametrize("text", ["secret", f"{KEY}=", f"{KEY},{OTHER.public}=abc", f"{str(KEY)[:-1]}", KEY.public])
+@pytest.mark.parametrize(
+    "text",
+    ["secret", f"{KEY}=", f"{KEY},{OTHER.public}=abc", f"{str(KEY)[:-1]}", KEY.public],
+    ids=["text", "pair", "signature", "short", "public"],
+)
 def test_unusable_key(text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """A key that cannot be used is refused, and not shown."""
     monkeypatch.setenv(ENVIRONMENT, text)

@@ -5,6 +5,7 @@ from argparse import ArgumentParser, Namespace, _SubParsersAction
 
 from pelican_resourcesync.commands.running import DONE
 from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.printable import printable
 from pelican_resourcesync.signing import ENVIRONMENT, SigningKey, signing_key
 
 
@@ -22,14 +23,14 @@ def run(options: Namespace) -> int:
     """Print a key and what to do with it: text for people on standard error, the keys on standard output."""
     there = signing_key() if options.replace or options.public else None
     if (options.replace or options.public) and there is None:
-        message = f"{ENVIRONMENT} is not set: set it to the key"
+        message = f"{ENVIRONMENT} is not set: set it to the private key that `pelican-resourcesync key` printed"
         raise SettingsError(message)
     if there and options.public:
-        sys.stdout.write(f"{there.public}\n")
+        sys.stdout.write(f"{printable(there.public)}\n")
         return DONE
     key = SigningKey.generate(there)
     sys.stderr.write(f"Secret: set {ENVIRONMENT} to this where you publish, and store it nowhere else.\n")
-    sys.stdout.write(f"{key}\n")
+    sys.stdout.write(f"{printable(key)}\n")
     sys.stderr.write("Public: give others this for `mirror --key`, for example on your site.\n")
-    sys.stdout.write(f"{key.public}\n")
+    sys.stdout.write(f"{printable(key.public)}\n")
     return DONE

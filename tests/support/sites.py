@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from pelican import Pelican
 from pelican import main as pelican_main
-from pelican.log import FatalLogger, LimitFilter
+from pelican.log import FatalLogger, LimitFilter, console
 from pelican.settings import read_settings
 
 from pelican_resourcesync.cli import main
@@ -178,6 +178,7 @@ def run_program(name: str, folder: Path, *arguments: str, **environment: str) ->
         with (
             chdir(folder),
             patch.dict(os.environ, environment),
+            patch.object(console, "_width", int(environment.get("COLUMNS", 80))),  # rich has read it already
             patch.object(sys, "argv", [name, *arguments]),
             patch.object(sys, "path", [*sys.path]),
             redirect_stdout(printed),
