@@ -98,6 +98,8 @@ def test_hidden_front_page_is_pointed_out(plain: Site) -> None:
     assert status == 0
     assert said.count("the front page (index.html) is in no list, because its source is hidden or a draft") == 1
     assert named(plain) == {"/a.html"}
+    plain.write("content/pages/home.md", "Title: Home\nSave_as: index.html\nUrl:\n\nText.\n")
+    assert "the front page" not in run(plain)[1]
 
 
 def test_files_for_the_host_are_no_resources(plain: Site) -> None:

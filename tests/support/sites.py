@@ -173,7 +173,8 @@ def run(site: Site, *arguments: str, **environment: str) -> tuple[int, str]:
 def run_program(name: str, folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run `pelican` or `pelican-resourcesync` in a folder, in this process."""
     printed, errors, status = StringIO(), StringIO(), 0
-    handlers, logging.root.handlers = logging.root.handlers, []  # else Pelican would add none
+    root = logging.root
+    level, handlers, root.handlers = root.level, root.handlers, []  # else Pelican would add none
     try:
         with (
             chdir(folder),
@@ -188,7 +189,8 @@ def run_program(name: str, folder: Path, *arguments: str, **environment: str) ->
     except SystemExit as ended:
         status = int(ended.code or 0)
     finally:
-        logging.root.handlers = handlers
+        root.handlers = handlers
+        root.setLevel(level)
         logging.getLogger("pelican").setLevel(logging.NOTSET)
         FatalLogger.fatal_lvl = logging.CRITICAL + 1
         LimitFilter._raised_messages.clear()  # else no later build would print the same warning

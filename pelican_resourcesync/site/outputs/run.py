@@ -125,7 +125,7 @@ class Run:
     def _source(self, content: Any) -> str:
         """Return the path of a content object's source below `PATH`, as Pelican does more slowly."""
         path = str(content.source_path)
-        if path.startswith(self._sources) and os.path.normpath(path) == path:
+        if path.startswith(self._sources):
             return path.removeprefix(self._sources).replace(os.sep, "/")
         return str(content.get_relative_source_path())
 

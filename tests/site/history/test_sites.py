@@ -35,6 +35,14 @@ def run(site: Site, steps: Sequence[Step], day: int = 1) -> str:
     return listed(site)
 
 
+def test_history_that_was_rewritten(tmp_path: Path) -> None:
+    """Where the commit that was published is no longer in the history, the bytes alone say what changed."""
+    site = create(tmp_path / "site", {}, [{"x.md": A}, README])
+    build(site, noon(3))
+    site.git("reset", "-q", "--soft", "HEAD~1")
+    assert run(site, [{"x.md": A2}, {"/README": "rewritten"}], 4) == "1 +a; 5 ~a"
+
+
 def test_settings_file_that_comes_late(tmp_path: Path) -> None:
     """What went before there was a settings file is not named; the rest dates from its source."""
     site = create(tmp_path / "site", {}, [])
