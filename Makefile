@@ -18,8 +18,7 @@ UNTRACED := tests/truth $(filter-out %/test_live.py %/test_previous.py,$(wildcar
     test_leaks test_living test_next_run test_power_failure test_sources) \
   $(patsubst %,tests/check/%.py,test_campaigns test_matrix) \
   $(patsubst %,tests/destination/%.py,test_examples test_life test_publisher) \
-  $(patsubst %,tests/publication/%.py,disk/test_faults disk/test_power_failure pages/test_browser test_carried \
-    test_carried_dumps test_scale) \
+  $(patsubst %,tests/publication/%.py,disk/test_power_failure pages/test_browser test_carried test_scale) \
   $(patsubst %,tests/site/%.py,backfill/test_killed backfill/test_packages backfill/test_power_failure history/test_cases)
 
 .PHONY: all demo test lint types imports compiled unit untraced bench mutants docs pictures lowest wheel clean
