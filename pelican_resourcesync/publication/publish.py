@@ -189,5 +189,5 @@ def _result(planned: PlannedPublication, packages: tuple[int, int]) -> Publicati
         gone=planned.gone,
         unstable={uri: count for uri, count in state.unstable.items() if count >= _UNSTABLE},
         packages=packages,
-        notes=(f"{removed:,} packages with bytes of deleted resources are removed",) if removed else (),
+        notes=(f"packages removed because they had bytes of deleted resources: {removed:,}",) if removed else (),
     )
