@@ -137,9 +137,13 @@ class ChangeLists:
 
     def read(self, each: ChangeList) -> Iterator[ListedResource]:
         """Yield the changes that a list names."""
-        known = self._open.pop(each.uri, None)
-        with closing(known or self._source.whole_document(each.uri, Capability.CHANGELIST)) as opened:
+        opened = self._open.get(each.uri) or self._source.whole_document(each.uri, Capability.CHANGELIST)
+        self._open[each.uri] = opened  # so that `close` closes it if nobody reads on
+        try:
             yield from (listed_resource(entry, each.uri) for entry in opened.entries)
+        finally:
+            self._open.pop(each.uri, None)
+            opened.close()
 
     def _all(self, uri: str, capability: Capability) -> list[ChangeList]:
         """Return the lists that a document of a capability names, or that it is."""
