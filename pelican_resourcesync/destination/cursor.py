@@ -68,7 +68,7 @@ class Cursor:
         try:
             whole = json.loads(text)
             if whole["version"] != _VERSION:
-                raise ValueError  # noqa: TRY301
+                raise ValueError  # noqa: TRY301 - as any other reason below
             sets = {uri: Position(*_typed(each, str, int, str, str, str)) for uri, each in whole["sets"].items()}
             types = (str, str, str, int | None, str, str, str)
             states = [LatestState(*_typed(each, *types)) for each in whole.get("postponed", [])]

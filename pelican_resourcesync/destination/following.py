@@ -396,7 +396,7 @@ class _Follower:
                 self._end[one.uri] = self._begin[one.uri] = self._lists[one.uri].remembered()
                 if begin.mark != self._end[one.uri].mark:
                     message = "it has no Change Lists, and its list has changed"
-                    raise GapError(message)  # noqa: TRY301
+                    raise GapError(message)  # noqa: TRY301 - noted below, as any other gap
             except GapError as gap:
                 self.notes.append(f"{one.name}: {gap}: everything is read again")
                 return False

@@ -343,7 +343,7 @@ def _open(file: Path, synchronous: str, *, suspect: bool) -> sqlite3.Connection:
         health = connection.execute("PRAGMA quick_check(1)").fetchone()[0] if suspect else "ok"
         version = connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
         if health != "ok" or (version and int(version[0]) != _FORMAT):
-            raise sqlite3.DatabaseError(health)  # noqa: TRY301
+            raise sqlite3.DatabaseError(health)  # noqa: TRY301 - the connection is closed below
         connection.execute("INSERT OR REPLACE INTO meta VALUES ('format', ?)", (str(_FORMAT),))
     except BaseException:
         connection.close()

@@ -249,7 +249,7 @@ class Source:
             found = document.md.capability if document.md else None
             if found != capability and not (capability == "" and found is None):
                 message = f"{shown(uri)} is a document of kind {found!a}, not {capability or 'sitemap'!a}"
-                raise DocumentError(message)  # noqa: TRY301
+                raise DocumentError(message)  # noqa: TRY301 - the stream is closed below
         except BaseException:
             stream.close()
             raise

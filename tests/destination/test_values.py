@@ -265,8 +265,8 @@ def odd_runs(seed: int, times: int) -> None:
                 source.published["robots.txt"] = f"User-agent: *\nCrawl-delay: {odd}\n".encode()
             odd_run(source, folder, random)
         source.site.manners, source.published = {}, good
-        mended = replace(FAST, accept_older=True, max_deletions=100.0)
-        assert Mirror(source.url, Path(name, "new"), mended).run().complete
+        patient = replace(FAST, accept_older=True, max_deletions=100.0)
+        assert Mirror(source.url, Path(name, "new"), patient).run().complete
         assert files_of(Path(name, "new")) == source.resources
 
 

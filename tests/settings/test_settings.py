@@ -253,7 +253,7 @@ _NO_NAMES = [
 
 @pytest.mark.parametrize("name", _NO_NAMES)
 def test_wrong_names_of_sets(name: object) -> None:
-    """What could not be a folder and a part of a URI everywhere, is a number, or has another meaning, is no name."""
+    """A name that is not usable as a folder and in a URI, is a number, or has another meaning, is refused."""
     advice = "make it of at least one lower-case letter, digits, and single '-' or '_' between, 60 at most"
     if name in {"description", "index", "publication"}:
         advice = "choose another name, because something else has that address"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pelican_resourcesync.signing import ENVIRONMENT, SigningKey
 from tests.site.backfill.support import TIMES, changes_now, documents, run
 from tests.support.sites import Site, our_command, strip
 
@@ -129,6 +130,18 @@ def test_missing_plugins_are_left_out_and_named(tmp_path: Path, monkeypatch: pyt
     assert run(site, stream).built == 2
     assert "built again: a-plugin-of-then was missing and is now 1.0." in stream.getvalue()
     assert body(site, "first.html") == "With it"
+
+
+def test_past_commits_do_not_see_the_signing_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code of a past commit runs without the key that signs what is published today."""
+    monkeypatch.setenv(ENVIRONMENT, str(SigningKey.generate()))
+    site = a_site(tmp_path, "{{ SEEN }}")
+    conf = site.folder / "pelicanconf.py"
+    conf.write_text(f"{conf.read_text()}import os\nSEEN = '{ENVIRONMENT}' in os.environ\n")
+    site.article("first.md", "First")
+    site.commit(TIMES[0])
+    run(site)
+    assert body(site, "first.html") == "False"
 
 
 def test_extra_settings(tmp_path: Path) -> None:
