@@ -27,6 +27,7 @@ from pelican_resourcesync.source import (
     VerifiedContent,
     conditions,
     may_contain,
+    why_unreadable,
 )
 
 _PAGE = 500  # entries of a manifest that are looked up at once
@@ -220,6 +221,9 @@ class Fetch:
         own, chosen = self._source.origin, self._installer.paths
         found: list[tuple[Pending, str]] = []
         for pending in page:
+            if reason := why_unreadable(pending.hash):
+                self._installer.postpone(pending.uri, reason, "")
+                continue
             try:
                 found.append((pending, pending.stored.path if pending.stored else path_of(pending.uri, own)))
             except TransportError as error:

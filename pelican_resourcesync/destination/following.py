@@ -42,6 +42,7 @@ from pelican_resourcesync.source import (
     may_contain,
     part_name,
     text_of,
+    why_unreadable,
 )
 
 _ROUNDS = 3  # how often the lists are read again for resources that have changed meanwhile
@@ -281,7 +282,9 @@ class _Follower:
     def _receive(self, sinks: Mapping[str, ResourceSink]) -> dict[str, VerifiedContent]:
         """Return what came of resources, from packages or else singly; the others have a reason."""
         received = self._packed.unpack(sinks)
-        failed: set[str] = set()
+        unreadable = {uri: why for uri, sink in sinks.items() if (why := why_unreadable(sink.expected.hash))}
+        self._reasons |= unreadable
+        failed = set(unreadable)
 
         def requests() -> list[Request]:
             left = sinks.keys() - received.keys() - failed
@@ -330,11 +333,24 @@ class _Follower:
 
     def _continue(self, cursor: Cursor) -> bool:
         """Read the changes since a cursor; return False if they do not reach back to it, for a reason that is noted."""
-        for latest in cursor.postponed.values():
+        for latest in self._known_better(cursor.postponed):
             self._state.db.execute(_IN_LIST, (latest.uri, "", _POSTPONED, 0, 0, latest.kind, *latest[1:]))
         if cursor.after is not None:
             self._read_lists(after=cursor.after)
         return self._read_changes(cursor.sets, fresh=False)
+
+    def _known_better(self, postponed: Mapping[str, LatestState]) -> Iterator[LatestState]:
+        """Yield what is postponed; where its entry could not be read, with what the lists say of it now."""
+        unreadable = {uri for uri, latest in postponed.items() if why_unreadable(latest.hash)}
+        every = (each for one in self._sets for each in self._current(one)) if unreadable else ()
+        now = {each.uri: each for each in every if each.uri in unreadable}
+        for uri, latest in postponed.items():
+            if uri not in unreadable:
+                yield latest
+            elif (each := now.get(uri)) is not None and (kind := self._kind(each)):
+                yield LatestState(uri, latest.kind if kind != _DELETED else kind, *_described(each))
+            else:
+                yield latest._replace(kind=_DELETED, hash="", length=None)
 
     def _refuse_older(self, cursor: Cursor | None) -> None:
         for uri, before in (cursor.sets if cursor else {}).items():

@@ -12,6 +12,7 @@ from pelican_resourcesync.errors import AbsentError, DocumentError, TransportErr
 from pelican_resourcesync.http import host_to_name, is_url, shown
 from pelican_resourcesync.protocol import Capability, ChangeKind, Metadata
 from pelican_resourcesync.source import (
+    UNREADABLE,
     ChangeLists,
     GapError,
     ListedDumps,
@@ -79,7 +80,9 @@ def plan(state: CopyState, source: Source, options: MirrorOptions, *, reconcile:
 def _plan(state: CopyState, source: Source, options: MirrorOptions, *, reconcile: bool) -> FetchPlan:
     result = FetchPlan()
     begin = source.requests
-    reconcile = reconcile or state.rebuilt or state.get("selection") not in (None, options.selection)
+    # What could not be read may be right by now, where it was listed before.
+    unreadable = state.number(f"SELECT count(*) FROM pending WHERE hash LIKE '{UNREADABLE}%'")  # noqa: S608
+    reconcile = reconcile or unreadable > 0 or state.rebuilt or state.get("selection") not in (None, options.selection)
     sets = find_sets(source)
     planners = [_Planner(state, source, options, result, each) for each in sets]
     for planner in planners:

@@ -175,15 +175,18 @@ def element_renderer(
     return render
 
 
-def attributes_parser(table: Iterable[Attribute]) -> Callable[[Iterable[tuple[str, str]]], dict[str, Any]]:
+def attributes_parser(
+    table: Iterable[Attribute],
+) -> Callable[[Iterable[tuple[str, str]], list[str] | None], dict[str, Any]]:
     """Return a function that turns the attributes of an XML element into the fields of `Metadata` or `Link`.
 
     Attributes in a namespace are kept as community attributes; unknown ones without a namespace are ignored. The
-    function raises `DocumentError`, which names the attribute, for a value that cannot be read.
+    function raises `DocumentError`, which names the attribute, for a value that cannot be read; where it is given a
+    list, it adds the message to that instead, and leaves the attribute out.
     """
     known = {attribute.name: (attribute.field, attribute.format.parse) for attribute in table}
 
-    def parse(items: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    def parse(items: Iterable[tuple[str, str]], unreadable: list[str] | None = None) -> dict[str, Any]:
         fields: dict[str, Any] = {}
         community = []
         for name, value in items:
@@ -193,7 +196,9 @@ def attributes_parser(table: Iterable[Attribute]) -> Callable[[Iterable[tuple[st
                     fields[field] = parse_value(value)
                 except DocumentError as error:
                     message = f"attribute {name}: {error}"
-                    raise DocumentError(message) from None
+                    if unreadable is None:
+                        raise DocumentError(message) from None
+                    unreadable.append(message)
             elif name.startswith("{"):
                 community.append((name, value))
         return fields | {"attributes": tuple(community)} if community else fields

@@ -73,13 +73,17 @@ class Metadata:
 
 @dataclass(slots=True, kw_only=True, unsafe_hash=True)
 class Entry:
-    """`url` or `sitemap`: one resource that a document lists (X10, X11, X12)."""
+    """`url` or `sitemap`: one resource that a document lists (X10, X11, X12).
+
+    `unreadable` says which values of a document that was read leniently cannot be read, and are left out.
+    """
 
     loc: str
     lastmod: dt.datetime | None = None
     changefreq: ChangeFreq | None = None
     md: Metadata | None = None
     links: tuple[Link, ...] = ()
+    unreadable: str = ""
 
 
 RenderedEntry = tuple[str, str, str, str]

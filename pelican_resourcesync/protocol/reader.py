@@ -6,11 +6,11 @@ The parser reads all that comes before the first entry, and everything from the 
 
 import datetime as dt
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import chain, islice
-from typing import BinaryIO, cast
+from typing import BinaryIO, TypeVar, cast
 
 from lxml import etree
 
@@ -39,6 +39,7 @@ _ROOTS = {f"{{{SITEMAP_NS}}}{root}": root for root in Root}
 _ENTRIES = {f"{{{SITEMAP_NS}}}{root.entry}": root for root in Root}
 _metadata_fields = attributes_parser(METADATA)
 _link_fields = attributes_parser(LINK)
+Value = TypeVar("Value")
 _parse_time = lru_cache(maxsize=4096)(parse_datetime)  # many entries share a time
 
 _SPACE, _ESCAPE = r"[ \t\r\n]*+", "&(?:amp|lt|gt|quot|apos);"
@@ -55,7 +56,7 @@ _URL = re.compile(
 _BEGIN, _END, _TAIL = b"<url>", "</url>", "</urlset>"
 
 
-def read(stream: BinaryIO, *, name: str) -> Document:
+def read(stream: BinaryIO, *, name: str, lenient: bool = False) -> Document:
     """Read a document; `name` is its name in error messages, such as its URI.
 
     Its root, `rs:md` and links are read at once. `entries` is a one-pass iterator that reads on from the stream, which
@@ -65,19 +66,21 @@ def read(stream: BinaryIO, *, name: str) -> Document:
     Raises `DocumentError`, also while iterating over the entries, for anything that is not a document: not well-formed
     XML in UTF-8, a DOCTYPE, another root (X01), a second `rs:md` (X02, X11), not exactly one `loc` (X10), a value that
     cannot be read (X05, X07, X09, X12, CH02), `rs:md` or `rs:ln` of the document after an entry; and for a document or
-    an entry that is larger than `limits` allows.
+    an entry that is larger than `limits` allows. With `lenient`, a value of an entry that cannot be read is left out;
+    if it describes the resource itself, the entry says so (`unreadable`).
     """
     begin = _read_prolog(stream, name=name)
     chunks = iter(partial(stream.read, _CHUNK), b"")
     head, mark, rest = begin.partition(_BEGIN)
     document = _usual_head(head, name) if mark else None
     if document is not None:
-        return replace(document, entries=_usual_entries(head, chain([mark + rest], chunks), name))
+        return replace(document, entries=_usual_entries(head, chain([mark + rest], chunks), name, lenient=lenient))
     elements = _entry_elements(chain([begin], chunks), name)
     first, root = next(elements)
     kind = _root(root, name)
     mds, links = _head(root, first, name)
-    entries = _entries(chain([(first, root)] if first is not None else [], elements), kind, name)
+    listed = chain([(first, root)] if first is not None else [], elements)
+    entries = _entries(listed, kind, name, lenient=lenient)
     return Document(root=kind, md=mds[0] if mds else None, links=tuple(links), entries=entries)
 
 
@@ -95,7 +98,7 @@ def _usual_head(head: bytes, name: str) -> Document | None:
     return Document(root=Root.URLSET, md=mds[0] if mds else None, links=tuple(links))
 
 
-def _usual_entries(head: bytes, chunks: Iterator[bytes], name: str) -> Iterator[Entry]:
+def _usual_entries(head: bytes, chunks: Iterator[bytes], name: str, *, lenient: bool) -> Iterator[Entry]:
     """Yield the entries that match, and from the first that does not, those that the parser finds."""
     left, other = "", b""
     last: re.Match[str] | None = None
@@ -124,7 +127,7 @@ def _usual_entries(head: bytes, chunks: Iterator[bytes], name: str) -> Iterator[
     known = head + b"\n" * (lines - before.count("\n"))
     rest = chain([(before + left).encode() + other], chunks)
     elements = _entry_elements(rest, name, known=known, size=size - len(before) - len(left))
-    yield from islice(_entries(elements, Root.URLSET, name, count or 1), bool(count), None)
+    yield from islice(_entries(elements, Root.URLSET, name, count or 1, lenient=lenient), bool(count), None)
 
 
 def _usual_entry(loc: str, lastmod: str, md: str, links: str) -> Entry | None:
@@ -133,7 +136,7 @@ def _usual_entry(loc: str, lastmod: str, md: str, links: str) -> Entry | None:
         return Entry(
             loc=unescape(loc),
             lastmod=_parse_time(lastmod) if lastmod else None,
-            md=Metadata(**_metadata_fields(_attributes(md))) if md else None,
+            md=Metadata(**_metadata_fields(_attributes(md), None)) if md else None,
             links=tuple(_link(_attributes(each)) for each in _LINK.findall(links)) if links else (),
         )
     except DocumentError:
@@ -230,7 +233,12 @@ def _head(root: etree._Element, first: etree._Element | None, name: str) -> tupl
 
 
 def _entries(
-    elements: Iterator[tuple[etree._Element | None, etree._Element]], kind: Root, name: str, begin: int = 1
+    elements: Iterator[tuple[etree._Element | None, etree._Element]],
+    kind: Root,
+    name: str,
+    begin: int = 1,
+    *,
+    lenient: bool,
 ) -> Iterator[Entry]:
     before: etree._Element | None = None
     for number, (element, _) in enumerate(elements, begin):
@@ -243,7 +251,7 @@ def _entries(
             message = f"more than {MOST_ENTRIES:,} entries; divide the document, at 50,000 (X04)"
             raise _misfit(message, name, element, number)
         try:
-            yield _entry(element, kind)
+            yield _entry(element, kind, [] if lenient else None)
         except DocumentError as error:
             raise _misfit(error, name, element, number) from None
 
@@ -258,7 +266,8 @@ def _refuse_late(before: etree._Element, element: etree._Element | None, name: s
         late = late.getnext()
 
 
-def _entry(element: etree._Element, root: Root) -> Entry:
+def _entry(element: etree._Element, root: Root, unreadable: list[str] | None) -> Entry:
+    """Read an entry; add what cannot be read of it to `unreadable`, or raise `DocumentError` if that is `None`."""
     if _ENTRIES[str(element.tag)] is not root:
         message = f"a {root} lists {root.entry} elements only; change the root or the entry (X01)"
         raise DocumentError(message)
@@ -268,7 +277,7 @@ def _entry(element: etree._Element, root: Root) -> Entry:
     for child in element:
         field = _TEXTS.get(child.tag)
         if field is None:
-            _annotate(child, mds, links)
+            _annotate(child, mds, links, unreadable)
             continue
         if field in texts:
             message = f"a second {field} in one entry; keep one (X10)"
@@ -283,27 +292,46 @@ def _entry(element: etree._Element, root: Root) -> Entry:
         raise DocumentError(message)
     return Entry(
         loc=loc,
-        lastmod=None if lastmod is None else _lastmod(lastmod),
-        changefreq=None if changefreq is None else _changefreq(changefreq),
+        lastmod=_parsed(_lastmod, lastmod, unreadable),
+        changefreq=_parsed(_changefreq, changefreq, _unsaid(unreadable)),
         md=mds[0] if mds else None,
         links=tuple(links),
+        unreadable="; ".join(unreadable or ()),
     )
 
 
-def _annotate(element: etree._Element, mds: list[Metadata], links: list[Link]) -> None:
+def _parsed(parse: Callable[[str], Value], text: str | None, unreadable: list[str] | None) -> Value | None:
+    """Return what a text says; `None` where there is none, or it cannot be read and `unreadable` takes the reason."""
+    try:
+        return None if text is None else parse(text)
+    except DocumentError as error:
+        if unreadable is None:
+            raise
+        unreadable.append(str(error))
+        return None
+
+
+def _unsaid(unreadable: list[str] | None) -> list[str] | None:
+    """Return a list for what need not be said of an entry, because it does not describe the resource itself."""
+    return None if unreadable is None else []
+
+
+def _annotate(
+    element: etree._Element, mds: list[Metadata], links: list[Link], unreadable: list[str] | None = None
+) -> None:
     """Read an `rs:md` or `rs:ln`, of a document or of an entry, and add it to its list."""
     tag = element.tag
     if tag == _MD:
         if mds:
             message = "a second rs:md; join the two into one (X02, X11)"
             raise DocumentError(message)
-        mds.append(Metadata(**_metadata_fields(cast("Attributes", element.items()))))
+        mds.append(Metadata(**_metadata_fields(cast("Attributes", element.items()), unreadable)))
     elif tag == _LN:
-        links.append(_link(cast("Attributes", element.items())))
+        links.append(_link(cast("Attributes", element.items()), _unsaid(unreadable)))
 
 
-def _link(attributes: Attributes) -> Link:
-    return Link(**({"href": "", "rel": ""} | _link_fields(attributes)))
+def _link(attributes: Attributes, unreadable: list[str] | None = None) -> Link:
+    return Link(**({"href": "", "rel": ""} | _link_fields(attributes, unreadable)))
 
 
 def _lastmod(text: str) -> dt.datetime:

@@ -6,13 +6,21 @@ from pelican_resourcesync.source.lists import ChangeLists, GapError, Position, i
 from pelican_resourcesync.source.options import SourceError, SourceOptions
 from pelican_resourcesync.source.packages import ListedDumps, ListedPackage, OpenPackage, Packages, may_contain
 from pelican_resourcesync.source.receive import MismatchedError, ResourceSink, VerifiedContent, part_name
-from pelican_resourcesync.source.resource import ALGORITHMS, ListedResource, text_of, uri_of
+from pelican_resourcesync.source.resource import (
+    ALGORITHMS,
+    UNREADABLE,
+    ListedResource,
+    text_of,
+    uri_of,
+    why_unreadable,
+)
 from pelican_resourcesync.source.signed import VERIFIED
 from pelican_resourcesync.source.source import PRIVATE, Source, conditions
 
 __all__ = [
     "ALGORITHMS",
     "PRIVATE",
+    "UNREADABLE",
     "VERIFIED",
     "WELL_KNOWN",
     "ChangeLists",
@@ -38,4 +46,5 @@ __all__ = [
     "part_name",
     "text_of",
     "uri_of",
+    "why_unreadable",
 ]

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.http import shown
-from pelican_resourcesync.protocol import Capability, Entry, Metadata, Root
+from pelican_resourcesync.protocol import Capability, ChangeKind, Entry, Metadata, Root
 from pelican_resourcesync.source.discovery import SourceSet
-from pelican_resourcesync.source.resource import ListedResource, listed_resource, text_of, uri_of
+from pelican_resourcesync.source.resource import ListedResource, listed_resource, text_of, uri_of, why_unreadable
 from pelican_resourcesync.source.source import OpenDocument, Source
 
 _NONE = Metadata()
@@ -207,10 +207,15 @@ def in_order(changes: Iterable[ListedResource]) -> Iterator[ListedResource]:
     """
     latest = ""
     for each in changes:
-        time = each.time or latest
-        if not time or not each.change:
+        unreadable = why_unreadable(each.hash)
+        time, change = each.time, each.change
+        if unreadable:  # that it changed is known, but not whether before or after the position, if it has no time
+            change = change or ChangeKind.UPDATED
+        else:
+            time = time or latest
+        if not time or not change:
             message = f"{shown(each.uri)} is listed as changed without a time or kind of change"
-            raise OrderError(message)
+            raise OrderError(f"{message}: {unreadable}" if unreadable else message)
         if time < latest:
             message = (
                 f"the change of {shown(each.uri)} at {time} is listed after one at {latest}; its publisher should "
@@ -218,4 +223,4 @@ def in_order(changes: Iterable[ListedResource]) -> Iterator[ListedResource]:
             )
             raise OrderError(message)
         latest = time
-        yield each if each.time else each._replace(time=time)
+        yield each if each.time and each.change else each._replace(time=time, change=change)

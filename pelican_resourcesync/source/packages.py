@@ -19,6 +19,7 @@ from pelican_resourcesync.source.resource import (
     strongest,
     text_of,
     uri_of,
+    why_unreadable,
 )
 from pelican_resourcesync.source.source import Source
 
@@ -204,7 +205,7 @@ class Packages:
                 if problem:
                     raise DamagedZipError(_about(name, problem))
             with archive.open(MANIFEST) as manifest:
-                document = read(manifest, name=f"{shown(package.uri)}!/{MANIFEST}")
+                document = read(manifest, name=f"{shown(package.uri)}!/{MANIFEST}", lenient=True)
                 kind = document.md.capability if document.md else None
                 if kind != _MANIFESTS[package.kind]:
                     message = f"its manifest is a document of kind {kind!a}"
@@ -257,6 +258,8 @@ def _checked(blocks: Iterator[bytes], expected: str) -> Iterator[bytes]:
 
 def may_contain(member: ListedResource, wanted: Expected) -> bool:
     """Return whether a member of a package may be the bytes that are wanted."""
+    if why_unreadable(member.hash) or why_unreadable(wanted.hash):
+        return False
     if not member.path or (None not in (wanted.length, member.length) and member.length != wanted.length):
         return False
     if wanted.hash and member.hash and wanted.hash.partition(":")[0] == member.hash.partition(":")[0]:

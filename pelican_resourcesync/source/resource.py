@@ -25,6 +25,8 @@ _USUAL_DIGEST = re.compile("[0-9a-f]{64}")
 _USUAL_URI = re.compile(r"https?://[a-z0-9.-]+(?::(?!80/|443/)[1-9][0-9]{0,3})?/[!-~]*")
 _ASCII = re.compile(r"[!-~]*")
 _NONE = Metadata()
+#: How the `hash` of a resource begins whose description cannot be read; the reason follows.
+UNREADABLE = "unreadable:"
 _LONGEST = 2**63 - 1  # what SQLite can hold
 
 
@@ -34,6 +36,8 @@ class ListedResource(NamedTuple):
     `change` is the kind of a change, empty in a list of resources. `time` is that of the change, else the `lastmod`.
     `hash` is the strongest, as `algorithm:hexadecimal`. `path` is the name of the member of a package that has the
     bytes as they are. Texts are empty, and `length` is None, where nothing is listed.
+
+    Where the description cannot be read, `hash` says so (see `why_unreadable`), and no bytes are those that are meant.
     """
 
     uri: str
@@ -58,12 +62,19 @@ def listed_resource(entry: Entry, base: str) -> ListedResource:
         uri_of(entry.loc, base),
         md.change or "",
         text_of(md.datetime or entry.lastmod),
-        strongest(md.hash),
+        f"{UNREADABLE}{entry.unreadable}" if entry.unreadable else strongest(md.hash),
         length,
         md.type or "",
         entry.links,
         path.removeprefix("/") if path and not md.encoding else "",
     )
+
+
+def why_unreadable(hash_: str) -> str:
+    """Return why the description of a resource with this `hash` cannot be read, or an empty text if it can."""
+    if not hash_.startswith(UNREADABLE):
+        return ""
+    return f"its entry cannot be read ({hash_.removeprefix(UNREADABLE)}): its publisher has to correct it"
 
 
 def uri_of(loc: str, base: str) -> str:

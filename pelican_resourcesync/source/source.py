@@ -245,7 +245,7 @@ class Source:
         if stream is None:
             return None
         try:
-            document = read(stream, name=shown(uri))
+            document = read(stream, name=shown(uri), lenient=True)
             found = document.md.capability if document.md else None
             if found != capability and not (capability == "" and found is None):
                 message = f"{shown(uri)} is a document of kind {found!a}, not {capability or 'sitemap'!a}"

@@ -15,7 +15,7 @@ import pytest
 from pelican_resourcesync.destination import IncompleteError, Mirror, follow
 from pelican_resourcesync.errors import DocumentError, ResourceSyncError
 from pelican_resourcesync.source.source import retry_after
-from tests.destination.archives import ArchivedSource, archived_source
+from tests.destination.archives import ArchivedSource, archived_source, manifest
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of, stamp
 from tests.support.live import Ask, Manner, content, first
 
@@ -75,6 +75,68 @@ def test_index_of_what_is_no_uri(source: FakeSource, folder: Path, path: str) ->
         with pytest.raises(DocumentError, match=r"http://\[/x\.html cannot be requested: it is not a URL"):
             Mirror(source.url, folder, FAST).repair()
     assert files_of(folder).keys() == source.resources.keys()
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "text"),
+    [
+        (RS, "length", "1e9"),
+        (RS, "modified", "2024-W01"),
+        (RS, "lastmod", "10000-01-01"),
+        (CL, "length", "1e9"),
+        (CL, "lastmod", ""),
+        (CL, "change", "moved"),
+    ],
+)
+def test_description_that_cannot_be_read(source: FakeSource, folder: Path, path: str, name: str, text: str) -> None:
+    """The entry is named and left out, its file stays, the rest goes on; corrected, the copy is complete."""
+    source.change_lists = path == CL
+    source.publish()
+    assert Mirror(source.url, folder, FAST).run().complete
+    cursor = [each.cursor for each in follow(source.url, None, FAST)][-1]
+    source.put("d.txt", "three, new")
+    source.put("a.html", "one, new")
+    source.publish()
+    good, uri, time = source.published[path], f"{source.url}a.html", stamp(source.now)
+    md = ({"change": "updated", "datetime": time} if path == CL else {}) | ({name: text} if name != "lastmod" else {})
+    *_, last = re.finditer(rb"<url><loc>[^<]*/a\.html<.*?</url>", good)
+    bad = entry(uri, md, time).replace(f"<lastmod>{time}<", f"<lastmod>{text if name == 'lastmod' else time}<")
+    source.published[path] = good[: last.start()] + bad.encode() + good[last.end() :]
+    why = name if name == "lastmod" else f"attribute {name}"
+    for _ in range(2):
+        result = Mirror(source.url, folder, FAST).run()
+        assert [(each, f"its entry cannot be read ({why}: " in reason) for each, reason in result.missing] == [
+            (uri, True)
+        ]
+        assert files_of(folder) == source.resources | {"a.html": b"one"}
+    if path == CL:
+        found: list[str] = []
+        changes = follow(source.url, cursor, FAST)
+        with pytest.raises(IncompleteError, match=why):
+            found.extend(each.uri for each in changes)
+        assert found == [f"{source.url}d.txt"]
+        cursor = changes.cursor
+    source.published[path] = good
+    assert Mirror(source.url, folder, FAST).run().complete
+    assert files_of(folder) == source.resources
+    if path == CL:
+        assert [(each.uri, each.content and each.content.read()) for each in follow(source.url, cursor, FAST)] == [
+            (uri, b"one, new")
+        ]
+
+
+def test_manifest_with_a_description_that_cannot_be_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package is used, and the resource whose entry cannot be read there is fetched by itself."""
+
+    def odd(kind: str, entries: str, **md: str) -> bytes:
+        return manifest(kind, entries, **md).replace(b'length="5"', b'length="5 bytes"')
+
+    monkeypatch.setattr("tests.destination.archives.manifest", odd)
+    with archived_source(PAGES) as source:
+        source.site.asked()
+        assert Mirror(source.url, folder, replace(FAST, by="dumps")).run().complete
+        assert files_of(folder) == source.resources
+        assert source.site.asked().keys() & PAGES.keys() == {"d.txt"}
 
 
 @pytest.mark.parametrize("count", [1, 3])

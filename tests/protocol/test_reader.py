@@ -469,3 +469,22 @@ def test_size_of_usual_entries(last: str, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(reader, "MOST_BYTES", len(data) - 1)
     with pytest.raises(DocumentError, match=f"larger than {len(data) - 1:,} bytes"):
         read_whole(data)
+
+
+@pytest.mark.parametrize("usual", ["", " "])
+def test_lenient(usual: str) -> None:
+    """What cannot be read of an entry is left out: said if it describes the resource, and else not."""
+    texts = [
+        f'<url>{LOC}<lastmod>2024-W01</lastmod><rs:md length="1e9" type="a/b"{usual}/></url>',
+        f'<url>{LOC}<changefreq>often</changefreq><rs:md length="1"/><rs:ln rel="up" href="u" length="1e9"/></url>',
+        f"<url>{LOC}</url>",
+    ]
+    data = urlset(f'<rs:md capability="resourcelist"/>{"".join(texts)}')
+    odd, plain, last = read(BytesIO(data), name="x", lenient=True).entries
+    assert re.fullmatch("attribute length: '1e9' is not an integer; .*; lastmod: '2024-W01' .*", odd.unreadable)
+    assert (odd.lastmod, odd.md) == (None, Metadata(type="a/b"))
+    assert plain == Entry(loc=last.loc, md=Metadata(length=1), links=(Link(rel="up", href="u"),))
+    with pytest.raises(DocumentError, match=r"length: .1e9. is not"):
+        tuple(read(BytesIO(data), name="x").entries)
+    with pytest.raises(DocumentError, match="no loc"):
+        tuple(read(BytesIO(urlset("<url/>")), name="x", lenient=True).entries)
