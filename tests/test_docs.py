@@ -5,12 +5,11 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.settings import Settings, parse_settings
+from pelican_resourcesync.settings import Settings, parse_settings, rows_of
 from tests.support.sites import ROOT, Site
 
 README = (ROOT / "README.md").read_text("utf-8")
@@ -29,7 +28,7 @@ def rows(page: str) -> list[list[str]]:
 def test_settings_table_names_every_setting_with_its_default() -> None:
     """The table and the settings are the same, in the same order."""
     shown = {cells[0].strip("`"): ast.literal_eval(cells[1].strip("`")) for cells in rows(SETTINGS)}
-    assert [*shown] == [field.name for field in fields(Settings)]
+    assert [*shown] == [*rows_of(Settings)]
     for name, value in shown.items():
         assert parse_settings({name: value}) == Settings(), name
 

@@ -107,6 +107,11 @@ class Settings:
     contact: str = row("", checks.text, "whom to ask, for the page for people: a URL or a text")
     allow_deletions: bool = row(False, checks.boolean, "publish even if more than a fifth would be deleted")
     moved_from: str = row("", checks.site_url, "the URL of the site before it moved")
+    notation: Notation = PYTHON
+
+    def setting(self, key: str) -> Setting:
+        """Return the setting at a key, for its name in messages."""
+        return Setting(key, self.notation)
 
     @property
     def names_sets(self) -> bool:
@@ -120,11 +125,11 @@ def parse_settings(raw: object, notation: Notation = PYTHON) -> Settings:
     Raises `SettingsError` where they are invalid.
     """
     top = Setting("", notation)
-    settings = Settings(**top.table({} if raw is None else raw, checks_of(Settings)))
+    settings = Settings(**top.table({} if raw is None else raw, checks_of(Settings)), notation=notation)
     if settings.link_headers and not any(each.selection.everything for each in settings.sets):
         message = (
-            f"{top.within('link_headers')} sends the same header with every response, so it needs a set with all "
-            f"resources: remove it, or add such a set, for example 'site', to {top.within('sets')}"
+            f"{settings.setting('link_headers')} sends the same header with every response, so it needs a set with all "
+            f"resources: remove it, or add such a set, for example 'site', to {settings.setting('sets')}"
         )
         raise SettingsError(message)
     return settings

@@ -1,9 +1,8 @@
 """The configuration of a site: its settings, read from its settings file by commands that do not build it."""
 
 import logging
-import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -11,14 +10,12 @@ from urllib.parse import quote
 from pelican.settings import read_settings
 from pelican.utils import DateFormatter
 
+from pelican_resourcesync import static_site
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.publication import Archives, Layout, Options, PageOptions
+from pelican_resourcesync.publication import Layout, Options, PageOptions
 from pelican_resourcesync.settings import SetSettings, Settings, parse_settings, parse_siteurl
-from pelican_resourcesync.signing import signing_key
-from pelican_resourcesync.site.outputs import layouts_of
+from pelican_resourcesync.static_site import ALLOW_DELETIONS, layouts_of
 
-#: The environment variable that allows many deletions in one build.
-ALLOW_DELETIONS = "RESOURCESYNC_ALLOW_DELETIONS"
 #: What to do about deletions, if they are right.
 ON_DELETIONS = (
     f"If the deletions are right, build once with {ALLOW_DELETIONS}=1 in the environment, or with RESOURCESYNC = "
@@ -80,20 +77,15 @@ def read_configuration(file: Path, extra: Mapping[str, Any] | None = None) -> Co
 
 def options_of(pelican: Mapping[str, Any], settings: Settings, layout: Layout, own: SetSettings) -> Options:
     """Return the options for publishing a set, from the settings of Pelican and the plug-in and the set's `own`."""
-    return Options(
-        output=Path(pelican["OUTPUT_PATH"]),
-        layout=layout,
+    return static_site.options_of(
+        Path(pelican["OUTPUT_PATH"]),
+        layout,
+        settings,
+        own,
         site_name=str(pelican.get("SITENAME") or ""),
-        edition=settings.edition,
-        describedby=settings.describedby,
-        dumps=settings.dumps if own.dumps is None else own.dumps,
-        archives=_archives(settings.archives if own.archives is None else own.archives, settings.keep),
-        allow_deletions=settings.allow_deletions or os.environ.get(ALLOW_DELETIONS) == "1",
         uncounted_below=layout.uri(f"{quote(str(pelican['THEME_STATIC_DIR']).strip('/'))}/"),
         on_deletions=f"{_CAUSES} {ON_DELETIONS}",
-        moved_from=settings.moved_from,
         page=_page_options(pelican, settings),
-        key=signing_key(),
     )
 
 
@@ -108,13 +100,4 @@ def _page_options(pelican: Mapping[str, Any], settings: Settings) -> PageOptions
         templates=(*overrides, theme),
         variables={name: value for name, value in pelican.items() if name.isupper()},
         filters={"strftime": DateFormatter(), **(pelican.get("JINJA_FILTERS") or {})},
-    )
-
-
-def _archives(archives: Archives, keep: int | None) -> Archives:
-    """Return `archives` with the setting `keep` as the number of closed ranges, where it does not set one itself."""
-    return replace(
-        archives,
-        changelist=keep if archives.changelist is None else archives.changelist,
-        changedump=keep if archives.changedump is None else archives.changedump,
     )

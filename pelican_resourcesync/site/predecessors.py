@@ -2,8 +2,8 @@
 
 import ast
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,24 +13,19 @@ from pelican import signals
 from pelican_resourcesync.errors import HistoryError, PublicationError, SettingsError, TransportError
 from pelican_resourcesync.git import find_repository
 from pelican_resourcesync.publication import (
-    FOLDER,
     Layout,
     Output,
     PlainOutput,
     Predecessor,
-    PredecessorSearch,
     PreviousPublication,
-    PublicationState,
     are_few,
     is_loopback,
     is_published,
-    read_state,
 )
 from pelican_resourcesync.settings import Settings, parse_siteurl
-from pelican_resourcesync.signing import signing_key
 from pelican_resourcesync.site.configuration import ON_DELETIONS, Configuration, options_of
-from pelican_resourcesync.site.outputs import layouts_of
-from pelican_resourcesync.site.scope import find_scope, require_private_work_folder, settings_folder_of
+from pelican_resourcesync.site.scope import find_scope, settings_folder_of
+from pelican_resourcesync.static_site import find_predecessors, layouts_of, require_private_work_folder
 
 #: The most feeds of a site without articles: of everything and of each language, as Atom and RSS.
 _FEEDS = 8
@@ -46,13 +41,13 @@ def predecessors(site: Configuration, output: Path) -> Iterator[Mapping[str, Pre
     require_private_work_folder(settings_folder_of(site.pelican), output)
     with ExitStack() as stack:
         try:
-            found = find_predecessors(site.pelican, site.settings, site.siteurl, PlainOutput(output), stack)
+            found = find_site_predecessors(site.pelican, site.settings, site.siteurl, PlainOutput(output), stack)
         except OSError as error:
             raise _unreadable(output, error) from error
         yield found
 
 
-def find_predecessors(
+def find_site_predecessors(
     pelican: Mapping[str, Any], settings: Settings, siteurl: str, output: Output, stack: ExitStack
 ) -> Mapping[str, Predecessor]:
     """Return the predecessor of each set. Fetched files exist until `stack` is closed.
@@ -60,21 +55,11 @@ def find_predecessors(
     Raises `PublicationError` where it cannot be determined or continued, or where none is found and the site seems to
     have moved.
     """
-    base, found, layouts = settings_folder_of(pelican), {}, layouts_of(settings, siteurl)
-    for name, layout in layouts.items():
-        search = PredecessorSearch(
-            layout,
-            output,
-            base,
-            previous=settings.previous,
-            moved_from=settings.moved_from,
-            key=signing_key(),
-        )
-        stack.callback(search.close)
-        found[name] = search.find()
+    base = settings_folder_of(pelican)
+    found = find_predecessors(base, settings, siteurl, output, stack)
     is_first = not any(each.previous or each.restarted_from for each in found.values())
     if is_first and settings.previous == "live" and not settings.moved_from and not is_loopback(siteurl):
-        _require_not_moved(earlier_addresses(base, pelican, siteurl), layouts.values())
+        _require_not_moved(earlier_addresses(base, pelican, siteurl), layouts_of(settings, siteurl).values())
     return found
 
 
@@ -165,66 +150,3 @@ def _unreadable(output: Path, error: OSError) -> PublicationError:
     return PublicationError(
         f"the publication that a build into {output} would continue cannot be read: {error}: make it readable"
     )
-
-
-def find_removed_sets(
-    found: Mapping[str, Predecessor], settings: Settings, siteurl: str, output: Output, base: Path
-) -> Sequence[str]:
-    """Return the names of former sets: those published together with the predecessors of today's sets.
-
-    Where none of today's sets was ever published, former sets may be the set `site`, which is the only one without the
-    setting `sets`, and the sets in the output that were published from git. The other parameters are those of
-    `PredecessorSearch`.
-    """
-    names = {name for each in found.values() for name in _together(each)}
-    site = Layout(siteurl)
-    if site.set_name not in found and not any(each.previous or each.restarted_from for each in found.values()):
-        search = PredecessorSearch(site, output, base, previous=settings.previous, moved_from=settings.moved_from)
-        with closing(search), suppress(PublicationError):
-            before = search.find()
-            names |= {site.set_name, *_together(before)} if before.previous or before.restarted_from else set()
-        names.update(_sets_in(output.folder, siteurl) if output.folder else ())
-    return sorted(names - found.keys())
-
-
-def _together(predecessor: Predecessor) -> Sequence[str]:
-    known = predecessor.previous or predecessor.restarted_from
-    return known.state.sets if known else ()
-
-
-def _sets_in(folder: Path, siteurl: str) -> Iterator[str]:
-    """Yield the names of the sets in a folder that this site published from git: only the plug-in records a commit."""
-    names = [each.name for each in (folder / FOLDER).iterdir() if each.is_dir()]
-    for layout in (Layout(siteurl, name) for name in names):
-        state = _state_in(folder, layout)
-        if state and state.commit and state.siteurl == siteurl:
-            yield layout.set_name
-
-
-def removed_layouts(output: Path, siteurl: str, names: Iterable[str]) -> Iterator[Layout]:
-    """Yield the layouts of former sets in an output, without sets that others have published there since."""
-    for layout in (Layout(siteurl, name) for name in names):
-        state = _state_in(output, layout)
-        if state and (state.commit or state.sets or layout == Layout(siteurl)):
-            yield layout
-
-
-def _state_in(folder: Path, layout: Layout) -> PublicationState | None:
-    """Return the state of a set; `None` where there is none, or it cannot be read."""
-    with suppress(PublicationError):
-        sealed = read_state(folder, layout)
-        return sealed.state if sealed else None
-    return None
-
-
-def removed_set_warnings(names: Sequence[str]) -> Iterator[str]:
-    """Yield one warning that sets are no longer published, and what to do; nothing where there are none."""
-    if names:
-        several = len(names) > 1
-        yield (
-            f"the set{'s' if several else ''} {' and '.join(map(repr, names))} {'are' if several else 'is'} no longer "
-            f"in RESOURCESYNC['sets'], so {'their' if several else 'its'} documents are removed, and copies of "
-            f"{'them' if several else 'it'} are no longer updated: delete "
-            f"{' and '.join(f'resourcesync/{name}/' for name in names)} from the host, too, or add "
-            f"{'them' if several else 'it'} to the setting again"
-        )

@@ -1,6 +1,6 @@
 """Publishes a finished build: passes the resources of the output and their history in git to `publication`."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,19 +21,16 @@ from pelican_resourcesync.publication import (
 from pelican_resourcesync.settings import Settings
 from pelican_resourcesync.site.configuration import options_of
 from pelican_resourcesync.site.history import GitHistory, PreviousState, SetHistory
-from pelican_resourcesync.site.outputs import (
-    OutputFile,
-    ResourceSet,
-    Run,
-    SiteResources,
+from pelican_resourcesync.site.outputs import OutputFile, ResourceSet, Run, SiteResources, find_resources, links_of
+from pelican_resourcesync.static_site import (
     add_discovery_files,
-    find_resources,
     layouts_of,
     link_pages,
-    links_of,
+    removed_layouts,
+    removed_set_warnings,
+    unstable_warnings,
     update_sitemap,
 )
-from pelican_resourcesync.site.predecessors import removed_layouts, removed_set_warnings
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +85,8 @@ class Publisher:
         publications = publish_sets(requests, self._on_packed, removed)
         sitemap = update_sitemap(output, [each.layout for each in site.sets], wanted=self._settings.sitemap)
         self._hints |= dict.fromkeys(filter(None, [*site.hints, sitemap]))
-        self._warnings += [*site.warnings, *removed_set_warnings(self._removed_sets), *_unstable(publications)]
+        ended = removed_set_warnings(self._removed_sets, self._settings)
+        self._warnings += [*site.warnings, *ended, *unstable_warnings(publications, self._settings)]
         self._notes += [note for each in publications for note in each.notes]
         names = [each.settings.name for each in site.sets]
         return PublishResult(dict(zip(names, publications, strict=True)), self._warnings, [*self._hints], self._notes)
@@ -151,15 +149,3 @@ class Publisher:
         file = Path(self._run.settings["PATH"]) / written.source if written.source else None
         stat = (file if file and file.is_file() else self._run.output / written.path).stat()
         return whole_milliseconds(datetime.fromtimestamp(stat.st_mtime, UTC))
-
-
-def _unstable(publications: Sequence[Publication]) -> Iterator[str]:
-    """Yield a warning about resources whose bytes change on every build: each Destination fetches them every time."""
-    unstable = sorted({uri for each in publications for uri in each.unstable})
-    if unstable:
-        number = f"{len(unstable):,} resources change" if len(unstable) > 1 else "1 resource changes"
-        yield (
-            f"{number} on every build although no source changed, for example {unstable[0]}, and every Destination "
-            "downloads that each time. Such pages often show the time of the build or a random number: remove it, or "
-            "exclude them (RESOURCESYNC['exclude'])"
-        )

@@ -10,8 +10,6 @@ from typing import Any
 
 from pelican.settings import DEFAULT_CONFIG
 
-from pelican_resourcesync.errors import SettingsError
-
 _ROOT = "."
 _INSTALLED = {"site-packages", "dist-packages"}
 
@@ -97,16 +95,6 @@ def settings_folder_of(settings: Mapping[str, Any]) -> Path:
     content = Path(settings["PATH"]).resolve()
     top = next((each for each in (content, *content.parents) if (each / ".git").exists()), content.parent)
     return _settings_folder(top, find_scope(top, settings)) or content.parent
-
-
-def require_private_work_folder(base: Path, output: Path) -> None:
-    """Raise `SettingsError` where the folder `.resourcesync` in `base`, the folder of the settings, would be public."""
-    if Path(os.path.realpath(base)).is_relative_to(os.path.realpath(output)):
-        message = (
-            f"the output {output} contains {base}, the folder of the settings file, so settings, sources and the work "
-            "folder .resourcesync would be public: write to a folder of its own, such as output"
-        )
-        raise SettingsError(message)
 
 
 def _is_settings_file(file: Path) -> bool:

@@ -21,11 +21,16 @@ from pelican_resourcesync.publication import (
     well_known_reachable,
 )
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
-from pelican_resourcesync.site.outputs import Run, own_sitemaps
-from pelican_resourcesync.site.predecessors import find_predecessors, find_removed_sets, require_sources
+from pelican_resourcesync.site.outputs import Run
+from pelican_resourcesync.site.predecessors import find_site_predecessors, require_sources
 from pelican_resourcesync.site.publisher import Publisher, PublishResult
 from pelican_resourcesync.site.saved_documents import SavedDocuments
-from pelican_resourcesync.site.scope import require_private_work_folder, settings_folder_of
+from pelican_resourcesync.site.scope import settings_folder_of
+from pelican_resourcesync.static_site import (
+    find_removed_sets,
+    own_sitemaps,
+    require_private_work_folder,
+)
 from pelican_resourcesync.terminal import Progress, summaries
 
 logger = get_logger(__name__)
@@ -70,7 +75,7 @@ class Session:
         stack.callback(saved.close)
         if not self._publishes:
             return
-        self._predecessors = find_predecessors(settings, self._settings, self._siteurl, saved, stack)
+        self._predecessors = find_site_predecessors(settings, self._settings, self._siteurl, saved, stack)
         require_sources(settings, self._settings, self._predecessors)
         self._removed_sets = find_removed_sets(self._predecessors, self._settings, self._siteurl, saved, base)
         self._run = Run(settings, self._siteurl, clean_urls=self._settings.clean_urls)

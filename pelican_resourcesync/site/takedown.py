@@ -20,9 +20,9 @@ from pelican_resourcesync.publication import (
 )
 from pelican_resourcesync.signing import signing_key
 from pelican_resourcesync.site.configuration import Configuration
-from pelican_resourcesync.site.outputs import own_sitemaps
 from pelican_resourcesync.site.predecessors import predecessors
 from pelican_resourcesync.site.scope import settings_folder_of
+from pelican_resourcesync.static_site import own_sitemaps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -54,14 +54,14 @@ def test_few_resources_may_all_be_listings(site: Site) -> None:
         site.build()
 
 
-@pytest.mark.parametrize("where", ["PlainOutput", "PredecessorSearch.find"])
+@pytest.mark.parametrize("where", ["site.predecessors.PlainOutput", "static_site.publishing.PredecessorSearch.find"])
 def test_a_disk_error_is_one_message(site: Site, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     """Whether it happens before the search for the previous publication, or during it."""
 
     def fail(*_: object) -> None:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(f"pelican_resourcesync.site.predecessors.{where}", fail)
+    monkeypatch.setattr(f"pelican_resourcesync.{where}", fail)
     configuration = read_configuration(site.folder / "pelicanconf.py")
     with pytest.raises(PublicationError, match="Input/output error"), predecessors(configuration, site.output):
         pass

@@ -37,16 +37,9 @@ from pelican_resourcesync.publication import (
 from pelican_resourcesync.settings import Settings
 from pelican_resourcesync.site.backfill.records import BuildRecord, BuildStore, BuiltFile, Environment, landings_since
 from pelican_resourcesync.site.history import boundaries_of, repository_of
-from pelican_resourcesync.site.outputs import (
-    ROBOTS,
-    Exclusion,
-    ResourceSet,
-    Selector,
-    add_robots_lines,
-    is_linkable,
-    with_link,
-)
+from pelican_resourcesync.site.outputs import ResourceSet, slugify_of
 from pelican_resourcesync.site.scope import settings_folder_of
+from pelican_resourcesync.static_site import ROBOTS, Exclusion, Selector, add_robots_lines, is_linkable, with_link
 
 _ADVICE = "run pelican-resourcesync backfill, with the options --settings, --since and -e of this site"
 _NOTHING = sha256(b"")
@@ -68,7 +61,9 @@ class BuildOutputs:
         self.layouts = layouts
         self._siteurl = next(iter(layouts.values())).siteurl
         self._selectors = {
-            own.name: Selector(own.selection, pelican, self._siteurl) for own in settings.sets if own.name in layouts
+            own.name: Selector(own.selection, self._siteurl, slugify_of(pelican))
+            for own in settings.sets
+            if own.name in layouts
         }
         self._excludes = cache(Exclusion(settings.exclude).excludes)
         self._links = {name: layout.uri(layout.capability_list) for name, layout in layouts.items()}

@@ -20,7 +20,7 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.files import measure
 from pelican_resourcesync.git import Landing
 from pelican_resourcesync.publication import TEMPORARY_PREFIX, remove_tree, temporary_sibling
-from pelican_resourcesync.site.outputs import UNFILED, Facets
+from pelican_resourcesync.static_site import UNFILED, Facets
 
 
 class BuiltFile(NamedTuple):

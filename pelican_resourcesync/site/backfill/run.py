@@ -50,14 +50,15 @@ from pelican_resourcesync.site.backfill.records import (
 )
 from pelican_resourcesync.site.configuration import Configuration, options_of, read_configuration
 from pelican_resourcesync.site.history import boundaries_of, repository_of
-from pelican_resourcesync.site.outputs import add_discovery_files, update_sitemap
-from pelican_resourcesync.site.predecessors import (
+from pelican_resourcesync.site.predecessors import predecessors
+from pelican_resourcesync.site.scope import settings_folder_of
+from pelican_resourcesync.static_site import (
+    add_discovery_files,
     find_removed_sets,
-    predecessors,
     removed_layouts,
     removed_set_warnings,
+    update_sitemap,
 )
-from pelican_resourcesync.site.scope import settings_folder_of
 from pelican_resourcesync.terminal import Progress, format_count
 
 #: The timeout of one build, in seconds.
@@ -347,7 +348,7 @@ class _Backfill:
                 "the public documents do not list what was built, so they stay as they are, and new ones are next to "
                 f"them, in {', '.join(folders)}"
             )
-        for line in removed_set_warnings(self.removed_sets) if layouts else ():
+        for line in removed_set_warnings(self.removed_sets, self.today.settings) if layouts else ():
             self.progress.message(f"{line}.")
 
 

@@ -32,8 +32,9 @@ from pelican_resourcesync.publication import (
 from pelican_resourcesync.settings import Settings
 from pelican_resourcesync.site.history.first_publication import Commits, FirstHistory
 from pelican_resourcesync.site.history.sources import Sources
-from pelican_resourcesync.site.outputs import Exclusion, OutputFile, ResourceSet, Run
+from pelican_resourcesync.site.outputs import OutputFile, ResourceSet, Run
 from pelican_resourcesync.site.scope import Scope, find_scope
+from pelican_resourcesync.static_site import Exclusion
 
 #: The history of a set, and where its commit ranges may be cut.
 SetHistory = tuple[ChangeHistory, RangeBoundaries]

@@ -19,8 +19,9 @@ from pelican.readers import MarkdownReader, Readers
 
 from pelican_resourcesync.git import LINK, SUBMODULE, UNCOMMITTED, PathChange, Repository
 from pelican_resourcesync.http import uri_of_path
-from pelican_resourcesync.site.outputs import OutputFile, Role, Roles, Run, copied_source, uri_of
+from pelican_resourcesync.site.outputs import OutputFile, Role, Roles, Run, copied_source
 from pelican_resourcesync.site.scope import Scope
+from pelican_resourcesync.static_site import uri_of
 
 _CLASSES: Mapping[Role, type[Content]] = {Role.ARTICLE: Article, Role.PAGE: Page, Role.STATIC: Static}
 #: The start of a blob whose content is in Git LFS, not in the repository.

@@ -7,46 +7,19 @@ from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.http import uri_of_path
-from pelican_resourcesync.publication import FOLDER, WELL_KNOWN, Change, Layout
+from pelican_resourcesync.publication import Change, Layout
 from pelican_resourcesync.settings import SetSettings, Settings
-from pelican_resourcesync.site.outputs.discovery import ROBOTS
-from pelican_resourcesync.site.outputs.paths import files_of, matches_pattern
-from pelican_resourcesync.site.outputs.run import OutputFile, Run, is_private
-from pelican_resourcesync.site.outputs.sets import UNFILED, Selector, facets_of, selection_warnings
+from pelican_resourcesync.site.outputs.run import OutputFile, Run
+from pelican_resourcesync.site.outputs.sets import facets_of, slugify_of
+from pelican_resourcesync.static_site import ROBOTS, UNFILED, Exclusion, Selector, selection_warnings
 
 #: How many links that lead out of the output a warning names.
 _SHOWN = 5
 _CHUNK = 1 << 20
 
-#: Files in the output that configure the host and are not served.
-HOST_FILES = ("_headers", "_redirects", "CNAME")
-
-
 _HIDDEN_FRONT_PAGE = (
     "the front page (index.html) is in no list, because its source is hidden or a draft: a copy of the site has none"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Exclusion:
-    """The files that are never resources: the plug-in's own documents, host files, and matches of `exclude`."""
-
-    patterns: Sequence[str]
-
-    def excludes(self, path: str) -> bool:
-        """Return whether the output file at `path` is excluded."""
-        if path == WELL_KNOWN or path.startswith(f"{FOLDER}/"):
-            return True
-        return path in HOST_FILES or any(matches_pattern(path, pattern) for pattern in self.patterns)
-
-    def unused(self, paths: Iterable[str]) -> list[str]:
-        """Return the patterns that match none of these paths: a pattern meant to hide a file may be misspelt."""
-        paths = list(paths)
-        return [pattern for pattern in self.patterns if not any(matches_pattern(path, pattern) for path in paths)]
-
-    def excludes_uri(self, siteurl: str, uri: str) -> bool:
-        """Return whether a file that a static host may return for `uri`, a URI of the past, is excluded or private."""
-        return any(self.excludes(path) or is_private(path) for path in files_of(siteurl, uri))
 
 
 def select_resources(outputs: Iterable[OutputFile], exclusion: Exclusion) -> list[OutputFile]:
@@ -120,11 +93,6 @@ class SiteResources:
         return [each for each in self.written if each.uri in within]
 
 
-def layouts_of(settings: Settings, siteurl: str) -> dict[str, Layout]:
-    """Return the layout of the documents of each set, by its name, for sets that were not restarted."""
-    return {each.name: Layout(siteurl, each.name) for each in settings.sets}
-
-
 class IncompleteCopyError(PublicationError):
     """Raised where Pelican copied a file only in part, of which it only warns; most often, the disk was full."""
 
@@ -166,7 +134,8 @@ def find_resources(run: Run, settings: Settings, layouts: Mapping[str, Layout]) 
     outputs = _outputs(run, settings)
     written = select_resources(outputs.values(), exclusion)
     require_complete_copies(run.output, written)
-    selectors = [Selector(each.selection, run.settings, run.siteurl) for each in settings.sets]
+    slugify = slugify_of(run.settings)
+    selectors = [Selector(each.selection, run.siteurl, slugify) for each in settings.sets]
     facets = facets_of(run, written) if any(each.by_facets for each in selectors) else {}
     sets: list[ResourceSet] = []
     warnings = list(_link_warnings([path for path in run.links_outside if not exclusion.excludes(path)]))
@@ -174,7 +143,8 @@ def find_resources(run: Run, settings: Settings, layouts: Mapping[str, Layout]) 
         within = [every for every in written if selector.matches(every.path, facets.get(every.uri, UNFILED))]
         sets.append(ResourceSet(each, selector, layouts[each.name], within))
         if settings.names_sets:
-            warnings += selection_warnings(each, run.settings, written, facets)
+            resources = {every.path: facets.get(every.uri, UNFILED) for every in written}
+            warnings += selection_warnings(each, settings.setting(f"sets.{each.name}"), resources, slugify)
     front = outputs.get("index.html")
     return SiteResources(written, sets, warnings, [] if front is None or front.public else [_HIDDEN_FRONT_PAGE])
 

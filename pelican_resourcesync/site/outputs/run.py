@@ -12,7 +12,8 @@ from pelican.contents import Content
 from pelican.generators import ArticlesGenerator, PagesGenerator, StaticGenerator
 
 from pelican_resourcesync.http import uri_of_path
-from pelican_resourcesync.site.outputs.paths import Role, uri_of
+from pelican_resourcesync.site.outputs.roles import Role
+from pelican_resourcesync.static_site import leads_outside, uri_of, walk
 
 _CONTENTS = (("article", Role.ARTICLE), ("page", Role.PAGE))
 _WRAPPERS = ("tag", "category", "author")
@@ -247,47 +248,6 @@ def _links(contents: Iterable[Any]) -> set[str]:
         with suppress(Exception):  # Pelican may fail to find the links in a plug-in's content
             links |= set(map(posixpath.normpath, content.get_static_links()))
     return links
-
-
-def walk(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Return each file below `folder` with its relative path, in the order of the paths.
-
-    Private files are left out.
-    """
-    return ((path, folder / path) for path in sorted(_paths(folder, "")))
-
-
-def _paths(folder: Path | str, above: str) -> Iterator[str]:
-    """Yield the path of each file below `folder`, itself at the path `above`: by strings, because `Path` is slow."""
-    try:
-        entries = os.scandir(folder)
-    except OSError:
-        return
-    with entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                if not is_private(f"{entry.name}/"):
-                    yield from _paths(entry.path, f"{above}{entry.name}/")
-            elif not is_private(entry.name) and (entry.is_file(follow_symlinks=False) or Path(entry.path).is_file()):
-                yield f"{above}{entry.name}"
-
-
-def is_private(path: str) -> bool:
-    """Return whether a file or folder (with a slash at its end) has a name that begins with a dot, as `.git` does.
-
-    The folder `.well-known` is public.
-    """
-    *folders, name = path.split("/")
-    return name.startswith(".") or any(each.startswith(".") and each != ".well-known" for each in folders)
-
-
-def leads_outside(file: Path, output: Path, source: Path | None = None) -> bool:
-    """Return whether a file of the output is a symbolic link out of it; a link to its own `source` is not one."""
-    if not file.is_symlink():
-        return False
-    target = os.path.realpath(file)
-    inside = Path(target).is_relative_to(os.path.realpath(output))
-    return not inside and (source is None or target != os.path.realpath(source))
 
 
 def _stamp(file: Path) -> tuple[int, ...]:

@@ -1,48 +1,31 @@
-"""The resources in a set: the category, tags and language of each output, and the selections that use them.
+"""The category, tags and language of each output, and its links to them.
 
 Names are compared by their slugs, made by Pelican's own rules.
 """
 
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
-from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from pelican.contents import Article, Page
 from pelican.urlwrappers import Category, Tag, URLWrapper
 
 from pelican_resourcesync.http import uri_of_path
 from pelican_resourcesync.protocol import Link
-from pelican_resourcesync.publication import media_type
-from pelican_resourcesync.settings import Selection, SetSettings, Setting, suggestion
-from pelican_resourcesync.site.outputs.paths import files_of, matches_pattern
 from pelican_resourcesync.site.outputs.run import OutputFile, Run
+from pelican_resourcesync.static_site import UNFILED, Facets, Slugify, as_is
 
-_WRAPPERS: Mapping[str, type[URLWrapper]] = {"category": Category, "tag": Tag}
-
-
-class Facets(NamedTuple):
-    """The facets of one output: the slugs of its category and its tags, and its language in lower case.
-
-    A facet is empty where there is none, or where it is uncertain. An article has all three, and so has the copy of its
-    source (`OUTPUT_SOURCES`). A page has tags and a language: Pelican lists pages in no category. The listing pages and
-    feeds of a category have that category, those of a tag that tag, a translation feed its language. Everything else
-    has no facets: the index, archives, author pages, direct templates, files of the theme, and static files, even those
-    that only one article shows.
-    """
-
-    category: str = ""
-    tags: tuple[str, ...] = ()
-    language: str = ""
+_WRAPPERS: Mapping[str, type[URLWrapper]] = {"categories": Category, "tags": Tag}
 
 
-UNFILED = Facets()
+def slugify_of(settings: Mapping[str, Any]) -> Slugify:
+    """Return what makes slugs of the names of categories and tags, by Pelican's `settings`; they may be empty."""
 
+    def slugify(criterion: str, name: str) -> str:
+        wrapper = _WRAPPERS.get(criterion)
+        return str(wrapper(name, settings).slug) if wrapper else as_is(criterion, name)
 
-def _slug_of(kind: str, name: str, settings: Mapping[str, Any]) -> str:
-    """Return the slug of a name; `kind` is `category` or `tag`. The slug may be empty, by Pelican's rules."""
-    return str(_WRAPPERS[kind](name, settings).slug)
+    return slugify
 
 
 def facets_of(run: Run, written: Iterable[OutputFile]) -> dict[str, Facets]:
@@ -130,94 +113,3 @@ def _add_feeds(found: dict[str, set[Facets]], run: Run, setting: str, facets: Fa
         if save_as:
             path = posixpath.normpath(str(save_as).format(**names)).lstrip("/")
             found.setdefault(uri_of_path(run.siteurl, path), set()).add(facets)
-
-
-class Selector:
-    """A selection applied to one site: a resource must match all given criteria, with any of the values of each."""
-
-    def __init__(self, selection: Selection, settings: Mapping[str, Any], siteurl: str) -> None:
-        """Prepare a selection; `settings` are Pelican's, and `siteurl` has no trailing slash."""
-        self._siteurl = siteurl
-        self._paths = selection.paths
-        self._types = tuple(each.partition(";")[0].strip().lower() for each in selection.types)
-        self._categories = _slugs(settings, "category", selection.categories)
-        self._tags = _slugs(settings, "tag", selection.tags)
-        self._languages = frozenset(map(str.lower, selection.languages))
-        self.by_facets = bool(selection.categories or selection.tags or selection.languages)
-
-    def matches(self, path: str, facets: Facets = UNFILED) -> bool:
-        """Return whether the output file at `path`, with these facets, is in the set."""
-        return self._matches_path(path) and self.matches_facets(facets)
-
-    def matches_facets(self, facets: Facets) -> bool:
-        """Return whether an output with these facets may be in the set, whatever its path."""
-        return (
-            (not self._categories or facets.category in self._categories)
-            and (not self._tags or not self._tags.isdisjoint(facets.tags))
-            and (not self._languages or facets.language in self._languages)
-        )
-
-    def may_match_uri(self, uri: str, path: str | None = None) -> bool:
-        """Return whether a present or past URI may be in the set, whatever its facets.
-
-        `path` is its file, if known. Otherwise, every file that a static host may have returned is tried: a URI without
-        an extension may have been a page or a file, and either may match.
-        """
-        files = files_of(self._siteurl, uri) if path is None else (path,)
-        return any(map(self._matches_path, files))
-
-    def _matches_path(self, path: str) -> bool:
-        if self._paths and not any(matches_pattern(path, pattern) for pattern in self._paths):
-            return False
-        return not self._types or any(fnmatchcase(media_type(path), pattern) for pattern in self._types)
-
-
-def _slugs(settings: Mapping[str, Any], kind: str, names: Iterable[str]) -> frozenset[str]:
-    """Return the slugs for names or slugs. A name from which no slug can be made matches nothing."""
-    return frozenset(each for name in names for each in (name, _slug_of(kind, name, settings)) if each)
-
-
-_KINDS = {"categories": "category", "tags": "tag"}
-
-
-def selection_warnings(
-    chosen: SetSettings, settings: Mapping[str, Any], written: Sequence[OutputFile], facets: Mapping[str, Facets]
-) -> Iterator[str]:
-    """Yield a warning for each value of a selection that matches no resource of the build, and for an empty set.
-
-    `settings` are Pelican's, `written` the resources of the site, `facets` their categories, tags and languages by URI.
-    """
-    here = f"sets.{chosen.name}"
-    for criterion in (each.name for each in fields(Selection)):
-        for value in getattr(chosen.selection, criterion):
-            if not _holds(Selection(**{criterion: (value,)}), settings, written, facets):
-                near = suggestion(_spelt(criterion, value, settings), _known(criterion, facets))
-                name = Setting(f"{here}.{criterion}")
-                yield f"{name} has {value!r}, which matches no resource of this build{near}"
-    if not _holds(chosen.selection, settings, written, facets):
-        yield (
-            f"no resource of this build matches {Setting(here)}, so that set is empty: "
-            "use fewer criteria, or remove the set"
-        )
-
-
-def _holds(
-    selection: Selection, settings: Mapping[str, Any], written: Sequence[OutputFile], facets: Mapping[str, Facets]
-) -> bool:
-    selector = Selector(selection, settings, "")
-    return any(selector.matches(each.path, facets.get(each.uri, UNFILED)) for each in written)
-
-
-def _spelt(criterion: str, value: str, settings: Mapping[str, Any]) -> str:
-    """Return a value in the form of the known values: as a slug, or in lower case."""
-    return _slug_of(_KINDS[criterion], value, settings) if criterion in _KINDS else value.lower()
-
-
-def _known(criterion: str, facets: Mapping[str, Facets]) -> tuple[str, ...]:
-    """Return all values that the resources have for a criterion."""
-    found: set[str] = set()
-    for each in facets.values():
-        found.update(
-            {"categories": (each.category,), "tags": each.tags, "languages": (each.language,)}.get(criterion, ())
-        )
-    return tuple(sorted(found - {""}))

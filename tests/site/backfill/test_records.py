@@ -18,7 +18,7 @@ from pelican_resourcesync.site.backfill.records import (
     BuiltFile,
     Environment,
 )
-from pelican_resourcesync.site.outputs import UNFILED, Facets
+from pelican_resourcesync.static_site import UNFILED, Facets
 
 LANDING = Landing(Commit("a" * 40, 0, ()), datetime(2024, 1, 15, 10, tzinfo=UTC))
 ENVIRONMENT = Environment(

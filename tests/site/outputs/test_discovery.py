@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.site.outputs.discovery import add_link, with_link
+from pelican_resourcesync.static_site import with_link
+from pelican_resourcesync.static_site.discovery import add_link
 
 URI = "https://example.org/resourcesync/site/capabilitylist.xml"
 LINK = f'<link rel="resourcesync" type="application/xml" href="{URI}" />\n'.encode()

@@ -8,9 +8,10 @@ from pelican import Pelican
 from pelican.plugins import signals
 
 from pelican_resourcesync.protocol import Link
-from pelican_resourcesync.site.outputs.resources import Exclusion, select_resources
+from pelican_resourcesync.site.outputs.resources import select_resources
 from pelican_resourcesync.site.outputs.run import OutputFile, Run
-from pelican_resourcesync.site.outputs.sets import Facets, facets_of, links_of
+from pelican_resourcesync.site.outputs.sets import facets_of, links_of
+from pelican_resourcesync.static_site import Exclusion, Facets
 from tests.site.support import SITEURL, built, configured
 from tests.support.sites import Site
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.http import uri_of_path
-from pelican_resourcesync.site.outputs.paths import serves, uri_of
+from pelican_resourcesync.static_site import uri_of
+from pelican_resourcesync.static_site.paths import serves
 from tests.site.support import SITEURL
 
 #: Any names of files: text, and bytes that are none.

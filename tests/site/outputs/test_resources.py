@@ -3,9 +3,10 @@
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.site.outputs.paths import is_html
-from pelican_resourcesync.site.outputs.resources import Exclusion, select_resources
+from pelican_resourcesync.site.outputs.resources import select_resources
 from pelican_resourcesync.site.outputs.run import OutputFile
+from pelican_resourcesync.static_site import Exclusion
+from pelican_resourcesync.static_site.paths import is_html
 from tests.site.support import SITEURL
 
 NOTHING = Exclusion(())

@@ -7,7 +7,8 @@ import pytest
 from pelican import Pelican, signals
 
 from pelican_resourcesync.site.outputs import Role
-from pelican_resourcesync.site.outputs.run import OutputFile, Run, walk
+from pelican_resourcesync.site.outputs.run import OutputFile, Run
+from pelican_resourcesync.static_site import walk
 from tests.site.support import BARE, SITEURL, built, configured
 from tests.support.sites import Site
 

@@ -6,13 +6,14 @@ import pytest
 from pelican.settings import DEFAULT_CONFIG
 
 from pelican_resourcesync.settings import Selection
-from pelican_resourcesync.site.outputs.sets import UNFILED, Facets, Selector
+from pelican_resourcesync.site.outputs import slugify_of
+from pelican_resourcesync.static_site import UNFILED, Facets, Selector
 from tests.site.support import SITEURL
 
 
 def selects(path: str, facets: Facets = UNFILED, settings: dict[str, Any] | None = None, **criteria: Any) -> bool:
     """Tell whether a selection covers an output."""
-    selector = Selector(Selection(**criteria), {**DEFAULT_CONFIG, **(settings or {})}, SITEURL)
+    selector = Selector(Selection(**criteria), SITEURL, slugify_of({**DEFAULT_CONFIG, **(settings or {})}))
     return selector.matches(path, facets)
 
 

@@ -3,18 +3,15 @@
 import pytest
 from pelican.settings import DEFAULT_CONFIG
 
-from pelican_resourcesync.settings import Selection, SetSettings
-from pelican_resourcesync.site.outputs.run import OutputFile
-from pelican_resourcesync.site.outputs.sets import Facets, selection_warnings
-from tests.site.support import SITEURL
+from pelican_resourcesync.settings import Selection, SetSettings, Setting
+from pelican_resourcesync.site.outputs import slugify_of
+from pelican_resourcesync.static_site import Facets, selection_warnings
 
 FACETS = {
     "blog/a.html": Facets("news", ("red", "öl"), "en"),
     "blog/b.html": Facets("olds", (), "pt-br"),
     "index.html": Facets(),
 }
-WRITTEN = [OutputFile(path, f"{SITEURL}/{path}") for path in FACETS]
-BY_URI = {f"{SITEURL}/{path}": facets for path, facets in FACETS.items()}
 EMPTY = (
     "no resource of this build matches RESOURCESYNC['sets']['mine'], so that set is empty: "
     "use fewer criteria, or remove the set"
@@ -23,7 +20,8 @@ EMPTY = (
 
 def warnings(selection: Selection) -> list[str]:
     """Return the warnings about a set of that selection."""
-    return list(selection_warnings(SetSettings(name="mine", selection=selection), DEFAULT_CONFIG, WRITTEN, BY_URI))
+    chosen = SetSettings(name="mine", selection=selection)
+    return list(selection_warnings(chosen, Setting("sets.mine"), FACETS, slugify_of(DEFAULT_CONFIG)))
 
 
 @pytest.mark.parametrize(

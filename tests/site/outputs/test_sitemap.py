@@ -7,7 +7,7 @@ import pytest
 from lxml import etree
 
 from pelican_resourcesync.protocol import Limits
-from pelican_resourcesync.site.outputs import discovery, own_sitemaps, update_sitemap
+from pelican_resourcesync.static_site import own_sitemaps, sitemap, update_sitemap
 from tests.publication.support import SITEURL, Source
 from tests.support.sites import Site, our_command, run, strip
 
@@ -89,8 +89,8 @@ def test_sitemap_of_another_plugin(small: Site) -> None:
 @pytest.mark.parametrize(("entries_each", "size"), [(3, 50_000_000), (50_000, 1_300)])
 def test_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries_each: int, size: int) -> None:
     """Beyond the limits there is an index of parts; when less is left, one file again. Files of others stay."""
-    monkeypatch.setattr(discovery, "MOST_ENTRIES", entries_each)
-    monkeypatch.setattr(discovery, "MOST_BYTES", size)
+    monkeypatch.setattr(sitemap, "MOST_ENTRIES", entries_each)
+    monkeypatch.setattr(sitemap, "MOST_BYTES", size)
     source, other = Source(tmp_path), Source(tmp_path, set_name="other")
     contents = {f"{number}&.html": b"" for number in range(8)}
     source.publish(contents, "2024-01-05T12:00", limits=Limits(entries=5))

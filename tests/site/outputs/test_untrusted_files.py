@@ -127,7 +127,7 @@ def test_our_work_folder_must_not_be_public(small: Site) -> None:
     """An output that contains the settings file stops before anything is written or deleted."""
     small.configure(OUTPUT_PATH=".", DELETE_OUTPUT_DIRECTORY=False)
     site = read_configuration(small.folder / "pelicanconf.py")
-    message = r"contains .*, the folder of the settings file, so settings, sources and the work folder \.resourcesync"
+    message = r"contains .*, the folder of the settings, so settings, sources and the work folder \.resourcesync"
     with pytest.raises(SettingsError, match=message):
         Session(dict(site.pelican))
     assert not (small.folder / ".resourcesync").exists()

@@ -1,0 +1,112 @@
+"""What leads from a site to the documents: links in pages (DI02), lines in `robots.txt`, files for the web host."""
+
+import html
+import re
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from stat import S_ISLNK
+
+from pelican_resourcesync.files import sha256
+from pelican_resourcesync.publication import (
+    Layout,
+    Representation,
+    add_link_headers,
+    add_robots_line,
+    keep_dot_folders,
+    media_type,
+    replace_file,
+)
+from pelican_resourcesync.settings import Settings
+from pelican_resourcesync.static_site.paths import is_html
+from pelican_resourcesync.static_site.sitemap import SITEMAP
+
+#: First the constructs that may contain text that only looks like a tag, then the relevant tags.
+_TOKENS = re.compile(
+    rb"<!--.*?-->"
+    rb"|<(?P<raw>script|style|title|noscript|template)\b[^>]*>.*?</(?P=raw)\s*>"
+    rb"|(?P<start><head(?:\s[^>]*)?>)"
+    rb"|(?P<link><link\b[^>]*>)"
+    rb"|(?P<end></head\s*>|<body\b)",
+    re.DOTALL | re.IGNORECASE,
+)
+_RESOURCESYNC = re.compile(rb"""\brel\s*=\s*(?:["'][^"']*\bresourcesync\b|resourcesync\b)""", re.IGNORECASE)
+ROBOTS = "robots.txt"
+#: A host may send a compressed copy instead of the page next to it, so a page with such a copy is not changed.
+_COMPRESSED = (".gz", ".br", ".zst")
+
+
+def add_discovery_files(output: Path, settings: Settings, layouts: Mapping[str, Layout]) -> None:
+    """Add what leads to the documents besides pages: lines in `robots.txt` and in files for the host, by the settings.
+
+    `layouts` are those of the sets, by name. Hosts that hide folders with a dot are told to keep `.well-known`.
+    """
+    keep_dot_folders(output)
+    if settings.robots:
+        add_robots_lines(output, settings, layouts)
+    whole = next((each.name for each in settings.sets if each.selection.everything), None)
+    if whole is not None:
+        add_link_headers(output, layouts[whole], settings.link_headers)
+
+
+def add_robots_lines(folder: Path, settings: Settings, layouts: Mapping[str, Layout]) -> None:
+    """Add the Resource List of each set, and the sitemap if there is one, to `robots.txt` in a folder."""
+    for layout in layouts.values():
+        add_robots_line(folder, layout)
+    if settings.sitemap:
+        add_robots_line(folder, next(iter(layouts.values())), SITEMAP)
+
+
+def link_pages(output: Path, pages: Mapping[str, Layout], paths: Collection[str]) -> dict[str, Representation]:
+    """Add to each of the `pages`, by path, a link to the Capability List of that layout; `paths` are all resources.
+
+    Returns what these pages are then, so that they need not be read again.
+    """
+    uris = {layout: layout.uri(layout.capability_list) for layout in set(pages.values())}
+    linked = {}
+    for path, layout in pages.items():
+        if is_linkable(path, paths):
+            page = add_link(output / path, uris[layout])
+            linked[path] = Representation.measured(sha256(page), len(page), media_type(path))
+    return linked
+
+
+def is_linkable(path: str, paths: Collection[str]) -> bool:
+    """Return whether a resource is an HTML page without a compressed copy among all `paths`."""
+    return is_html(path) and not any(path + end in paths for end in _COMPRESSED)
+
+
+def add_link(file: Path, capability_list: str) -> bytes:
+    """Add the link to the head of the page in `file`, and return the page.
+
+    A page without a head, or with such a link already, is not changed.
+    """
+    page = file.read_bytes()
+    linked = with_link(page, capability_list)
+    if linked is None:
+        return page
+    stat = file.lstat()
+    if S_ISLNK(stat.st_mode) or stat.st_nlink > 1:
+        replace_file(file, linked)  # with STATIC_CREATE_LINKS, writing would change the source
+    else:
+        with file.open("r+b") as stream:  # emptying it first would take several times as long
+            stream.write(linked)
+    return linked
+
+
+def with_link(page: bytes, capability_list: str) -> bytes | None:
+    """Return the bytes of an HTML page with the link at the end of its head; `None` where it stays unchanged."""
+    inside = False
+    for token in _TOKENS.finditer(page):
+        if token["start"]:
+            inside = True
+        elif token["link"] and inside and _RESOURCESYNC.search(token["link"]):
+            return None
+        elif token["end"]:
+            at = token.start()
+            return page[:at] + _link(capability_list) + page[at:] if inside else None
+    return None
+
+
+def _link(capability_list: str) -> bytes:
+    href = html.escape(capability_list)
+    return f'<link rel="resourcesync" type="application/xml" href="{href}" />\n'.encode("ascii")

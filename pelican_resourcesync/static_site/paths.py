@@ -1,0 +1,135 @@
+"""The files of an output: which there are, what their URIs are, and which are never resources."""
+
+import os
+import posixpath
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from pelican_resourcesync.http import path_of_uri, served_paths, uri_of_path
+from pelican_resourcesync.publication import FOLDER, WELL_KNOWN
+
+#: Files in the output that configure the host and are not served.
+HOST_FILES = ("_headers", "_redirects", "CNAME")
+
+
+def uri_of(siteurl: str, url: str, save_as: str, *, clean_urls: bool = False) -> str:
+    """Return the URI of an output (`X10`) with the URL `url`, by Pelican's rules, and the file `save_as`.
+
+    The URL is used where every static host returns that file for it, either unchanged (a slug may contain spaces) or
+    decoded (a user may have written it percent-encoded). With `clean_urls`, so is one that only some hosts resolve:
+    `name` for the file `name.html`. Otherwise the path of the file is used, which is always correct: a `SAVE_AS` is
+    often set without its `URL`.
+    """
+    path = posixpath.normpath(save_as)
+    if url == path:  # nearly always
+        return uri_of_path(siteurl, path)
+    relative = _relative(url)
+    for candidate in (relative, unquote(relative, errors="surrogateescape")):
+        if serves(candidate, save_as):
+            if clean_urls or candidate in ("", path) or candidate.endswith("/"):
+                return uri_of_path(siteurl, candidate)
+            if path != f"{candidate}.html":
+                return uri_of_path(siteurl, f"{candidate}/")
+    return uri_of_path(siteurl, path)
+
+
+def serves(url: str, save_as: str) -> bool:
+    """Return whether a static host returns the file `save_as` for `url` (decoded, relative)."""
+    return posixpath.normpath(save_as) in served_paths(url)
+
+
+def _relative(url: str) -> str:
+    """Return a URL relative to the site, without dot segments; `..` for another host, or more than a path."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # an invalid host
+        return ".."
+    if parts.scheme or parts.netloc or parts.query or parts.fragment:
+        return ".."
+    path = posixpath.normpath(url.lstrip("/") or ".")
+    if path == ".":
+        return ""
+    return f"{path}/" if url.endswith(("/", "/.")) else path
+
+
+def files_of(siteurl: str, uri: str) -> tuple[str, ...]:
+    """Return the paths of the files that a static host may return for `uri`, a URI of the past."""
+    path = path_of_uri(siteurl, uri)
+    return () if path is None else served_paths(path)[: 1 if posixpath.splitext(path)[1] else None]
+
+
+def matches_pattern(path: str, pattern: str) -> bool:
+    """Return whether a path matches a pattern. A folder matches all below it; a leading `/` has no effect."""
+    bare = pattern.strip("/")
+    return fnmatchcase(path, f"{bare}/*") or (not pattern.endswith("/") and fnmatchcase(path, bare))
+
+
+def is_html(path: str) -> bool:
+    """Return whether a file is an HTML page, by its name."""
+    return path.lower().endswith((".html", ".htm"))
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """The files that are never resources: the plug-in's own documents, host files, and matches of `exclude`."""
+
+    patterns: Sequence[str]
+
+    def excludes(self, path: str) -> bool:
+        """Return whether the output file at `path` is excluded."""
+        if path == WELL_KNOWN or path.startswith(f"{FOLDER}/"):
+            return True
+        return path in HOST_FILES or any(matches_pattern(path, pattern) for pattern in self.patterns)
+
+    def unused(self, paths: Iterable[str]) -> list[str]:
+        """Return the patterns that match none of these paths: a pattern meant to hide a file may be misspelt."""
+        paths = list(paths)
+        return [pattern for pattern in self.patterns if not any(matches_pattern(path, pattern) for path in paths)]
+
+    def excludes_uri(self, siteurl: str, uri: str) -> bool:
+        """Return whether a file that a static host may return for `uri`, a URI of the past, is excluded or private."""
+        return any(self.excludes(path) or is_private(path) for path in files_of(siteurl, uri))
+
+
+def walk(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Return each file below `folder` with its relative path, in the order of the paths.
+
+    Private files are left out.
+    """
+    return ((path, folder / path) for path in sorted(_paths(folder, "")))
+
+
+def _paths(folder: Path | str, above: str) -> Iterator[str]:
+    """Yield the path of each file below `folder`, itself at the path `above`: by strings, because `Path` is slow."""
+    try:
+        entries = os.scandir(folder)
+    except OSError:
+        return
+    with entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                if not is_private(f"{entry.name}/"):
+                    yield from _paths(entry.path, f"{above}{entry.name}/")
+            elif not is_private(entry.name) and (entry.is_file(follow_symlinks=False) or Path(entry.path).is_file()):
+                yield f"{above}{entry.name}"
+
+
+def is_private(path: str) -> bool:
+    """Return whether a file or folder (with a slash at its end) has a name that begins with a dot, as `.git` does.
+
+    The folder `.well-known` is public.
+    """
+    *folders, name = path.split("/")
+    return name.startswith(".") or any(each.startswith(".") and each != ".well-known" for each in folders)
+
+
+def leads_outside(file: Path, output: Path, source: Path | None = None) -> bool:
+    """Return whether a file of the output is a symbolic link out of it; a link to its own `source` is not one."""
+    if not file.is_symlink():
+        return False
+    target = os.path.realpath(file)
+    inside = Path(target).is_relative_to(os.path.realpath(output))
+    return not inside and (source is None or target != os.path.realpath(source))

@@ -1,0 +1,161 @@
+"""What is published of a site, but for its resources: which publications are continued, which sets end, and options."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pelican_resourcesync.errors import PublicationError, SettingsError
+from pelican_resourcesync.publication import (
+    FOLDER,
+    Archives,
+    Layout,
+    Options,
+    Output,
+    Predecessor,
+    PredecessorSearch,
+    Publication,
+    PublicationState,
+    read_state,
+)
+from pelican_resourcesync.settings import SetSettings, Settings
+from pelican_resourcesync.signing import signing_key
+
+#: The environment variable that allows many deletions in one build.
+ALLOW_DELETIONS = "RESOURCESYNC_ALLOW_DELETIONS"
+
+
+def layouts_of(settings: Settings, siteurl: str) -> dict[str, Layout]:
+    """Return the layout of the documents of each set, by its name, for sets that were not restarted."""
+    return {each.name: Layout(siteurl, each.name) for each in settings.sets}
+
+
+def find_predecessors(
+    base: Path, settings: Settings, siteurl: str, output: Output, stack: ExitStack
+) -> dict[str, Predecessor]:
+    """Return the predecessor of each set, by its name. Fetched files exist until `stack` is closed.
+
+    `base` is the folder of the settings. Raises `PublicationError` where it cannot be determined or continued.
+    """
+    found = {}
+    for name, layout in layouts_of(settings, siteurl).items():
+        previous, moved_from, key = settings.previous, settings.moved_from, signing_key()
+        search = PredecessorSearch(layout, output, base, previous=previous, moved_from=moved_from, key=key)
+        stack.callback(search.close)
+        found[name] = search.find()
+    return found
+
+
+def find_removed_sets(
+    found: Mapping[str, Predecessor], settings: Settings, siteurl: str, output: Output, base: Path
+) -> Sequence[str]:
+    """Return the names of former sets: those published together with the predecessors of today's sets.
+
+    Where none of today's sets was ever published, former sets may be the set `site`, which is the only one without the
+    setting `sets`, and the sets in the output that were published from git. The other parameters are those of
+    `PredecessorSearch`.
+    """
+    names = {name for each in found.values() for name in _together(each)}
+    site = Layout(siteurl)
+    if site.set_name not in found and not any(each.previous or each.restarted_from for each in found.values()):
+        search = PredecessorSearch(site, output, base, previous=settings.previous, moved_from=settings.moved_from)
+        with closing(search), suppress(PublicationError):
+            before = search.find()
+            names |= {site.set_name, *_together(before)} if before.previous or before.restarted_from else set()
+        names.update(_sets_in(output.folder, siteurl) if output.folder else ())
+    return sorted(names - found.keys())
+
+
+def _together(predecessor: Predecessor) -> Sequence[str]:
+    known = predecessor.previous or predecessor.restarted_from
+    return known.state.sets if known else ()
+
+
+def _sets_in(folder: Path, siteurl: str) -> Iterator[str]:
+    """Yield the names of the sets in a folder that this site published from git: only the plug-in records a commit."""
+    names = [each.name for each in (folder / FOLDER).iterdir() if each.is_dir()]
+    for layout in (Layout(siteurl, name) for name in names):
+        state = _state_in(folder, layout)
+        if state and state.commit and state.siteurl == siteurl:
+            yield layout.set_name
+
+
+def removed_layouts(output: Path, siteurl: str, names: Iterable[str]) -> Iterator[Layout]:
+    """Yield the layouts of former sets in an output, without sets that others have published there since."""
+    for layout in (Layout(siteurl, name) for name in names):
+        state = _state_in(output, layout)
+        if state and (state.commit or state.sets or layout == Layout(siteurl)):
+            yield layout
+
+
+def _state_in(folder: Path, layout: Layout) -> PublicationState | None:
+    """Return the state of a set; `None` where there is none, or it cannot be read."""
+    with suppress(PublicationError):
+        sealed = read_state(folder, layout)
+        return sealed.state if sealed else None
+    return None
+
+
+def removed_set_warnings(names: Sequence[str], settings: Settings) -> Iterator[str]:
+    """Yield one warning that sets are no longer published, and what to do; nothing where there are none."""
+    if names:
+        several = len(names) > 1
+        yield (
+            f"the set{'s' if several else ''} {' and '.join(map(repr, names))} {'are' if several else 'is'} no longer "
+            f"in {settings.setting('sets')}, so {'their' if several else 'its'} documents are removed, and copies of "
+            f"{'them' if several else 'it'} are no longer updated: delete "
+            f"{' and '.join(f'resourcesync/{name}/' for name in names)} from the host, too, or add "
+            f"{'them' if several else 'it'} to the setting again"
+        )
+
+
+def options_of(output: Path, layout: Layout, settings: Settings, own: SetSettings, **specific: Any) -> Options:
+    """Return the options for publishing a set into a folder, from the settings and those of the set, `own`.
+
+    `specific` are options that the settings do not have.
+    """
+    return Options(
+        output=output,
+        layout=layout,
+        edition=settings.edition,
+        describedby=settings.describedby,
+        dumps=settings.dumps if own.dumps is None else own.dumps,
+        archives=_archives(settings.archives if own.archives is None else own.archives, settings.keep),
+        allow_deletions=settings.allow_deletions or os.environ.get(ALLOW_DELETIONS) == "1",
+        moved_from=settings.moved_from,
+        key=signing_key(),
+        **specific,
+    )
+
+
+def _archives(archives: Archives, keep: int | None) -> Archives:
+    """Return `archives` with the setting `keep` as the number of closed ranges, where it does not set one itself."""
+    return replace(
+        archives,
+        changelist=keep if archives.changelist is None else archives.changelist,
+        changedump=keep if archives.changedump is None else archives.changedump,
+    )
+
+
+def require_private_work_folder(base: Path, output: Path) -> None:
+    """Raise `SettingsError` where the folder `.resourcesync` in `base`, the folder of the settings, would be public."""
+    if Path(os.path.realpath(base)).is_relative_to(os.path.realpath(output)):
+        message = (
+            f"the output {output} contains {base}, the folder of the settings, so settings, sources and the work "
+            "folder .resourcesync would be public: write to a folder of its own, such as output"
+        )
+        raise SettingsError(message)
+
+
+def unstable_warnings(publications: Sequence[Publication], settings: Settings) -> Iterator[str]:
+    """Yield a warning about resources whose bytes change on every build: each Destination fetches them every time."""
+    unstable = sorted({uri for each in publications for uri in each.unstable})
+    if unstable:
+        number = f"{len(unstable):,} resources change" if len(unstable) > 1 else "1 resource changes"
+        yield (
+            f"{number} on every build although no source changed, for example {unstable[0]}, and every Destination "
+            "downloads that each time. Such pages often show the time of the build or a random number: remove it, or "
+            f"exclude them ({settings.setting('exclude')})"
+        )
