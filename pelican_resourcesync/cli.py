@@ -5,7 +5,7 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import Any
 
-from pelican_resourcesync.commands import check, follow, key, mirror, site
+from pelican_resourcesync.commands import check, follow, key, mirror, publish, site
 from pelican_resourcesync.errors import ResourceSyncError
 from pelican_resourcesync.printable import printable
 from pelican_resourcesync.version import __version__
@@ -32,12 +32,12 @@ def parser() -> ArgumentParser:
     """Return the parser of the whole command line, with the commands in the order of `docs/commands.md`."""
     top = ArgumentParser(
         prog=PROGRAM,
-        description="Inspect and manage what a Pelican site publishes over ResourceSync (ANSI/NISO Z39.99).",
+        description="Publish sites, inspect what is published, and copy it, over ResourceSync (ANSI/NISO Z39.99).",
     )
     top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parsers: type[ArgumentParser] = _CommandParser
     verbs = top.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=parsers)
-    for add in (site.add_verbs, check.add_verb, mirror.add_verbs, follow.add_verb, key.add_verb):
+    for add in (publish.add_verb, site.add_verbs, check.add_verb, mirror.add_verbs, follow.add_verb, key.add_verb):
         add(verbs)
     return top
 

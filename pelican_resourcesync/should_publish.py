@@ -40,6 +40,11 @@ def why_not_to_publish(
         return "SITEURL is empty, so there are no URIs to publish"
     if _listens(arguments):
         return "the output is served as it is built (--listen)"
+    return why_preview(environment)
+
+
+def why_preview(environment: Mapping[str, str]) -> str | None:
+    """Return how the environment says that this is a preview, which is not published; `None` where it does not."""
     for name, values in PREVIEWS.items():
         if re.fullmatch(values, environment.get(name, "")):
             return f"this is a preview ({name} is {environment[name]!r})"

@@ -7,7 +7,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,10 +16,10 @@ from pelican_resourcesync.printable import get_logger
 from pelican_resourcesync.protocol import ChangeKind, render_datetime
 from pelican_resourcesync.publication import (
     MD5,
+    MOST_EXAMPLES,
     Calendar,
     ChangeHistory,
     Layout,
-    PlannedPublication,
     PreviousPublication,
     Publication,
     PublishRequest,
@@ -40,7 +39,7 @@ from repo_bridge.inventory import Inventory, SetResources
 from repo_bridge.model import Reason
 from repo_bridge.plan import PublicationPlan, planned
 from repo_bridge.readers import RepositoryReader, open_reader
-from repo_bridge.report import MOST_EXAMPLES, BridgeResult, DryRun, ExpectedSet, HiddenItems, Progress
+from repo_bridge.report import BridgeResult, DryRun, HiddenItems, Progress
 from repo_bridge.settings import BridgeSettings
 
 logger = get_logger(__name__)
@@ -100,7 +99,7 @@ def dry_run(settings: BridgeSettings, progress: Progress) -> DryRun:
                     require_plausible(sets_planned)
                 except PublicationError as error:
                     stopped = str(error)
-                sets = {each.options.layout.set_name: _expected(each) for each in sets_planned}
+                sets = {each.options.layout.set_name: each.expected() for each in sets_planned}
             hidden, files = _hidden(reader)
             return DryRun(sets=sets, stopped=stopped, hidden=hidden, hidden_files=files, **publisher.counts())
 
@@ -139,19 +138,6 @@ def _require_not_before(at: datetime, plan: PublicationPlan) -> None:
             f" {render_datetime(last)}: set the clock, or leave at out"
         )
         raise PublicationError(message)
-
-
-def _expected(made: PlannedPublication) -> ExpectedSet:
-    kinds: dict[ChangeKind, list[str]] = {}
-    for change in made.new_changes:
-        kinds.setdefault(change.kind, []).append(change.uri)
-    return ExpectedSet(
-        first=made.request.previous is None,
-        resources=made.resources.total,
-        changes={kind: len(uris) for kind, uris in kinds.items()},
-        examples={kind: tuple(uris[:MOST_EXAMPLES]) for kind, uris in kinds.items()},
-        listed=tuple(islice(made.resources.uris(), MOST_EXAMPLES)),
-    )
 
 
 @contextmanager

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Protocol
 
 from pelican_resourcesync.printable import printable
-from pelican_resourcesync.protocol import ChangeKind
-from pelican_resourcesync.publication import Publication, replace_file
-from pelican_resourcesync.terminal import format_count, summaries
+from pelican_resourcesync.publication import ExpectedSet, Publication, replace_file
+from pelican_resourcesync.terminal import expectations, format_count, summaries
 from repo_bridge.model import Reason
 from repo_bridge.reading import ImportResult
 
@@ -18,9 +17,6 @@ _NAMED = 10
 
 #: At most this many of the files left out are named.
 MOST_LEFT_OUT = 100
-
-#: At most this many URIs are given as examples.
-MOST_EXAMPLES = 10
 
 
 class Progress(Protocol):
@@ -62,20 +58,6 @@ class BridgeResult(PublicCounts):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExpectedSet:
-    """How many `resources` of a set would be published, and which `changes` (none if it is the `first` publication).
-
-    `examples` are URIs of each kind of change, and `listed` URIs of all resources: at most `MOST_EXAMPLES` each.
-    """
-
-    first: bool
-    resources: int
-    changes: Mapping[ChangeKind, int] = field(default_factory=dict)
-    examples: Mapping[ChangeKind, tuple[str, ...]] = field(default_factory=dict)
-    listed: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class HiddenItems:
     """How many items are not public for the same reason, with handles of at most `MOST_EXAMPLES` of them."""
 
@@ -110,20 +92,10 @@ def result_text(outcome: BridgeResult, where: str) -> str:
 
 def dry_run_text(planned: DryRun) -> str:
     """Return a summary of what would be published, set by set with examples, and of what would stop it."""
-    lines = [line for name, each in planned.sets.items() for line in _expected(name, each)]
-    lines += [*_counts(planned), *_hidden(planned), *planned.notes]
+    lines = [*expectations(planned.sets), *_counts(planned), *_hidden(planned), *planned.notes]
     if planned.stopped:
         lines.append(f"A safety check would stop this publication: {planned.stopped}")
     return "\n".join(map(printable, [*lines, "Nothing was written."]))
-
-
-def _expected(name: str, expected: ExpectedSet) -> Iterator[str]:
-    changes = ", ".join(f"{expected.changes[kind]:,} {kind}" for kind in ChangeKind if expected.changes.get(kind))
-    news = "first publication" if expected.first else f"{changes or 'nothing changed'} since the last publication"
-    yield f"{name}: {format_count(expected.resources, 'resource')}; {news}."
-    examples = {"listed, for example": expected.listed, **{str(kind): each for kind, each in expected.examples.items()}}
-    for what, uris in examples.items():
-        yield from (f"  {what}: {uri}" for uri in uris)
 
 
 #: How people call the reasons, with the numbers of the rules in `docs/bridge.md`.

@@ -6,7 +6,6 @@ Options of the command line take precedence over `repo_bridge.toml`, and that ov
 import os
 import re
 import stat
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,6 +22,7 @@ from pelican_resourcesync.settings import (
     SettingRow,
     checks,
     in_file,
+    read_toml,
     row,
     rows_of,
     set_name,
@@ -214,7 +214,7 @@ def read_settings(options: Mapping[str, str | bool], config: Path | None = None)
     """
     file = config or (Path(FILE) if Path(FILE).is_file() else None)
     notation = in_file(file or Path(FILE))
-    content = _read(file) if file else {}
+    content = read_toml(file) if file else {}
     stored = Setting("", notation).table(content, {name: row.check for name, row in ROWS.items()})
     replaced = {each for key in options for each in _REPLACED.get(key, ())}
     values = {key: value for key, value in stored.items() if key not in replaced} | check_options(options)
@@ -243,19 +243,6 @@ def check_options(options: Mapping[str, str | bool]) -> dict[str, Any]:
         )
         raise SettingsError(message)
     return {key: ROWS[key].check(Setting(key, OPTIONS), value) for key, value in options.items()}
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_bytes().decode())
-    except OSError as error:
-        message = f"{path} cannot be read: {error.strerror or error}"
-    except UnicodeDecodeError as error:
-        message = f"{path} is not valid TOML: it is not in UTF-8 (byte {error.start + 1})"
-    except (ValueError, RecursionError) as error:
-        what = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
-        message = f"{path} is not valid TOML: {what}"
-    raise SettingsError(message)
 
 
 def _warnings(file: Path | None, content: Mapping[str, Any]) -> tuple[str, ...]:

@@ -5,14 +5,23 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.settings import Settings, parse_settings, rows_of
+from pelican_resourcesync.settings import (
+    FolderSettings,
+    Settings,
+    in_file,
+    parse_folder_settings,
+    parse_settings,
+    rows_of,
+)
 from tests.support.sites import ROOT, Site
 
 README = (ROOT / "README.md").read_text("utf-8")
+ANY_SITE = (ROOT / "docs/any-site.md").read_text("utf-8")
 SETTINGS, DOCUMENTS, TROUBLESHOOTING = (
     (ROOT / "docs" / name).read_text("utf-8") for name in ("settings.md", "documents.md", "troubleshooting.md")
 )
@@ -31,6 +40,20 @@ def test_settings_table_names_every_setting_with_its_default() -> None:
     assert [*shown] == [*rows_of(Settings)]
     for name, value in shown.items():
         assert parse_settings({name: value}) == Settings(), name
+
+
+def test_settings_of_folders() -> None:
+    """The table of any site has the settings that differ from those of the plug-in, with their defaults."""
+    shown = {cells[0].strip("`"): cells[1].strip("`") for cells in rows(ANY_SITE)}
+    own = {name: each for name, each in rows_of(FolderSettings).items() if rows_of(Settings).get(name) != each}
+    assert shown.keys() == own.keys()
+    notation = in_file(Path("resourcesync.toml"))
+    for name, text in shown.items():
+        if text not in ("required", "not available"):
+            found = parse_folder_settings(tomllib.loads(f"{name} = {text}"), notation)
+            assert getattr(found, name) == getattr(FolderSettings(), name)
+    (example,) = re.findall(r"```toml\n(.*?)```", ANY_SITE, re.DOTALL)
+    assert parse_folder_settings(tomllib.loads(example), notation).sitemap == "correct"
 
 
 def test_settings_table_names_every_value_of_choice() -> None:

@@ -158,6 +158,11 @@ class Repository:
         literal = [f":(top,literal){path}" for path in paths]
         return self._read_log(*LOG_OPTIONS, f"{since}..HEAD" if since else "HEAD", "--", *literal)
 
+    def head_commit(self) -> Commit:
+        """Return the commit that is checked out, without its changes."""
+        (commit,) = self._read_log(*LINE_OPTIONS, "--max-count=1", "HEAD", "--")
+        return commit
+
     def _read_log(self, *arguments: str) -> Iterator[Commit]:
         process = self._git(c=LOG_CONFIGURATION).log(*arguments, as_process=True)
         stream: BinaryIO = process.stdout

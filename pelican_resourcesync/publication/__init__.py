@@ -48,7 +48,7 @@ from pelican_resourcesync.publication.model.resource import (
 from pelican_resourcesync.publication.model.sanity_checks import are_few, is_loopback
 from pelican_resourcesync.publication.model.state import PublicationState, parse_state, render_state
 from pelican_resourcesync.publication.pages.overview import DOCUMENTS, Amount, Overview, mirror_command
-from pelican_resourcesync.publication.plan import PlannedPublication, PublishRequest
+from pelican_resourcesync.publication.plan import MOST_EXAMPLES, ExpectedSet, PlannedPublication, PublishRequest
 from pelican_resourcesync.publication.previous.previous import (
     Ancestry,
     HashedState,
@@ -85,6 +85,7 @@ __all__ = [
     "FOLDER",
     "HEADER_FILES",
     "MD5",
+    "MOST_EXAMPLES",
     "PERIODS",
     "RECORDS",
     "SHA_256",
@@ -100,6 +101,7 @@ __all__ = [
     "Change",
     "ChangeHistory",
     "Dumps",
+    "ExpectedSet",
     "FileResources",
     "FixedBoundaries",
     "HashedState",

@@ -1,9 +1,10 @@
 """Plan the next publication of a set: its changes, ranges, packages and archives, from a request to publish it."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -59,6 +60,24 @@ class PublishRequest:
     records: Path | None = None
 
 
+#: At most this many URIs are given as examples.
+MOST_EXAMPLES = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedSet:
+    """How many `resources` of a set would be published, and which `changes` (none if it is the `first` publication).
+
+    `examples` are URIs of each kind of change, and `listed` URIs of all resources: at most `MOST_EXAMPLES` each.
+    """
+
+    first: bool
+    resources: int
+    changes: Mapping[ChangeKind, int] = field(default_factory=dict)
+    examples: Mapping[ChangeKind, tuple[str, ...]] = field(default_factory=dict)
+    listed: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedPublication:
     """The next publication: the contents of its documents, its state, its `resources` and its `new_changes`.
@@ -86,6 +105,19 @@ class PlannedPublication:
     def options(self) -> Options:
         """How the set is published."""
         return self.request.options
+
+    def expected(self) -> ExpectedSet:
+        """Return what would be published, for a user who asks before it is."""
+        kinds: dict[ChangeKind, list[str]] = {}
+        for change in self.new_changes:
+            kinds.setdefault(change.kind, []).append(change.uri)
+        return ExpectedSet(
+            first=self.request.previous is None,
+            resources=self.resources.total,
+            changes={kind: len(uris) for kind, uris in kinds.items()},
+            examples={kind: tuple(uris[:MOST_EXAMPLES]) for kind, uris in kinds.items()},
+            listed=tuple(islice(self.resources.uris(), MOST_EXAMPLES)),
+        )
 
 
 def plan_next(request: PublishRequest, folder: Path, mapped: Map = map) -> PlannedPublication:

@@ -1,10 +1,13 @@
 """Tables of settings, the checks of their values, and the settings of a site: one checker for all programs."""
 
 from pelican_resourcesync.settings import checks
+from pelican_resourcesync.settings.checks import CORRECT, REPLACE
 from pelican_resourcesync.settings.resourcesync import (
+    FolderSettings,
     Selection,
     SetSettings,
     Settings,
+    parse_folder_settings,
     parse_settings,
     parse_siteurl,
     set_name,
@@ -14,6 +17,7 @@ from pelican_resourcesync.settings.setting import (
     Setting,
     SettingRow,
     in_file,
+    read_toml,
     row,
     rows_of,
     shown,
@@ -21,7 +25,10 @@ from pelican_resourcesync.settings.setting import (
 )
 
 __all__ = [
+    "CORRECT",
     "OPTIONS",
+    "REPLACE",
+    "FolderSettings",
     "Selection",
     "SetSettings",
     "Setting",
@@ -29,8 +36,10 @@ __all__ = [
     "Settings",
     "checks",
     "in_file",
+    "parse_folder_settings",
     "parse_settings",
     "parse_siteurl",
+    "read_toml",
     "row",
     "rows_of",
     "set_name",

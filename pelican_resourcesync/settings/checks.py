@@ -14,6 +14,9 @@ from pelican_resourcesync.settings.setting import Check, Setting, suggestion
 #: The keywords for where the previous publication is; any other value is a URL or a folder.
 PREVIOUS = ("live", "output", "none")
 
+#: What to do with a sitemap of another program.
+REPLACE, CORRECT = "replace", "correct"
+
 _URI = re.compile(r"[!#-;=?-\[\]_a-z~]+")  # the characters allowed in a URI
 
 
@@ -22,6 +25,14 @@ def boolean(setting: Setting, value: object) -> bool:
     if not isinstance(value, bool):
         raise setting.wrong(value, f"{setting.shown(value=True)} or {setting.shown(value=False)}")
     return value
+
+
+def sitemap(setting: Setting, value: object) -> bool | str:
+    """Check whether to write a sitemap, and what to do with that of another program."""
+    if isinstance(value, bool) or value in (REPLACE, CORRECT):
+        return value
+    switch = f"{setting.shown(value=True)}, {setting.shown(value=False)}, {REPLACE!r} or {CORRECT!r}"
+    raise setting.wrong(value, switch)
 
 
 def text(setting: Setting, value: object) -> str:

@@ -3,14 +3,21 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
 
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.publication import HEADER_FILES, Archives, Dumps
+from pelican_resourcesync.publication import HEADER_FILES, PERIODS, Archives, Dumps
 from pelican_resourcesync.settings import checks
 from pelican_resourcesync.settings.setting import PYTHON, Notation, Setting, checks_of, row
 
 #: Patterns of paths that are never resources: a host shows its error page at any URL that does not exist.
 ALWAYS_EXCLUDED = ("404.html",)
+
+#: Patterns of files that editors and systems leave behind.
+_LEFT_BEHIND = ("*~", "#*#", "*/#*#", "Thumbs.db", "*/Thumbs.db", "desktop.ini", "*/desktop.ini")
+#: Patterns of the sitemaps of another program.
+_SITEMAPS = ("*sitemap*.xml", "*sitemap*.xml.gz")
 
 #: The name of a set is also that of a folder. It is not a number: numbered folders are of restarted sets.
 _NAME = re.compile(r"(?=.*[a-z])[a-z0-9]+(?:[-_][a-z0-9]+)*")
@@ -100,7 +107,7 @@ class Settings:
     edition: int = row(2017, checks.edition, "the edition of the standard")
     html_links: bool = row(True, checks.boolean, "link to the documents from the head of every page")
     robots: bool = row(False, checks.boolean, "name the Resource List in `robots.txt`")
-    sitemap: bool = row(False, checks.boolean, "also write a sitemap without elements of ResourceSync")
+    sitemap: bool | str = row(False, checks.sitemap, "also write a sitemap of the pages, or replace or correct another")
     link_headers: tuple[str, ...] = row((), checks.some_of(*HEADER_FILES), "files from which hosts read headers")
     describedby: str = row("", checks.web_page, "the URI of a page about the site; by default, the page for people")
     license: str = row("", checks.text, "the licence, for the page for people: a URL or a text")
@@ -114,9 +121,40 @@ class Settings:
         return Setting(key, self.notation)
 
     @property
+    def never_listed(self) -> tuple[str, ...]:
+        """The patterns of files that are never resources: those of `exclude`, and sitemaps that may be changed."""
+        return (*self.exclude, *(_SITEMAPS if isinstance(self.sitemap, str) else ()))
+
+    @property
     def names_sets(self) -> bool:
         """Whether the site defines its own sets."""
         return self.sets != (THE_SITE,)
+
+
+def _no_history(setting: Setting, _value: object) -> str:
+    message = f"{setting} is set, but a folder has no history before its first publication: leave it out"
+    raise SettingsError(message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderSettings(Settings):
+    """The settings of a folder that any program built: those of a site, and what Pelican knows of one."""
+
+    folder: Path | None = row(None, checks.path, "the folder to publish")
+    base_url: str = row("", checks.site_url, "the URL at which the folder is public")
+    site_name: str = row("", checks.text, "the name of the site, for the page for people")
+    language: str = row("en", checks.required_text("a language, such as 'en'"), "the language of the page for people")
+    history: str = row("none", _no_history, "only sites that Pelican builds have a history before publication")
+    changes_by: str | int = row("month", checks.one_of(*PERIODS), "the period that a Change List covers")
+    sitemap: bool | str = row(True, checks.sitemap, "write a sitemap of the pages, or replace or correct another")
+
+    @property
+    def never_listed(self) -> tuple[str, ...]:
+        """Also the patterns of files that editors and systems leave behind, if their names begin with no dot."""
+        return (*super(FolderSettings, self).never_listed, *_LEFT_BEHIND)
+
+
+AnySettings = TypeVar("AnySettings", bound=Settings)
 
 
 def parse_settings(raw: object, notation: Notation = PYTHON) -> Settings:
@@ -124,8 +162,25 @@ def parse_settings(raw: object, notation: Notation = PYTHON) -> Settings:
 
     Raises `SettingsError` where they are invalid.
     """
-    top = Setting("", notation)
-    settings = Settings(**top.table({} if raw is None else raw, checks_of(Settings)), notation=notation)
+    return _parse(Settings, {} if raw is None else raw, notation)
+
+
+def parse_folder_settings(raw: object, notation: Notation) -> FolderSettings:
+    """Check the settings of a folder, as `parse_settings` does those of a site."""
+    settings = _parse(FolderSettings, raw, notation)
+    for each in settings.sets:
+        for key in ("categories", "tags", "languages"):
+            if getattr(each.selection, key):
+                message = (
+                    f"{settings.setting(f'sets.{each.name}.{key}')} is set, but only Pelican tells us of {key}: select "
+                    "by paths or types"
+                )
+                raise SettingsError(message)
+    return settings
+
+
+def _parse(table: type[AnySettings], raw: object, notation: Notation) -> AnySettings:
+    settings = table(**Setting("", notation).table(raw, checks_of(table)), notation=notation)
     if settings.link_headers and not any(each.selection.everything for each in settings.sets):
         message = (
             f"{settings.setting('link_headers')} sends the same header with every response, so it needs a set with all "

@@ -3,6 +3,7 @@
 import datetime as dt
 import difflib
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
@@ -137,6 +138,20 @@ def shown(value: object, *, python: bool = False) -> str:
         case int() if value.bit_length() > _MOST_BITS:
             return "a number that is too large"
     return repr(_without_password(value)[:_LONGEST] if isinstance(value, str) else value)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the content of a TOML file of settings. Raises `SettingsError` if it cannot be read."""
+    try:
+        return tomllib.loads(path.read_bytes().decode())
+    except OSError as error:
+        message = f"{path} cannot be read: {error.strerror or error}"
+    except UnicodeDecodeError as error:
+        message = f"{path} is not valid TOML: it is not in UTF-8 (byte {error.start + 1})"
+    except (ValueError, RecursionError) as error:
+        what = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
+        message = f"{path} is not valid TOML: {what}"
+    raise SettingsError(message)
 
 
 def _without_password(text: str) -> str:

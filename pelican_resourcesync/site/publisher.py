@@ -1,7 +1,6 @@
 """Publishes a finished build: passes the resources of the output and their history in git to `publication`."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,9 +8,7 @@ from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication import (
     ChangeHistory,
     FileResources,
-    Layout,
     Predecessor,
-    Publication,
     PublishRequest,
     Representation,
     Resource,
@@ -23,6 +20,7 @@ from pelican_resourcesync.site.configuration import options_of
 from pelican_resourcesync.site.history import GitHistory, PreviousState, SetHistory
 from pelican_resourcesync.site.outputs import OutputFile, ResourceSet, Run, SiteResources, find_resources, links_of
 from pelican_resourcesync.static_site import (
+    PublishResult,
     add_discovery_files,
     layouts_of,
     link_pages,
@@ -31,16 +29,6 @@ from pelican_resourcesync.static_site import (
     unstable_warnings,
     update_sitemap,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class PublishResult:
-    """The publication of each set, and messages: `warnings` need action by the user, `hints` may need it."""
-
-    publications: Mapping[str, Publication]
-    warnings: Sequence[str]
-    hints: Sequence[str]
-    notes: Sequence[str]
 
 
 class Publisher:
@@ -69,7 +57,7 @@ class Publisher:
 
     def publish(self) -> PublishResult:
         """Find the resources, add the links to the documents, read the history, and write the documents."""
-        output, layouts = self._run.output, self._layouts()
+        output, layouts = self._run.output, layouts_of(self._settings, self._run.siteurl, self._predecessors)
         add_discovery_files(output, self._settings, layouts)
         site = find_resources(self._run, self._settings, layouts)
         pages = site.pages if self._settings.html_links else {}
@@ -90,12 +78,6 @@ class Publisher:
         self._notes += [note for each in publications for note in each.notes]
         names = [each.settings.name for each in site.sets]
         return PublishResult(dict(zip(names, publications, strict=True)), self._warnings, [*self._hints], self._notes)
-
-    def _layouts(self) -> dict[str, Layout]:
-        return {
-            name: self._predecessors[name].layout(layout)
-            for name, layout in layouts_of(self._settings, self._run.siteurl).items()
-        }
 
     def _read_histories(self, site: SiteResources, measured: Mapping[str, Representation]) -> dict[str, SetHistory]:
         """Return the history of each set. For sets with the same previous commit it is read only once."""

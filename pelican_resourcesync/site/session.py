@@ -9,7 +9,7 @@ from typing import Any
 
 from pelican.log import console
 
-from pelican_resourcesync.errors import PublicationError, ResourceSyncError
+from pelican_resourcesync.errors import ResourceSyncError
 from pelican_resourcesync.printable import get_logger, printable
 from pelican_resourcesync.publication import (
     FOLDER,
@@ -18,18 +18,20 @@ from pelican_resourcesync.publication import (
     locked,
     predecessor_messages,
     recover,
-    well_known_reachable,
 )
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
 from pelican_resourcesync.site.outputs import Run
 from pelican_resourcesync.site.predecessors import find_site_predecessors, require_sources
-from pelican_resourcesync.site.publisher import Publisher, PublishResult
+from pelican_resourcesync.site.publisher import Publisher
 from pelican_resourcesync.site.saved_documents import SavedDocuments
 from pelican_resourcesync.site.scope import settings_folder_of
 from pelican_resourcesync.static_site import (
+    PublishResult,
+    failing_disk,
     find_removed_sets,
     own_sitemaps,
     require_private_work_folder,
+    well_known_hint,
 )
 from pelican_resourcesync.terminal import Progress, summaries
 
@@ -60,7 +62,7 @@ class Session:
         self._published = False
         self._sitemaps = tuple(each.name for each in own_sitemaps(self._output))
         self._publishes = publishes
-        with _failing_disk("nothing can be built"), ExitStack() as stack:
+        with failing_disk("nothing can be built"), ExitStack() as stack:
             self._begin(settings, stack)
             self._stack = stack.pop_all()
         self._seconds = time.perf_counter() - began
@@ -109,7 +111,7 @@ class Session:
 
     def publish(self) -> None:
         """Publish what was built, and print a one-line summary for each set."""
-        with _failing_disk("the site is built but not published"), self._counted():
+        with failing_disk("the site is built but not published"), self._counted():
             self._saved.restore()
             if self._run is None:
                 return
@@ -143,7 +145,7 @@ class Session:
 
     def close(self) -> None:
         """Release the lock and the saved documents. Where nothing was published, restore them first."""
-        with _failing_disk("the documents in the output cannot be restored"), self._stack:
+        with failing_disk("the documents in the output cannot be restored"), self._stack:
             if not self._published:
                 self._saved.restore()
 
@@ -156,21 +158,8 @@ class Session:
             print_line(f"ResourceSync: {hint}.")
         for line in summaries(outcome.publications, f"{self._siteurl}/{FOLDER}/", self._seconds):
             print_line(line)
-        if not well_known_reachable(self._siteurl):
-            print_line(
-                f"ResourceSync: SITEURL has a path, so {self._siteurl}/.well-known/resourcesync is not at the root, "
-                "where Destinations look first. They find the documents by the links in the pages."
-            )
-
-
-@contextmanager
-def _failing_disk(outcome: str) -> Iterator[None]:
-    """Turn a disk error into one clear message."""
-    try:
-        yield
-    except OSError as error:
-        message = f"{outcome}: {error}: make it writable, and free disk space"
-        raise PublicationError(message) from error
+        if hint := well_known_hint(self._siteurl):
+            print_line(f"ResourceSync: {hint}.")
 
 
 def print_line(line: str) -> None:

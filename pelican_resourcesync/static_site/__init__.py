@@ -8,9 +8,19 @@ from pelican_resourcesync.static_site.discovery import (
     link_pages,
     with_link,
 )
-from pelican_resourcesync.static_site.paths import Exclusion, is_private, leads_outside, matches_pattern, uri_of, walk
+from pelican_resourcesync.static_site.paths import (
+    Exclusion,
+    is_private,
+    leads_outside,
+    matches_pattern,
+    scan,
+    uri_of,
+    walk,
+)
 from pelican_resourcesync.static_site.publishing import (
     ALLOW_DELETIONS,
+    PublishResult,
+    failing_disk,
     find_predecessors,
     find_removed_sets,
     layouts_of,
@@ -19,9 +29,11 @@ from pelican_resourcesync.static_site.publishing import (
     removed_set_warnings,
     require_private_work_folder,
     unstable_warnings,
+    volatility_warnings,
+    well_known_hint,
 )
 from pelican_resourcesync.static_site.selection import UNFILED, Facets, Selector, Slugify, as_is, selection_warnings
-from pelican_resourcesync.static_site.sitemap import own_sitemaps, update_sitemap
+from pelican_resourcesync.static_site.sitemap import is_page, own_sitemaps, update_sitemap
 
 __all__ = [
     "ALLOW_DELETIONS",
@@ -29,14 +41,17 @@ __all__ = [
     "UNFILED",
     "Exclusion",
     "Facets",
+    "PublishResult",
     "Selector",
     "Slugify",
     "add_discovery_files",
     "add_robots_lines",
     "as_is",
+    "failing_disk",
     "find_predecessors",
     "find_removed_sets",
     "is_linkable",
+    "is_page",
     "is_private",
     "layouts_of",
     "leads_outside",
@@ -47,10 +62,13 @@ __all__ = [
     "removed_layouts",
     "removed_set_warnings",
     "require_private_work_folder",
+    "scan",
     "selection_warnings",
     "unstable_warnings",
     "update_sitemap",
     "uri_of",
+    "volatility_warnings",
     "walk",
+    "well_known_hint",
     "with_link",
 ]

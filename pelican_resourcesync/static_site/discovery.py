@@ -18,7 +18,7 @@ from pelican_resourcesync.publication import (
 )
 from pelican_resourcesync.settings import Settings
 from pelican_resourcesync.static_site.paths import is_html
-from pelican_resourcesync.static_site.sitemap import SITEMAP
+from pelican_resourcesync.static_site.sitemap import sitemap_name
 
 #: First the constructs that may contain text that only looks like a tag, then the relevant tags.
 _TOKENS = re.compile(
@@ -53,19 +53,21 @@ def add_robots_lines(folder: Path, settings: Settings, layouts: Mapping[str, Lay
     for layout in layouts.values():
         add_robots_line(folder, layout)
     if settings.sitemap:
-        add_robots_line(folder, next(iter(layouts.values())), SITEMAP)
+        add_robots_line(folder, next(iter(layouts.values())), sitemap_name(folder))
 
 
-def link_pages(output: Path, pages: Mapping[str, Layout], paths: Collection[str]) -> dict[str, Representation]:
+def link_pages(
+    output: Path, pages: Mapping[str, Layout], paths: Collection[str], *, write: bool = True
+) -> dict[str, Representation]:
     """Add to each of the `pages`, by path, a link to the Capability List of that layout; `paths` are all resources.
 
-    Returns what these pages are then, so that they need not be read again.
+    Returns what these pages are then, so that they need not be read again. Without `write`, no page is changed.
     """
     uris = {layout: layout.uri(layout.capability_list) for layout in set(pages.values())}
     linked = {}
     for path, layout in pages.items():
         if is_linkable(path, paths):
-            page = add_link(output / path, uris[layout])
+            page = add_link(output / path, uris[layout], write=write)
             linked[path] = Representation.measured(sha256(page), len(page), media_type(path))
     return linked
 
@@ -75,15 +77,15 @@ def is_linkable(path: str, paths: Collection[str]) -> bool:
     return is_html(path) and not any(path + end in paths for end in _COMPRESSED)
 
 
-def add_link(file: Path, capability_list: str) -> bytes:
+def add_link(file: Path, capability_list: str, *, write: bool = True) -> bytes:
     """Add the link to the head of the page in `file`, and return the page.
 
     A page without a head, or with such a link already, is not changed.
     """
     page = file.read_bytes()
     linked = with_link(page, capability_list)
-    if linked is None:
-        return page
+    if linked is None or not write:
+        return linked or page
     stat = file.lstat()
     if S_ISLNK(stat.st_mode) or stat.st_nlink > 1:
         replace_file(file, linked)  # with STATIC_CREATE_LINKS, writing would change the source

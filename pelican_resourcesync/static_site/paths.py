@@ -133,3 +133,33 @@ def leads_outside(file: Path, output: Path, source: Path | None = None) -> bool:
     target = os.path.realpath(file)
     inside = Path(target).is_relative_to(os.path.realpath(output))
     return not inside and (source is None or target != os.path.realpath(source))
+
+
+def scan(folder: Path) -> Iterator[tuple[str, bool]]:
+    """Yield the path of each file in a folder and whether it is a symbolic link that leads out of it.
+
+    Private files are left out. Folders behind links are entered, unless they contain the link themselves. Raises
+    `OSError` if a folder cannot be read.
+    """
+    top = os.path.realpath(folder)
+    waiting: list[tuple[str, str, tuple[str, ...]]] = [(top, "", (top,))]
+    while waiting:
+        here, above, ancestors = waiting.pop()
+        with os.scandir(here) as entries:
+            for entry in entries:
+                path = f"{above}{entry.name}"
+                is_folder, target = entry.is_dir(), ""
+                if is_private(f"{entry.name}/" if is_folder else entry.name):
+                    continue
+                if entry.is_symlink():
+                    target = os.path.realpath(entry.path)
+                    if not Path(target).is_relative_to(top):
+                        yield path, True
+                        continue
+                    if target in ancestors:
+                        continue
+                if is_folder:
+                    real = target or f"{ancestors[-1]}{os.sep}{entry.name}"
+                    waiting.append((entry.path, f"{path}/", (*ancestors, real)))
+                elif entry.is_file():
+                    yield path, False

@@ -2,8 +2,8 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
-from dataclasses import replace
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +19,33 @@ from pelican_resourcesync.publication import (
     Publication,
     PublicationState,
     read_state,
+    well_known_reachable,
 )
 from pelican_resourcesync.settings import SetSettings, Settings
 from pelican_resourcesync.signing import signing_key
 
 #: The environment variable that allows many deletions in one build.
 ALLOW_DELETIONS = "RESOURCESYNC_ALLOW_DELETIONS"
+#: Of so many resources, and of one in so many, it is said that they change with every publication.
+_MANY, _SHARE = 10, 5
 
 
-def layouts_of(settings: Settings, siteurl: str) -> dict[str, Layout]:
-    """Return the layout of the documents of each set, by its name, for sets that were not restarted."""
-    return {each.name: Layout(siteurl, each.name) for each in settings.sets}
+@dataclass(frozen=True, slots=True)
+class PublishResult:
+    """The publication of each set, and messages: `warnings` need action by the user, `hints` may need it."""
+
+    publications: Mapping[str, Publication]
+    warnings: Sequence[str]
+    hints: Sequence[str]
+    notes: Sequence[str]
+
+
+def layouts_of(
+    settings: Settings, siteurl: str, predecessors: Mapping[str, Predecessor] | None = None
+) -> dict[str, Layout]:
+    """Return the layout of the documents of each set, by its name; without `predecessors`, as if none was restarted."""
+    found, layouts = predecessors or {}, (Layout(siteurl, each.name) for each in settings.sets)
+    return {each.set_name: found.get(each.set_name, Predecessor()).layout(each) for each in layouts}
 
 
 def find_predecessors(
@@ -158,4 +174,37 @@ def unstable_warnings(publications: Sequence[Publication], settings: Settings) -
             f"{number} on every build although no source changed, for example {unstable[0]}, and every Destination "
             "downloads that each time. Such pages often show the time of the build or a random number: remove it, or "
             f"exclude them ({settings.setting('exclude')})"
+        )
+
+
+@contextmanager
+def failing_disk(outcome: str) -> Iterator[None]:
+    """Turn a disk error into one clear message."""
+    try:
+        yield
+    except OSError as error:
+        message = f"{outcome}: {error}: make it writable, and free disk space"
+        raise PublicationError(message) from error
+
+
+def well_known_hint(siteurl: str) -> str:
+    """Return what to know of a site whose URL has a path; an empty string for others."""
+    if well_known_reachable(siteurl):
+        return ""
+    return (
+        f"the URL of the site has a path, so {siteurl}/.well-known/resourcesync is not at the root, where Destinations "
+        "look first. They find the documents by the links in the pages"
+    )
+
+
+def volatility_warnings(publications: Sequence[Publication], settings: Settings) -> Iterator[str]:
+    """Yield a warning if many resources change with every publication; feeds and lists of news do so anyway."""
+    unstable = sorted({uri for each in publications for uri in each.unstable})
+    total = max(each.resources for each in publications)
+    if len(unstable) >= max(_MANY, total / _SHARE):
+        yield (
+            f"{len(unstable):,} of {total:,} resources have changed in each of the last publications, for example "
+            f"{unstable[0]}, so every Destination downloads them each time, and their dates say little. The generator "
+            "probably writes the time of the build into every page: remove that from its templates, or exclude the "
+            f"pages ({settings.setting('exclude')})"
         )

@@ -1,4 +1,4 @@
-"""The summary of what was published, one line for each set."""
+"""Summaries of what was published, or would be, set by set."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -7,7 +7,7 @@ from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.terminal.text import format_bytes, format_count
 
 if TYPE_CHECKING:  # commands that publish nothing, such as `mirror`, import this package too
-    from pelican_resourcesync.publication import Publication
+    from pelican_resourcesync.publication import ExpectedSet, Publication
 
 
 def summaries(publications: "Mapping[str, Publication]", where: str, seconds: float) -> Iterator[str]:
@@ -15,6 +15,21 @@ def summaries(publications: "Mapping[str, Publication]", where: str, seconds: fl
     for name, publication in publications.items():
         of = f"{name}: " if len(publications) > 1 else ""
         yield f"ResourceSync: {of}{_holds(publication)} at {where} in {seconds:.2f} seconds; {_news(publication)}."
+
+
+def expectations(sets: "Mapping[str, ExpectedSet]") -> Iterator[str]:
+    """Yield what would be published of each set, with examples."""
+    for name, each in sets.items():
+        yield from _expected(name, each)
+
+
+def _expected(name: str, expected: "ExpectedSet") -> Iterator[str]:
+    changes = ", ".join(f"{expected.changes[kind]:,} {kind}" for kind in ChangeKind if expected.changes.get(kind))
+    news = "first publication" if expected.first else f"{changes or 'nothing changed'} since the last publication"
+    yield f"{name}: {format_count(expected.resources, 'resource')}; {news}."
+    examples = {"listed, for example": expected.listed, **{str(kind): each for kind, each in expected.examples.items()}}
+    for what, uris in examples.items():
+        yield from (f"  {what}: {uri}" for uri in uris)
 
 
 def _holds(publication: "Publication") -> str:

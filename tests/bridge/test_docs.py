@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import make_url
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication import Publication
+from pelican_resourcesync.publication import MOST_EXAMPLES, ExpectedSet, Publication
 from pelican_resourcesync.publication.model.sanity_checks import require_few_deletions
 from repo_bridge.access import ALWAYS_HIDDEN, AnonymousView
 from repo_bridge.cli import parser
@@ -25,15 +25,7 @@ from repo_bridge.reading.repository import open_repository
 from repo_bridge.records import FORMATS
 from repo_bridge.records.addresses import Addresses, Interface, record_path
 from repo_bridge.records.resources import resources_of
-from repo_bridge.report import (
-    MOST_EXAMPLES,
-    MOST_LEFT_OUT,
-    BridgeResult,
-    DryRun,
-    ExpectedSet,
-    HiddenItems,
-    PublicCounts,
-)
+from repo_bridge.report import MOST_LEFT_OUT, BridgeResult, DryRun, HiddenItems, PublicCounts
 from repo_bridge.schema import VERSIONS, describe
 from repo_bridge.settings import FIELDS, FILE, BridgeSettings, read_settings
 from sample_site.dspace.repository import rows_of

@@ -22,10 +22,10 @@ from hypothesis import given, settings
 from lxml import etree
 
 from pelican_resourcesync.errors import PublicationError, SettingsError
+from pelican_resourcesync.publication import ExpectedSet
 from repo_bridge.errors import BridgeError, DatabaseError, InventoryError
 from repo_bridge.inventory import Inventory
 from repo_bridge.publisher import publish
-from repo_bridge.report import ExpectedSet
 from sample_site.dspace.repository import Policy, Value, rows_of
 from tests.bridge.support.days import WORD, Stand, lives
 from tests.bridge.support.oracle import Oracle, Visible

@@ -64,11 +64,16 @@ def test_every_exit_is_documented() -> None:
 
 
 def test_documented_keys_are_those_of_the_json(published: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    """The tables of `show --json` and of `forget --json` name every key, in the order in which they come."""
+    """The tables of `--json` name every key, in the order in which they come."""
+    (published.folder / "public").mkdir()
+    publish = ["publish", "public", "--base-url", "http://127.0.0.1", "--json"]
+    planned, published_now = (json.loads(output_of(capsys, *publish, *more)) for more in (["--dry-run"], []))
     found = json.loads(output_of(capsys, "show", "--json"))
     done = json.loads(output_of(capsys, "forget", f"{URL}/one-title.html", "--json"))
     [one] = found["publication"]["sets"]
     tables = [
+        ("key", published_now),
+        ("key", planned),
         ("key", found),
         ("key of `publication`", found["publication"]),
         ("key of a set", one),

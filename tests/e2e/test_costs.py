@@ -8,8 +8,9 @@ from unittest.mock import patch
 
 import pytest
 
-from pelican_resourcesync.site.publisher import Publisher, PublishResult
+from pelican_resourcesync.site.publisher import Publisher
 from pelican_resourcesync.site.session import Session
+from pelican_resourcesync.static_site import PublishResult
 from tests.bench.sites import edit, make_site
 from tests.support.sites import Site, public_files, strip
 from tests.support.work import Work, counted

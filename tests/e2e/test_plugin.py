@@ -326,11 +326,11 @@ def test_files_of_ours_that_a_host_reads(site: Site) -> None:
 
 
 def test_site_in_a_subpath(site: Site) -> None:
-    """The host's well-known URI is not the site's where SITEURL has a path: a line says so (SD01)."""
+    """The host's well-known URI is not the site's where the URL of the site has a path: a line says so (SD01)."""
     site.article("a.md")
     site.commit("2024-01-01T10:00:00Z")
     site.configure(SITEURL="https://example.org/blog")
-    said = [each for each in run(site)[1].splitlines() if "SITEURL has a path" in each]
+    said = [each for each in run(site)[1].splitlines() if "the URL of the site has a path" in each]
     assert len(said) == 1
     assert "https://example.org/blog/.well-known/resourcesync is not at the root" in said[0]
 

@@ -9,8 +9,8 @@ from typing import Any
 from unittest.mock import patch
 
 from pelican_resourcesync.git.repository import Repository, find_repository
-from pelican_resourcesync.site.publisher import PublishResult
 from pelican_resourcesync.site.session import Session
+from pelican_resourcesync.static_site import PublishResult
 from tests.support.sites import Row, Site, strip
 
 #: A time for each day of the tests' month.

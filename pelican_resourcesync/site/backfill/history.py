@@ -65,7 +65,7 @@ class BuildOutputs:
             for own in settings.sets
             if own.name in layouts
         }
-        self._excludes = cache(Exclusion(settings.exclude).excludes)
+        self._excludes = cache(Exclusion(settings.never_listed).excludes)
         self._links = {name: layout.uri(layout.capability_list) for name, layout in layouts.items()}
         #: By (SHA-256, addition), the SHA-256 and length of the result; and for each result, what it was made from.
         self._results: dict[tuple[str, str], tuple[str, int]] = {}

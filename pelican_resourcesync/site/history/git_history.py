@@ -29,7 +29,7 @@ from pelican_resourcesync.publication import (
     build_time,
     later,
 )
-from pelican_resourcesync.settings import Settings
+from pelican_resourcesync.settings import CORRECT, Settings
 from pelican_resourcesync.site.history.first_publication import Commits, FirstHistory
 from pelican_resourcesync.site.history.sources import Sources
 from pelican_resourcesync.site.outputs import OutputFile, ResourceSet, Run
@@ -81,7 +81,7 @@ class GitHistory:
         self._run = run
         self._settings = settings
         self._previous = since
-        self._exclusion = Exclusion(settings.exclude)
+        self._exclusion = Exclusion(settings.never_listed)
         self._built = build_time()
         self._past: set[str] = set()
         self.warnings: list[str] = []
@@ -251,7 +251,8 @@ class GitHistory:
     def _warn_of_patterns(self, uris: Iterable[str]) -> None:
         """Warn of a pattern that matches nothing, now or in the past: it may be misspelt."""
         past = [unquote(uri.removeprefix(f"{self._run.siteurl}/")) for uri in uris]
-        own = Exclusion(tuple(each for each in self._exclusion.unused(past) if each not in Settings().exclude))
+        default = Settings(sitemap=CORRECT).never_listed
+        own = Exclusion(tuple(each for each in self._exclusion.unused(past) if each not in default))
         for pattern in own.unused(self._run.paths()) if own.patterns else ():
             self.warnings.append(f"RESOURCESYNC['exclude'] has {pattern!r}, which no file of the output matches")
 

@@ -130,7 +130,7 @@ def find_resources(run: Run, settings: Settings, layouts: Mapping[str, Layout]) 
 
     Raises `PublicationError` where two files have the same URI, or Pelican copied a file only in part.
     """
-    exclusion = Exclusion(settings.exclude)
+    exclusion = Exclusion(settings.never_listed)
     outputs = _outputs(run, settings)
     written = select_resources(outputs.values(), exclusion)
     require_complete_copies(run.output, written)

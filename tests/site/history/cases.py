@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from pelican_resourcesync.site.publisher import PublishResult
 from pelican_resourcesync.site.session import Session
+from pelican_resourcesync.static_site import PublishResult
 from tests.support.sites import Site
 
 #: Contents without listings.

@@ -38,15 +38,14 @@ def small(site: Site) -> Site:
     return site
 
 
-def test_twin_of_the_resource_list(small: Site) -> None:
-    """It has the same URLs and dates, robots.txt names both, and it is no resource; the next build makes the same."""
+def test_pages_of_the_resource_list(small: Site) -> None:
+    """It has the pages with their dates, robots.txt names it, and it is no resource; the next build makes the same."""
     file = small.output / "sitemap.xml"
     for _ in range(2):
         small.build()
         assert entries(file) == [
             (f"{SITEURL}/a.html", "2024-01-01T10:00:00Z"),
             (f"{SITEURL}/b.html", "2024-02-01T10:00:00Z"),
-            (f"{SITEURL}/robots.txt", "2024-02-01T10:00:00Z"),
         ]
         assert small.resources().keys() == {"/a.html", "/b.html", "/robots.txt"}
         assert (small.output / "robots.txt").read_text().splitlines() == [
@@ -75,12 +74,15 @@ def test_it_comes_and_goes_with_the_documents(small: Site) -> None:
 
 
 def test_sitemap_of_another_plugin(small: Site) -> None:
-    """It is left alone, and listed as any file; a line says why there is no other."""
+    """It is left alone, and listed as any file; a line says why there is no other, and what to do."""
     small.write("content/sitemap.xml", OTHER)
     small.configure(STATIC_PATHS=["sitemap.xml"])
     status, said = run(small)
     assert status == 0
-    line = "ResourceSync: the sitemap is not written, because another program has written sitemap.xml."
+    line = (
+        "ResourceSync: the sitemap is not written, because another program has written sitemap.xml: the setting "
+        "sitemap may be 'replace', or 'correct' for true dates in that one."
+    )
     assert line in said.splitlines()
     assert (small.output / "sitemap.xml").read_text() == OTHER
     assert "/sitemap.xml" in small.resources()

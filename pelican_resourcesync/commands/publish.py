@@ -1,0 +1,98 @@
+"""The command `publish`: publish a folder of files that any program built."""
+
+import os
+import sys
+import time
+from argparse import ArgumentParser, Namespace, _SubParsersAction
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pelican_resourcesync.commands.running import DONE, PROBLEMS
+from pelican_resourcesync.printable import printable
+from pelican_resourcesync.should_publish import why_preview
+
+if TYPE_CHECKING:
+    from pelican_resourcesync.folder import FolderDryRun
+    from pelican_resourcesync.settings import FolderSettings
+    from pelican_resourcesync.static_site import PublishResult
+
+PROGRAM = "pelican-resourcesync"
+#: The settings file, in the working directory.
+FILE = "resourcesync.toml"
+
+
+def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
+    """Add the command."""
+    text = "publish a folder of files, such as the output of Hugo, MkDocs, Sphinx or Jekyll"
+    verb = verbs.add_parser("publish", help=text, description=f"{text[0].upper()}{text[1:]}.")
+    verb.set_defaults(verb=run)
+    verb.add_argument("folder", nargs="?", metavar="FOLDER", help="the folder to publish; the documents go there, too")
+    verb.add_argument("--base-url", metavar="URL", help="the URL at which the folder is public")
+    verb.add_argument("--config", type=Path, metavar="FILE", help=f"the settings ({FILE}, if it is there)")
+    verb.add_argument("--dry-run", action="store_true", help="show what would be published, and write nothing")
+    verb.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run(options: Namespace) -> int:
+    """Publish, or show what would be published, and print what came of it."""
+    began = time.perf_counter()
+    settings, base = _settings(options)
+    why_not = why_preview(os.environ) if settings.enabled else "it is not enabled"
+    if why_not:
+        sys.stdout.write(f"ResourceSync: nothing is published, because {printable(why_not)}.\n")
+        return DONE
+    return (_foresee if options.dry_run else _publish)(settings, base, options, began)
+
+
+def _settings(options: Namespace) -> "tuple[FolderSettings, Path]":
+    """Return the settings from the file and the options, and the folder of the file."""
+    from pelican_resourcesync.settings import in_file, parse_folder_settings, read_toml
+
+    file = options.config or Path(FILE)
+    raw = read_toml(file) if options.config or file.is_file() else {}
+    given = {"folder": options.folder and str(Path(options.folder).absolute()), "base_url": options.base_url}
+    raw |= {key: value for key, value in given.items() if value is not None}
+    return parse_folder_settings(raw, in_file(file)), file.absolute().parent
+
+
+def _publish(settings: "FolderSettings", base: Path, options: Namespace, began: float) -> int:
+    from pelican_resourcesync.folder import publish_folder
+    from pelican_resourcesync.terminal import Progress, as_json
+
+    with Progress.shown(sys.stderr, PROGRAM) as progress:
+        result = publish_folder(settings, base, progress)
+    for warning in result.warnings:
+        sys.stderr.write(f"{PROGRAM}: warning: {printable(warning)}\n")
+    lines = [as_json(result)] if options.json else _lines(result, settings, time.perf_counter() - began)
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+    return DONE
+
+
+def _lines(result: "PublishResult", settings: "FolderSettings", seconds: float) -> Iterator[str]:
+    from pelican_resourcesync.publication import FOLDER
+    from pelican_resourcesync.terminal import summaries
+
+    for line in (*result.hints, *result.notes):
+        yield f"ResourceSync: {printable(line)}."
+    yield from map(printable, summaries(result.publications, f"{settings.base_url}/{FOLDER}/", seconds))
+
+
+def _foresee(settings: "FolderSettings", base: Path, options: Namespace, _began: float) -> int:
+    from pelican_resourcesync.folder import dry_run_folder
+    from pelican_resourcesync.terminal import as_json
+
+    planned = dry_run_folder(settings, base)
+    lines = [as_json(planned)] if options.json else _dry_run_lines(planned)
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+    return PROBLEMS if planned.stopped else DONE
+
+
+def _dry_run_lines(planned: "FolderDryRun") -> Iterator[str]:
+    from pelican_resourcesync.terminal import expectations
+
+    yield from (f"{printable(hint)}." for hint in planned.hints)
+    yield from map(printable, expectations(planned.sets))
+    if planned.stopped:
+        yield f"A safety check would stop this publication: {printable(planned.stopped)}"
+    yield "Nothing was written."

@@ -1,0 +1,1 @@
+"""Tests of folders that any program built."""

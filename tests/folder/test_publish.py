@@ -1,0 +1,319 @@
+"""The command `publish`: what it lists of a folder, what changed, and what it refuses."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.folder.conftest import page
+from tests.folder.support import HOME, URL, Folder, git
+from tests.support.live import files, hosts, live
+from tests.support.museum import tree
+from tests.support.sites import our_command
+
+At = Callable[[str], None]
+LINK = f'<link rel="resourcesync" type="application/xml" href="{URL}/{HOME}/capabilitylist.xml" />\n'
+
+
+def test_first_and_next(folder: Folder, at: At) -> None:
+    """The first publication dates nothing; the next ones list what the bytes say, and a rerun writes nothing."""
+    at("2026-01-01T10:00:00Z")
+    said = folder.run().stdout
+    assert "3 resources, 0 changes in 0 Change Lists at http://manual.test/resourcesync/ in " in said
+    assert said.endswith("first publication.\n")
+    assert lastmods(folder) == {
+        "": None,
+        "about/": None,
+        "style.css": None,
+    }
+    linked = page("About").replace("</head>", f"{LINK}</head>").encode()
+    assert (folder.public / "about/index.html").read_bytes() == linked
+    about = folder.listed()["about/"]
+    assert about.digest == sha256(linked).hexdigest()
+    assert about.md["length"] == str(len(linked))
+    assert about.md["type"] == "text/html"
+
+    at("2026-02-01T10:00:00Z")
+    before = tree(folder.base)
+    assert "nothing changed since the last publication" in folder.run().stdout
+    assert tree(folder.base) == before
+
+    at("2026-03-01T10:00:00Z")
+    folder.rebuild({"index.html": page("Home"), "about/index.html": page("We"), "a b.pdf": b"%PDF", "style.css": "b{}"})
+    for path, (data, _) in before.items():
+        if path.startswith(("public/resourcesync/", "public/.well-known/")):  # as the host has them
+            folder.write({path.removeprefix("public/"): data})
+    folder.run()
+    assert folder.changes() == [
+        ("2026-03-01T10:00:00Z", "created", "a%20b.pdf"),
+        ("2026-03-01T10:00:00Z", "updated", "about/"),
+    ]
+    assert lastmods(folder) == {
+        "": None,
+        "a%20b.pdf": "2026-03-01T10:00:00Z",
+        "about/": "2026-03-01T10:00:00Z",
+        "style.css": None,
+    }
+    at("2026-04-01T10:00:00Z")
+    (folder.public / "style.css").unlink()
+    folder.configure("allow_deletions = true")
+    folder.run()
+    assert folder.changes()[2:] == [("2026-04-01T10:00:00Z", "deleted", "style.css")]
+    assert "conforming: 0 errors, 0 warnings" in our_command(folder.base, "check", "public", "--deep").stdout
+
+
+def lastmods(folder: Folder) -> dict[str, str | None]:
+    """Return the dates in the Resource List, by path."""
+    return {path: each.lastmod for path, each in folder.listed().items()}
+
+
+def test_what_is_no_resource(folder: Folder) -> None:
+    """Not listed: names that begin with a dot, what editors and systems leave, host files, the error page, ours."""
+    hidden = [".git/config", ".env", "a/.hidden/x.html", "x~", "#x#", "a/#y#", ".x.swp", "a/.DS_Store", "Thumbs.db"]
+    hidden += ["a/desktop.ini", "_headers", "_redirects", "CNAME", "404.html", "drafts/one.html"]
+    folder.write({path: page(path) for path in hidden})
+    folder.write({".well-known/security.txt": "Contact:", "a/x.html": page("x"), "feed": "<feed/>"})
+    folder.configure('exclude = ["drafts"]\nrobots = true')
+    for _ in range(2):
+        folder.run()
+        expected = {"", "about/", "style.css", ".well-known/security.txt", "a/x.html", "feed", "robots.txt"}
+        assert folder.listed().keys() == expected
+    assert LINK not in (folder.public / "404.html").read_text("utf-8")
+
+
+def test_clean_urls(folder: Folder) -> None:
+    """With `clean_urls`, pages have the URLs that such hosts answer; two files of one URL are refused."""
+    folder.write({"news.html": page("News"), "data.json": "{}"})
+    folder.configure("clean_urls = true")
+    folder.run()
+    assert folder.listed().keys() == {"", "about/", "style.css", "news", "data.json"}
+    folder.write({"news": "News"})
+    message = folder.stops()
+    assert " have the same URI, http://manual.test/news: exclude one (exclude in resourcesync.toml)" in message
+    assert {"news", "news.html"} <= set(message.replace(" and", "").split(" have ")[0].split())
+
+
+def test_links_out_of_the_folder(folder: Folder) -> None:
+    """A link that leads out is refused by name, unless it is excluded; one inside is followed, once around."""
+    (folder.base / "secret").mkdir()
+    (folder.base / "secret" / "key.txt").write_text("secret")
+    (folder.public / "key.txt").symlink_to("../secret/key.txt")
+    (folder.public / "more").symlink_to("../secret")
+    (folder.public / "broken.html").symlink_to("/nowhere/at/all")
+    message = folder.stops()
+    assert message == (
+        f"{folder.public} has symbolic links that lead out of it (broken.html, key.txt, more): replace them with "
+        "copies, or exclude them (exclude in resourcesync.toml)"
+    )
+    folder.configure('exclude = ["key.txt", "more", "broken.html"]')
+    (folder.public / "latest").symlink_to("about")
+    (folder.public / "about" / "up").symlink_to("..")
+    (folder.public / "style2.css").symlink_to("style.css")
+    folder.run()
+    assert folder.listed().keys() == {"", "about/", "latest/", "style.css", "style2.css"}
+    assert (folder.base / "secret" / "key.txt").read_text("utf-8") == "secret"
+
+
+def test_unreadable_folder(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that cannot be read stops the publication: its files would be listed as deleted."""
+    folder.run()
+    before, scan = tree(folder.base), os.scandir
+
+    def fail(path: Any) -> Any:
+        if Path(path).name == "about":
+            raise PermissionError(13, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr("pelican_resourcesync.static_site.paths.os.scandir", fail)
+    message = folder.stops()
+    monkeypatch.undo()
+    assert message.startswith(f"{folder.public} is not published: [Errno 13] Permission denied: ")
+    assert message.endswith("make it writable, and free disk space")
+    assert tree(folder.base) == before
+
+
+@pytest.mark.parametrize("robots", ["false", "true"])
+def test_dry_run(folder: Folder, at: At, robots: str) -> None:
+    """It says what the next run does, and no file of the working directory changes."""
+    folder.configure(f"robots = {robots}")
+    for number in range(3):
+        at(f"2026-0{number + 1}-01T10:00:00Z")
+        before = tree(folder.base)
+        planned = json.loads(folder.run("--dry-run", "--json").stdout)
+        assert tree(folder.base) == before
+        done = folder.publish()
+        expected, published = planned["sets"]["site"], done["publications"]["site"]
+        assert expected["first"] == published["first"] == (number == 0)
+        assert expected["resources"] == published["resources"]
+        assert {kind: count for kind, count in published["new"].items() if count} == expected["changes"]
+        folder.write({"index.html": page(f"Home {number}"), f"{number}.html": page("more")})
+    said = folder.run("--dry-run").stdout.splitlines()
+    assert said[-3:] == [
+        "  updated: http://manual.test/",
+        "  created: http://manual.test/2.html",
+        "Nothing was written.",
+    ]
+
+
+def test_too_many_deletions(folder: Folder) -> None:
+    """A folder that was not built completely stops it, with the exit status 1 in a dry run."""
+    folder.run()
+    before = tree(folder.public)
+    shutil.rmtree(folder.public / "about")
+    done = folder.run("--dry-run", check=False)
+    assert done.returncode == 1
+    assert "A safety check would stop this publication: 1 of 3 resources would be listed as deleted" in done.stdout
+    assert "publish once with RESOURCESYNC_ALLOW_DELETIONS=1 in the environment" in folder.stops()
+    documents = {path: each for path, each in before.items() if path.startswith("resourcesync/")}
+    assert {path: each for path, each in tree(folder.public).items() if path in documents} == documents
+
+
+def test_live_in_clones_of_depth_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a clone of one commit, with nothing but the live site, changes have the times of the commits built."""
+    source, www, clone = tmp_path / "source", tmp_path / "www", tmp_path / "clone"
+    source.mkdir()
+    git(source, "init", "-q")
+    texts = [{"a": "1", "b": "1"}, {"a": "1", "b": "2"}, {"a": "1", "b": "2", "c": "3"}]
+    with live(hosts({URL: files(www)}), proxy=True) as host:
+        monkeypatch.setenv("http_proxy", host.url)
+        for name in ("no_proxy", "NO_PROXY"):
+            monkeypatch.delenv(name, raising=False)
+        for month, text in enumerate(texts, 1):
+            for name, each in text.items():
+                (source / name).write_text(each)
+            git(source, "add", "--all")
+            git(source, "commit", "-qm", "Edit", time=f"2026-0{month}-01T10:00:00Z")
+            shutil.rmtree(clone, ignore_errors=True)
+            git(tmp_path, "clone", "-q", "--depth=1", source.as_uri(), "clone")
+            folder = Folder(clone)
+            folder.write({f"{name}.html": page(each) for name, each in text.items()})
+            folder.run()
+            shutil.rmtree(www, ignore_errors=True)
+            shutil.copytree(folder.public, www)
+    assert folder.changes() == [
+        ("2026-02-01T10:00:00Z", "updated", "b.html"),
+        ("2026-03-01T10:00:00Z", "created", "c.html"),
+    ]
+    state = json.loads((folder.public / "resourcesync/publication.json").read_bytes())
+    assert state["commit"] == git(source, "rev-parse", "HEAD")
+    assert git(clone, "rev-list", "--count", "HEAD") == "1"
+
+
+def test_commit_of_the_future(folder: Folder, at: At) -> None:
+    """A commit dated far ahead was made with a wrong clock: the time of the run counts."""
+    git(folder.base, "init", "-q")
+    git(folder.base, "commit", "-qm", "Begin", "--allow-empty", time="2038-01-01T00:00:00Z")
+    at("2026-01-01T10:00:00Z")
+    folder.run()
+    folder.write({"index.html": page("New")})
+    at("2026-02-01T10:00:00Z")
+    folder.run()
+    assert folder.changes() == [("2026-02-01T10:00:00Z", "updated", "")]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('history = "all"', "history in resourcesync.toml is set, but a folder has no history before its first publi"),
+        ('changes_by = "tag"', "changes_by in resourcesync.toml is 'tag': it may be 'day', 'week', 'month' or 'year'"),
+        ("[sets.news]\ntags = ['x']", "sets.news.tags in resourcesync.toml is set, but only Pelican tells us of tags"),
+        ("folders = 1", "resourcesync.toml has no setting 'folders': did you mean 'folder'? There are enabled, "),
+        ('sitemap = "correkt"', "sitemap in resourcesync.toml is 'correkt': it may be true, false, 'replace' or 'corr"),
+        ("robots = 1 2", "resourcesync.toml is not valid TOML: "),
+    ],
+)
+def test_wrong_settings(folder: Folder, text: str, message: str) -> None:
+    """What a folder cannot have, and what is misspelt, is named, with what there is."""
+    folder.configure(text)
+    assert folder.stops().startswith(message)
+
+
+def test_where_and_what(folder: Folder) -> None:
+    """The folder and the URL are options or settings; what is missing is named."""
+    alone = our_command(folder.base, "publish", "public", check=False)
+    assert alone.stderr == (
+        "pelican-resourcesync: base_url in resourcesync.toml is not set: set it, or give --base-url\n"
+    )
+    (folder.base / "else").mkdir()
+    other = folder.base / "else" / "my.toml"
+    other.write_text(f'folder = "../public"\nbase_url = "{URL}/"\nprevious = "output"\nsite_name = "Manual"')
+    our_command(folder.base, "publish", "--config", "else/my.toml")
+    assert len(folder.listed()) == 3
+    assert "Manual" in (folder.public / "resourcesync/index.html").read_text("utf-8")
+    for options, message in (
+        (["nowhere"], f"there is no folder {folder.base / 'nowhere'}: build the site first, or name the folder "),
+        (["."], f"the output {folder.base} contains {folder.base}, the folder of the settings, so settings, "),
+        (["--config", "no.toml"], "no.toml cannot be read: No such file or directory"),
+        (["--base-url", "manual.test"], "base_url in resourcesync.toml is 'manual.test': make it an absolute http(s) "),
+    ):
+        done = our_command(folder.base, "publish", "--base-url", URL, *options, check=False)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"pelican-resourcesync: {message}")
+
+
+@pytest.mark.parametrize(
+    ("text", "variable", "reason"),
+    [
+        ("enabled = false", ("HOME", str(Path.home())), "it is not enabled"),
+        ("", ("IS_PULL_REQUEST", "true"), "this is a preview (IS_PULL_REQUEST is 'true')"),
+    ],
+)
+def test_nothing_is_published(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, text: str, variable: tuple[str, str], reason: str
+) -> None:
+    """A preview of a pull request, or a folder for which that is off, is left as it was built."""
+    monkeypatch.setenv(*variable)
+    folder.configure(text)
+    before = tree(folder.base)
+    assert folder.run().stdout == f"ResourceSync: nothing is published, because {reason}.\n"
+    assert tree(folder.base) == before
+
+
+def test_sets(folder: Folder, at: At) -> None:
+    """Sets are selected by paths and types; one that matches nothing is said, and one that ends is removed."""
+    at("2026-01-01T10:00:00Z")
+    folder.configure("[sets.site]\n[sets.pages]\ntypes = ['text/html']\n[sets.none]\npaths = ['nowhere/*']")
+    done = folder.run()
+    assert "warning: sets.none.paths in resourcesync.toml has 'nowhere/*', which matches no resource" in done.stderr
+    assert {name: each["resources"] for name, each in folder.publish()["publications"].items()} == {
+        "site": 3,
+        "pages": 2,
+        "none": 0,
+    }
+    at("2026-02-01T10:00:00Z")
+    folder.configure("[sets.site]")
+    assert "the sets 'none' and 'pages' are no longer in sets in resourcesync.toml" in folder.run().stderr
+    assert not (folder.public / "resourcesync/pages").exists()
+
+
+def test_pages_with_the_time_of_the_build(folder: Folder, at: At) -> None:
+    """Where many pages change every time, the user is told; two feeds that do so are nothing special."""
+    for month in range(1, 5):
+        at(f"2026-0{month}-01T10:00:00Z")
+        folder.write({f"{number}.html": page(f"Built in {month}") for number in range(12)})
+        warned = "12 of 15 resources have changed in each of the last publications" in folder.run().stderr
+        assert warned == (month > 2)
+    for month in range(5, 8):
+        at(f"2026-0{month}-01T10:00:00Z")
+        folder.write({"0.html": page(f"News of {month}"), "1.html": page(f"Feed of {month}")})
+        assert not folder.run().stderr
+
+
+def test_without_pelican(folder: Folder) -> None:
+    """A broken installation of Pelican harms nobody who publishes a folder, checks or copies one."""
+    program = (
+        "import sys\nfor name in ('pelican', 'blinker'): sys.modules[name] = None\n"
+        "from pelican_resourcesync.cli import main\nsys.exit(main(sys.argv[1:]))"
+    )
+    for arguments in (["publish", "public", "--base-url", URL], ["check", "public"], ["show", "public"]):
+        done = subprocess.run(
+            [sys.executable, "-c", program, *arguments], cwd=folder.base, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")
