@@ -43,6 +43,7 @@ def every_case(closes: str = _YESTERDAY) -> Sample:
         groups={0: "Anonymous", 1: "Administrator", 2: "Staff", 3: "Campus", 4: "World", 5: "Inner"},
         inside={(CAMPUS, 0), (WORLD, CAMPUS), (0, INNER)},
         expunged=("123456789/99",),
+        versions=[(6, 1, None, 3, 2)],  # the first is superseded, the last but one in a workflow
     )
 
 

@@ -1,6 +1,6 @@
 """What DSpace does to its tables when somebody does something, in statements that SQLite and PostgreSQL both take.
 
-For versions from 6 on, whose keys are uuids. Tables that the bridge does not read (of versions, of events) are left
+For versions from 6 on, whose keys are uuids. Tables that the bridge does not read (of events, for example) are left
 out.
 """
 
@@ -104,6 +104,7 @@ class Edits:
             f"DELETE FROM item2bundle WHERE item_id = {own}",
             f"DELETE FROM collection2item WHERE item_id = {own}",
             f"UPDATE handle SET resource_id = NULL WHERE resource_id = {own}",
+            f"UPDATE versionitem SET item_id = NULL WHERE item_id = {own}",
             f"DELETE FROM item WHERE uuid = {own}",
         )
 
@@ -122,8 +123,13 @@ class Edits:
         )
 
     def supersede(self, item: int, version: Thing, time: str, archived: str | None = None) -> None:
-        """Archive a new version of an item; it takes over its handle where the old one is `archived` under another."""
+        """Archive a second version of an item; it takes over the handle if the old one is `archived` under another."""
         self.archive(version, time)
+        for number, each in enumerate((item, version.number), 1):
+            self.direct(
+                "INSERT INTO versionitem (versionitem_id, versionhistory_id, version_number, item_id) "
+                f"VALUES ({10 * item + number}, {item}, {number}, {self._key(ITEM, each)})"
+            )
         self.direct(f"UPDATE item SET in_archive = FALSE WHERE uuid = {self._key(ITEM, item)}")
         self.touch(item, time)
         if archived:

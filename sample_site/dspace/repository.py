@@ -1,6 +1,6 @@
 """Repositories made up by hand or at random, as rows of DSpace's tables."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -130,7 +130,10 @@ class Container:
 
 @dataclass
 class Sample:
-    """A repository. `groups` are all groups by number; `inside` pairs of a group and one that is in it."""
+    """A repository. `groups` are all groups by number; `inside` pairs of a group and one that is in it.
+
+    `versions` are version histories: the numbers of the items that are versions of one, `None` where it was deleted.
+    """
 
     items: list[Thing] = field(default_factory=list)
     collections: list[Container] = field(default_factory=list)
@@ -138,6 +141,7 @@ class Sample:
     groups: dict[int, str] = field(default_factory=lambda: {0: "Anonymous", 1: "Administrator", 2: "Staff"})
     inside: set[tuple[int, int]] = field(default_factory=set)
     expunged: tuple[str, ...] = ()
+    versions: Sequence[Sequence[int | None]] = ()
 
 
 def key(version: int, kind: int, number: int | None) -> Any:
@@ -179,6 +183,10 @@ class _Writer:
             self._item(item)
         for handle in sample.expunged:
             self._handle(handle, ITEM, None)
+        for history, versions in enumerate(sample.versions, 1):
+            for number, version in enumerate(versions, 1):
+                row = {"versionitem_id": 100 * history + number, "versionhistory_id": history, "version_number": number}
+                self._add("versionitem", {**row, "item_id": self._key(ITEM, version)})
         return self.rows
 
     def _key(self, kind: int, number: int | None) -> Any:
