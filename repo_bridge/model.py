@@ -88,13 +88,21 @@ class Collection:
     communities: tuple[str, ...] = ()
 
 
+class Version(NamedTuple):
+    """Another version of an item, as far as its URIs need it."""
+
+    id: str
+    handle: str | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
     """A live, public item, with its public metadata and files.
 
     `last_modified` is the time in the database (rule 12). `opened` is when dated policies last made the item public,
     `None` if it always was. `owner` is the owning collection if that is public; `collections` are all public
-    collections that contain the item, in the order of their ids.
+    collections that contain the item, in the order of their ids. `predecessor` and `successor` are the nearest public
+    versions of the item, before and after this one.
     """
 
     id: str
@@ -105,6 +113,8 @@ class Item:
     collections: tuple[Collection, ...] = ()
     metadata: tuple[MetadataValue, ...] = ()
     bitstreams: tuple[Bitstream, ...] = ()
+    predecessor: Version | None = None
+    successor: Version | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -115,6 +115,7 @@ _COLUMNS: Mapping[str, Mapping[str, _Type]] = {
     },
     "epersongroup": {"id": _KEY, "name": _TEXT},
     "group2groupcache": {"parent_id": _KEY, "child_id": _KEY},
+    "versionitem": {"versionhistory_id": _NUMBER, "version_number": _NUMBER, "item_id": _KEY},
     "entity_type": {"id": _NUMBER},
     "relationship": {
         "id": _NUMBER,
@@ -183,6 +184,7 @@ class Tables:
     resourcepolicy: Table
     epersongroup: Table
     group2groupcache: Table
+    versionitem: Table
     entity_type: Table
     relationship: Table
     relationship_type: Table

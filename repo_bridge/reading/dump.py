@@ -335,6 +335,7 @@ _INDEXED = {
     "bundle2bitstream": ("bundle_id",),
     "collection2item": ("item_id",),
     "relationship": ("left_id", "right_id"),
+    "versionitem": ("item_id", "versionhistory_id"),
 }
 
 

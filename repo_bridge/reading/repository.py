@@ -25,6 +25,7 @@ from repo_bridge.model import (
     Item,
     MetadataValue,
     Reason,
+    Version,
     parse_moment,
 )
 from repo_bridge.reading.database import QueryRunner, RowsByKey, RunStatement, Values, open_database
@@ -101,6 +102,8 @@ class DSpaceRepository:
         self._virtual = (
             VirtualMetadata(self._queries, self._fields, self._kinds, self._dates_of_related) if related else None
         )
+        versions = select(tables.versionitem.c.item_id).where(tables.versionitem.c.item_id.is_not(None))
+        self._has_versions = connection.execute(versions.limit(1)).first() is not None
         self.hierarchy = read_hierarchy(connection, self._queries)
         self._shared = read_shared(connection, tables)
         types = [number for number, field in fields.items() if field == ENTITY_TYPE]
@@ -143,11 +146,13 @@ class DSpaceRepository:
         return found | self.dependents(found)
 
     def dependents(self, ids: Iterable[str]) -> set[str]:
-        """Return the ids of items that may have values from one of these items, related to them now."""
+        """Return the ids of items that may have values from one of these items, or be versions of it, as of now."""
+        statements = [self._virtual.dependents] if self._virtual else []
+        statements += [self._queries.other_versions] if self._has_versions else []
         found: set[str] = set()
-        for some in _batches(ids if self._virtual else (), _KEYS):
-            if self._virtual and (keys := self._queries.keys(some)):
-                found.update(str(key) for (key,) in self._runner.all(self._virtual.dependents(keys)))
+        for some in _batches(ids if statements else (), _KEYS):
+            if keys := self._queries.keys(some):
+                found.update(str(key) for of in statements for (key,) in self._runner.all(of(keys)))
         return found
 
     @cached_property
@@ -214,6 +219,7 @@ class DSpaceRepository:
             metadata=RowsByKey(run(queries.metadata(among, self._unwanted)), "metadata"),
             files=RowsByKey(run(queries.bitstreams(among)), "bitstreams"),
             related=RowsByKey(run(self._virtual.statement(among)) if self._virtual else (), "relationships"),
+            versions=RowsByKey(run(queries.versions(among)) if self._has_versions else (), "versions"),
         )
         for key, rows in _grouped(run(queries.items(keys))):
             periods = _periods(rows, self._view)
@@ -264,6 +270,7 @@ class DSpaceRepository:
         handles = belongings.handles.take(key)
         files = files_of(belongings.files.take(key), self._view)
         find = self.hierarchy.find
+        predecessor, successor = self._neighbours(belongings.versions.take(key))
         return Item(
             id=str(key),
             handle=handles[0][1] if handles else None,
@@ -273,7 +280,24 @@ class DSpaceRepository:
             collections=find(each[1] for each in belongings.memberships.take(key)),
             metadata=self._metadata(belongings.metadata.take(key), belongings.related.take(key)),
             bitstreams=tuple(each.publish(self._view) for each in files if each.is_public(self._view)),
+            predecessor=predecessor,
+            successor=successor,
         )
+
+    def _neighbours(self, rows: Sequence[Values]) -> tuple[Version | None, Version | None]:
+        """Return the nearest earlier and later version that is public, from the rows of one item."""
+        versions: dict[tuple[int, Key], list[Values]] = {}
+        for row in rows:
+            versions.setdefault((row[1], row[2]), []).append(row)
+        public = [
+            place
+            for place, same in versions.items()
+            if place[1] not in self._left_out and readable(_periods(same, self._view), self._view.today)
+        ]
+        earlier = max((place for place in public if place[0] < 0), default=None)
+        later = min((place for place in public if place[0] > 0), default=None)
+        before, after = (place and Version(str(place[1]), versions[place][0][3]) for place in (earlier, later))
+        return before, after
 
     def _metadata(self, rows: Sequence[Values], related: Sequence[Values]) -> tuple[MetadataValue, ...]:
         """Return the values of visible fields, sorted by field, then by place (rule 8); those of related items too."""
@@ -302,6 +326,7 @@ class _Belongings:
     metadata: RowsByKey
     files: RowsByKey
     related: RowsByKey
+    versions: RowsByKey
 
 
 def _grouped(rows: Iterable[Values]) -> Iterator[tuple[Key, list[Values]]]:

@@ -5,7 +5,8 @@ read. The sum of the hashes of all rows changes whenever a row is added, replace
 are also added up for each item, with its bundles and files. Rows that were written since the last run lead to items; if
 these account for the change of the whole sum, no other item has changed. Otherwise, as when rows were only removed, the
 sums of all items are compared. An item that has values from related ones changes with them: relationships lead to it
-(`DSpaceRepository.dependents`), and a relationship that is removed is one of both of its items.
+(`DSpaceRepository.dependents`), and a relationship that is removed is one of both of its items. So do versions of an
+item, whose records link to each other: the row of a version is one of all items in its history.
 
 `VACUUM FREEZE` keeps `xmin`. A restored database has other transactions, or the same numbers again for others, and
 other columns may have other values without a row being written. So `Origin` says which database it is, since when its
@@ -179,12 +180,19 @@ def _text(key: ColumnElement[Any]) -> ColumnElement[str]:
     return cast(key, Text)
 
 
-def _owners(queries: Statements) -> Iterator[tuple[Table, ColumnElement[Any]]]:
+def _owners(queries: Statements) -> Iterator[tuple[Table | Subquery, ColumnElement[Any]]]:
     """Yield each table whose rows belong to an item, a bundle or a file, with the column of its key.
 
-    A relationship belongs to both of its items.
+    A relationship belongs to both of its items, and a version to all items in its history: of a version whose item was
+    expunged, no row has the item any more.
     """
     tables = queries.tables
+    of_version, version = tables.versionitem, tables.versionitem.alias("version")
+    versions = (
+        select(of_version.c.item_id, literal_column("version.xmin").label("xmin"))
+        .join(version, version.c.versionhistory_id == of_version.c.versionhistory_id)
+        .subquery(of_version.name)
+    )
     for table, name in (
         (tables.item, "id"),
         (tables.handle, "object_id"),
@@ -196,6 +204,7 @@ def _owners(queries: Statements) -> Iterator[tuple[Table, ColumnElement[Any]]]:
         (tables.bitstream, "id"),
         (tables.relationship, "left_id"),
         (tables.relationship, "right_id"),
+        (versions, "item_id"),
     ):
         if len(table.c):
             yield table, table.c[name]

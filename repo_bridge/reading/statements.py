@@ -228,6 +228,46 @@ class Statements:
             select(self.key(key), *columns).select_from(rows).where(self.belongs(key, among)).order_by(self.order(key))
         )
 
+    def versions(self, among: Among) -> Statement:
+        """Select the other versions of items, live and discoverable, with each handle and each policy as in `items`.
+
+        The second column is how many versions later it is; earlier ones have negative numbers.
+        """
+        item, policy, handle = self.tables.item, self.tables.resourcepolicy, self.tables.handle
+        own, other, pairs = self._pairs_of_versions()
+        of_item = and_(handle.c.object_id == item.c.id, handle.c.resource_type_id == int(ObjectType.ITEM))
+        return (
+            select(
+                self.key(own.c.item_id),
+                other.c.version_number - own.c.version_number,
+                self.key(other.c.item_id),
+                handle.c.handle,
+                *_policy(policy),
+            )
+            .select_from(
+                pairs.join(item, item.c.id == other.c.item_id)
+                .join(policy, self._policy_of(item, ObjectType.ITEM))
+                .outerjoin(handle, of_item)
+            )
+            .where(live(self.tables), discoverable(self.tables), self.belongs(own.c.item_id, among))
+            .order_by(self.order(own.c.item_id), handle.c.handle_id)
+        )
+
+    def other_versions(self, keys: Sequence[Key]) -> Statement:
+        """Select the keys of all other versions of items, public or not."""
+        own, other, pairs = self._pairs_of_versions()
+        return select(self.key(other.c.item_id)).select_from(pairs).where(self.belongs(own.c.item_id, keys))
+
+    def _pairs_of_versions(self) -> tuple[FromClause, FromClause, FromClause]:
+        """Return the table of versions twice, and both joined: each version of an item with each other one."""
+        own, other = self.tables.versionitem, self.tables.versionitem.alias("other")
+        of_one_item = and_(
+            other.c.versionhistory_id == own.c.versionhistory_id,
+            other.c.version_number != own.c.version_number,
+            other.c.item_id != own.c.item_id,
+        )
+        return own, other, own.join(other, of_one_item)
+
     def containers(self, table: Table, kind: ObjectType) -> Executable:
         """Select collections or communities with each handle, each title, and each policy that lets everybody read."""
         tables = self.tables

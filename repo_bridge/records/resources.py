@@ -96,7 +96,12 @@ def records_of(
             uri=uri,
             path=path,
             content=format_.render(item.metadata),
-            links=(LinkTo(href=format_.profile, rel="profile"), *_formats(uri, uris), *shared),
+            links=(
+                LinkTo(href=format_.profile, rel="profile"),
+                *_formats(uri, uris),
+                *_versions(item, addresses, format_),
+                *shared,
+            ),
             changed=changed,
         )
         for format_, path, uri in zip(formats, paths, uris, strict=True)
@@ -148,6 +153,14 @@ def _formats(uri: str, uris: Sequence[str]) -> Iterator[LinkTo]:
         return
     for other in uris[1:]:
         yield LinkTo(href=other, rel="alternate", type=XML)
+
+
+def _versions(item: Item, addresses: Addresses, format_: Format) -> Iterator[LinkTo]:
+    """Yield links to the records of the previous and the next version of an item, in the same format (RFC 5829)."""
+    for version, rel in ((item.predecessor, "predecessor-version"), (item.successor, "successor-version")):
+        if version is not None:
+            uri = addresses.record(record_path(format_.prefix, version.id, version.handle))
+            yield LinkTo(href=uri, rel=rel, type=XML)
 
 
 def _describes(placed: Sequence[tuple[str, Bitstream]]) -> Iterator[LinkTo]:

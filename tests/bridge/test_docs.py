@@ -18,7 +18,7 @@ from pelican_resourcesync.publication import MOST_EXAMPLES, ExpectedSet, Publica
 from pelican_resourcesync.publication.model.sanity_checks import require_few_deletions
 from repo_bridge.access import ALWAYS_HIDDEN, AnonymousView
 from repo_bridge.cli import parser
-from repo_bridge.model import Bitstream, Collection, Field, Item, MetadataValue, Reason
+from repo_bridge.model import Bitstream, Collection, Field, Item, MetadataValue, Reason, Version
 from repo_bridge.reading.dump import ImportResult, import_dump
 from repo_bridge.reading.query import QueryRow
 from repo_bridge.reading.repository import open_repository
@@ -296,6 +296,7 @@ def test_links_are_those_of_the_table() -> None:
     within = Collection(id="c", handle="1/2", name="C")
     license_ = MetadataValue(Field("dc", "rights"), "https://license.example/")
     item = Item(id="i", handle="1/1", last_modified=None, owner=within, bitstreams=(file,), metadata=(license_,))
+    item = replace(item, predecessor=Version("h", "1/0"), successor=Version("j", "1/2"))
     addresses = Addresses(version=7, ui="https://d", records="https://s", server="https://r", signposting=True)
     records, files = resources_of(item, addresses, [*FORMATS.values()], AT)
     links = [*(each.links for each in records), *(each.links for each in files)]

@@ -10,10 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repo_bridge.access import AnonymousView
+from repo_bridge.model import Version
 from sample_site.dspace.repository import ITEM, STAFF, Policy, Sample, Thing, key, rows_of
 from sample_site.dspace.tables import Rows, write_sqlite
 from tests.bridge.support.entities import TYPES, register, relate
 from tests.bridge.support.oracle import Oracle
+from tests.bridge.support.press import BASE, SET, Press
 from tests.bridge.support.reading import as_read, read, read_sample, seen, url_of
 from tests.bridge.support.samples import AT, PUBLIC, PUBLIC_COLLECTIONS, every_case, samples
 
@@ -30,6 +32,10 @@ def test_every_case(version: int, tmp_path: Path) -> None:
     assert [item.metadata[-1].value for item in without_handle] == ["Odd bundles"]
     files = {numbers.get(item.id, 13): {int(file.internal_id or "") for file in item.bitstreams} for item in items}
     assert files == PUBLIC
+    first, second = (Version(str(key(version, ITEM, number)), f"123456789/{number}") for number in (1, 2))
+    versions = {item.handle: (item.predecessor, item.successor) for item in items}
+    assert (versions.pop(first.handle), versions.pop(second.handle)) == ((None, second), (first, None))
+    assert {*versions.values()} == {(None, None)}
     names = {collection.name for item in items for collection in item.collections}
     assert names == {"Coins & medals", "Maps"}
     assert len(names) == len(PUBLIC_COLLECTIONS)
@@ -43,6 +49,36 @@ def test_oracle_agrees(version: int, tmp_path: Path) -> None:
     oracle = Oracle(rows_of(sample, version), version, AT, ZoneInfo("UTC"))
     assert seen(read_sample(sample, tmp_path, version)) == as_read(oracle.visible())
     assert len(oracle.visible()) == len(PUBLIC)
+
+
+@pytest.mark.parametrize("version", [7, 10])
+def test_hidden_versions(press: Press, version: int) -> None:
+    """A version that is not public is named nowhere: those around it are linked to each other instead."""
+    press.version = version
+    hidden = [
+        Thing(11, in_archive=False, withdrawn=True),
+        Thing(12, in_archive=False),
+        Thing(13, discoverable=False),
+        Thing(14, policies=[]),
+        Thing(15, policies=[Policy(STAFF)]),
+        Thing(16, policies=[Policy(start="2025-06-16")]),
+        Thing(17, policies=[Policy(end="2025-06-14")]),
+        Thing(18, policies=[Policy(action=10)]),
+    ]
+    numbers = [thing.number for thing in hidden]
+    press.publish(
+        Sample(items=[Thing(1), *hidden, Thing(99)], versions=[[11, 12, 1, 13, 14, None, 15, 16, 99, 17, 18]])
+    )
+    first, last = (f"{BASE}/resourcesync/{SET}/records/oai_dc/123456789/{number}.xml" for number in (1, 99))
+    listed = press.listed()
+    assert listed.keys() == {first, last}
+    assert [link for link in listed[first].links if "version" in link[0]] == [("successor-version", last)]
+    assert [link for link in listed[last].links if "version" in link[0]] == [("predecessor-version", first)]
+    everything = b"".join([*map(str.encode, press.files()), *press.files().values()])
+    for number in numbers:
+        for name in (f"123456789/{number}", key(version, ITEM, number)):
+            assert name.encode() not in everything, number
+    assert press.findings() == {}
 
 
 _views = st.builds(

@@ -258,6 +258,21 @@ EDITS_OF_RELATED = [
         )
     ],
     "DELETE FROM item WHERE uuid = {item.uuid}",
+    "UPDATE versionitem SET version_number = version_number + 3 WHERE versionitem_id = {versionitem.versionitem_id}",
+    "UPDATE versionitem SET item_id = NULL WHERE item_id = {versionitem.item_id}",
+    "UPDATE versionitem SET item_id = {item.uuid} WHERE versionitem_id = {versionitem.versionitem_id}",
+    (
+        "UPDATE versionitem SET versionhistory_id = {versionitem.versionhistory_id} "
+        "WHERE versionitem_id = {versionitem.versionitem_id}"
+    ),
+    "DELETE FROM versionitem WHERE versionitem_id = {versionitem.versionitem_id}",
+    (
+        "INSERT INTO versionitem (versionitem_id, version_number, versionhistory_id, item_id) SELECT {number}, "
+        "{versionitem.version_number}, {versionitem.versionhistory_id}, {item.uuid}"
+    ),
+    "UPDATE item SET withdrawn = NOT withdrawn WHERE uuid = {versionitem.item_id}",
+    "UPDATE resourcepolicy SET start_date = {day} WHERE dspace_object = {versionitem.item_id}",
+    "UPDATE handle SET handle = handle || '.2' WHERE resource_id = {versionitem.item_id}",
 ]
 
 #: What changes no row; VACUUM FULL writes all rows anew.
@@ -267,10 +282,14 @@ SILENT: Progress = Heard()
 
 
 def related_rows() -> Rows:
-    """Return three articles with their authors and journals, one author of two of them, and items without any."""
+    """Return three articles with their authors and journals, one author of two of them, and items without any.
+
+    Some items are versions of one.
+    """
     firsts = (0, 10, 20)
     things = [thing for first in firsts for thing in article_things(first)]
-    rows = entities(rows_of(Sample(items=[*things, *map(Thing, range(100, 160))]), 7), 7, firsts)
+    versions = [(100, 101, 102, 103), (1, 11, 21), (110, 111)]
+    rows = entities(rows_of(Sample(items=[*things, *map(Thing, range(100, 160))], versions=versions), 7), 7, firsts)
     shared = {**rows["relationship"][0], "id": 90, "right_id": key(7, ITEM, 10 + KNUTH)}
     rows["relationship"].append(shared)
     return rows

@@ -113,7 +113,8 @@ def test_what_is_imported(tmp_path: Path) -> None:
     imported = import_dump(tmp_path / "dump", tmp_path / "export.db")
     assert imported.version == 7
     assert imported.rows["item"] == len(every_case().items)
-    assert "versionitem" not in imported.rows
+    assert imported.rows["versionitem"] == 5
+    assert "eperson" not in imported.rows
     with closing(sqlite3.connect(tmp_path / "export.db")) as connection:
         columns = {row[1] for row in connection.execute("PRAGMA table_info(item)")}
         tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}

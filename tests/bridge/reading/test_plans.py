@@ -61,6 +61,7 @@ def of_all(queries: Statements) -> dict[str, Any]:
     among, virtual = queries.candidates(), virtual_metadata(queries)
     return {
         "related items": virtual.statement(among),
+        "versions": queries.versions(among),
         "items": queries.items(),
         "handles": queries.handles(among),
         "memberships": queries.memberships(among),
@@ -78,6 +79,8 @@ def of_few(queries: Statements) -> dict[str, Any]:
     return {
         "related items": virtual.statement(keys),
         "dependents": virtual.dependents(keys),
+        "versions": queries.versions(keys),
+        "other versions": queries.other_versions(keys),
         "sums": sums_statement(queries, keys),
         "items": queries.items(keys),
         "handles": queries.handles(keys),

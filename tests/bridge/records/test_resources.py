@@ -7,7 +7,17 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from repo_bridge.model import Bitstream, Collection, Field, HiddenBitstream, HiddenItem, Item, MetadataValue, Reason
+from repo_bridge.model import (
+    Bitstream,
+    Collection,
+    Field,
+    HiddenBitstream,
+    HiddenItem,
+    Item,
+    MetadataValue,
+    Reason,
+    Version,
+)
 from repo_bridge.readers import EntryBuilder
 from repo_bridge.reading.repository import open_repository
 from repo_bridge.records import Sets, find_formats
@@ -114,6 +124,19 @@ def test_formats_are_linked() -> None:
         "{http://dspace.org/qualifieddc/}qualifieddc",
         "{http://www.loc.gov/mods/v3}mods",
     ]
+
+
+def test_versions_are_linked() -> None:
+    """The records of an item link to those of the versions before and after it in the same format; its files do not."""
+    item = replace(ITEM, predecessor=Version("i0", "1/1"), successor=Version("i2", None))
+    records, (file,) = resources_of(item, SITE, ALL[:2], AT)
+    for record, prefix in zip(records, ("oai_dc", "qdc"), strict=True):
+        folder = f"https://x.example/records/{prefix}"
+        assert [link for link in record.links if link.rel.endswith("-version")] == [
+            LinkTo(href=f"{folder}/1/1.xml", rel="predecessor-version", type="application/xml"),
+            LinkTo(href=f"{folder}/~item/i2.xml", rel="successor-version", type="application/xml"),
+        ]
+    assert "version" not in " ".join(link.rel for link in file.links)
 
 
 def test_unknown_type() -> None:

@@ -149,6 +149,9 @@ def _write(draw: st.DrawFn, stand: Stand, number: int) -> None:
 def _expunge(draw: st.DrawFn, stand: Stand, number: int) -> None:
     item = _item(draw, stand)
     stand.sample.items.remove(item)
+    stand.sample.versions = [
+        [None if each == item.number else each for each in history] for history in stand.sample.versions
+    ]
     if item.number in STEADY:
         stand.sample.items.append(_steady(item.number + 100 * number))
 
@@ -188,6 +191,13 @@ def _gather(draw: st.DrawFn, stand: Stand, number: int) -> None:
     item.owner = draw(st.sampled_from([None, *item.collections]))
 
 
+def _version(draw: st.DrawFn, stand: Stand, number: int) -> None:
+    """Let other items be versions of one."""
+    del number
+    numbers = [item.number for item in stand.sample.items[:6]]
+    stand.sample.versions = [draw(st.permutations([None, *numbers]))[: draw(st.integers(2, 5))]]
+
+
 _EDITS: list[Callable[[Any, Stand, int], None]] = [
     _flags,
     _flags,
@@ -200,4 +210,5 @@ _EDITS: list[Callable[[Any, Stand, int], None]] = [
     _share,
     _move,
     _gather,
+    _version,
 ]

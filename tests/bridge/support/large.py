@@ -61,7 +61,9 @@ INSERT INTO relationship (id, type_id, left_id, right_id, left_place, right_plac
   FROM generate_series({first}, {last} / 100) n;
 INSERT INTO metadatavalue (metadata_value_id, metadata_field_id, text_value, place, dspace_object_id)
   SELECT 300000000 + n * 3 + v, 900 + v, 'Name ' || n, 0, key('item', n)
-  FROM generate_series({first}, {last} / 10) n, generate_series(0, 1) v
+  FROM generate_series({first}, {last} / 10) n, generate_series(0, 1) v;
+INSERT INTO versionitem (versionitem_id, version_number, versionhistory_id, item_id)
+  SELECT n, 1 + n % 4, n / 4, key('item', n) FROM generate_series({first}, {last}) n
 """
 
 
@@ -82,7 +84,10 @@ def add_items(server: Server, url: str, first: int, last: int) -> None:
 
 
 def relate_items(server: Server, url: str, first: int, last: int) -> None:
-    """Let each of these items have four authors, and an issue of a volume of a journal, among all items."""
+    """Let each of these items have four authors, and an issue of a volume of a journal, among all items.
+
+    Each is one of four versions, too.
+    """
     _execute(server, url, _RELATIONSHIPS.format(first=first, last=last) + ";\nANALYZE")
 
 

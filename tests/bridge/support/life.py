@@ -64,7 +64,7 @@ class Evening:
     def public(self) -> dict[What, object]:
         """Tell what the slow reading of the rules finds public: of an item its values, and what its record links to."""
         items = {str(item.handle).removeprefix(PREFIX): item for item in self.visible.values()}
-        linked = {end: (item.values, item.files, item.collections) for end, item in items.items()}
+        linked = {end: (item.values, item.files, item.collections, item.versions) for end, item in items.items()}
         return dict([*linked.items(), *self.files.items()])
 
     @property
@@ -169,7 +169,7 @@ class RepositoryWalker(Walker):
             for _rel, href in document.links.items() if of_resources else (*document.links.items(), *of_items):
                 self._get(href)
             for rel, href in of_items if of_resources else ():
-                mine = rel in ("describes", "describedby")
+                mine = rel in ("describes", "describedby", "predecessor-version", "successor-version")
                 self._expect(not mine or href in ever, document, f"leads to {href}, which is not listed")
 
     def _verify(self, document: XmlDocument, item: XmlEntry, data: bytes) -> None:

@@ -150,7 +150,12 @@ def _thursday_in_april(edit: Edits) -> None:
 
 
 def _friday_in_april(edit: Edits) -> None:
-    """Edit by a clock that is ahead; edit twice; withdraw an item; add one and expunge it; secure a value."""
+    """Edit by a clock that is ahead; edit twice; withdraw an item; add one and expunge it; secure a value.
+
+    Withdraw a version that was superseded, and reinstate it: it is archived again, beside the later one.
+    """
+    edit.withdraw(8, "07:00")
+    edit.reinstate(8, "07:30")
     edit.rewrite(2, "dc.title", "A treatise on zqbirches", "19:30")
     edit.rewrite(1, "dc.title", "A treatise on zqalderwood", "09:00")
     edit.rewrite(1, "dc.description.abstract", "On zqcork.", "16:00")
@@ -264,6 +269,8 @@ DAYS = (
         _friday_in_april,
         [
             (UPDATED, "", ["2"]),  # last_modified is still to come
+            (CREATED, "07:30", ["8", 80]),
+            (UPDATED, "", ["8.2"]),  # which links to the version before it now
             (UPDATED, "16:00", ["1"]),
             (DELETED, "15:00", ["21", 210]),
         ],

@@ -45,13 +45,17 @@ RELATED_LATER: dict[tuple[str, ...], list[tuple[str, tuple[str, ...], bool]]] = 
 
 @dataclass(frozen=True)
 class Visible:
-    """What of one item is public: its values as (field, text, language), its files as (bundle, key)."""
+    """What of one item is public: its values as (field, text, language), its files as (bundle, key).
+
+    `versions` are the keys of the versions before and after it, `None` where there is none.
+    """
 
     key: Any
     handle: str | None
     values: tuple[tuple[str, str, str], ...]
     files: tuple[tuple[str, Any], ...]
     collections: tuple[Any, ...]
+    versions: tuple[Any, Any] = (None, None)
 
 
 @dataclass(frozen=True)
@@ -67,18 +71,34 @@ class Oracle:
     def visible(self) -> dict[Any, Visible]:
         """Return the public items by their keys."""
         name = "item_id" if self.version == 5 else "uuid"
-        found = {}
-        for item in self.rows.get("item", []):
-            key = item[name]
-            if _is_live(item) and self._may_read(2, key) and self._is_publication(key):
-                found[key] = Visible(
-                    key=key,
-                    handle=self._handle(key),
-                    values=tuple(sorted([*self._values(key), *self._related(key)])),
-                    files=tuple(sorted(self._files(key))),
-                    collections=tuple(sorted(self._collections(key))),
-                )
-        return found
+        public = [
+            item[name]
+            for item in self.rows.get("item", [])
+            if _is_live(item) and self._may_read(2, item[name]) and self._is_publication(item[name])
+        ]
+        return {
+            key: Visible(
+                key=key,
+                handle=self._handle(key),
+                values=tuple(sorted([*self._values(key), *self._related(key)])),
+                files=tuple(sorted(self._files(key))),
+                collections=tuple(sorted(self._collections(key))),
+                versions=self._versions(key, public),
+            )
+            for key in public
+        }
+
+    def _versions(self, key: Any, public: list[Any]) -> tuple[Any, Any]:
+        """Return the nearest versions of an item among those that are public."""
+        for own in self.rows.get("versionitem", []):
+            if own["item_id"] == key:
+                history = [each for each in self.rows["versionitem"] if each["item_id"] in public]
+                history = [each for each in history if each["versionhistory_id"] == own["versionhistory_id"]]
+                in_order = [each["item_id"] for each in sorted(history, key=lambda each: each["version_number"])]
+                place = in_order.index(key)
+                around = [None, *in_order, None]
+                return around[place], around[place + 2]
+        return None, None
 
     def hidden(self) -> set[Any]:
         """Return the keys of the items of which nothing may be shown, not even in those that are related to them."""

@@ -42,6 +42,7 @@ def seen(items: list[Item]) -> dict[str, Visible]:
             values=tuple(sorted((str(value.field), value.value, value.language) for value in item.metadata)),
             files=tuple(sorted((file.bundle, file.id) for file in item.bitstreams)),
             collections=tuple(sorted(collection.id for collection in item.collections)),
+            versions=(item.predecessor and item.predecessor.id, item.successor and item.successor.id),
         )
         for item in items
     }
@@ -56,6 +57,7 @@ def as_read(visible: dict[Any, Visible]) -> dict[str, Visible]:
             values=item.values,
             files=tuple(sorted((bundle, str(file)) for bundle, file in item.files)),
             collections=tuple(sorted(map(str, item.collections))),
+            versions=(item.versions[0] and str(item.versions[0]), item.versions[1] and str(item.versions[1])),
         )
         for key, item in visible.items()
     }

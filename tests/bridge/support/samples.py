@@ -60,7 +60,10 @@ def samples(draw: st.DrawFn) -> Sample:
             )
         )
     inside = draw(st.sets(st.tuples(_groups, _groups), max_size=5))
-    return Sample(items=items, collections=collections, groups=dict(enumerate(_GROUPS)), inside=inside)
+    groups = dict(enumerate(_GROUPS))
+    history = draw(st.permutations([None, *range(1, len(items) + 1)]))
+    histories = [history[:2], history[2:]] if draw(st.booleans()) else [history]
+    return Sample(items=items, collections=collections, groups=groups, inside=inside, versions=histories)
 
 
 _GROUPS = ("Anonymous", "Administrator", "Staff", "Campus", "anonymous", "Inner")
