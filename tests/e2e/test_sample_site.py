@@ -31,6 +31,7 @@ DAYS = """
 2025-06-16T11:00:00Z created record 21
 2025-06-16T11:00:00Z created file 3002
 2025-06-16T14:00:00Z deleted record 2
+2025-06-16T18:00:00Z updated record 1
 """
 
 
@@ -73,7 +74,10 @@ def test_demo_publishes_two_sets(demo: tuple[Path, str]) -> None:
 
 
 def test_demo_tells_what_happened_in_the_repository(demo: tuple[Path, str]) -> None:
-    """An embargo that lapses, permissions that end, an edit, a new item, one withdrawn and one expunged."""
+    """An embargo that lapses, permissions that end, an edit, a new item, one withdrawn and one expunged.
+
+    The withdrawn one was a version of another, whose record no longer links to it.
+    """
     output, _said = demo
     found = [(entry.lastmod, entry.md["change"], entry.uri) for entry in _changes(output)]
     assert sorted(found) == sorted(_expected())
