@@ -46,7 +46,7 @@ from pelican_resourcesync.publication.model.resource import (
     render_time,
 )
 from pelican_resourcesync.publication.model.sanity_checks import are_few, is_loopback
-from pelican_resourcesync.publication.model.state import PublicationState, parse_state, render_state
+from pelican_resourcesync.publication.model.state import FirstPublication, PublicationState, parse_state, render_state
 from pelican_resourcesync.publication.pages.overview import DOCUMENTS, Amount, Overview, mirror_command
 from pelican_resourcesync.publication.plan import MOST_EXAMPLES, ExpectedSet, PlannedPublication, PublishRequest
 from pelican_resourcesync.publication.previous.previous import (
@@ -103,6 +103,7 @@ __all__ = [
     "Dumps",
     "ExpectedSet",
     "FileResources",
+    "FirstPublication",
     "FixedBoundaries",
     "HashedState",
     "KnownGeneration",

@@ -212,7 +212,7 @@ class DecisionByHistory(Decision):
 
     def _life(self, uri: str, life: Sequence[Change], now: Candidate | None) -> list[tuple[str, Candidate]]:
         """Return the changes of one URI; `now` is its resource, if there still is one."""
-        steps = [*_steps(life)]
+        steps = [*steps_of(life)]
         exists = bool(steps) and steps[-1].kind is not ChangeKind.DELETED
         if exists != (now is not None):
             time = max(self._unexplained, steps[-1].time + TICK) if steps else self._unexplained
@@ -221,7 +221,7 @@ class DecisionByHistory(Decision):
         return [(_key(each.time), _described(each, now)) for each in steps]
 
 
-def _steps(life: Iterable[Change]) -> Iterator[Change]:
+def steps_of(life: Iterable[Change]) -> Iterator[Change]:
     """Yield the changes of one URI, at most one per time, so that it is created before it is updated or deleted."""
     present = False
     last: dict[datetime, Change] = {change.time: change for change in life}

@@ -210,6 +210,7 @@ class _Rewriting:
             parts=tuple(self._parts),
             documents={},
             superseded={},
+            first=None,  # a past that is added would name these URIs again
             unstable={uri: count for uri, count in before.unstable.items() if uri not in self._uris},
         )
         # without a previous one: nothing it superseded may stay

@@ -12,7 +12,7 @@ import marshal
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
@@ -72,7 +72,7 @@ class Terms:
 
     Links of resources below `link_changes_below` count as changes, and with it, so do media types. `tracked` is whether
     changes are looked for at all, which they are not in a first publication without history. Drafts are written to
-    `folder`.
+    `folder`. `past` are the times of the last changes of resources that were listed without one, by URI.
     """
 
     entries: int
@@ -82,6 +82,7 @@ class Terms:
     edition: int
     tracked: bool
     folder: Path
+    past: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,6 +241,8 @@ class _Comparison:
                 times.append(OPEN if terms.tracked else time)
                 continue
             _, lastmod, md_before, links_before = before
+            if not lastmod and uri in terms.past:
+                lastmod, differs = terms.past[uri], True
             hashed = ' hash="' in md
             if md == md_before and links == links_before and (hashed or not is_later(time, lastmod)):
                 times.append(lastmod)

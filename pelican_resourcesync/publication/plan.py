@@ -35,8 +35,14 @@ from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Range, RangeBoundaries, retain
 from pelican_resourcesync.publication.model.resource import SHA_256, Representation, Resources
-from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, ChangeListSummary, PublicationState
+from pelican_resourcesync.publication.model.state import (
+    MOST_ANCESTORS,
+    ChangeListSummary,
+    FirstPublication,
+    PublicationState,
+)
 from pelican_resourcesync.publication.parts import Map
+from pelican_resourcesync.publication.past import AddedPast, add_past
 from pelican_resourcesync.publication.previous.previous import KnownGeneration, PreviousPublication
 from pelican_resourcesync.publication.resource_list import ResourceListPlan
 
@@ -82,8 +88,9 @@ class ExpectedSet:
 class PlannedPublication:
     """The next publication: the contents of its documents, its state, its `resources` and its `new_changes`.
 
-    `gone` is the number of resources in the changes that no longer exist, and `removed_packages` that of packages which
-    go because they have bytes of deleted ones.
+    `added` are the number of changes from before the first publication that are added, and the times of the first and
+    the last. `gone` is the number of resources in the changes that no longer exist, and `removed_packages` that of
+    packages which go because they have bytes of deleted ones.
     """
 
     request: PublishRequest
@@ -91,6 +98,7 @@ class PlannedPublication:
     state: PublicationState
     resources: ResourceListPlan
     new_changes: NewChanges
+    added: tuple[int, datetime, datetime] | None
     gone: int
     removed_packages: int
 
@@ -134,6 +142,8 @@ class _Planning:
         self._history, self._options, self._previous = request.history, request.options, request.previous
         self._now = request.resources
         self._packer = ChangePacker(self._options, self._options.limits.entries)
+        self._frame = len(Documents.of(self._options).frame_of_change_list())
+        self._added = self._add_past()
         self._resources = ResourceListPlan(
             self._now,
             self._options,
@@ -141,7 +151,18 @@ class _Planning:
             tracked=self._previous is not None or self._history.complete,
             folder=folder,
             mapped=mapped,
+            past=self._added.times if self._added else {},
         )
+
+    def _add_past(self) -> AddedPast | None:
+        """Return the changes from before the first publication, if these can be added now."""
+        previous, past = self._previous, self._history.past
+        if previous is None or past is None or previous.layout.siteurl != self._options.layout.siteurl:
+            return None
+        folder = self._folder / "past"
+        folder.mkdir()
+        builder = partial(ChangeListBuilder, self._request.boundaries, self._options.limits, self._frame, folder)
+        return add_past(previous, past, self._options.edition, builder)
 
     def run(self) -> PlannedPublication:
         new, gone = self._new_changes()
@@ -151,19 +172,20 @@ class _Planning:
         if previous and contents.at == previous.state.at and self._differs(contents, previous):
             # Names contain the time of the publication, so a file of the same name must not get different bytes.
             contents = self._contents(new, ranges, later(contents.at, contents.at))
-        state = self._state(new, contents)
+        state = self._state(new, contents, ranges)
         return PlannedPublication(
             request=self._request,
             contents=contents,
             state=state,
             resources=self._resources,
             new_changes=new,
+            added=self._added.span(contents.ranges) if self._added else None,
             gone=gone,
             removed_packages=self._removed_packages(self._withdrawn(new)),
         )
 
     def _contents(self, new: NewChanges, ranges: Sequence[Range], at: datetime) -> Contents:
-        kept = retain(ranges, self._options.archives.changelist)
+        kept = retain(self._all(ranges), self._options.archives.changelist)
         return Contents(
             at=at,
             listed=self._resources,
@@ -174,6 +196,10 @@ class _Planning:
             dumps=dumps_after(self._previous, ranges, self._options, self._withdrawn(new)),
             bytes=self._find,
         )
+
+    def _all(self, ranges: Sequence[Range]) -> Sequence[Range]:
+        """Return ranges with those of the past before them."""
+        return self._added.before(ranges) if self._added else ranges
 
     def _new_changes(self) -> tuple[NewChanges, int]:
         """Return the changes since the previous publication, dated so that no follower misses one, and how many left.
@@ -194,9 +220,8 @@ class _Planning:
         else:
             return NewChanges(), 0
         self._resources.decide(decision)
-        frame = len(Documents.of(self._options).frame_of_change_list())
         divide = self._packer.of_one_time if self._options.dumps.changedump else None
-        builder = ChangeListBuilder(self._request.boundaries, self._options.limits, frame, folder, divide)
+        builder = ChangeListBuilder(self._request.boundaries, self._options.limits, self._frame, folder, divide)
         new = builder.build(
             decision.sorter.sorted(),
             floor=previous.last if previous else None,
@@ -258,7 +283,7 @@ class _Planning:
             or self._find(each.uri, each.representation.hash if each.representation else None, each.time)
         )
 
-    def _state(self, new: NewChanges, contents: Contents) -> PublicationState:
+    def _state(self, new: NewChanges, contents: Contents, ranges: Sequence[Range]) -> PublicationState:
         """Return the state of this generation, without documents and parts yet."""
         history, layout = self._history, self._options.layout
         known = self._previous or self._request.restarted_from
@@ -281,8 +306,22 @@ class _Planning:
             postponed=before.postponed if before and not history.complete else history.postponed,
             unstable=unstable,
             read_as_of=history.read_as_of,
+            first=self._first(contents, ranges),
             documents={},
         )
+
+    def _first(self, contents: Contents, ranges: Sequence[Range]) -> FirstPublication | None:
+        """Return the first publication, as long as changes from before it can be listed without a gap."""
+        history, previous = self._history, self._previous
+        if previous is None:
+            without = not history.complete and history.commit
+            return FirstPublication(contents.at, without) if without else None
+        first, has_moved = previous.state.first, previous.layout.siteurl != self._options.layout.siteurl
+        if first is None or has_moved:
+            return None
+        if first.past or self._added:
+            return first._replace(past=True)
+        return first if len(contents.ranges) == len(ranges) else None
 
     def _former_addresses(self) -> tuple[str, ...]:
         """Return the addresses that the site had, which the changes of this and earlier publications name."""

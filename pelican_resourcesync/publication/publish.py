@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from heapq import merge
 from itertools import groupby
 from pathlib import Path
@@ -31,9 +32,10 @@ class Publication:
     """The result for a set: the number of resources, of all listed changes, of ranges, and of new changes.
 
     `first` is true if no publication was continued. `new` counts the new changes by kind, and `gone` their URIs that no
-    longer exist. `unstable` maps each unstable URI to the number of publications: its bytes changed in two or more in a
-    row although the history lists no change. `packages` are the number of packages of its dumps and their bytes.
-    `notes` are messages for the user.
+    longer exist. `added` are changes from before the first publication, which are listed from now on: their number, and
+    the times of the first and the last. `unstable` maps each unstable URI to the number of publications: its bytes
+    changed in two or more in a row although the history lists no change. `packages` are the number of packages of its
+    dumps and their bytes. `notes` are messages for the user.
     """
 
     first: bool = True
@@ -42,6 +44,7 @@ class Publication:
     ranges: int
     new: Mapping[ChangeKind, int]
     gone: int
+    added: tuple[int, datetime, datetime] | None = None
     unstable: Mapping[str, int] = field(default_factory=dict)
     packages: tuple[int, int] = (0, 0)
     notes: tuple[str, ...] = ()
@@ -187,6 +190,7 @@ def _result(planned: PlannedPublication, packages: tuple[int, int]) -> Publicati
         ranges=len(planned.contents.ranges),
         new={kind: planned.new_changes.kinds[kind] for kind in ChangeKind},
         gone=planned.gone,
+        added=planned.added,
         unstable={uri: count for uri, count in state.unstable.items() if count >= _UNSTABLE},
         packages=packages,
         notes=(f"packages removed because they had bytes of deleted resources: {removed:,}",) if removed else (),

@@ -2,7 +2,7 @@
 
 import re
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import count, pairwise
@@ -82,10 +82,12 @@ class ResourceListPlan:
         tracked: bool,
         folder: Path,
         mapped: Map,
+        past: Mapping[str, str],
     ) -> None:
         """Compare resources with the previous Resource List, and write drafts to `folder`.
 
-        `tracked` is whether changes are looked for.
+        `tracked` is whether changes are looked for. `past` are the times of the last changes of resources that were
+        listed without one, by URI.
         """
         self._options, self._map, self._previous = options, mapped, previous
         self._limits = options.limits
@@ -100,6 +102,7 @@ class ResourceListPlan:
             edition=options.edition,
             tracked=tracked,
             folder=folder,
+            past=past,
         )
         self._ranges = [*self._compare(resources, terms)]
         self._changed = False

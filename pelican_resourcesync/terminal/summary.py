@@ -11,10 +11,24 @@ if TYPE_CHECKING:  # commands that publish nothing, such as `mirror`, import thi
 
 
 def summaries(publications: "Mapping[str, Publication]", where: str, seconds: float) -> Iterator[str]:
-    """Yield a line for each set: resources, changes, ranges, packages, where they are published, and what is new."""
+    """Yield a line for each set: resources, changes, ranges, packages, where they are published, and what is new.
+
+    Another says what was added from before its first publication.
+    """
     for name, publication in publications.items():
         of = f"{name}: " if len(publications) > 1 else ""
         yield f"ResourceSync: {of}{_holds(publication)} at {where} in {seconds:.2f} seconds; {_news(publication)}."
+        if publication.added:
+            yield f"ResourceSync: {of}{past_of(publication)}."
+
+
+def past_of(publication: "Publication") -> str:
+    """Return what was added from before the first publication; empty if nothing was."""
+    if publication.added is None:
+        return ""
+    number, begin, end = publication.added
+    times = f"from {begin:%Y-%m-%d} to {end:%Y-%m-%d}"
+    return f"added {format_count(number, 'change')} {times}, before the first publication"
 
 
 def expectations(sets: "Mapping[str, ExpectedSet]") -> Iterator[str]:

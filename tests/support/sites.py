@@ -243,7 +243,10 @@ def build(folder: Path, **overrides: Any) -> None:
     with chdir(folder):
         settings = read_settings("pelicanconf.py", override=overrides)
         settings["RESOURCESYNC"] = _not_live(settings.get("RESOURCESYNC"))
-        Pelican(settings).run()
+        try:
+            Pelican(settings).run()
+        finally:
+            LimitFilter._raised_messages.clear()  # else no later build would print the same warning
 
 
 def _not_live(raw: Any) -> Any:

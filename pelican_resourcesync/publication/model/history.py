@@ -64,6 +64,7 @@ class ChangeHistory:
     - `built`: the time of this build.
     - `changes`: the changes since the last publication, oldest first for each URI.
     - `complete`: false if there is no history to read changes from.
+    - `past`: the changes up to the commit of the first publication, if that listed none; `None` if they are not known.
     - `touched`: whether anything, a commit or an uncommitted edit, may explain a change that `changes` does not list.
     - `commit` and `landed`: the commit built and its landing time.
     - `objects`: returns the file with the bytes of a SHA-256, for changes whose resource has other bytes now; `None` if
@@ -76,6 +77,7 @@ class ChangeHistory:
     read_as_of: datetime | None = None
     changes: Sequence[Change] = ()
     complete: bool = True
+    past: Sequence[Change] | None = None
     touched: bool = False
     commit: str | None = None
     landed: datetime | None = None

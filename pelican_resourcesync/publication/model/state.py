@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.printable import printable
@@ -78,6 +78,17 @@ class ChangeListSummary:
         return self.created + self.updated + self.deleted
 
 
+class FirstPublication(NamedTuple):
+    """A first publication that listed no changes from before it: its time and its commit.
+
+    `past` is whether these changes have been added since.
+    """
+
+    at: datetime
+    commit: str
+    past: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicationState:
     """One generation of a publication.
@@ -97,6 +108,7 @@ class PublicationState:
     - `sets`: the names of all sets published together, if there are several.
     - `former`: the addresses that the site had before `siteurl`, oldest first; its changes may name them.
     - `signed_by`: the public key that signs the state, or an empty text.
+    - `first`: the first publication, if it listed no past, and nothing hinders from adding that.
     - `read_as_of`: the time as of which a repository was read. Earlier changes that were missed then get a later time.
     """
 
@@ -119,6 +131,7 @@ class PublicationState:
     former: tuple[str, ...] = ()
     read_as_of: datetime | None = None
     signed_by: str = ""
+    first: FirstPublication | None = None
 
     @property
     def ancestry(self) -> tuple[str, ...]:
@@ -149,6 +162,7 @@ def render_state(state: PublicationState, tool: str, key: SigningKey | None = No
         **({"sets": list(state.sets)} if state.sets else {}),
         **({"former": list(state.former)} if state.former else {}),
         **({"read_as_of": render_datetime(state.read_as_of)} if state.read_as_of else {}),
+        **({"first": {**state.first._asdict(), "at": render_datetime(state.first.at)}} if state.first else {}),
     }
     if key:
         content = key.sign(content)
@@ -214,7 +228,12 @@ def _state(content: Mapping[str, Any]) -> PublicationState:
         former=tuple(_address(address) for address in content.get("former", ())),
         read_as_of=_time(content["read_as_of"]) if "read_as_of" in content else None,
         signed_by=_text(signer(content)),
+        first=_first(content["first"]) if "first" in content else None,
     )
+
+
+def _first(content: Mapping[str, Any]) -> FirstPublication:
+    return FirstPublication(_time(content["at"]), _text(content["commit"]), past=bool(content["past"]))
 
 
 def _part(content: Mapping[str, Any]) -> Part:

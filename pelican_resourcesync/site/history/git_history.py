@@ -22,6 +22,7 @@ from pelican_resourcesync.publication import (
     Calendar,
     Change,
     ChangeHistory,
+    FirstPublication,
     FixedBoundaries,
     Listed,
     PreviousPublication,
@@ -44,11 +45,12 @@ SetHistory = tuple[ChangeHistory, RangeBoundaries]
 class PreviousState:
     """What publications made together have in common: their `commit`, and the landing times `postponed` in their state.
 
-    `resources` are those of all of them.
+    `first` is the first publication, if changes from before it can be added, and `resources` are those of all of them.
     """
 
     commit: str | None
     postponed: Mapping[str, datetime]
+    first: FirstPublication | None
     resources: Mapping[str, Listed]
 
     @classmethod
@@ -58,7 +60,7 @@ class PreviousState:
         """Group sets, by name, that continue from the same commit; those without a publication are under `None`."""
         groups: dict[object, dict[str, PreviousPublication | None]] = {}
         for name, each in previous.items():
-            key = (each.state.commit, sorted(each.state.postponed.items())) if each else None
+            key = (each.state.commit, sorted(each.state.postponed.items()), each.state.first) if each else None
             groups.setdefault(repr(key), {})[name] = each
         return [(cls._of([each for each in group.values() if each]), group.keys()) for group in groups.values()]
 
@@ -69,6 +71,7 @@ class PreviousState:
         return cls(
             commit=previous[0].state.commit,
             postponed=previous[0].state.postponed,
+            first=previous[0].state.first,
             resources=ChainMap(*cast("list[dict[str, Listed]]", [each.resources for each in reversed(previous)])),
         )
 
@@ -91,13 +94,16 @@ class GitHistory:
     def read(self, written: Sequence[OutputFile], sets: Sequence[ResourceSet]) -> dict[str, SetHistory]:
         """Return, for each set, the changes and times for a build of these outputs."""
         history, boundaries = self._read(written)
-        if self._previous is not None:  # the bytes decide, and sets contain what they select today
-            return {each.settings.name: (history, boundaries) for each in sets}
         built = {each.uri for each in written}
-        return {
-            each.settings.name: (replace(history, changes=each.changes_within(history.changes, built)), boundaries)
-            for each in sets
-        }
+        found = {}
+        for each in sets:
+            own = history
+            if self._previous is None:  # otherwise the bytes decide, and sets contain what they select today
+                own = replace(own, changes=each.changes_within(own.changes, built))
+            if own.past is not None:
+                own = replace(own, past=each.changes_within(own.past, built))
+            found[each.settings.name] = own, boundaries
+        return found
 
     def _read(self, written: Sequence[OutputFile]) -> SetHistory:
         try:
@@ -112,16 +118,13 @@ class GitHistory:
 
     def _read_repository(self, repository: Repository, written: Sequence[OutputFile]) -> SetHistory:
         line = list(repository.first_parent_commits() if self._previous else repository.log())
-        if repository.is_shallow():
-            without = (
-                "only the bytes show what changed"
-                if self._previous
-                else "there are no Change Lists, and an earlier SITEURL is not noticed"
-            )
-            self.warnings.append(
-                f"the repository is a shallow clone, so its history is not known and {without}: fetch all "
-                "of it (fetch-depth: 0 in GitHub Actions, GIT_DEPTH: 0 in GitLab CI, or git fetch --unshallow)"
-            )
+        if repository.is_shallow() and (self._previous or self._settings.history != "none"):
+            if self._previous is None:
+                self.warnings.append(
+                    "the repository is a shallow clone, so no changes from before this publication are listed, and an "
+                    "earlier SITEURL is not noticed: the first build with the whole history adds them (fetch-depth: 0 "
+                    "in GitHub Actions, GIT_DEPTH: 0 in GitLab CI, or git fetch --unshallow)"
+                )
             landed = committer_time(line[-1])
             history = ChangeHistory(built=self._built, complete=False, commit=line[-1].sha, landed=landed)
             return history, self._boundaries(repository, [])
@@ -143,7 +146,8 @@ class GitHistory:
         else:
             since = self._since(repository, landings, self._previous.commit)
             changes = self._touched(repository, scope, since, uncommitted, written) if since or uncommitted else []
-            history = replace(history, changes=changes, touched=bool(since or uncommitted))
+            past = self._past_before(repository, scope, landings, written)
+            history = replace(history, changes=changes, past=past, touched=bool(since or uncommitted))
         self._warn_of_patterns({*self._past, *(self._previous.resources if self._previous else ())})
         return history, self._boundaries(repository, landings)
 
@@ -174,6 +178,25 @@ class GitHistory:
                     times |= dict.fromkeys(sources.built_from(change), time)
                     times |= {uri: time for uri in (sources.published_before(change) if gone else ()) if uri in gone}
         return [Change(time, uri, ChangeKind.UPDATED) for uri, time in times.items()]
+
+    def _past_before(
+        self, repository: Repository, scope: Scope, landings: Sequence[Landing], written: Sequence[OutputFile]
+    ) -> Sequence[Change] | None:
+        """Return the changes up to the commit of the first publication, by the rule, if that listed none."""
+        first = self._previous.first if self._previous else None
+        if first is None or first.past or self._settings.history in ("none", "built"):
+            return None
+        times = {each.commit.sha: each.time for each in landings}
+        if first.commit not in times:
+            self.hints.append(
+                f"the commit of the first publication, {first.commit[:10]}, is not in the history of this branch, so "
+                "changes from before it cannot be listed: build a branch that has it, or set RESOURCESYNC['history'] "
+                "to 'none'"
+            )
+            return None
+        whole = [Landing(commit, times[commit.sha]) for commit in repository.log()]
+        changes = self._first(repository, scope, whole, (), written)
+        return [each for each in changes if each.time <= times[first.commit]]
 
     def _first(
         self,
