@@ -5,7 +5,7 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import Any
 
-from pelican_resourcesync.commands import check, follow, key, mirror, publish, site
+from pelican_resourcesync.commands import announce, check, follow, key, mirror, publish, site
 from pelican_resourcesync.errors import ResourceSyncError
 from pelican_resourcesync.printable import printable
 from pelican_resourcesync.version import __version__
@@ -37,7 +37,15 @@ def parser() -> ArgumentParser:
     top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parsers: type[ArgumentParser] = _CommandParser
     verbs = top.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=parsers)
-    for add in (publish.add_verb, site.add_verbs, check.add_verb, mirror.add_verbs, follow.add_verb, key.add_verb):
+    for add in (
+        publish.add_verb,
+        announce.add_verb,
+        site.add_verbs,
+        check.add_verb,
+        mirror.add_verbs,
+        follow.add_verb,
+        key.add_verb,
+    ):
         add(verbs)
     return top
 

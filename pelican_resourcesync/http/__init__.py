@@ -11,6 +11,7 @@ from pelican_resourcesync.http.client import (
     http_time,
     is_sendable,
     new_client,
+    retry_after,
 )
 from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds, Pace
 from pelican_resourcesync.http.urls import (
@@ -63,6 +64,7 @@ __all__ = [
     "normalized",
     "origin",
     "path_of_uri",
+    "retry_after",
     "served_paths",
     "shown",
     "uri_of_path",

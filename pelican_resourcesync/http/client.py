@@ -128,7 +128,7 @@ class Sink(Protocol):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Request:
-    """A GET request, and where its response goes.
+    """A GET request, or with a `body` a POST request, and where its response goes. A POST request is not redirected.
 
     `public`: refuse hosts with loopback, private and link-local addresses; for URLs from documents rather than from the
     user. `port_named`: refuse them too where a redirect leads to another port. `accept`: the statuses that are no
@@ -143,6 +143,7 @@ class Request:
     public: bool = True
     port_named: bool = False
     accept: tuple[int, ...] = (200,)
+    body: bytes | None = None
     tag: Any = None
 
 
@@ -168,7 +169,8 @@ class Transfer:
 
     def leads_on(self, response: Response) -> bool:
         """Return whether the response is a redirect that is to be followed."""
-        return response.status in REDIRECTS and response.status not in self.request.accept
+        request = self.request
+        return response.status in REDIRECTS and response.status not in request.accept and request.body is None
 
     def follow(self, response: Response) -> None:
         """Go where a redirect leads. Raises `TransportError` if that is elsewhere, or too many were followed."""
@@ -263,6 +265,15 @@ def http_time(text: str) -> datetime | None:
         return parsedate_to_datetime(text).astimezone(UTC)
     except (ValueError, OverflowError, TypeError):
         return None
+
+
+def retry_after(text: str) -> float | None:
+    """Return the seconds that a header `Retry-After` asks for, if it does."""
+    text = text.strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    time = http_time(text)
+    return None if time is None else max(0.0, (time - datetime.now(UTC)).total_seconds())
 
 
 def network_failure(error: BaseException, transfer: Transfer, *, direct: bool = True) -> TransportError:

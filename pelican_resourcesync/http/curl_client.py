@@ -186,6 +186,10 @@ class _Handle:
         if headers is not self._sent:
             curl.setopt(pycurl.HTTPHEADER, [f"{name}: {value}" for name, value in headers.items()])
             self._sent = headers
+        if transfer.request.body is None:
+            curl.setopt(pycurl.HTTPGET, 1)
+        else:
+            curl.setopt(pycurl.POSTFIELDS, transfer.request.body)
         curl.setopt(pycurl.CONNECTTIMEOUT_MS, max(int(bounds.timeout * 1000), 1))
         curl.setopt(pycurl.LOW_SPEED_TIME, max(int(bounds.timeout), 1))
         curl.setopt(pycurl.TIMEOUT_MS, max(int(left * 1000), 1))

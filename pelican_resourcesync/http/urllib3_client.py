@@ -119,7 +119,9 @@ class _Connection(HTTPConnection):
             sock = cast("_Timed", self.sock)
             sock.transfer = transfer
             running.begin(sock)
-            self.request("GET", target, headers=headers, preload_content=False, decode_content=False)
+            body = transfer.request.body
+            method = "GET" if body is None else "POST"
+            self.request(method, target, body, headers, preload_content=False, decode_content=False)
             return self.getresponse()
         except BaseException:
             running.end()

@@ -132,6 +132,7 @@ def _says_the_same(state: PublicationState, before: PublicationState) -> bool:
         "generation": before.generation,
         "predecessor": before.predecessor,
         "ancestors": before.ancestors,
+        "earlier": before.earlier,
         "superseded": before.superseded,
         "packages": before.packages,
         "unstable": before.unstable,

@@ -293,6 +293,7 @@ class _Planning:
             generation=known.state.generation + 1 if known else 1,
             predecessor=known.digest if known else None,
             ancestors=known.state.ancestry[: MOST_ANCESTORS - 1] if known else (),
+            earlier=(before.at, *before.earlier)[:MOST_ANCESTORS] if before else (),
             siteurl=layout.siteurl,
             former=self._former_addresses(),
             restart_number=layout.restart_number,

@@ -1,12 +1,13 @@
 """Tables of settings, the checks of their values, and the settings of a site: one checker for all programs."""
 
 from pelican_resourcesync.settings import checks
-from pelican_resourcesync.settings.checks import CORRECT, REPLACE
+from pelican_resourcesync.settings.checks import CORRECT, INDEXNOW_KEY, REPLACE
 from pelican_resourcesync.settings.resourcesync import (
     FolderSettings,
     Selection,
     SetSettings,
     Settings,
+    key_file,
     parse_folder_settings,
     parse_settings,
     parse_siteurl,
@@ -26,6 +27,7 @@ from pelican_resourcesync.settings.setting import (
 
 __all__ = [
     "CORRECT",
+    "INDEXNOW_KEY",
     "OPTIONS",
     "REPLACE",
     "FolderSettings",
@@ -36,6 +38,7 @@ __all__ = [
     "Settings",
     "checks",
     "in_file",
+    "key_file",
     "parse_folder_settings",
     "parse_settings",
     "parse_siteurl",

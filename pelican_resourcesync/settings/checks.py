@@ -14,6 +14,9 @@ from pelican_resourcesync.settings.setting import Check, Setting, suggestion
 #: The keywords for where the previous publication is; any other value is a URL or a folder.
 PREVIOUS = ("live", "output", "none")
 
+#: A key of IndexNow.
+INDEXNOW_KEY = re.compile("[A-Za-z0-9-]{8,128}")
+
 #: What to do with a sitemap of another program.
 REPLACE, CORRECT = "replace", "correct"
 
@@ -33,6 +36,13 @@ def sitemap(setting: Setting, value: object) -> bool | str:
         return value
     switch = f"{setting.shown(value=True)}, {setting.shown(value=False)}, {REPLACE!r} or {CORRECT!r}"
     raise setting.wrong(value, switch)
+
+
+def indexnow_key(setting: Setting, value: object) -> str:
+    """Check a key of IndexNow, which need not be set."""
+    if not isinstance(value, str) or not (value == "" or INDEXNOW_KEY.fullmatch(value)):
+        raise setting.wrong(value, "8 to 128 letters (a-z, A-Z), digits and '-'")
+    return value
 
 
 def text(setting: Setting, value: object) -> str:

@@ -90,6 +90,11 @@ def exclude(setting: Setting, value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*ALWAYS_EXCLUDED, *check(setting, value)]))
 
 
+def key_file(key: str) -> str:
+    """Return the path of the file in an output that proves to search engines whose key of IndexNow it is."""
+    return f"{key}.txt"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The settings of a site. `docs/settings.md` says more of each."""
@@ -109,6 +114,7 @@ class Settings:
     robots: bool = row(False, checks.boolean, "name the Resource List in `robots.txt`")
     sitemap: bool | str = row(False, checks.sitemap, "also write a sitemap of the pages, or replace or correct another")
     link_headers: tuple[str, ...] = row((), checks.some_of(*HEADER_FILES), "files from which hosts read headers")
+    indexnow_key: str = row("", checks.indexnow_key, "the key with which `announce` tells search engines of changes")
     describedby: str = row("", checks.web_page, "the URI of a page about the site; by default, the page for people")
     license: str = row("", checks.text, "the licence, for the page for people: a URL or a text")
     contact: str = row("", checks.text, "whom to ask, for the page for people: a URL or a text")
@@ -122,8 +128,9 @@ class Settings:
 
     @property
     def never_listed(self) -> tuple[str, ...]:
-        """The patterns of files that are never resources: those of `exclude`, and sitemaps that may be changed."""
-        return (*self.exclude, *(_SITEMAPS if isinstance(self.sitemap, str) else ()))
+        """The patterns of files that are never resources: `exclude`, sitemaps that may be changed, and the key file."""
+        keys = [key_file(self.indexnow_key)] if self.indexnow_key else []
+        return (*self.exclude, *(_SITEMAPS if isinstance(self.sitemap, str) else ()), *keys)
 
     @property
     def names_sets(self) -> bool:

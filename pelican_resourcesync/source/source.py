@@ -7,7 +7,6 @@ import time
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, suppress
-from datetime import UTC, datetime
 from http import HTTPStatus
 from io import BytesIO
 from pathlib import Path
@@ -27,12 +26,12 @@ from pelican_resourcesync.http import (
     Sink,
     address_of,
     host_to_name,
-    http_time,
     is_public,
     is_sendable,
     is_url,
     new_client,
     origin,
+    retry_after,
     shown,
     without_query,
 )
@@ -446,15 +445,6 @@ def not_signed(uri: str) -> SignatureError:
         f"{shown(uri)} is not what the signed publication.json of its set lists: run it again, because the set may "
         "have just been published anew; if that does not help, somebody else has changed it"
     )
-
-
-def retry_after(text: str) -> float | None:
-    """Return the seconds that a header `Retry-After` asks for, if it does."""
-    text = text.strip()
-    if text.isascii() and text.isdigit():
-        return float(text[:9])
-    time = http_time(text)
-    return None if time is None else max(0.0, (time - datetime.now(UTC)).total_seconds())
 
 
 def crawl_delay(robots: str, agent: str) -> float:

@@ -16,7 +16,7 @@ from pelican_resourcesync.publication import (
     media_type,
     replace_file,
 )
-from pelican_resourcesync.settings import Settings
+from pelican_resourcesync.settings import Settings, key_file
 from pelican_resourcesync.static_site.paths import is_html
 from pelican_resourcesync.static_site.sitemap import sitemap_name
 
@@ -41,6 +41,10 @@ def add_discovery_files(output: Path, settings: Settings, layouts: Mapping[str, 
     `layouts` are those of the sets, by name. Hosts that hide folders with a dot are told to keep `.well-known`.
     """
     keep_dot_folders(output)
+    if settings.indexnow_key:
+        file, key = output / key_file(settings.indexnow_key), settings.indexnow_key.encode()
+        if not file.is_file() or file.read_bytes() != key:
+            replace_file(file, key)
     if settings.robots:
         add_robots_lines(output, settings, layouts)
     whole = next((each.name for each in settings.sets if each.selection.everything), None)

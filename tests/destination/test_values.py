@@ -14,7 +14,7 @@ import pytest
 
 from pelican_resourcesync.destination import IncompleteError, Mirror, follow
 from pelican_resourcesync.errors import DocumentError, ResourceSyncError
-from pelican_resourcesync.source.source import retry_after
+from pelican_resourcesync.http import retry_after
 from tests.destination.archives import ArchivedSource, archived_source, manifest
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of, stamp
 from tests.support.live import Ask, Manner, content, first

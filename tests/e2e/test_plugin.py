@@ -325,6 +325,17 @@ def test_files_of_ours_that_a_host_reads(site: Site) -> None:
         assert "robots.txt" in listed(site.output), "ours is a resource, and stays one"
 
 
+def test_key_file_of_indexnow(site: Site) -> None:
+    """The key file is written and no resource; another build leaves it as it is."""
+    site.article("a.md")
+    site.commit("2024-01-01T10:00:00Z")
+    site.configure(RESOURCESYNC={"indexnow_key": "0123456789"})
+    for _ in range(2):
+        site.build()
+        assert (site.output / "0123456789.txt").read_bytes() == b"0123456789"
+        assert "0123456789.txt" not in listed(site.output)
+
+
 def test_site_in_a_subpath(site: Site) -> None:
     """The host's well-known URI is not the site's where the URL of the site has a path: a line says so (SD01)."""
     site.article("a.md")

@@ -227,6 +227,29 @@ def test_accepted_statuses(client: Client, site: Live) -> None:
     assert (sink.getvalue(), sink.response.status) == (b"bc", 206)
 
 
+def test_post(client: Client, site: Live) -> None:
+    """A body is posted, and the next request on the connection is a GET again; a redirect is not followed."""
+
+    def answer(ask: Ask) -> None:
+        body = ask.handler.rfile.read(int(ask.headers["Content-Length"] or 0))
+        status = 301 if ask.path == "moved" else 202
+        ask.send(status, f"{ask.handler.command} {body!r}".encode(), Location="/other" if status == 301 else "")
+
+    site.manner = answer
+    for path, body, expected in (
+        ("a", b"{}\xff", b"POST b'{}\\xff'"),
+        ("b", None, b"GET b''"),
+        ("c", b"", b"POST b''"),
+    ):
+        sink = Sink()
+        client.get(request(f"{site.url}/{path}", sink=sink, body=body, accept=(202,)))
+        assert sink.getvalue() == expected
+    with pytest.raises(StatusError) as error:
+        client.get(request(f"{site.url}/moved", body=b"{}"))
+    assert error.value.status == 301
+    assert len(site.connections) == 1
+
+
 def test_retry_after(client: Client, site: Live) -> None:
     """A failure tells the status, and when to ask again."""
     site.manner = lambda ask: ask.send(503, b"", Retry_After="7")

@@ -180,6 +180,7 @@ def test_state(source: Source) -> None:
         "postponed": {"c1": "2024-02-10T12:00:00Z"},
         "restart_number": 1,
         "ancestors": [],
+        "earlier": [],
         "superseded": {},
         "packages": {},
         "unstable": {},
@@ -188,6 +189,7 @@ def test_state(source: Source) -> None:
     state = source.state()
     assert (state["generation"], state["predecessor"]) == (2, sha256(first).hexdigest())
     assert (state["commit"], state["postponed"]) == ("c2", {})
+    assert state["earlier"] == ["2024-02-10T12:00:00Z"]
     assert [(each["created"], each["updated"]) for each in state["change_lists"]] == [(1, 1)]
 
 

@@ -115,7 +115,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = not self.live.keep_alive
         self.live.answer(self)
 
-    do_HEAD = do_GET  # noqa: N815 - the name that the base class calls
+    do_HEAD = do_POST = do_GET  # noqa: N815 - the names that the base class calls
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name that the base class gives it
         """Say nothing."""

@@ -100,6 +100,7 @@ class PublicationState:
     - `change_lists`: all Change Lists, oldest first.
     - `restart_number`: how often the set was started over under new addresses, from 1.
     - `predecessor`: the SHA-256 of the previous state; `ancestors`: those of the states before it, newest first.
+    - `earlier`: the `at` of the states before it, newest first, back to the first under these addresses.
     - `documents`: the SHA-256 of every document of the set, by its path relative to the output.
     - `superseded`: likewise, documents of the previous generation that are kept only for its readers.
     - `packages`: the length in bytes of every package among them.
@@ -124,6 +125,7 @@ class PublicationState:
     postponed: Mapping[str, datetime] = field(default_factory=dict)
     restart_number: int = 1
     ancestors: tuple[str, ...] = ()
+    earlier: tuple[datetime, ...] = ()
     superseded: Mapping[str, str] = field(default_factory=dict)
     packages: Mapping[str, int] = field(default_factory=dict)
     unstable: Mapping[str, int] = field(default_factory=dict)
@@ -148,6 +150,7 @@ def render_state(state: PublicationState, tool: str, key: SigningKey | None = No
         "restart_number": state.restart_number,
         "predecessor": state.predecessor,
         "ancestors": list(state.ancestors),
+        "earlier": [render_datetime(time) for time in state.earlier],
         "siteurl": state.siteurl,
         "at": render_datetime(state.at),
         "change_lists": [_rendered_change_list(each) for each in state.change_lists],
@@ -218,6 +221,7 @@ def _state(content: Mapping[str, Any]) -> PublicationState:
         postponed={str(commit): _time(time) for commit, time in content["postponed"].items()},
         restart_number=_count(content["restart_number"], least=1),
         ancestors=tuple(_text(digest) for digest in content["ancestors"]),
+        earlier=tuple(map(_time, content["earlier"])),
         unstable={str(uri): _count(count) for uri, count in content["unstable"].items()},
         documents=_digests(content["documents"]),
         parts=tuple(map(_part, content["parts"])),

@@ -1,0 +1,288 @@
+"""The command `announce`: which pages, when, how often, and what it says where it cannot."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from pelican_resourcesync import announce
+from tests.folder.conftest import page
+from tests.folder.support import Folder
+from tests.support.indexnow import IndexNow
+from tests.support.live import Live, files, live
+from tests.support.sites import ROOT, our_command
+
+KEY = "0123456789abcdef-XY"
+
+
+class Site(Folder):
+    """A folder, what is live of it, and the search engine."""
+
+    www: Path
+    host: Live
+    engine: IndexNow
+    endpoint: str
+    month = 0
+
+    def release(self, files: dict[str, bytes | str], *gone: str, deploy: bool = True) -> None:
+        """Publish with these files changed and others gone, a month later, and deploy that."""
+        self.month += 1
+        self.write(files)
+        for path in gone:
+            (self.public / path).unlink()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("SOURCE_DATE_EPOCH", str(int(datetime(2026, self.month, 2, 10, tzinfo=UTC).timestamp())))
+            self.run()
+        if deploy:
+            self.deploy()
+
+    def deploy(self) -> None:
+        """Let what was published be live."""
+        copy = self.www.with_name("next")
+        shutil.copytree(self.public, copy)
+        shutil.rmtree(self.www, ignore_errors=True)
+        copy.rename(self.www)
+
+    def announce(self, *options: str, target: str = "public", status: int = 0) -> str:
+        """Announce, and return all that was printed."""
+        done = our_command(self.base, "announce", target, "--endpoint", self.endpoint, *options, check=False)
+        assert done.returncode == status, done
+        return done.stdout + done.stderr
+
+    def told(self) -> list[str]:
+        """Return the paths that the engine was told, and forget them."""
+        urls = [url.removeprefix(f"{self.url}/") for some in self.engine.told for url in some]
+        self.engine.told.clear()
+        return urls
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    """Return a site that is live in its first publication."""
+    monkeypatch.setattr(announce, "_PAUSE", 0.05)
+    monkeypatch.setattr(announce, "_BACKOFF", 0.01)
+    engine, www = IndexNow(), tmp_path / "www"
+    with live(files(www)) as host, live(engine) as endpoint:
+        made = Site(tmp_path / "work", host.url)
+        made.www, made.host, made.engine, made.endpoint = www, host, engine, f"{endpoint.url}/indexnow"
+        made.write({})
+        made.base.mkdir()
+        made.configure(f'indexnow_key = "{KEY}"\nallow_deletions = true')
+        made.release({"index.html": page("Home"), "a/index.html": page("A"), "b.html": page("B"), "feed.xml": "<rss/>"})
+        yield made
+
+
+def test_pages_that_changed(site: Site) -> None:
+    """HTML and PDF alone, created, updated or deleted by this publication, each once; the first one announces none."""
+    first = "Nothing to announce: this is the first publication, which search engines find by the sitemap.\n"
+    assert site.announce() == first
+    assert KEY not in {Path(path).stem for path in site.listed()}
+    assert (site.www / f"{KEY}.txt").read_bytes() == KEY.encode()
+    site.release({"a/index.html": page("AA"), "feed.xml": "<rss>", "f.woff2": b"1", "x.pdf": b"%PDF-"}, "b.html")
+    assert site.announce() == f"Announced to {site.endpoint}: 3 pages (1 created, 1 deleted, 1 updated).\n"
+    assert site.told() == ["a/", "b.html", "x.pdf"]
+    site.release({"feed.xml": "<rss >"})
+    assert site.announce() == "Nothing to announce: no page has changed.\n"
+    assert site.announce("--since", "2") == "Nothing to announce: no page has changed.\n"
+    site.release({"index.html": page("Hi"), "a/index.html": page("AAA")})
+    dry = site.announce("--since", "1", "--dry-run")
+    assert dry == f"updated {site.url}/\nupdated {site.url}/a/\ndeleted {site.url}/b.html\ncreated {site.url}/x.pdf\n"
+    assert not site.engine.told
+    for since, paths in (
+        ("1", ["", "a/", "b.html", "x.pdf"]),
+        ("3", ["", "a/"]),
+        ("2026-02-15", ["", "a/"]),
+        ("2026-02-02T10:00:00Z", ["", "a/"]),
+        ("2025-12-31T00:00:00Z", ["", "a/", "b.html", "x.pdf"]),
+    ):
+        site.announce("--since", since)
+        assert site.told() == paths, since
+    unknown = "--since 0: of the set site, the generations from 1 to 4 are known: give one of them, or a time\n"
+    assert site.announce("--since", "0", status=2).endswith(unknown)
+    assert (
+        "'soon' is neither a time such as"
+        in our_command(site.base, "announce", ".", "--since", "soon", check=False).stderr
+    )
+
+
+def test_by_url(site: Site) -> None:
+    """What is live is announced without the folder, with the key given."""
+    site.release({"b.html": page("BB")})
+    assert "the key of IndexNow is not known: give --key\n" in site.announce(target=site.url, status=2)
+    site.announce("--key", KEY, target=site.url)
+    assert site.told() == ["b.html"]
+    shutil.rmtree(site.www)
+    said = site.announce("--key", KEY, target=site.url, status=2)
+    assert f"there is no publication in {site.url} (" in said
+    assert "): publish the site first\n" in said
+    assert "there is no publication in .: publish the site first\n" in site.announce(target=".", status=2)
+
+
+def test_sets(site: Site) -> None:
+    """The changes of all sets of a site are announced once, also where none is called `site`."""
+    site.configure(f'indexnow_key = "{KEY}"\n[sets.pages]\ntypes = ["text/html"]\n[sets.a]\npaths = ["a"]')
+    site.release({})
+    site.release({"a/index.html": page("AA"), "b.html": page("BB")})
+    site.announce()
+    assert site.told() == ["a/", "b.html"]
+
+
+def test_deployment_takes_time(site: Site) -> None:
+    """It waits until the publication of the folder is live, or one that continues it."""
+    site.release({"b.html": page("BB")}, deploy=False)
+    later = threading.Timer(0.4, site.deploy)
+    later.start()
+    begin = time.monotonic()
+    site.announce("--wait", "30s")
+    assert time.monotonic() - begin > 0.4
+    later.join()
+    assert site.told() == ["b.html"]
+    shutil.copytree(site.public, site.base / "old")
+    site.release({"b.html": page("BBB")})
+    site.announce(target="old")
+    assert site.told() == ["b.html"]
+
+
+@pytest.mark.parametrize("case", ["never", "rolled back", "elsewhere", "down"])
+def test_not_live(site: Site, case: str) -> None:
+    """What is live is said, and how to catch up; nothing is announced. Later that announces all of it."""
+    if case == "rolled back":
+        site.release({"b.html": page("BB")})
+        shutil.copytree(site.www, site.base / "old")
+    site.release({"a/index.html": page("AA")}, deploy=case == "rolled back")
+    if case == "rolled back":
+        shutil.rmtree(site.www)
+        (site.base / "old").rename(site.www)
+    if case == "elsewhere":
+        state = site.www / "resourcesync/publication.json"
+        state.write_text(state.read_text().replace("generation", "generation "))
+    if case == "down":
+        shutil.rmtree(site.www)
+    said = site.announce("--wait", "1s", status=3)
+    month, generation = (3, 3) if case == "rolled back" else (2, 2)
+    live_now = {
+        "never": ", but generation 1 of 2026-01-02T10:00:00Z",
+        "rolled back": ", but generation 2 of 2026-02-02T10:00:00Z",
+        "elsewhere": " (resourcesync/publication.json is damaged ('generation'): ",
+        "down": " (",
+    }[case]
+    assert said.startswith(
+        f"pelican-resourcesync: 0 of 1 pages were announced: {site.url}/resourcesync/publication.json is not "
+        f"generation {generation} of 2026-0{month}-02T10:00:00Z{live_now}"
+    )
+    assert said.endswith(f"to catch up later: pelican-resourcesync announce public --since {generation - 1}\n")
+    assert not site.engine.told
+    site.deploy()
+    site.release({"index.html": page("Hi")})
+    site.announce("--since", str(generation - 1))
+    assert site.told() == ["", "a/"]
+
+
+def test_key_file(site: Site) -> None:
+    """A key file that is missing or wrong, live or in the folder, is said before anything is announced."""
+    site.release({"b.html": page("BB")})
+    file = site.www / f"{KEY}.txt"
+    file.write_text("another")
+    assert f"{site.url}/{KEY}.txt does not hold the key alone: set indexnow_key, publish and dep" in site.announce(
+        status=3
+    )
+    file.unlink()
+    assert f"the key file is not live: {site.url}/{KEY}.txt: not found (404 Not Found): set" in site.announce(status=3)
+    (site.public / f"{KEY}.txt").unlink()
+    assert "public has no key file of IndexNow: set indexnow_key, publish and deploy the site, or" in site.announce(
+        status=2
+    )
+    for each in (KEY, "abcdefgh"):
+        (site.public / f"{each}.txt").write_text(f"{each}\n")
+    assert "public has several key files of IndexNow: " in site.announce(status=2)
+    assert not site.engine.told
+
+
+@pytest.mark.parametrize(
+    ("status", "advice"),
+    [
+        (400, "400 Bad Request: it does not understand the request: is the endpoint right?"),
+        (403, "403 Forbidden: it does not accept the key: the key file must be public at {}, and hold the key alone"),
+        (422, "the URLs are not below the address of the key file, {}, or the key is not of this site"),
+        (301, "301 Moved Permanently: is the endpoint right?"),
+    ],
+)
+def test_refused(site: Site, status: int, advice: str) -> None:
+    """What the documentation of a status asks for is said, once, and how to catch up."""
+    site.release({"b.html": page("BB")})
+    site.engine.first = [(status, {"Location": "/elsewhere"} if status == 301 else {})]
+    said = site.announce(status=3)
+    assert advice.format(f"{site.url}/{KEY}.txt") in said
+    assert said.endswith("to catch up later: pelican-resourcesync announce public --since 1\n")
+    assert site.engine.refused == [status]
+
+
+def test_later(site: Site) -> None:
+    """202 is as good as 200; after 429 it waits as long as it is asked to, and after other failures a little."""
+    site.release({"b.html": page("BB")})
+    soon = (datetime.now(UTC) + timedelta(seconds=2)).strftime("%a, %d %b %Y %H:%M:%S GMT")
+    site.engine.first = [(429, {"Retry_After": "1"}), (503, {"Retry_After": soon}), (500, {}), (202, {})]
+    begin = time.monotonic()
+    site.announce()
+    assert time.monotonic() - begin > 1
+    assert site.told() == ["b.html"]
+    site.engine.first = [(429, {"Retry_After": "86400"})]
+    assert "429 Too Many Requests, and asks to wait 86,400 seconds\n" in site.announce(status=3)
+    site.engine.first = [(500, {})] * 4
+    assert "the server answered 500 Internal Server Error\n" in site.announce(status=3)
+    site.endpoint = "http://127.0.0.1:9/indexnow"
+    assert "0 of 1 pages were announced: http://127.0.0.1:9/indexnow: " in site.announce(status=3)
+
+
+def test_25001_urls(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three requests; one that stops in the middle says how far it came, and nothing is announced twice in a run."""
+    site.release({f"p{number}.html": b"1" for number in range(25_001)})
+    said = site.announce()
+    assert said == f"Announced to {site.endpoint}: 25,001 pages (25,001 created).\n"
+    assert [len(some) for some in site.engine.told] == [10_000, 10_000, 5_001]
+    assert len(set(site.told())) == 25_001
+    site.engine.first = [(200, {}), (400, {})]
+    assert "10,000 of 25,001 pages were announced: " in site.announce(status=3)
+
+
+def test_killed(site: Site) -> None:
+    """A run that is killed between two requests is repeated, and nothing is lost."""
+    site.release({f"p{number}.html": b"1" for number in range(12_000)})
+    site.engine.first = [(200, {}), (429, {"Retry_After": "60"})]
+    command = [sys.executable, "-m", "pelican_resourcesync", "announce", "public", "--endpoint", site.endpoint]
+    with subprocess.Popen(command, cwd=site.base, env={"PYTHONPATH": str(ROOT)}) as process:
+        while not site.engine.refused:
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.kill()
+    assert len(site.told()) == 10_000
+    site.announce("--since", "1")
+    assert len(set(site.told())) == 12_000
+
+
+def test_wrong_key(site: Site) -> None:
+    """A key that search engines would not accept is refused by name."""
+    for key in ("short", "with space in it", "ä" * 9, "x" * 129):
+        site.configure(f"indexnow_key = {json.dumps(key)}")
+        expected = (
+            r"indexnow_key in resourcesync\.toml is '.*': it may be 8 to 128 letters \(a-z, A-Z\), digits and '-'"
+        )
+        assert re.fullmatch(expected, site.stops())
+
+
+def test_lists_of_another_publication(site: Site) -> None:
+    """A Change List that is not the one of its publication is not believed."""
+    site.release({"b.html": page("BB")})
+    (file,) = site.public.glob("resourcesync/site/changelist-*.xml")
+    file.write_bytes(file.read_bytes() + b"\n")
+    assert f"{file.relative_to(site.public)} is not the one that publication.json lists: deploy" in site.announce(
+        status=2
+    )
