@@ -193,6 +193,12 @@ class BuildHistory:
         """Return the history of a set up to the last commit."""
         return replace(self.up_to(self.landings[-1]), changes=self._changes[name])
 
+    def before_first(self, name: str, previous: PreviousPublication) -> Sequence[Change] | None:
+        """Return the changes of a set up to the commit of its first publication, if that listed no past."""
+        first = previous.state.first
+        landed = [each.time for each in self.landings if first and each.commit.sha == first.commit]
+        return [each for each in self._changes[name] if each.time <= landed[0]] if landed else None
+
     def up_to(self, landing: Landing) -> ChangeHistory:
         """Return what is known of the builds up to one commit, without their changes: its bytes say what it changed."""
         return ChangeHistory(

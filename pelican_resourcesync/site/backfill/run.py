@@ -3,7 +3,7 @@
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -59,7 +59,7 @@ from pelican_resourcesync.static_site import (
     removed_set_warnings,
     update_sitemap,
 )
-from pelican_resourcesync.terminal import Progress, format_count
+from pelican_resourcesync.terminal import Progress, format_count, past_of
 
 #: The timeout of one build, in seconds.
 TIMEOUT = 3600
@@ -156,7 +156,7 @@ class _Backfill:
         self._build(builder, missing, jobs or default_jobs(), last=chosen[-1])
 
         states = self._states()
-        history, number = self._history(public, landings, chosen)
+        history, number, is_listed = self._history(public, landings, chosen)
         outputs = history.outputs
         previous = {name: each.previous for name, each in public.items() if each.previous and number}
         for landing, record in records_of(self.store, chosen[number:], self.environment):
@@ -169,7 +169,7 @@ class _Backfill:
             raise _unusable(record, history.skipped[record.commit])
         resources = outputs.resources(record)
         files = {file.path: file for file in (*record.files, *resources.values())}
-        if number < len(chosen) or not self._has_output(files):
+        if number < len(chosen) or not is_listed or not self._has_output(files):
             self._clean_output()
             self._write_output(outputs, files)
         publications = self._publish(history, landing, resources, previous, known)
@@ -206,11 +206,11 @@ class _Backfill:
 
     def _history(
         self, public: Mapping[str, Predecessor], landings: Sequence[Landing], chosen: Sequence[Landing]
-    ) -> tuple[BuildHistory, int]:
-        """Return the history of the builds that are published already, and their number.
+    ) -> tuple[BuildHistory, int, bool]:
+        """Return the history of the builds that are published already, their number, and whether that is all of it.
 
-        The publication is continued if it lists exactly what the records say up to its commit. Otherwise the documents
-        start over.
+        The publication is continued if it lists exactly what the records say up to its commit, or if it began without
+        its past, and that was built or can be added. Otherwise the documents start over.
         """
         shas = {landing.commit.sha: number for number, landing in enumerate(chosen, 1)}
         previous = {name: each.previous for name, each in public.items() if each.previous}
@@ -220,10 +220,19 @@ class _Backfill:
             history = self._begin(previous, {}, landings)
             for landing, record in records_of(self.store, chosen[:number], self.environment):
                 history.add(landing, record)
-            if all(history.is_listed(name, each) for name, each in previous.items()):
-                return history, number
+            is_listed = all(history.is_listed(name, each) for name, each in previous.items())
+            if is_listed or all(self._has_room_for_past(each, shas) for each in previous.values()):
+                return history, number, is_listed
         known = {name: each.previous or each.restarted_from for name, each in public.items()}
-        return self._begin({}, known, landings), 0
+        return self._begin({}, known, landings), 0, False
+
+    def _has_room_for_past(self, previous: PreviousPublication, shas: Collection[str]) -> bool:
+        """Return whether what was built before the first publication can be added to a publication, or was."""
+        first = previous.state.first
+        if first is None or first.commit not in shas or previous.state.siteurl != self.today.siteurl:
+            return False
+        oldest = next((change for each in previous.ranges for change in each.changes), None)
+        return not first.past or (oldest is not None and oldest.representation is not None)
 
     def _begin(
         self,
@@ -327,16 +336,25 @@ class _Backfill:
             listed = outputs.in_set(own.name, resources)
             files = [Resource(uri, outputs.path(resources[uri].sha256), None, listed[uri]) for uri in listed]
             options = options_of(today.pelican, today.settings, outputs.layouts[own.name], own)
+            if own.name in previous:
+                past = history.before_first(own.name, previous[own.name])
+                known = replace(history.up_to(landing), past=past)
+            else:
+                known = history.of(own.name)
             requests[own.name] = PublishRequest(
                 resources=FileResources(files),
-                history=history.up_to(landing) if own.name in previous else history.of(own.name),
+                history=known,
                 boundaries=boundaries_of(today.settings, self.repository, history.landings),
                 options=replace(options, allow_deletions=True),  # what a commit deleted was deleted
                 previous=previous.get(own.name),
                 restarted_from=restarted.get(own.name),
             )
         removed = list(removed_layouts(today.output, today.siteurl, self.removed_sets))
-        return dict(zip(requests, publish_sets([*requests.values()], removed_sets=removed), strict=True))
+        published = dict(zip(requests, publish_sets([*requests.values()], removed_sets=removed), strict=True))
+        for name, each in published.items():
+            if each.added:
+                self.progress.message(f"{f'{name}: ' if len(published) > 1 else ''}{past_of(each)}.")
+        return published
 
     def _report(self, skipped: Mapping[str, str], layouts: Mapping[str, Layout], *, restarted: bool) -> None:
         """Report the commits that were left out, and where the documents were published, if they were."""
