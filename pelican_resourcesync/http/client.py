@@ -128,7 +128,10 @@ class Sink(Protocol):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Request:
-    """A GET request, or with a `body` a POST request, and where its response goes. A POST request is not redirected.
+    """A GET request, or with a `body` a POST request, and where its response goes.
+
+    A POST request is sent once: it is not redirected, and goes over a new connection, since a kept one may be closed
+    when it has been received.
 
     `public`: refuse hosts with loopback, private and link-local addresses; for URLs from documents rather than from the
     user. `port_named`: refuse them too where a redirect leads to another port. `accept`: the statuses that are no

@@ -183,13 +183,16 @@ class _Handle:
         if self._exact or _ESCAPED.search(url):  # curl would write escapes with capital letters
             self._exact = True
             curl.setopt(pycurl.REQUEST_TARGET, target_of(url))
+        body = transfer.request.body
+        curl.setopt(pycurl.FRESH_CONNECT, body is not None)
+        if body is None:
+            curl.setopt(pycurl.HTTPGET, 1)
+        else:
+            curl.setopt(pycurl.POSTFIELDS, body)
+            headers = {**headers, "Expect": ""}  # else curl waits for an answer before it sends a large body
         if headers is not self._sent:
             curl.setopt(pycurl.HTTPHEADER, [f"{name}: {value}" for name, value in headers.items()])
             self._sent = headers
-        if transfer.request.body is None:
-            curl.setopt(pycurl.HTTPGET, 1)
-        else:
-            curl.setopt(pycurl.POSTFIELDS, transfer.request.body)
         curl.setopt(pycurl.CONNECTTIMEOUT_MS, max(int(bounds.timeout * 1000), 1))
         curl.setopt(pycurl.LOW_SPEED_TIME, max(int(bounds.timeout), 1))
         curl.setopt(pycurl.TIMEOUT_MS, max(int(left * 1000), 1))

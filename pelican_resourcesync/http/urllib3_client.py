@@ -248,7 +248,7 @@ class Urllib3Client(Client):
 
     def _send(self, key: _Key, transfer: Transfer, running: _Running) -> tuple[_Connection, BaseHTTPResponse]:
         """Send a request over a connection that was kept, or over a new one if there is none or it was closed."""
-        kept = self._kept(key)
+        kept = self._kept(key) if transfer.request.body is None else None
         if kept is not None:
             with suppress(http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
                 return kept, kept.ask(transfer, self.headers, running)

@@ -228,7 +228,7 @@ def test_accepted_statuses(client: Client, site: Live) -> None:
 
 
 def test_post(client: Client, site: Live) -> None:
-    """A body is posted, and the next request on the connection is a GET again; a redirect is not followed."""
+    """A body is posted over a new connection, and the next request there is a GET; a redirect is not followed."""
 
     def answer(ask: Ask) -> None:
         body = ask.handler.rfile.read(int(ask.headers["Content-Length"] or 0))
@@ -247,7 +247,34 @@ def test_post(client: Client, site: Live) -> None:
     with pytest.raises(StatusError) as error:
         client.get(request(f"{site.url}/moved", body=b"{}"))
     assert error.value.status == 301
-    assert len(site.connections) == 1
+    assert len(site.connections) == 3
+
+
+def test_a_post_is_sent_once(client: Client, site: Live) -> None:
+    """A connection that closes without an answer is no reason to send it again: it may have been received."""
+
+    def hang_up(ask: Ask) -> None:
+        ask.handler.close_connection = True
+
+    site.manners["b"] = hang_up
+    client.get(request(f"{site.url}/a"))
+    with pytest.raises(TransportError):
+        client.get(request(f"{site.url}/b", body=b"1"))
+    assert site.asked() == {"a": 1, "b": 1}
+
+
+def test_a_large_post(client: Client, site: Live) -> None:
+    """It is sent at once: no permission to go on is asked for."""
+    expects: list[str | None] = []
+
+    def answer(ask: Ask) -> None:
+        expects.append(ask.headers["Expect"])
+        ask.send(200, str(len(ask.handler.rfile.read(int(ask.headers["Content-Length"])))).encode())
+
+    site.manner = answer
+    sink = Sink()
+    client.get(request(f"{site.url}/a", sink=sink, body=b"1" * 3_000_000))
+    assert (sink.getvalue(), expects) == (b"3000000", [None])
 
 
 def test_retry_after(client: Client, site: Live) -> None:
