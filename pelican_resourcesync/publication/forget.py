@@ -204,6 +204,7 @@ class _Rewriting:
             generation=before.generation + 1,
             predecessor=self._previous.digest,
             ancestors=before.ancestry[: MOST_ANCESTORS - 1],
+            earlier=(before.at, *before.earlier)[:MOST_ANCESTORS],
             restart_number=self._new.restart_number,
             at=self._at,
             change_lists=tuple(sorted(self._change_lists, key=lambda each: each.start)),

@@ -124,6 +124,8 @@ def test_the_next_publication_carries_it_forward(source: Source) -> None:
     after = source.state()
     assert (after["generation"], after["restart_number"]) == (3, 2)
     assert after["ancestors"] == [state["predecessor"]]
+    assert len(state["earlier"]) == 1
+    assert after["earlier"] == [state["at"], *state["earlier"]]
     assert source.rows() == [*rows, ("2024-06-01T12:00:00Z", "updated", "a.html")]
     assert len(closed) == 2
     for path in (uri.removeprefix(f"{SITEURL}/") for uri in closed):
