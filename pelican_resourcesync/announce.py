@@ -8,7 +8,15 @@ from io import BytesIO
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pelican_resourcesync.errors import PublicationError, ResourceSyncError, SettingsError, StatusError, TransportError
+from pelican_resourcesync.errors import (
+    AbsentError,
+    NoHostError,
+    PublicationError,
+    ResourceSyncError,
+    SettingsError,
+    StatusError,
+    TransportError,
+)
 from pelican_resourcesync.files import sha256
 from pelican_resourcesync.http import PASSING, Client, Request, Response, Web, new_client, retry_after
 from pelican_resourcesync.protocol import ChangeKind, read, render_datetime
@@ -45,10 +53,18 @@ class NotAnnouncedError(ResourceSyncError):
 
 
 class PublishedSite:
-    """What a site has published, in a folder or live: the state of each set, and its documents."""
+    """What a site has published, in a folder or live: the state of each set, and its documents.
+
+    All changes that `changed_pages` returned are after the time `since`; it is `None` for a first publication.
+    """
+
+    since: datetime | None = None
 
     def __init__(self, target: str) -> None:
-        """Read the states in a folder, or at a URL. Raises `PublicationError` where there are none."""
+        """Read the states in a folder, or at a URL.
+
+        Raises `PublicationError` where there are none, and `SettingsError` where they are those of another site.
+        """
         self.folder = None if "://" in target else Path(target)
         self._web = None if self.folder else Web(target)
         self._where = target
@@ -57,11 +73,14 @@ class PublishedSite:
             names = [own.set_name] if self._has(own.state) else [*self._names()]
             first = self._state(names[0])
             self.sets = {name: self._state(name) for name in first.state.sets or names}
-        except (OSError, TransportError, IndexError) as error:
+        except (OSError, AbsentError, NoHostError, IndexError) as error:
             why = f" ({error})" if isinstance(error, TransportError) else ""
             message = f"there is no publication in {target}{why}: publish the site first"
             raise PublicationError(message) from error
         self.siteurl = first.state.siteurl
+        if self._web and self._web.base != self.siteurl:
+            message = f"the publication at {target} is that of {self.siteurl}: announce that"
+            raise SettingsError(message)
 
     def _bytes(self, path: str) -> bytes:
         return (self.folder / path).read_bytes() if self.folder else self._live.read(path)[1]
@@ -73,7 +92,7 @@ class PublishedSite:
     def _has(self, path: str) -> bool:
         try:
             return self._bytes(path).lstrip().startswith(b"{")
-        except (OSError, TransportError):
+        except (OSError, AbsentError, NoHostError):
             return False
 
     def _names(self) -> Iterator[str]:
@@ -89,12 +108,16 @@ class PublishedSite:
         """Return the last change of each page that changed after a time or a generation, by URI.
 
         By default, these are the changes of this publication; the first one changes nothing. Raises `SettingsError`
-        for a generation that is not known any more.
+        for a generation that is not known.
         """
+        if isinstance(since, int) and len(self.sets) > 1:
+            message = f"--since {since}: each of the {len(self.sets)} sets has its own generations: give a time instead"
+            raise SettingsError(message)
+        floors = {name: _floor(known.state, since, name) for name, known in self.sets.items()}
+        self.since = min(filter(None, floors.values()), default=None)
         found: dict[str, ChangeKind] = {}
-        for name, known in self.sets.items():
-            floor = _floor(known.state, since, name)
-            found |= self._changes(known.state, floor) if floor else ()
+        for name, floor in floors.items():
+            found |= self._changes(self.sets[name].state, floor) if floor else ()
         here = f"{self.siteurl}/"  # and not a former address
         return {uri: found[uri] for uri in sorted(found) if uri.startswith(here)}
 
@@ -174,6 +197,9 @@ def _post(client: Client, request: Request, location: str) -> None:
                 message = f"{failure}: {advice}"
                 raise NotAnnouncedError(message) from failure
             wait = retry_after(failure.retry_after) or wait
+        elif isinstance(failure, AbsentError | NoHostError):
+            message = f"{failure}: is the endpoint right?"
+            raise NotAnnouncedError(message) from failure
         if attempt == _ATTEMPTS or wait > _LONGEST_WAIT:
             later = f", and asks to wait {wait:,.0f} seconds" if wait > _LONGEST_WAIT else ""
             message = f"{failure}{later}"
@@ -219,16 +245,16 @@ def _floor(state: PublicationState, since: datetime | int | None, name: str) -> 
     """Return the time after which changes are announced; `None` if there are none since then."""
     if isinstance(since, datetime):
         return since
-    back = 1 if since is None else state.generation - since
-    if back <= 0 or (since is None and not state.earlier):
-        return None
-    if back > len(state.earlier):
+    if since is None:
+        return state.earlier[0] if state.earlier else None
+    back = state.generation - since
+    if not 0 <= back <= len(state.earlier):
         message = (
             f"--since {since}: of the set {name}, the generations from {state.generation - len(state.earlier)} to "
             f"{state.generation} are known: give one of them, or a time"
         )
         raise SettingsError(message)
-    return state.earlier[back - 1]
+    return (state.at, *state.earlier)[back]
 
 
 def _shows_page(uri: str, given: str | None) -> bool:

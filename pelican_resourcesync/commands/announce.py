@@ -1,5 +1,6 @@
 """The command `announce`: tell search engines which pages changed, after the site was deployed."""
 
+import shlex
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, _SubParsersAction
 from collections import Counter
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pelican_resourcesync.commands.running import DONE, INCOMPLETE
 from pelican_resourcesync.commands.source_options import seconds
-from pelican_resourcesync.errors import DocumentError
+from pelican_resourcesync.errors import DocumentError, SettingsError, TransportError
 from pelican_resourcesync.printable import printable
 
 if TYPE_CHECKING:
@@ -51,9 +52,17 @@ def _since(text: str) -> datetime | int:
 def run(options: Namespace) -> int:
     """Announce the pages that changed, and print how many."""
     from pelican_resourcesync.announce import ENDPOINT, NotAnnouncedError, PublishedSite, announce
+    from pelican_resourcesync.http import origin
 
-    site = PublishedSite(options.target)
-    pages = site.changed_pages(options.since)
+    if options.endpoint and origin(options.endpoint) is None:
+        message = f"--endpoint is {options.endpoint!a}: it may be an http(s) URL"
+        raise SettingsError(message)
+    try:
+        site = PublishedSite(options.target)
+        pages = site.changed_pages(options.since)
+    except TransportError as error:
+        sys.stderr.write(f"{PROGRAM}: nothing was announced: {printable(error)}\n")
+        return INCOMPLETE
     if options.dry_run:
         sys.stdout.writelines(f"{printable(kind)} {printable(uri)}\n" for uri, kind in pages.items())
         return DONE
@@ -66,8 +75,8 @@ def run(options: Namespace) -> int:
             site.wait_until_live(options.wait)
         for announced in announce(site.siteurl, key, [*pages], endpoint):  # noqa: B007 - the last is told below
             pass
-    except NotAnnouncedError as error:
-        reached = f"{announced:,} of {len(pages):,} pages were announced: {error}"
+    except (NotAnnouncedError, KeyboardInterrupt) as error:
+        reached = f"{announced:,} of {len(pages):,} pages were announced: {str(error) or 'stopped'}"
         sys.stderr.writelines(f"{PROGRAM}: {printable(line)}\n" for line in (reached, _catch_up(site, options)))
         return INCOMPLETE
     sys.stdout.write(f"Announced to {printable(endpoint)}: {printable(_counts(pages))}.\n")
@@ -88,6 +97,9 @@ def _counts(pages: "Mapping[str, ChangeKind]") -> str:
 
 def _catch_up(site: "PublishedSite", options: Namespace) -> str:
     """Return how to announce later what was not announced now, also after further publications."""
-    generation = min(each.state.generation for each in site.sets.values()) - 1
-    since = options.since.isoformat() if isinstance(options.since, datetime) else options.since or generation
-    return f"to catch up later: {PROGRAM} announce {options.target} --since {since}"
+    from pelican_resourcesync.protocol import render_datetime
+
+    since = render_datetime(site.since) if site.since else None
+    given = {"--since": since, "--key": options.key, "--endpoint": options.endpoint}
+    words = [options.target, *(word for pair in given.items() if pair[1] for word in pair)]
+    return f"to catch up later: {PROGRAM} announce {shlex.join(words)}"

@@ -2,7 +2,9 @@
 
 import json
 import re
+import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -18,6 +20,7 @@ from tests.folder.conftest import page
 from tests.folder.support import Folder
 from tests.support.indexnow import IndexNow
 from tests.support.live import Live, files, live
+from tests.support.live import status as live_status
 from tests.support.sites import ROOT, our_command
 
 KEY = "0123456789abcdef-XY"
@@ -178,7 +181,8 @@ def test_not_live(site: Site, case: str) -> None:
         f"pelican-resourcesync: 0 of 1 pages were announced: {site.url}/resourcesync/publication.json is not "
         f"generation {generation} of 2026-0{month}-02T10:00:00Z{live_now}"
     )
-    assert said.endswith(f"to catch up later: pelican-resourcesync announce public --since {generation - 1}\n")
+    again = f"announce public --since 2026-0{month - 1}-02T10:00:00Z --endpoint {site.endpoint}"
+    assert said.endswith(f"to catch up later: pelican-resourcesync {again}\n")
     assert not site.engine.told
     site.deploy()
     site.release({"index.html": page("Hi")})
@@ -221,7 +225,8 @@ def test_refused(site: Site, status: int, advice: str) -> None:
     site.engine.first = [(status, {"Location": "/elsewhere"} if status == 301 else {})]
     said = site.announce(status=3)
     assert advice.format(f"{site.url}/{KEY}.txt") in said
-    assert said.endswith("to catch up later: pelican-resourcesync announce public --since 1\n")
+    again = f"announce public --since 2026-01-02T10:00:00Z --endpoint {site.endpoint}"
+    assert said.endswith(f"to catch up later: pelican-resourcesync {again}\n")
     assert site.engine.refused == [status]
 
 
@@ -286,3 +291,99 @@ def test_lists_of_another_publication(site: Site) -> None:
     assert f"{file.relative_to(site.public)} is not the one that publication.json lists: deploy" in site.announce(
         status=2
     )
+
+
+def test_after_a_takedown(site: Site) -> None:
+    """What `forget` lists as deleted is its only change; the generations before it are where they were."""
+    site.release({"a/index.html": page("AA")})
+    our_command(site.base, "forget", f"{site.url}/b.html", "--output", "public")
+    site.deploy()
+    site.announce()
+    assert site.told() == ["b.html"]
+    site.announce("--since", "1")
+    assert site.told() == ["a/", "b.html"]
+
+
+def test_sets_of_different_ages(site: Site) -> None:
+    """A generation could be that of any set, so what is told to catch up is a time, and no change is lost or added."""
+    site.release({"index.html": page("Hi")})
+    site.configure(f'indexnow_key = "{KEY}"\n[sets.site]\n[sets.a]\npaths = ["a"]')
+    site.release({})
+    site.release({"a/index.html": page("AA")})
+    site.engine.first = [(403, {})]
+    said = site.announce(status=3)
+    assert "announce public --since 2026-02-02T10:00:00Z" in said
+    site.announce("--since", "2026-02-02T10:00:00Z")
+    assert site.told() == ["a/"]
+    said = site.announce("--since", "2", status=2)
+    assert "--since 2: each of the 2 sets has its own generations: give a time instead\n" in said
+
+
+def test_generations_to_come(site: Site) -> None:
+    """A number that is no generation yet is refused."""
+    site.release({"b.html": page("BB")})
+    assert "Nothing to announce: no page has changed.\n" in site.announce("--since", "2")
+    unknown = "--since 3: of the set site, the generations from 1 to 2 are known"
+    assert unknown in site.announce("--since", "3", status=2)
+
+
+def test_the_command_that_catches_up(site: Site) -> None:
+    """It can be run as it is printed, with the options of the run that failed."""
+    site.release({"b.html": page("BB")})
+    shutil.copytree(site.public, site.base / "my output")
+    for target, options in (("my output", []), (site.url, ["--key", KEY])):
+        site.engine.first = [(422, {})]
+        said = site.announce(*options, target=target, status=3)
+        (command,) = re.findall(r"to catch up later: pelican-resourcesync (.*)\n", said)
+        assert our_command(site.base, *shlex.split(command)).stdout.startswith(f"Announced to {site.endpoint}: 1 page ")
+        assert site.told() == ["b.html"]
+
+
+def test_a_copy_elsewhere(site: Site) -> None:
+    """A publication at a URL does not make us ask another host for anything, or announce pages there."""
+    site.release({"b.html": page("BB")})
+    with live(files(site.www)) as copy:
+        site.host.asked()
+        said = site.announce("--key", KEY, target=copy.url, status=2)
+    assert f"the publication at {copy.url} is that of {site.url}: announce that\n" in said
+    assert not site.host.asks
+    assert not site.engine.told
+    site.announce("--key", KEY, target=f"{site.url}/")
+    assert site.told() == ["b.html"]
+
+
+def test_a_site_that_is_down(site: Site) -> None:
+    """That may pass, so it is no wrong usage."""
+    site.host.manner = live_status(503)
+    said = site.announce("--key", KEY, target=site.url, status=3)
+    assert "the server answered 503 Service Unavailable" in said
+
+
+def test_an_endpoint_that_is_none(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name without a host, and a path where nothing is, are not asked again."""
+    monkeypatch.setattr(announce, "_BACKOFF", 60.0)
+    site.release({"b.html": page("BB")})
+    host = site.endpoint.removesuffix("/indexnow")
+    for endpoint, why in (("http://nowhere.invalid/", "no such host"), (host, "not found (404 Not Found)")):
+        site.endpoint, site.engine.first = endpoint, [(404, {})]
+        assert f"{why}: is the endpoint right?\n" in site.announce(status=3)
+    site.endpoint = "nowhere"
+    assert "--endpoint is 'nowhere': it may be an http(s) URL\n" in site.announce(status=2)
+
+
+def test_stopped(site: Site) -> None:
+    """Ctrl+C says how far it came, and how to catch up."""
+    site.release({"b.html": page("BB")})
+    site.engine.first = [(429, {"Retry_After": "60"})]
+    command = [sys.executable, "-m", "pelican_resourcesync", "announce", "public", "--endpoint", site.endpoint]
+    environment = {"PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, cwd=site.base, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        while not site.engine.refused:
+            assert process.poll() is None
+            time.sleep(0.05)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate()
+    assert process.returncode == 3
+    assert "0 of 1 pages were announced: stopped\n" in said
+    assert "to catch up later: " in said
