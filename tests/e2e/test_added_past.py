@@ -17,13 +17,14 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from pelican_resourcesync.announce import PublishedSite
 from pelican_resourcesync.cli import main
 from pelican_resourcesync.destination import Mirror, follow
 from pelican_resourcesync.protocol import parse_datetime, render_datetime
 from tests.destination.sources import FAST, files_of
 from tests.e2e.test_adds_up import Published
 from tests.e2e.test_ten_publications import lists_after
-from tests.support.live import served
+from tests.support.live import live, served, static
 from tests.support.mirror import Mirror as Client
 from tests.support.reader import parse_file
 from tests.support.sites import Site, our_command, public_files, run, strip, warnings
@@ -285,10 +286,10 @@ NEW = ("2024-04-01T10:00:00Z", "updated", "/b.html")
 ADDED = "added 6 changes from 2024-01-10 to 2024-03-10, before the first publication."
 
 
-def edit(site: Site) -> None:
-    """Commit the change that is `NEW`."""
-    site.article("b.md", "B", "New words.")
-    site.commit(NEW[0])
+def edit(site: Site, number: int = 1) -> None:
+    """Commit the change that is `NEW`, or another of a later month."""
+    site.article("b.md", "B", f"Words of edit {number}.")
+    site.commit(f"2024-0{3 + number}-01T10:00:00Z")
 
 
 def said_of_past(said: str) -> list[str]:
@@ -319,6 +320,7 @@ def test_the_first_build_with_the_whole_history_adds_it(shallow: Site) -> None:
         "/c.html": "2024-03-10T09:59:59.999Z",
     }
     assert first_of(shallow) == {"at": "2024-03-10T10:00:00Z", "commit": commit, "past": True}
+    assert PublishedSite(str(shallow.output)).changed_pages() == {}  # for search engines
     documents = files_of(shallow.output / "resourcesync")
     status, said = run(shallow)
     assert (said_of_past(said), files_of(shallow.output / "resourcesync")) == ([], documents)
@@ -420,16 +422,42 @@ def test_no_past_behind_a_gap(shallow: Site) -> None:
     assert [time for time, _, _ in shallow.changes()] == ["2024-05-01T10:00:00Z", "2024-06-01T10:00:00Z"]
 
 
+def test_who_follows_asks_for_none_of_it(origin: Site, tmp_path: Path) -> None:
+    """A mirror and a program without a copy that are in step know by the index that it is nothing for them."""
+    with live(static(tmp_path / "host/public")) as web:
+        host = Host(origin, tmp_path / "host", web.url, {})
+        cursor, asked, came = None, set(), []
+        for number, depth in enumerate((("--depth", "1"), ("--depth", "1"), (), ("--depth", "1"))):
+            if number in (1, 3):
+                edit(origin, number)
+            host.publish(*depth)
+            web.asked()  # by the build, for what is public
+            assert Mirror(web.url, tmp_path / "copy", FAST).run().complete
+            changes = follow(web.url, cursor, FAST)
+            came.append(len([*changes]))
+            cursor = changes.cursor
+            asked |= {path.rpartition("/")[2] for path in web.asked()}
+        assert came == [3, 1, 0, 1]
+        lists = {
+            "changelist-20240101T000000Z.xml",
+            "changelist-20240201T000000Z.xml",
+            "changelist-20240301T000000Z.xml",
+            "changelist-20240310T100000Z.xml",
+            "changelist-20240601T000000Z.xml",
+        }
+        assert lists_of(host.public).keys() == lists
+        assert {each for each in asked if "changelist-2" in each} == {*sorted(lists)[3:]}
+
+
 def test_sets_have_their_own_past(origin: Site, tmp_path: Path) -> None:
     """Each set gets the past of what it first listed, and of removed sources that belong to it."""
     sets = {"most": {"paths": ["?.html"]}, "gone": {"paths": ["g*.html", "c.html"]}}
-    origin.configure(RESOURCESYNC={"sets": sets})
-    origin.commit("2024-03-11T10:00:00Z")
+    option = ("-e", f"RESOURCESYNC={json.dumps({'sets': sets, 'previous': 'output'})}")
     clone = clone_of(origin, tmp_path / "clone", "--depth", "1")
-    clone.build()
+    run(clone, *option)
     clone.git("fetch", "-q", "--unshallow")
-    _status, said = run(clone)
+    _status, said = run(clone, *option)
     assert said_of_past(said) == [
         "most: added 4 changes from 2024-01-10 to 2024-03-10, before the first publication.",
-        "gone: added 1 change from 2024-03-10 to 2024-03-10, before the first publication.",
+        "gone: added 3 changes from 2024-01-10 to 2024-03-10, before the first publication.",
     ]

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pelican_resourcesync.destination import Mirror, MirrorOptions, follow
@@ -20,6 +20,7 @@ from tests.publication.watching import check_valid, time_of, walk
 
 PATHS = ("a.html", "b.txt", "c/d.png", "e.txt", "f.html")
 FIRST = utc("2024-02-10T12:00")
+LONG = settings().max_examples > 1_000
 _MIRROR = MirrorOptions(sync=False, max_deletions=100)
 _contents = st.dictionaries(st.sampled_from(PATHS), st.sampled_from([b"one", b"two"]), max_size=5)
 _past = st.lists(
@@ -87,6 +88,7 @@ def check_past(source: Source) -> None:
     check_valid(walk(source))
 
 
+@settings(max_examples=2_000 if LONG else 40, deadline=None)
 @given(
     publications=st.lists(_contents, min_size=1, max_size=4),
     now=_contents | st.none(),

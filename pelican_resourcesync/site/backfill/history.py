@@ -194,10 +194,10 @@ class BuildHistory:
         return replace(self.up_to(self.landings[-1]), changes=self._changes[name])
 
     def before_first(self, name: str, previous: PreviousPublication) -> Sequence[Change] | None:
-        """Return the changes of a set up to the commit of its first publication, if that listed no past."""
+        """Return the changes of a set up to the commit of its first publication; `None` if no build is as old."""
         first = previous.state.first
         landed = [each.time for each in self.landings if first and each.commit.sha == first.commit]
-        return [each for each in self._changes[name] if each.time <= landed[0]] if landed else None
+        return [each for each in self._changes[name] if landed and each.time <= landed[0]] or None
 
     def up_to(self, landing: Landing) -> ChangeHistory:
         """Return what is known of the builds up to one commit, without their changes: its bytes say what it changed."""
