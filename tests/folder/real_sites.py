@@ -14,10 +14,12 @@ import sys
 import time
 from argparse import ArgumentParser
 from datetime import datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
-from tests.folder.support import Folder
+from tests.folder.support import HOME, Folder
 from tests.support.live import files, hosts, live
 from tests.support.reader import parse_file
 
@@ -62,6 +64,7 @@ class Campaign:
         self._before: dict[str, str] = {}
         self._dates: dict[str, datetime] = {}
         self.faults: list[str] = []
+        self._seen = ""
 
     def publish(self, base: Path, repository: Path, commit: str, committed: str, command: list[str]) -> None:
         """Clone and build a commit, publish it, compare that with the truth, and let it be live."""
@@ -104,13 +107,10 @@ class Campaign:
         # A second commit of the same second, or one before the last publication, comes just after that.
         self._expect("dated", dates.keys(), self._dates.keys())
         self._expect("dates", {path for path in late if dates[path] < committed}, set())
-        kinds = {} if first else {_path_of(path): kind for time, kind, path in folder.changes() if self._is_new(time)}
-        self._expect("changes", kinds, changed)
-        self._seen = max((time for time, _, _ in ([] if first else folder.changes())), default="")
+        changes = folder.changes() if (folder.public / HOME / "changelist.xml").is_file() else []
+        self._expect("changes", {_path_of(path): kind for time, kind, path in changes if time > self._seen}, changed)
+        self._seen = max([self._seen, *(time for time, _, _ in changes)])
         self._sitemap_dates(folder, dates)
-
-    def _is_new(self, time: str) -> bool:
-        return time > getattr(self, "_seen", "")
 
     def _sitemap_dates(self, folder: Folder, dates: dict[str, datetime]) -> None:
         file = folder.public / "sitemap.xml"
@@ -120,10 +120,11 @@ class Campaign:
             if each.lastmod and dates.get(path) != datetime.fromisoformat(each.lastmod):
                 self.faults.append(f"the sitemap dates {each.uri} {each.lastmod}")
 
-    def _expect(self, what: str, found: object, expected: object) -> None:
+    def _expect(self, what: str, found: Any, expected: Any) -> None:
         if found != expected:
             self.faults.append(what)
-            sys.stdout.write(f"{what}: {found}\n  expected {expected}\n"[:4000])
+            one, other = (set(each.items() if isinstance(each, dict) else each) for each in (found, expected))
+            sys.stdout.write(f"{what}: {sorted(one - other)[:9]}\n  expected {sorted(other - one)[:9]}\n")
 
 
 def _path_of(uri: str) -> str:
@@ -142,7 +143,11 @@ def _hashes(folder: Path) -> dict[str, str]:
     found = {}
     for path in _files(folder):
         hidden = any(name.startswith(".") for name in path.split("/"))
-        if not hidden and "sitemap" not in path and path not in ("404.html", "CNAME", "_redirects", "_headers"):
+        if (
+            not hidden
+            and not fnmatchcase(path, "*sitemap*.xml*")
+            and path not in ("404.html", "CNAME", "_redirects", "_headers")
+        ):
             found[path] = hashlib.sha256((folder / path).read_bytes().replace(LINK, b"")).hexdigest()
     return found
 
