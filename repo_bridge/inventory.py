@@ -87,10 +87,10 @@ class Seen(NamedTuple):
 
     at: str
     complete: str
-    database: str = ""
-    transaction: int = 0
-    oldest: int = 0
-    total: str = "0"
+    database: str
+    transaction: int
+    oldest: int
+    total: str
 
 
 class Inventory:

@@ -56,9 +56,7 @@ def find_settings(dspace: Path) -> dict[str, object]:
     return {key: value for key, value in found.items() if value}
 
 
-def complete(
-    given: Mapping[str, object], ask: Callable[[str], str] | None, *, of_dspace: bool = False
-) -> dict[str, object]:
+def complete(given: Mapping[str, object], ask: Callable[[str], str] | None, *, of_dspace: bool) -> dict[str, object]:
     """Return the settings to write; what is missing is asked for. `of_dspace` says that DSpace's own were read, here.
 
     Raises `SettingsError` for one that is invalid, or is missing without `ask`.
