@@ -79,6 +79,7 @@ def test_usage() -> None:
         ("publish here", "unexpected argument 'here': see --help"),
         ("publish --no-keep", "there is no option --no-keep"),
         ("import --dry-run x y", "there is no option --dry-run"),
+        *((f"{verb} --js", "there is no option --js (did") for verb in ("publish", "init", "import x y")),
         ("publish", "database is missing, the repository to publish: give --database or --saf"),
         ("publish --config wrong.toml", "wrong.toml has no setting 'ot': did you mean 'out'?"),
         ("publish --config none.toml", "none.toml cannot be read: No such file or directory"),
@@ -404,6 +405,33 @@ def test_stopped(folder: Path, number: signal.Signals, status: int, doing: str) 
         _, said = process.communicate(timeout=120)
     assert (process.returncode, said) == (status, "repo-bridge: stopped: what was published before stays\n")
     assert [each.name for each in folder.iterdir()] == ["begun"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals there")
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_signals_in_this_process(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: signal.Signals, status: int
+) -> None:
+    """A signal interrupts a run once: a second SIGTERM does not interrupt what clears up."""
+    reached: list[str] = []
+
+    def publish(*_: object) -> None:
+        try:
+            signal.raise_signal(number)
+            reached.append("after the signal")
+        finally:
+            if number == signal.SIGTERM:
+                signal.raise_signal(number)
+            reached.append("the end")
+
+    monkeypatch.setitem(sys.modules, "repo_bridge.publisher", SimpleNamespace(publish=publish))
+    before = signal.signal(number, signal.default_int_handler)
+    try:
+        assert main(["publish", *NEEDED]) == status
+    finally:
+        signal.signal(number, before)
+    assert reached == ["the end"]
+    assert "stopped: what was published before stays" in capsys.readouterr().err
 
 
 def test_signals_are_left_as_they_were(capsys: pytest.CaptureFixture[str]) -> None:

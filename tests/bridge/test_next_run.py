@@ -281,7 +281,7 @@ def key_of(press: Press, more: dict[str, Any]) -> str:
         return reader.key
 
 
-@pytest.mark.parametrize("damage", ["another format", "no database", "nothing", "a lost record"])
+@pytest.mark.parametrize("damage", ["another format", "no database", "cut short", "nothing", "a lost record"])
 def test_damage(press: Press, damage: str) -> None:
     """With the inventory of another version, a damaged one, or none, or if a record is lost, the result is the same."""
     sample = shelf(*range(1, 13))
@@ -293,6 +293,8 @@ def test_damage(press: Press, damage: str) -> None:
             database.execute("UPDATE note SET value = '[]' WHERE name = 'format'")
     elif damage == "no database":
         file.write_bytes(b"?" * 10_000)
+    elif damage == "cut short":
+        os.truncate(file, file.stat().st_size // 2)
     elif damage == "nothing":
         file.unlink()
     else:

@@ -150,8 +150,12 @@ def test_one_moment(plain: Path, server: Server) -> None:
         with connection:
             connection.execute("DELETE FROM item")
         assert len([*repository.items()]) == 1
-    connection.close()
     assert read(url_of(plain)) == []
+    with open_database(url_of(plain)) as opened:
+        with connection:
+            connection.execute("DELETE FROM handle")
+        assert opened.execute(text("SELECT count(*) FROM handle")).scalar_one() == 1
+    connection.close()
 
 
 def test_dropped_connection(server: Server, capfd: pytest.CaptureFixture[str]) -> None:

@@ -70,6 +70,7 @@ def test_rows(values: list[str | None]) -> None:
     [
         (rb"a\101\x42\x4g", [b"aAB\x04g"]),
         (rb"\7\08\400", [b"\x07\x008\x00"]),
+        (rb"\8\9", [b"89"]),
         (rb"\q\"\.", [b'q".']),
         (rb"\\N	\N	N", [b"\\N", None, b"N"]),
         (rb"", [b""]),
@@ -306,12 +307,14 @@ def test_silent_pg_restore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_much_is_read_without_finding_a_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A script that goes on and on is given up."""
+    """A script that goes on and on is given up, but not after its first table."""
     monkeypatch.setattr("repo_bridge.reading.dump._MOST_BEFORE_TABLES", 1_000)
     dump = tmp_path / "dump.sql.gz"
     dump.write_bytes(gzip.compress(b"--\n" * 1_000))
     with pytest.raises(DumpError, match="line 334, has no table in its first 1,000 bytes"):
         import_dump(dump, tmp_path / "export.db")
+    dump.write_bytes(gzip.compress(SMALL.replace("\\.\n\n", "\\.\n" + "\n" * 1_000, 1).encode()))
+    assert import_dump(dump, tmp_path / "export.db").rows["item"] == 1
 
 
 def test_hidden_metadata_is_left_out(tmp_path: Path) -> None:

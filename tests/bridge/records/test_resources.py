@@ -193,6 +193,7 @@ def test_times(
     (record,), (found,) = resources_of(item, SITE, OAI_DC, AT)
     assert (record.changed, found.changed) == (moment(record_time), moment(file_time))
     assert latest(AT) is None
+    assert latest(AT, AT) == AT
 
 
 def test_departures() -> None:
