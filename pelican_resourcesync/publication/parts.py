@@ -242,7 +242,8 @@ class _Comparison:
                 continue
             _, lastmod, md_before, links_before = before
             if not lastmod and uri in terms.past:
-                lastmod, differs = terms.past[uri], True
+                lastmod = terms.past[uri]
+                differs = other_bytes = True  # a Resource Dump has the times, too
             hashed = ' hash="' in md
             if md == md_before and links == links_before and (hashed or not is_later(time, lastmod)):
                 times.append(lastmod)

@@ -6,7 +6,7 @@ Of the product it knows names and kinds. It finds what is published from the wel
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache, cached_property
 from hashlib import sha256
 from itertools import pairwise
@@ -164,9 +164,10 @@ class Seen:
 class Watch:
     """Checks what each publication of a set promises to those who saw an earlier one, and to those who come now."""
 
-    def __init__(self, source: Source) -> None:
-        """Begin before anything is published."""
+    def __init__(self, source: Source, first: datetime = datetime.min.replace(tzinfo=UTC)) -> None:  # noqa: B008 - frozen
+        """Begin before anything is published; changes up to the time `first` may be listed later."""
         self.source = source
+        self.first = first
         self.lasting: dict[str, str] = {}
         self.paths: set[str] = set()
         self.dropped: set[str] = set()
@@ -211,7 +212,7 @@ class Watch:
 
     def _check_summary(self, publication: Publication, now: Seen, keep: int | None) -> None:
         past = [time_of(item) for before in self.past for item in before.changes]
-        fresh = [item for item in now.changes if not past or time_of(item) > max(past)]
+        fresh = [item for item in now.changes if time_of(item) > max([self.first, *past])]
         assert (publication.first, publication.resources) == (not self.past, len(now.hashes))
         assert (publication.changes, publication.ranges) == (len(now.changes), len(now.lists))
         if keep is None:
@@ -316,7 +317,8 @@ class Watch:
         if keep is None:
             both = before.hashes.keys() | now.hashes
             changed = {uri for uri in both if before.hashes.get(uri) != now.hashes.get(uri)}
-            assert [item for item in now.changes if time_of(item) <= before.last] == before.changes
+            known = [item for item in before.changes if time_of(item) > self.first]
+            assert [item for item in now.changes if self.first < time_of(item) <= before.last] == known
             assert {item.uri for item in fresh} == changed
             assert before.closed.keys() <= now.closed.keys()
         assert now.at >= before.last

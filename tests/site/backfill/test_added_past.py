@@ -103,3 +103,19 @@ def test_a_past_by_the_rule_is_there_already(begun: Site) -> None:
     assert restart_number(begun) == 1
     run(begun)
     assert restart_number(begun) == 2
+
+
+def test_builds_that_do_not_reach_back(begun: Site) -> None:
+    """Where only later commits are built, nothing is known of what was before; another backfill adds it."""
+    begun.build()
+    begun.commit(TIMES[4])
+    begun.build()
+    begun.article("third.md", "Third", "New words.")
+    begun.commit(TIMES[5])
+    begun.build()
+    begun.git("fetch", "-q", "--unshallow")
+    run(begun, since="HEAD~1")
+    assert changes_now(begun) == [(TIMES[5], "updated", "/third.html")]
+    run(begun)
+    assert changes_now(begun) == sorted([*PAST, (TIMES[5], "updated", "/third.html")])
+    assert restart_number(begun) == 1
