@@ -2,9 +2,11 @@
 
 import os
 import posixpath
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import translate
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -63,8 +65,16 @@ def files_of(siteurl: str, uri: str) -> tuple[str, ...]:
 
 def matches_pattern(path: str, pattern: str) -> bool:
     """Return whether a path matches a pattern. A folder matches all below it; a leading `/` has no effect."""
-    bare = pattern.strip("/")
-    return fnmatchcase(path, f"{bare}/*") or (not pattern.endswith("/") and fnmatchcase(path, bare))
+    return _compiled((pattern,)).match(path) is not None
+
+
+@lru_cache(maxsize=256)
+def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """Return an expression that matches the paths that match any of these patterns."""
+    parts = [
+        part for each in patterns for part in (f"{each.strip('/')}/*", "" if each.endswith("/") else each.strip("/"))
+    ]
+    return re.compile("|".join(map(translate, filter(None, parts))) or "(?!)")
 
 
 def is_html(path: str) -> bool:
@@ -82,7 +92,7 @@ class Exclusion:
         """Return whether the output file at `path` is excluded."""
         if path == WELL_KNOWN or path.startswith(f"{FOLDER}/"):
             return True
-        return path in HOST_FILES or any(matches_pattern(path, pattern) for pattern in self.patterns)
+        return path in HOST_FILES or _compiled(tuple(self.patterns)).match(path) is not None
 
     def unused(self, paths: Iterable[str]) -> list[str]:
         """Return the patterns that match none of these paths: a pattern meant to hide a file may be misspelt."""

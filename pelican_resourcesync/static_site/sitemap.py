@@ -2,6 +2,7 @@
 
 import gzip
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import datetime
 from heapq import merge
 from io import BytesIO
 from itertools import chain, count, groupby
@@ -93,18 +94,17 @@ def _files(layouts: Collection[Layout], output: Path, name: str) -> Iterator[tup
     """Yield the name and the text of each file: parts before their index, or a single file."""
     siteurl = next(iter(layouts)).siteurl
     parts = _parts(_pages(layouts, output))
-    first, second = next(parts, []), next(parts, None)
+    first, second = next(parts, ([], None)), next(parts, None)
     if second is None:
-        yield name, _text("urlset", "url", first)
+        yield name, _text("urlset", first[0])
         return
     index = []
     names = (_SITEMAP.replace(".", f"-{number}.") for number in count(1))
     free = (name for name in names if not (output / name).exists() or _is_ours(output / name))
-    for part_name, part in zip(free, chain([first, second], parts), strict=False):
-        yield part_name, _text("urlset", "url", part)
-        latest = max((each.lastmod for each in part if each.lastmod), default=None)
-        index.append(Entry(loc=f"{siteurl}/{part_name}", lastmod=latest))
-    yield name, _text("sitemapindex", "sitemap", index)
+    for part_name, (lines, latest) in zip(free, chain([first, second], parts), strict=False):
+        yield part_name, _text("urlset", lines)
+        index.append(_line("sitemap", f"{siteurl}/{part_name}", latest))
+    yield name, _text("sitemapindex", index)
 
 
 def _pages(layouts: Iterable[Layout], output: Path) -> Iterator[Entry]:
@@ -126,27 +126,30 @@ def _entries(output: Path, layout: Layout, path: str) -> Iterator[Entry]:
                 yield entry
 
 
-def _parts(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
-    part: list[Entry] = []
-    size = _SPARE
+def _parts(entries: Iterable[Entry]) -> Iterator[tuple[list[str], datetime | None]]:
+    """Yield the lines of each file, and the time of the latest change in it."""
+    part: list[str] = []
+    size, latest = _SPARE, None
     for entry in entries:
-        length = len(_line("url", entry).encode())
+        line = _line("url", entry.loc, entry.lastmod)
+        length = len(line.encode())
         if part and (len(part) == MOST_ENTRIES or size + length > MOST_BYTES):
-            yield part
-            part, size = [], _SPARE
-        part.append(entry)
+            yield part, latest
+            part, size, latest = [], _SPARE, None
+        part.append(line)
         size += length
+        latest = max(filter(None, (latest, entry.lastmod)), default=None)
     if part:
-        yield part
+        yield part, latest
 
 
-def _text(root: str, name: str, entries: Iterable[Entry]) -> str:
-    return "".join([_HEAD.format(root=root), *(_line(name, each) for each in entries), f"</{root}>\n"])
+def _text(root: str, lines: Iterable[str]) -> str:
+    return "".join([_HEAD.format(root=root), *lines, f"</{root}>\n"])
 
 
-def _line(name: str, entry: Entry) -> str:
-    lastmod = f"<lastmod>{render_time(entry.lastmod)}</lastmod>" if entry.lastmod else ""
-    return f"<{name}><loc>{escape(entry.loc)}</loc>{lastmod}</{name}>\n"
+def _line(name: str, loc: str, time: datetime | None) -> str:
+    lastmod = f"<lastmod>{render_time(time)}</lastmod>" if time else ""
+    return f"<{name}><loc>{escape(loc)}</loc>{lastmod}</{name}>\n"
 
 
 class _UnreadableSitemapError(PublicationError):

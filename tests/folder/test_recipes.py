@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -93,4 +94,5 @@ def test_recipe(
 
 def file_of(path: str) -> str:
     """Return the file of a URL's path."""
+    path = unquote(path)
     return f"{path}index.html" if not path or path.endswith("/") else path
