@@ -294,12 +294,13 @@ def test_other_bytes_are_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files are not listed there")
 def test_records_are_closed(tmp_path: Path) -> None:
-    """Of the records that are written no file stays open, because there may be a million."""
+    """Of the records that are written no file stays open, because there may be a million, and none is a program."""
     before = len([*Path("/proc/self/fd").iterdir()])
     records = RecordFiles(tmp_path, tmp_path / "published")
     for number in range(50):
         records.write(f"oai_dc/{number}.xml", b"<a/>")
     assert len([*Path("/proc/self/fd").iterdir()]) == before
+    assert {file.stat().st_mode & 0o111 for file in (tmp_path / "oai_dc").iterdir()} == {0}
 
 
 def test_places() -> None:

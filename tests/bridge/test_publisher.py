@@ -25,8 +25,9 @@ from pelican_resourcesync.errors import PublicationError, SettingsError
 from pelican_resourcesync.publication import ExpectedSet
 from repo_bridge.errors import BridgeError, DatabaseError, InventoryError
 from repo_bridge.inventory import Inventory
+from repo_bridge.model import Reason
 from repo_bridge.publisher import publish
-from sample_site.dspace.repository import Policy, Value, rows_of
+from sample_site.dspace.repository import ITEM, Policy, Value, key, rows_of
 from tests.bridge.support.days import WORD, Stand, lives
 from tests.bridge.support.oracle import Oracle, Visible
 from tests.bridge.support.press import BASE, SET, UI, Heard, Press, day, ending, files_in, shelf
@@ -174,6 +175,24 @@ def test_database_stays_as_it_is(press: Press) -> None:
     press.dry_run(None, 2, **more)
     assert file.read_bytes() == before
     assert {*press.folder.iterdir()} == beside
+
+
+def test_what_a_dry_run_counts(press: Press) -> None:
+    """For each reason, the items that are not public are counted, with their handles; and the files of public ones."""
+    found = press.dry_run(every_case())
+    expected = {
+        Reason.WITHDRAWN: ["4"],
+        Reason.NOT_ARCHIVED: [key(7, ITEM, 3), "6", "7"],  # the first has no handle
+        Reason.PRIVATE: ["5"],
+        Reason.RESTRICTED: ["18", "19"],
+        Reason.NOT_TODAY: ["10", "14", "15"],
+    }
+    assert {reason: each.items for reason, each in found.hidden.items()} == {
+        reason: len(numbers) for reason, numbers in expected.items()
+    }
+    shown = {reason: {each.rpartition("/")[2] for each in hidden.examples} for reason, hidden in found.hidden.items()}
+    assert shown == {reason: {*numbers} for reason, numbers in expected.items()}
+    assert found.hidden_files == 7  # numbers 81, 123 to 126, 162 and 200
 
 
 # The guard

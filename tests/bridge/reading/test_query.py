@@ -91,6 +91,7 @@ def test_live_database(server: Server) -> None:
         ("'a b' AS uri", "the invalid uri 'a b'"),
         ("'https://x' || char(10) AS uri", "the invalid uri"),
         ("'https://x/' || hex(zeroblob(2000)) AS uri", "the invalid uri 'https://x/0000"),
+        ("'https://xy/' || substr(hex(zeroblob(1020)), 4) AS uri", "the invalid uri 'https://xy/0000"),  # 2048
         ("'https://x' AS uri, 'yesterday' AS lastmod", "the invalid lastmod 'yesterday'"),
         ("'https://x' AS uri, 5 AS lastmod", "the invalid lastmod '5'"),
         ("'https://x' AS uri, '9999-12-31T23:59:59-23:00' AS lastmod", "the invalid lastmod '9999"),
