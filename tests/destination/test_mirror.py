@@ -792,8 +792,11 @@ def test_redirects(source: FakeSource, folder: Path, code: int) -> None:
 def test_robots(source: FakeSource, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A Crawl-delay is kept, and robots.txt is read once a day."""
     source.published["robots.txt"] = b"User-agent: *\nCrawl-delay: 0.05\n"
+    begin = time.monotonic()
     mirror(source, folder).run()
-    assert source.site.asked()["robots.txt"] == 1
+    asked = source.site.asked()
+    assert time.monotonic() - begin > 0.05 * (len(source.resources) - 2)
+    assert asked["robots.txt"] == 1
     mirror(source, folder).run()
     assert "robots.txt" not in source.site.asked()
     text = "User-agent: pelican-resourcesync\nCrawl-delay: 3\n\nUser-agent: *\nCrawl-delay: 9\n"
@@ -902,6 +905,16 @@ def test_urls_that_would_share_a_file(folder: Path) -> None:
         del files["README.md"]
         assert files_of(folder) == {path: text.encode() for path, text in files.items()}
         assert mirror(source, folder).audit() == []
+
+
+def test_a_url_that_would_take_the_file_of_another_later(folder: Path) -> None:
+    """One that comes in a later run has a path apart, too."""
+    with fake_source({"README.md": "capitals"}) as source:
+        mirror(source, folder).run()
+        source.put("readme.md", "none")
+        source.publish()
+        assert mirror(source, folder).run().complete
+        assert files_of(folder) == {"README.md": b"capitals", "~conflict/readme.md": b"none"}
 
 
 def test_urls_that_share_a_file_after_the_state_was_lost(folder: Path) -> None:

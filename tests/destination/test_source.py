@@ -13,7 +13,9 @@ import pytest
 from pelican_resourcesync.destination import IncompleteError, Mirror
 from pelican_resourcesync.errors import DocumentError, ResourceSyncError
 from pelican_resourcesync.http import retry_after
+from pelican_resourcesync.protocol import Hash
 from pelican_resourcesync.source import Source, SourceError
+from pelican_resourcesync.source.resource import strongest
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of, stamp
 from tests.support.live import Ask, truncated
 
@@ -95,6 +97,38 @@ def test_change_lists_that_cannot_be_used(
     assert "the Resource List is compared" in " ".join(result.plan.notes)
     assert len(result.plan.notes) == len(set(result.plan.notes))
     assert files_of(folder) == source.resources
+
+
+def test_change_list_that_ends_early(source: FakeSource, folder: Path) -> None:
+    """What a Change List says before it cannot be read further counts for nothing: the Resource List is compared."""
+    assert Mirror(source.url, folder, FAST).run().complete
+    source.put("a.html", "changed")
+    source.publish()
+    ghost = entry(f"{source.url}ghost.html", {"change": "created"}, "2024-02-01")
+    whole = changes(ghost, change(source, "a.html", "2024-02-01"))
+    source.published["rs/changelist.xml"] = whole.replace(b"</urlset>", b"</url>")
+    source.site.asked()
+    result = Mirror(source.url, folder, FAST).run()
+    assert (result.complete, result.fetched) == (True, 1)
+    assert "ghost.html" not in source.site.asked()
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "digest", "expected"),
+    [
+        ("sha-256", "ab" * 32, f"sha-256:{'ab' * 32}"),
+        ("sha256", "AB" * 32, f"sha-256:{'ab' * 32}"),
+        ("md5", "ab" * 32, ""),
+        ("md5", "ab" * 16, f"md5:{'ab' * 16}"),
+        ("md5", "q6urq6urq6urq6urq6urqw==", f"md5:{'ab' * 16}"),
+        ("md5", "q6urq6ur!q6urq6urq6urqw==", ""),
+        ("md5", "q6ur", ""),
+        ("crc", "ab", ""),
+    ],
+)
+def test_hash_of_an_entry(algorithm: str, digest: str, expected: str) -> None:
+    """A hash is used if its algorithm is known and its digest is whole, in hexadecimal or base64."""
+    assert strongest((Hash(algorithm=algorithm, digest=digest),)) == expected
 
 
 def test_change_list_out_of_order(source: FakeSource, folder: Path) -> None:
