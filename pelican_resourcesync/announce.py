@@ -39,7 +39,6 @@ _ATTEMPTS = 4
 #: Seconds between two looks at the live site, at first and at most; and after a failure, at first and at most.
 _PAUSE, _LONGEST_PAUSE = 2.0, 30.0
 _BACKOFF, _LONGEST_WAIT = 2.0, 600.0
-_PASSING = {429, *PASSING}
 #: What the statuses of IndexNow ask the user to do.
 _ADVICE = {
     400: "it does not understand the request: is the endpoint right?",
@@ -192,7 +191,7 @@ def _post(client: Client, request: Request, location: str) -> None:
         else:
             return
         if isinstance(failure, StatusError):
-            if failure.status not in _PASSING:
+            if failure.status not in PASSING:
                 advice = _ADVICE.get(failure.status, "is the endpoint right?").format(key_file=location)
                 message = f"{failure}: {advice}"
                 raise NotAnnouncedError(message) from failure

@@ -138,14 +138,25 @@ def test_sets(site: Site) -> None:
     assert site.told() == ["a/", "b.html"]
 
 
+def test_first_edition(site: Site) -> None:
+    """Change Lists of the first edition date their changes by `lastmod`."""
+    site.configure(f'indexnow_key = "{KEY}"\nedition = 2014')
+    site.release({"a/index.html": page("AA")})
+    site.release({"b.html": page("BB")})
+    site.announce()
+    assert site.told() == ["b.html"]
+
+
 def test_deployment_takes_time(site: Site) -> None:
     """It waits until the publication of the folder is live, or one that continues it."""
     site.release({"b.html": page("BB")}, deploy=False)
     later = threading.Timer(0.4, site.deploy)
     later.start()
     begin = time.monotonic()
+    site.host.asked()
     site.announce("--wait", "30s")
     assert time.monotonic() - begin > 0.4
+    assert site.host.asked()["resourcesync/publication.json"] < 12
     later.join()
     assert site.told() == ["b.html"]
     shutil.copytree(site.public, site.base / "old")
@@ -192,7 +203,9 @@ def test_not_live(site: Site, case: str) -> None:
 
 def test_key_file(site: Site) -> None:
     """A key file that is missing or wrong, live or in the folder, is said before anything is announced."""
-    site.release({"b.html": page("BB")})
+    site.release({"b.html": page("BB"), "security-notes.txt": "not a key"})
+    site.announce()
+    assert site.told() == ["b.html"]
     file = site.www / f"{KEY}.txt"
     file.write_text("another")
     assert f"{site.url}/{KEY}.txt does not hold the key alone: set indexnow_key, publish and dep" in site.announce(

@@ -88,6 +88,19 @@ def test_what_is_no_resource(folder: Folder) -> None:
     assert LINK not in (folder.public / "404.html").read_text("utf-8")
 
 
+def test_files_for_hosts_and_search_engines(folder: Folder) -> None:
+    """Header files and the key file are written by the settings, and again if they were changed."""
+    folder.configure('link_headers = ["_headers"]\nindexnow_key = "0123456789"')
+    for _ in range(2):
+        folder.run()
+        assert (folder.public / "0123456789.txt").read_bytes() == b"0123456789"
+        assert f'/*\n  Link: <{URL}/{HOME}/capabilitylist.xml>; rel="resourcesync"' in (
+            (folder.public / "_headers").read_text("utf-8")
+        )
+        assert folder.listed().keys() == {"", "about/", "style.css"}
+        folder.write({"0123456789.txt": "another"})
+
+
 def test_clean_urls(folder: Folder) -> None:
     """With `clean_urls`, pages have the URLs that such hosts answer; two files of one URL are refused."""
     folder.write({"news.html": page("News"), "data.json": "{}"})
@@ -288,6 +301,10 @@ def test_sets(folder: Folder, at: At) -> None:
         "none": 0,
     }
     at("2026-02-01T10:00:00Z")
+    folder.configure("[sets.site]\n[sets.pages]\ntypes = ['text/html']")
+    assert "the set 'none' is no longer in sets in resourcesync.toml, so its documents are" in folder.run().stderr
+    folder.configure("[sets.site]\n[sets.none]\n[sets.pages]\ntypes = ['text/html']")
+    folder.run()
     folder.configure("[sets.site]")
     assert "the sets 'none' and 'pages' are no longer in sets in resourcesync.toml" in folder.run().stderr
     assert not (folder.public / "resourcesync/pages").exists()

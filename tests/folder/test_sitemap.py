@@ -174,6 +174,17 @@ def test_cannot_be_corrected(folder: Folder, data: str, reason: str) -> None:
     assert (folder.public / "sitemap.xml").read_text("utf-8") == data
 
 
+def test_encoding_is_kept(folder: Folder) -> None:
+    """A sitemap in another encoding is written in that encoding."""
+    folder.configure("sitemap = 'correct'")
+    text = GENERATED.replace("utf-8", "iso-8859-1").replace("the others", "die übrigen")
+    folder.write({"sitemap.xml": text.encode("iso-8859-1")})
+    folder.run()
+    data = (folder.public / "sitemap.xml").read_bytes()
+    assert data.startswith(b"<?xml version='1.0' encoding='ISO-8859-1'?>")
+    assert "die übrigen".encode("iso-8859-1") in data
+
+
 def test_entity_is_not_read(folder: Folder, tmp_path: Path) -> None:
     """An entity of a file of this machine does not come into a sitemap."""
     (tmp_path / "secret").write_text("secret")
