@@ -81,11 +81,10 @@ def publish_folder(settings: FolderSettings, base: Path, progress: Progress) -> 
     with failing_disk(f"{folder} is not published"), locked(folder), ExitStack() as stack:
         recover(folder)
         site = _Folder(settings, base, stack)
-        progress.say(f"reading {folder}")
+        progress.say(f"publishing {folder}")
         add_discovery_files(folder, settings, site.layouts)
         requests = site.requests(folder / ROBOTS)
         removed = list(removed_layouts(folder, settings.base_url, site.removed_sets))
-        progress.say("writing the documents")
         publications = publish_sets(requests, progress.packed, removed)
         layouts = [each.options.layout for each in requests]
         hints = [*site.hints, update_sitemap(folder, layouts, wanted=settings.sitemap)]
@@ -103,7 +102,7 @@ def dry_run_folder(settings: FolderSettings, base: Path) -> FolderDryRun:
     folder = _folder_of(settings, base)
     with failing_disk(f"{folder} is not published"), ExitStack() as stack:
         site = _Folder(settings, base, stack)
-        scratch = Path(stack.enter_context(TemporaryDirectory(prefix="resourcesync-")))
+        scratch = Path(stack.enter_context(TemporaryDirectory(prefix="resourcesync-"))) if settings.robots else folder
         if settings.robots:
             if (folder / ROBOTS).is_file():
                 (scratch / ROBOTS).write_bytes((folder / ROBOTS).read_bytes())

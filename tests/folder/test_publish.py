@@ -156,6 +156,7 @@ def test_unreadable_folder(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> N
 def test_dry_run(folder: Folder, at: At, robots: str) -> None:
     """It says what the next run does, and no file of the working directory changes."""
     folder.configure(f"robots = {robots}")
+    folder.write({"robots.txt": "User-agent: *\nDisallow:\n"})
     for number in range(3):
         at(f"2026-0{number + 1}-01T10:00:00Z")
         before = tree(folder.base)
@@ -173,6 +174,16 @@ def test_dry_run(folder: Folder, at: At, robots: str) -> None:
         "  created: http://manual.test/2.html",
         "Nothing was written.",
     ]
+
+
+def test_after_a_kill(folder: Folder) -> None:
+    """What a run that was killed had put aside is put back, and continued."""
+    folder.run()
+    stage = folder.public / ".resourcesync-killed"
+    (stage / "documents" / "resourcesync").mkdir(parents=True)
+    (folder.public / "resourcesync").rename(stage / "replaced")
+    assert "nothing changed since the last publication" in folder.run().stdout
+    assert not stage.exists()
 
 
 def test_too_many_deletions(folder: Folder) -> None:
@@ -217,6 +228,21 @@ def test_live_in_clones_of_depth_1(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     state = json.loads((folder.public / "resourcesync/publication.json").read_bytes())
     assert state["commit"] == git(source, "rev-parse", "HEAD")
     assert git(clone, "rev-list", "--count", "HEAD") == "1"
+
+
+def test_hints(folder: Folder) -> None:
+    """A line says that the well-known URI is elsewhere, and another that a repository cannot be read."""
+    (folder.base / ".git").mkdir()
+    folder.url = f"{URL}/manual"
+    lines = folder.run().stdout.splitlines()
+    assert [line.partition(",")[0] for line in lines[:2]] == [
+        "ResourceSync: changes get the time of this publication",
+        "ResourceSync: the URL of the site has a path",
+    ]
+    (folder.base / ".git").rmdir()
+    assert [line.partition(",")[0] for line in folder.run().stdout.splitlines()[:-1]] == [
+        "ResourceSync: the URL of the site has a path"
+    ]
 
 
 def test_commit_of_the_future(folder: Folder, at: At) -> None:
