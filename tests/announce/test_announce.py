@@ -138,6 +138,15 @@ def test_sets(site: Site) -> None:
     assert site.told() == ["a/", "b.html"]
 
 
+def test_deleted_pages_of_clean_urls(site: Site) -> None:
+    """A page that is gone has no media type: an address without an extension is one of a page."""
+    site.configure(f'indexnow_key = "{KEY}"\nallow_deletions = true\nclean_urls = true')
+    site.release({"news.html": page("News"), "photo.png": b"png"})
+    site.release({}, "news.html", "photo.png")
+    site.announce()
+    assert site.told() == ["news"]
+
+
 def test_first_edition(site: Site) -> None:
     """Change Lists of the first edition date their changes by `lastmod`."""
     site.configure(f'indexnow_key = "{KEY}"\nedition = 2014')
@@ -268,7 +277,7 @@ def test_25001_urls(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [len(some) for some in site.engine.told] == [10_000, 10_000, 5_001]
     assert len(set(site.told())) == 25_001
     site.engine.first = [(200, {}), (400, {})]
-    assert "10,000 of 25,001 pages were announced: " in site.announce(status=3)
+    assert site.announce(status=3).startswith("pelican-resourcesync: 10,000 of 25,001 pages were announced: ")
 
 
 def test_killed(site: Site) -> None:

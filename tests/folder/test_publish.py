@@ -155,9 +155,9 @@ def test_unreadable_folder(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("robots", ["false", "true"])
 def test_dry_run(folder: Folder, at: At, robots: str) -> None:
     """It says what the next run does, and no file of the working directory changes."""
-    folder.configure(f"robots = {robots}")
     folder.write({"robots.txt": "User-agent: *\nDisallow:\n"})
     for number in range(3):
+        folder.configure(f"robots = {robots if number else 'false'}")
         at(f"2026-0{number + 1}-01T10:00:00Z")
         before = tree(folder.base)
         planned = json.loads(folder.run("--dry-run", "--json").stdout)
