@@ -1,5 +1,6 @@
 """A mirror follows a Source: baseline, changes, deletions, audit and repair, over real HTTP."""
 
+import hashlib
 import json
 import shutil
 import sqlite3
@@ -14,7 +15,7 @@ import pytest
 
 from pelican_resourcesync.destination import STATE_FOLDER, IncompleteError, Mirror, MirrorError, MirrorOptions
 from pelican_resourcesync.destination.files import Copy
-from pelican_resourcesync.destination.state import CopyState
+from pelican_resourcesync.destination.state import CopyState, StoredResource
 from pelican_resourcesync.source import SourceError
 from pelican_resourcesync.source.source import crawl_delay
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
@@ -950,3 +951,27 @@ def test_secret_in_the_url(source: FakeSource, folder: Path, capsys: pytest.Capt
     said = capsys.readouterr()
     assert "is a copy of http" in said.err
     assert "TopSecret" not in said.out + said.err
+
+
+@pytest.mark.parametrize("digest", ["", hashlib.sha256(b"ours").hexdigest()])
+def test_only_what_the_mirror_wrote_is_deleted(folder: Path, digest: str) -> None:
+    """A file of another length or with other bytes stays; where the hash is not known any more, the length decides."""
+    folder.mkdir(exist_ok=True)
+    copy = Copy(folder, sync=False)
+    stored = StoredResource("http://x.test/a", "a", "", digest, 4, "", "", "", 1)
+    for data, deleted in ((b"longer", False), (b"mine", not digest), (b"ours", True)):
+        (folder / "a").write_bytes(data)
+        assert copy.remove(stored) is deleted
+        assert (folder / "a").exists() is not deleted
+    assert copy.remove(stored)
+
+
+def test_a_part_that_is_gone(folder: Path) -> None:
+    """It may have been renamed already; where the resource is not there either, that is an error."""
+    folder.mkdir(exist_ok=True)
+    copy = Copy(folder, sync=False)
+    stored = StoredResource("http://x.test/a", "a", "", hashlib.sha256(b"ours").hexdigest(), 4, "", "", "", 1)
+    with pytest.raises(FileNotFoundError):
+        copy.install(str(folder / "part"), stored, ours=False)
+    (folder / "a").write_bytes(b"ours")
+    copy.install(str(folder / "part"), stored, ours=False)
