@@ -10,7 +10,7 @@ serving = False
 
 def on_startup(command: str, dirty: bool) -> None:  # noqa: ARG001, FBT001 - the names that MkDocs gives them
     """Publish nothing while `mkdocs serve` shows a draft."""
-    global serving  # noqa: PLW0603
+    global serving  # noqa: PLW0603 - MkDocs tells it only here
     serving = command == "serve"
 
 

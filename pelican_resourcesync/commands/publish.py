@@ -30,7 +30,7 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     verb.add_argument("folder", nargs="?", metavar="FOLDER", help="the folder to publish; the documents go there, too")
     verb.add_argument("--base-url", metavar="URL", help="the URL at which the folder is public")
     verb.add_argument("--config", type=Path, metavar="FILE", help=f"the settings ({FILE}, if it is there)")
-    verb.add_argument("--dry-run", action="store_true", help="show what would be published, and write nothing")
+    verb.add_argument("--dry-run", action="store_true", help="show what would be published, and publish nothing")
     verb.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -95,4 +95,4 @@ def _dry_run_lines(planned: "FolderDryRun") -> Iterator[str]:
     yield from map(printable, expectations(planned.sets))
     if planned.stopped:
         yield f"A safety check would stop this publication: {printable(planned.stopped)}"
-    yield "Nothing was written."
+    yield "Nothing was published."

@@ -90,7 +90,7 @@ def _together(predecessor: Predecessor) -> Sequence[str]:
 
 
 def _sets_in(folder: Path, siteurl: str) -> Iterator[str]:
-    """Yield the names of the sets in a folder that this site published from git: only the plug-in records a commit."""
+    """Yield the names of the sets in a folder that this site published from git: repositories record no commit."""
     names = [each.name for each in (folder / FOLDER).iterdir() if each.is_dir()]
     for layout in (Layout(siteurl, name) for name in names):
         state = _state_in(folder, layout)

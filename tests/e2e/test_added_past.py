@@ -1,6 +1,6 @@
 """A site that was first published in a shallow clone: the first build that knows its past adds it, for all followers.
 
-What is to be listed then is what a whole clone lists that publishes the same commits from the first one on.
+The Change Lists must then be those of whole clones that published the same commits from the first one on.
 """
 
 import json

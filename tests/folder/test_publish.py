@@ -172,7 +172,7 @@ def test_dry_run(folder: Folder, at: At, robots: str) -> None:
     assert said[-3:] == [
         "  updated: http://manual.test/",
         "  created: http://manual.test/2.html",
-        "Nothing was written.",
+        "Nothing was published.",
     ]
 
 

@@ -112,20 +112,20 @@ def test_corrected(folder: Folder, at: At) -> None:
 def test_corrected_parts(folder: Folder, at: At, name: str) -> None:
     """The parts of an index are corrected, and the index has the latest date of each."""
     folder.configure("sitemap = 'correct'")
+    listed_parts = {"en/sitemap.xml": "en/x", "sitemap-0.xml": "about"}
 
     def build(text: str) -> None:
-        parts = [f"<sitemap><loc>{URL}/{each}</loc><lastmod>2026-05-05</lastmod></sitemap>" for each in PARTS]
+        parts = [f"<sitemap><loc>{URL}/{each}</loc><lastmod>2026-05-05</lastmod></sitemap>" for each in listed_parts]
         folder.write({name: f'<sitemapindex xmlns="{NS}">{"".join(parts)}</sitemapindex>'})
-        for part, path in PARTS.items():
+        for part, path in listed_parts.items():
             url = f"<url><loc>{URL}/{path}</loc><lastmod>2026-05-05</lastmod></url>"
             folder.write({part: f'<urlset xmlns="{NS}">{url}</urlset>'})
         folder.write({"en/x.html": page(text)})
 
-    PARTS = {"en/sitemap.xml": "en/x", "sitemap-0.xml": "about"}  # noqa: N806 - a constant of this test
     at("2026-01-01T10:00:00Z")
     build("One")
     folder.run()
-    assert not any(b"lastmod" in (folder.public / each).read_bytes() for each in (name, *PARTS))
+    assert not any(b"lastmod" in (folder.public / each).read_bytes() for each in (name, *listed_parts))
     assert folder.listed().keys() == {"", "about/", "en/x.html", "style.css"}
     at("2026-02-01T10:00:00Z")
     build("Two")
