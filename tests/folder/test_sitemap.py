@@ -101,6 +101,7 @@ def test_corrected(folder: Folder, at: At) -> None:
         said = folder.run().stdout
         assert (folder.public / "sitemap.xml").read_bytes().decode() == expected
         assert gzip.decompress((folder.public / "sitemap.xml.gz").read_bytes()).decode() == expected
+        assert (folder.public / "sitemap.xml.gz").read_bytes()[4:8] == bytes(4), "it has no time of the build"
         assert f"1 URL in sitemap.xml is no page of this site, for example {URL}/old/, so no dates are known.\n" in said
         assert folder.listed().keys() == {"", "about/", "style.css"}
         before = tree(folder.base)
