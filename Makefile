@@ -16,7 +16,7 @@ WORKERS ?= 2
 UNTRACED := tests/truth $(filter-out %/test_live.py %/test_previous.py,$(wildcard tests/e2e/test_*.py)) \
   $(patsubst %,tests/bridge/%.py,reading/test_plans reading/test_writers test_faults \
     test_leaks test_living test_next_run test_power_failure test_sources) \
-  $(patsubst %,tests/check/%.py,test_campaigns test_matrix) \
+  $(patsubst %,tests/checker/%.py,test_campaigns test_matrix) \
   $(patsubst %,tests/destination/%.py,test_examples test_life test_publisher) \
   $(patsubst %,tests/publication/%.py,disk/test_power_failure pages/test_browser test_carried test_scale) \
   $(patsubst %,tests/site/%.py,backfill/test_killed backfill/test_packages backfill/test_power_failure history/test_cases)
@@ -56,7 +56,7 @@ untraced: compiled
 bench: $(VENV)/installed
 	$(BIN)/python -m tests.bench $(if $(CASE),$(CASE),--write $(WRITE))
 
-PACKAGE ?= protocol publication http check source destination settings git static_site folder announce access
+PACKAGE ?= protocol publication http checker source destination settings git static_site folder announce access
 COUNT ?= 300
 SEED ?= 1
 mutants: $(VENV)/installed

@@ -6,10 +6,10 @@
 import sys
 from collections.abc import Iterator
 
-from pelican_resourcesync.check import RULES, UNCHECKED
-from tests.check.between import DEEP, FAULTS, HOSTED
-from tests.check.faults import ALONE, PACKED
-from tests.check.faults import FAULTS as SINGLE
+from pelican_resourcesync.checker import RULES, UNCHECKED
+from tests.checker.between import DEEP, FAULTS, HOSTED
+from tests.checker.faults import ALONE, PACKED
+from tests.checker.faults import FAULTS as SINGLE
 
 CHAPTERS = {
     "X": "Every document",
@@ -153,16 +153,16 @@ SEEDED = {
     *(fault.rule for fault in SINGLE),
     *(rule.split()[0] for _, rule in [*HOSTED.values(), *DEEP.values()]),
 }
-SEEDED_TEST = "check/test_rules.py::test_every_fault_is_found_by_its_rule"
+SEEDED_TEST = "checker/test_rules.py::test_every_fault_is_found_by_its_rule"
 
 HEAD = """\
 # Conformance
 
 What ResourceSync (ANSI/NISO Z39.99) requires, rule by rule, under the identifiers that [`check`](check.md) reports:
 what a rule asks, which module of `pelican_resourcesync` (or of `repo_bridge`, where it says so) writes what it asks and
-which function checks it, and which tests prove either. `tests/check/test_matrix.py::test_settings_together` shows
+which function checks it, and which tests prove either. `tests/checker/test_matrix.py::test_settings_together` shows
 that what this project publishes breaks no rule;
-`tests/check/test_rules.py::test_every_fault_is_found_by_its_rule`, that each function is needed.
+`tests/checker/test_rules.py::test_every_fault_is_found_by_its_rule`, that each function is needed.
 
 A rule is broken by an error where the standard says MUST, by a warning where it says SHOULD or RECOMMENDED.
 
@@ -212,7 +212,7 @@ def _cells(identifier: str) -> Iterator[str]:
     yield ", ".join(dict.fromkeys(rule.level for rule in rules)) or "no"
     modules, test = written().get(identifier, ([], ""))
     yield ", ".join(f"`{module}`" for module in modules) or f"nobody: {_why_not(identifier)}"
-    checks = (f"{rule.check.__module__.rpartition('.check.')[2]}.{rule.check.__name__}" for rule in rules)
+    checks = (f"{rule.check.__module__.rpartition('.checker.')[2]}.{rule.check.__name__}" for rule in rules)
     yield ", ".join(f"`{each}`" for each in dict.fromkeys(checks)) or f"nobody: {UNCHECKED[identifier]}"
     tests = [*proofs(identifier), *([test] if test else [])]
     yield ", ".join(f"`tests/{each}`" for each in tests) or "no"

@@ -3,7 +3,7 @@
 import ast
 import re
 
-from pelican_resourcesync.check import RULES, UNCHECKED
+from pelican_resourcesync.checker import RULES, UNCHECKED
 from tests.conformance import ASKS, NOT_WRITTEN, chapter, identifiers, proofs, table, written
 from tests.support.sites import ROOT
 
@@ -57,6 +57,6 @@ def test_every_rule_that_is_checked_is_proven() -> None:
 def test_named_functions_exist() -> None:
     """Every function that is said to check something is one of its module."""
     for module, name in re.findall(r"`(rules\.\w+)\.(\w+)`", table()):
-        path = f"pelican_resourcesync/check/{module.replace('.', '/')}.py"
+        path = f"pelican_resourcesync/checker/{module.replace('.', '/')}.py"
         assert (ROOT / path).is_file()
         assert f"def {name}(" in (ROOT / path).read_text("utf-8")

@@ -15,7 +15,7 @@ from pelican_resourcesync.commands import site as site_commands
 from pelican_resourcesync.errors import ResourceSyncError
 from pelican_resourcesync.printable import get_logger, mask_credentials, printable, printable_lines
 from repo_bridge import cli as bridge
-from tests.check.documents import lay, text
+from tests.checker.documents import lay, text
 from tests.support.live import content, live, redirect
 
 ROOT = Path(__file__).parent.parent

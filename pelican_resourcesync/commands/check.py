@@ -39,7 +39,7 @@ def run(arguments: Namespace) -> int:
 
     Raises `CheckError` if nothing can be checked (exit status 2).
     """
-    from pelican_resourcesync.check import RULES, CheckError, CheckOptions, check, list_rules
+    from pelican_resourcesync.checker import RULES, CheckError, CheckOptions, check, list_rules
 
     if arguments.rules:
         sys.stdout.write(f"{printable_lines(list_rules(RULES))}\n")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.check import CheckOptions, Level, check
+from pelican_resourcesync.checker import CheckOptions, Level, check
 from pelican_resourcesync.publication import Archives, Dumps
 from pelican_resourcesync.publication.dumps import packing
 from repo_bridge.errors import InventoryError

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.check import CheckOptions, check
+from pelican_resourcesync.checker import CheckOptions, check
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.publication import Dumps
 from repo_bridge.errors import ArchiveError, BridgeError, InventoryError, QueryError

@@ -12,7 +12,7 @@ import pytest
 
 from pelican_resourcesync.destination import FetchPlan, Mirror, MirrorOptions, MirrorResult, follow
 from pelican_resourcesync.errors import ResourceSyncError
-from tests.check.zips import ENCRYPTED, LINK, STORED, UTF8, Piece, zipped
+from tests.checker.zips import ENCRYPTED, LINK, STORED, UTF8, Piece, zipped
 from tests.destination.archives import ArchivedSource, archived_source, manifest
 from tests.destination.sources import FAST, digest, document, entry, files_of, stamp
 from tests.support.live import Ask, content, first, status

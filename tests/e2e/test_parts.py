@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from pelican_resourcesync.check import CheckOptions, check
+from pelican_resourcesync.checker import CheckOptions, check
 from pelican_resourcesync.destination import Mirror as Destination
 from pelican_resourcesync.destination import MirrorOptions
 from pelican_resourcesync.protocol import Limits

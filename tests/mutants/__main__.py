@@ -16,8 +16,8 @@ from tests.support.sites import ROOT
 PACKAGES: Mapping[str, tuple[str, Sequence[str]]] = {
     "protocol": ("pelican_resourcesync/protocol", ["tests/protocol"]),
     "publication": ("pelican_resourcesync/publication", ["tests/publication"]),
-    "http": ("pelican_resourcesync/http", ["tests/http", "tests/check/test_package.py"]),
-    "check": ("pelican_resourcesync/check", ["tests/check"]),
+    "http": ("pelican_resourcesync/http", ["tests/http", "tests/checker/test_package.py"]),
+    "checker": ("pelican_resourcesync/checker", ["tests/checker"]),
     "source": ("pelican_resourcesync/source", ["tests/destination", "tests/test_signing.py"]),
     "destination": ("pelican_resourcesync/destination", ["tests/destination", "tests/test_signing.py"]),
     "settings": ("pelican_resourcesync/settings", ["tests/settings", "tests/bridge/test_settings.py"]),
@@ -32,7 +32,7 @@ PACKAGES: Mapping[str, tuple[str, Sequence[str]]] = {
 LEFT_OUT = [
     *(f"bridge/{name}" for name in ("reading/test_plans", "reading/test_writers", "test_faults", "test_leaks")),
     *(f"bridge/{name}" for name in ("test_living", "test_power_failure", "test_sources")),
-    *(f"check/{name}" for name in ("test_campaigns", "test_matrix")),
+    *(f"checker/{name}" for name in ("test_campaigns", "test_matrix")),
     "publication/disk/test_power_failure",
     *(f"publication/{name}" for name in ("pages/test_browser", "test_carried", "test_scale")),
 ]

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from lxml import etree
 
-from pelican_resourcesync.check import CheckOptions, check
+from pelican_resourcesync.checker import CheckOptions, check
 from repo_bridge.publisher import dry_run, publish
 from repo_bridge.report import BridgeResult, DryRun
 from repo_bridge.settings import BridgeSettings, Query

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.check import CheckOptions, check
+from pelican_resourcesync.checker import CheckOptions, check
 from pelican_resourcesync.publication.documents.other_publishers import find_other_sets
 from pelican_resourcesync.publication.model.layout import SHARED, Layout
 from tests.publication.support import LAYOUT, SITEURL, Source, tree

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pelican_resourcesync.check import CheckOptions, check
+from pelican_resourcesync.checker import CheckOptions, check
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Limits, Link
 from pelican_resourcesync.publication import Calendar, Change, ChangeHistory, Dumps, Representation, Resource

@@ -1,0 +1,358 @@
+"""Check a target: find out what it is, read it, and run the rules."""
+
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import urlsplit
+
+from pelican_resourcesync.checker.consistency import SnapshotComparison, pairs
+from pelican_resourcesync.checker.crawler import Crawler
+from pelican_resourcesync.checker.document import RuleOptions
+from pelican_resourcesync.checker.fetchers import FetchedContent, Fetcher, FolderFetcher, WebFetcher
+from pelican_resourcesync.checker.resources import (
+    CheckedPackage,
+    ResourceChecker,
+    check_package,
+    looks_like_page,
+    sitemaps,
+)
+from pelican_resourcesync.checker.rule import UNCHECKED, CheckError, CheckReport, Findings
+from pelican_resourcesync.checker.rules import RULES
+from pelican_resourcesync.checker.scan import STANDARD_LIMITS, CheckLimits, Head, Scan, UnreadableError
+from pelican_resourcesync.errors import TransportError
+from pelican_resourcesync.http import links_of_headers, links_of_page
+from pelican_resourcesync.protocol import EDITIONS
+from pelican_resourcesync.source import WELL_KNOWN
+
+SOURCES = ("description", "capabilitylist")
+LinkFinder = Callable[[str], list[str]]
+"""A function that returns the links of a page, whose URI it takes."""
+
+
+def peek(stream: BinaryIO, limits: CheckLimits) -> Head:
+    """Return the head of a document, reading at most one entry."""
+    stream.seek(0)
+    scan = Scan(stream, limits)
+    with suppress(UnreadableError):
+        next(scan.items(), None)
+    stream.seek(0)
+    return scan.head
+
+
+def find_start(fetcher: FolderFetcher, limits: CheckLimits) -> str | None:
+    """Return the path of the first document of the Source in a folder, and learn the folder's URL, or return None."""
+    found: dict[str, str] = {}
+    for file in _candidates(fetcher.folder, limits):
+        with file.open("rb") as stream:
+            capability = peek(stream, limits).capability
+            path = file.relative_to(fetcher.folder).as_posix()
+            if capability in SOURCES and capability not in found:
+                found[capability] = path
+                _learn(fetcher, stream, limits)
+        if "description" in found:
+            break
+    start = found.get("description") or found.get("capabilitylist")
+    return start if fetcher.base else None
+
+
+def find_around(file: Path, links: list[str], limits: CheckLimits) -> FolderFetcher | None:
+    """Return the site folder that contains a file, found by its well-known URI or by the links of the file."""
+    folders = [FolderFetcher(folder) for folder in file.resolve().parents]
+    for fetcher in folders:
+        if (fetcher.folder / WELL_KNOWN).is_file() and find_start(fetcher, limits) is not None:
+            return fetcher
+    for fetcher, link in product(folders, links):
+        parts = urlsplit(link)
+        fetcher.base = f"{parts.scheme}://{parts.netloc}/"
+        if parts.scheme in ("http", "https") and fetcher.file(link):
+            return fetcher
+    return None
+
+
+def _candidates(folder: Path, limits: CheckLimits) -> Iterator[Path]:
+    known = folder / WELL_KNOWN
+    if known.is_file():
+        yield known
+    for count, file in enumerate(folder.rglob("*.xml")):
+        if count >= limits.search:
+            return
+        if file.is_file():
+            yield file
+
+
+def _learn(fetcher: FolderFetcher, stream: BinaryIO, limits: CheckLimits) -> None:
+    """Learn a folder's URL from what one of its documents lists, or else assume that it is the root of a host."""
+    scan = Scan(stream, limits)
+    uris = []
+    with suppress(UnreadableError):
+        for item in scan.items():
+            uris.append(item.loc)
+            fetcher.learn(item.loc)
+            if fetcher.base is not None:
+                return
+    for link, _ in scan.head.links:
+        uris.append(link.get("href", ""))
+        fetcher.learn(uris[-1])
+    if fetcher.base is None:
+        parts = [urlsplit(uri) for uri in uris if uri.startswith(("http://", "https://"))]
+        fetcher.base = f"{parts[0].scheme}://{parts[0].netloc}/" if parts else None
+
+
+def _check_references(crawler: Crawler) -> None:
+    """Run the rules about two documents of which one names the other."""
+    for reference in crawler.references:
+        parent, entry = reference.parent.uri, reference.item.loc
+        crawler.options.run("reference", crawler.findings, parent, reference.line, reference, crawler, entry=entry)
+
+
+def _check_source(crawler: Crawler) -> None:
+    """Run the rules about all documents together, and those about snapshots and the changes between them."""
+    for rule in crawler.options.by_scope["source"]:
+        for document, line, message in rule.check(crawler):
+            crawler.findings.add(rule.finding(document, line, message))
+    comparison = SnapshotComparison(crawler.database)
+    for pair in pairs(crawler):
+        comparison.begin(pair)
+        for rule in crawler.options.by_scope["pair"]:
+            for number, line, message in rule.check(comparison):
+                crawler.findings.add(rule.finding(crawler.name(number), line, message))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckOptions:
+    """What to check and how; `docs/check.md` describes the options."""
+
+    target: str
+    deep: bool = False
+    follow: bool = False
+    edition: int | None = None
+    ignore: tuple[str, ...] = ()
+    max_documents: int = 10_000
+    jobs: int = 4
+    limits: CheckLimits = STANDARD_LIMITS
+    progress: Callable[[str], None] = lambda _: None
+
+
+def check(options: CheckOptions) -> CheckReport:
+    """Check a target and return the report; raises `CheckError` if there is nothing to check."""
+    _refuse(options)
+    checker = _Checker(options)
+    with checker.stack:
+        if urlsplit(options.target).scheme in ("http", "https"):
+            checker.url(options.target)
+        else:
+            checker.path(Path(options.target))
+        return checker.report()
+
+
+def _refuse(options: CheckOptions) -> None:
+    known = {rule.identifier for rule in RULES}
+    for identifier in options.ignore:
+        if identifier not in known:
+            why = f": {UNCHECKED[identifier]}" if identifier in UNCHECKED else "; --rules lists them"
+            message = f"there is no rule {identifier[:20]!a} to ignore{why}"
+            raise CheckError(message)
+    if options.edition not in (None, *EDITIONS):
+        message = f"there is no edition {options.edition}: choose 2014 or 2017, or leave it out"
+        raise CheckError(message)
+    if options.max_documents < 1 or options.jobs < 1:
+        message = "--max-documents and --jobs are at least 1"
+        raise CheckError(message)
+
+
+def _find_links(head: bytes, name: str, media_type: str) -> tuple[LinkFinder, str] | None:
+    """Return how to find the links of robots.txt or a page, and what these are called; None for anything else."""
+    if name == "robots.txt":
+        return (lambda _: sitemaps(head)), "Sitemap directive"
+    if looks_like_page(head, media_type):
+        return (lambda uri: links_of_page(head, uri)), "link with rel=resourcesync"
+    return None
+
+
+def _require_links(links: list[str], uri: str, what: str) -> list[str]:
+    if not links:
+        message = f"{uri!a} has no {what}; give the URL of a document"
+        raise CheckError(message)
+    return list(dict.fromkeys(links))
+
+
+class _Checker:
+    def __init__(self, options: CheckOptions) -> None:
+        self.options = options
+        self.findings = Findings(most=options.limits.findings, ignored=frozenset(options.ignore))
+        self.rule_options = RuleOptions(rules=RULES, edition=options.edition, limits=options.limits)
+        self.stack = ExitStack()
+        self.crawler = self._crawler(WebFetcher())
+        self.documents = 0
+        self.notes: list[str] = []
+
+    def path(self, path: Path) -> None:
+        """Check a folder or a file."""
+        try:
+            if path.is_dir():
+                self._folder(path)
+                return
+            with path.open("rb") as stream:
+                self._file(stream, path)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "no such path can be"
+            message = f"{str(path)!a} cannot be read: {reason}; give a folder, a document, a ZIP package or a URL"
+            raise CheckError(message) from error
+
+    def url(self, url: str) -> None:
+        """Check a URL: the Source of a host, a document, a package, an HTML page or robots.txt."""
+        fetcher = WebFetcher(url)
+        parts = urlsplit(url)
+        root = f"{parts.scheme}://{parts.netloc}/"
+        asked = f"{root}{WELL_KNOWN}" if parts.path in ("", "/") and not parts.query else url
+        try:
+            with fetcher.open(asked, size=self.options.limits.package_size) as found:
+                self._response(found, asked, root, fetcher)
+        except TransportError as error:
+            if asked == url:
+                message = f"{error}; nothing was checked"
+                raise CheckError(message) from error
+            self._home_page(url, root, fetcher, error)
+
+    def report(self) -> CheckReport:
+        """Return the report on everything that was checked."""
+        return CheckReport(
+            target=self.options.target,
+            documents=sum(document is not None for document in self.crawler.documents.values()) + self.documents,
+            findings=self.findings,
+            packages=self.crawler.packages,
+            elsewhere=self.crawler.elsewhere,
+            complete=self.crawler.complete,
+            notes=self.notes + list(self._left_out()),
+        )
+
+    def _left_out(self) -> Iterator[str]:
+        if not self.crawler.complete:
+            yield f"note: only the first {self.options.max_documents:,} documents were read (--max-documents)"
+        if self.crawler.elsewhere:
+            yield f"note: {self.crawler.elsewhere:,} links lead elsewhere and were not followed"
+
+    def _crawler(self, fetcher: Fetcher, *, root: str = "", hops: int | None = None) -> Crawler:
+        options = self.options
+        crawler = Crawler(
+            fetcher=fetcher,
+            options=self.rule_options,
+            findings=self.findings,
+            most=options.max_documents,
+            progress=options.progress,
+            root=root,
+            hops=hops,
+            jobs=options.jobs if isinstance(fetcher, WebFetcher) else 1,
+        )
+        crawler.deep = ResourceChecker(
+            fetcher=fetcher,
+            options=self.rule_options,
+            findings=self.findings,
+            whole=options.deep,
+            jobs=options.jobs,
+            progress=options.progress,
+            linked=crawler.take_links,
+        )
+        self.stack.callback(crawler.close)
+        return crawler
+
+    def _folder(self, folder: Path) -> None:
+        fetcher = FolderFetcher(folder)
+        start = find_start(fetcher, self.options.limits)
+        if start is None:
+            message = (
+                f"{str(folder)!a} holds no Source Description and no Capability List; give the folder that is published"
+            )
+            raise CheckError(message)
+        self._source(fetcher, fetcher.base or "", f"{fetcher.base}{start}")
+
+    def _file(self, stream: BinaryIO, path: Path) -> None:
+        head = stream.read(self.options.limits.page)
+        stream.seek(0)
+        if zipfile.is_zipfile(stream) or head.startswith(b"PK"):
+            self._package(stream, str(path))
+        elif finder := _find_links(head, path.name, ""):
+            self._source_around(path, *finder)
+        else:
+            stream.seek(0)
+            # The URLs in the document do not come from the user, so private addresses are not contacted.
+            self._document(stream, str(path), WebFetcher())
+
+    def _source_around(self, path: Path, find: LinkFinder, what: str) -> None:
+        """Check the Source that a page or robots.txt file links to, in a folder around the file or on the web."""
+        links = [link for link in _require_links(find(""), str(path), what) if urlsplit(link).netloc]
+        around = find_around(path, links, self.options.limits)
+        if around is not None and around.base:
+            links = find(around.base + path.resolve().relative_to(around.folder).as_posix())
+            if any(map(around.file, links)):
+                self._source(around, around.base, *links)
+                return
+        if not links:
+            message = f"the links of {str(path)!a} lead to no file around it; give its URL"
+            raise CheckError(message)
+        parts = urlsplit(links[0])
+        self._source(WebFetcher(), f"{parts.scheme}://{parts.netloc}/", *links)
+
+    def _response(self, found: FetchedContent, uri: str, root: str, fetcher: WebFetcher) -> None:
+        head = found.stream.read(self.options.limits.page)
+        found.stream.seek(0)
+        if head.startswith(b"PK"):
+            self._package(found.stream, uri)
+        elif finder := _find_links(head, urlsplit(uri).path.rpartition("/")[2], found.media_type):
+            find, what = finder
+            links = links_of_headers(found.headers, uri) + find(uri)
+            self._source(fetcher, root, *_require_links(links, uri, what))
+        elif peek(found.stream, self.options.limits).capability in SOURCES:
+            self._source(fetcher, root, uri)
+        else:
+            found.stream.seek(0)
+            self._document(found.stream, uri, fetcher, root)
+
+    def _home_page(self, url: str, root: str, fetcher: WebFetcher, error: TransportError) -> None:
+        """Look for a link in the page itself if the host serves nothing at its well-known URI."""
+        try:
+            with fetcher.open(url, size=self.options.limits.page) as found:
+                data = found.stream.read()
+                links = links_of_headers(found.headers, url) + links_of_page(data, url)
+        except TransportError as failure:
+            raise CheckError(str(failure)) from failure
+        if not links:
+            message = f"{error}, and {url} has no link with rel=resourcesync: give the URL of a document"
+            raise CheckError(message) from error
+        self._source(fetcher, root, *links)
+
+    def _is_plain_sitemap(self, fetcher: Fetcher, uri: str) -> bool:
+        """Return whether this is a sitemap without ResourceSync, which robots.txt may name, too."""
+        try:
+            with fetcher.open(uri, size=self.options.limits.most_bytes) as found:
+                head = peek(found.stream, self.options.limits)
+        except TransportError:
+            return False
+        return head.root in ("urlset", "sitemapindex") and not head.mds
+
+    def _source(self, fetcher: Fetcher, root: str, *starts: str) -> None:
+        if len(starts) > 1:
+            starts = tuple(each for each in starts if not self._is_plain_sitemap(fetcher, each)) or starts
+        self.crawler = self._crawler(fetcher, root=root)
+        self.crawler.run(*starts)
+        if not any(self.crawler.documents.get(start) for start in starts):
+            message = f"{self.crawler.absence_of(starts[0])}; nothing was checked"
+            raise CheckError(message)
+        _check_references(self.crawler)
+        _check_source(self.crawler)
+
+    def _document(self, stream: BinaryIO, uri: str, fetcher: Fetcher, root: str = "") -> None:
+        self.crawler = self._crawler(fetcher, root=root, hops=1 if self.options.follow else 0)
+        self.crawler.begin(uri, stream)
+        _check_references(self.crawler)
+
+    def _package(self, stream: BinaryIO, name: str) -> None:
+        stream.seek(0)
+        package = CheckedPackage(name)
+        check_package(stream, package, self.rule_options, self.findings)
+        self.crawler.packages += 1
+        self.documents += int(package.manifest is not None)

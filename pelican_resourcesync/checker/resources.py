@@ -1,0 +1,215 @@
+"""Read listed resources, all or just a few pages for their links, and packages with their members; and check them."""
+
+import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from pelican_resourcesync.checker.document import (
+    CheckedDocument,
+    DocumentState,
+    Hashes,
+    RuleOptions,
+    Sink,
+    check_document,
+)
+from pelican_resourcesync.checker.fetchers import Fetcher
+from pelican_resourcesync.checker.rule import Findings
+from pelican_resourcesync.checker.scan import Attributes, RawEntry
+from pelican_resourcesync.checker.values import Measurement, measure
+from pelican_resourcesync.errors import TransportError
+from pelican_resourcesync.http import DamagedZipError, ZipReader, links_of_headers, links_of_page
+
+#: Possessive quantifiers, so that matching takes linear time whatever a host sends.
+_SITEMAP = re.compile(r"^[ \t]*+sitemap[ \t]*+:[ \t]*+(\S++)", re.IGNORECASE | re.MULTILINE)
+
+
+def sitemaps(data: bytes) -> list[str]:
+    """Return the URIs of the `Sitemap` directives in a robots.txt file (DI04)."""
+    return _SITEMAP.findall(data.decode("utf-8", "replace"))
+
+
+def looks_like_page(head: bytes, media_type: str) -> bool:
+    """Return whether bytes are an HTML page."""
+    start = head[:1024].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    return media_type in ("text/html", "application/xhtml+xml") or start.startswith((b"<!doctype html", b"<html"))
+
+
+_BATCH = 64
+#: How many pages of a set are examined if not all resources are.
+_PAGES = 10
+#: After a page, the next one is at least this many times as far down the list.
+_STEP = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedResource:
+    """A listed resource: why it could not be fetched, or the measurements of its bytes and its headers.
+
+    `page_links` and `header_links` are the targets of its own `rel=resourcesync` links.
+    """
+
+    item: RawEntry
+    md: Attributes
+    absence: str = ""
+    measured: Measurement | None = None
+    media_type: str = ""
+    encoding: str = ""
+    page_links: tuple[str, ...] = ()
+    header_links: tuple[str, ...] = ()
+
+
+Linked = Callable[[CheckedResource, str, str], None]
+"""Receives a resource that has links, the document that lists it and the Capability List of its set."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ResourceChecker:
+    """Examines resources in batches, so that few are in memory at a time, however many are listed.
+
+    If `whole` is True, all resources are compared with what is stated about them. Otherwise, a few pages spread over
+    the list are examined for links. `wanted` is the lowest number of an entry to take next.
+    """
+
+    fetcher: Fetcher
+    options: RuleOptions
+    findings: Findings
+    whole: bool = False
+    jobs: int = 1
+    progress: Callable[[str], None] = lambda _: None
+    linked: Linked = lambda _resource, _document, _owner: None
+    wanted: int = 0
+    _pages: dict[str, int] = field(default_factory=dict)
+    _waiting: list[tuple[RawEntry, str, str]] = field(default_factory=list)
+
+    def begin(self) -> None:
+        """Start with another document."""
+        self.wanted = 0
+
+    def take(self, item: RawEntry, document: str, owner: str) -> None:
+        """Take an entry of a Resource List, whose number must be at least `wanted`."""
+        if not self.whole:
+            count = self._pages.get(owner, 0)
+            if count >= _PAGES or not _is_page(item):
+                return
+            self._pages[owner] = count + 1
+            self.wanted = item.number * _STEP
+        self._waiting.append((item, document, owner))
+        if len(self._waiting) >= _BATCH:
+            self.finish()
+
+    def finish(self) -> None:
+        """Examine all waiting resources."""
+        waiting, self._waiting = self._waiting, []
+        with ThreadPoolExecutor(max_workers=self.jobs) as pool:
+            for (item, document, owner), resource in zip(waiting, pool.map(self._resource, waiting), strict=True):
+                self.progress(item.loc)
+                if resource is None:
+                    continue
+                if resource.page_links or resource.header_links:
+                    self.linked(resource, document, owner)
+                if self.whole:
+                    self.options.run("resource", self.findings, document, item.line, resource, entry=item.loc)
+
+    def _resource(self, waiting: tuple[RawEntry, str, str]) -> CheckedResource | None:
+        item, _, _ = waiting
+        md, limits = item.md, self.options.limits
+        if not self.fetcher.holds(item.loc):
+            return None
+        try:
+            with self.fetcher.open(item.loc, size=limits.resource_size if self.whole else limits.page) as found:
+                measured = measure(found.stream, md)
+                headers, media_type = found.headers, found.media_type
+        except TransportError as error:
+            return CheckedResource(item=item, md=md, absence=str(error))
+        except OSError as error:
+            return CheckedResource(item=item, md=md, absence=f"it cannot be read: {error.strerror}")
+        page = looks_like_page(measured.head, media_type or md.get("type", ""))
+        return CheckedResource(
+            item=item,
+            md=md,
+            measured=measured,
+            media_type=media_type,
+            encoding=headers.get("Content-Encoding"),
+            page_links=tuple(links_of_page(measured.head, item.loc)) if page else (),
+            header_links=tuple(links_of_headers(headers, item.loc)),
+        )
+
+
+def _is_page(item: RawEntry) -> bool:
+    type_ = item.md.get("type", "")
+    return looks_like_page(b"", type_.partition(";")[0].strip().lower()) or (
+        not type_ and item.loc.endswith((".html", ".htm", "/"))
+    )
+
+
+MANIFEST = "manifest.xml"
+
+
+@dataclass(slots=True)
+class CheckedPackage:
+    """What is known about a package: why it cannot be opened, its member names, its manifest and what lists it."""
+
+    uri: str
+    listed_as: str = ""
+    md: Attributes = field(default_factory=dict)
+    problem: str = ""
+    length: int = 0
+    names: list[str] = field(default_factory=list)
+    manifest: CheckedDocument | None = None
+    copy: CheckedDocument | None = None
+    listed: Hashes = field(default_factory=set)
+
+    @property
+    def of_changes(self) -> bool:
+        """Whether it is a package of changes, according to what lists it or else to its manifest."""
+        known = self.listed_as or (self.manifest.capability if self.manifest else "")
+        return known.startswith("change")
+
+
+@dataclass(slots=True, kw_only=True)
+class Member:
+    """A manifest entry that has a path, and what is at that path."""
+
+    item: RawEntry
+    path: str
+    problem: str = ""
+    measured: Measurement | None = None
+
+
+def check_package(
+    stream: BinaryIO, package: CheckedPackage, options: RuleOptions, findings: Findings, sink: Sink | None = None
+) -> None:
+    """Check a package, its manifest and its members against the rules; each entry read is passed to `sink`."""
+    uri = f"{package.uri}!/{MANIFEST}"
+
+    def check_member(item: RawEntry, doc: DocumentState) -> None:
+        if sink is not None:
+            sink(item, doc)
+        path = item.md.get("path")
+        if path is not None:
+            package.listed.add(hash(path.removeprefix("/")))
+            options.run("member", findings, uri, item.line, _member(archive, item, path), entry=item.loc)
+
+    try:
+        archive = ZipReader(stream, options.limits)
+        package.names = archive.names
+        if not archive.problem(MANIFEST):
+            with archive.open(MANIFEST) as manifest:
+                package.manifest = check_document(manifest, uri, options, findings, check_member)
+    except DamagedZipError as error:
+        package.problem = f"it cannot be read as a ZIP file ({error})"
+    options.run("package", findings, package.uri, None, package)
+
+
+def _member(archive: ZipReader, item: RawEntry, path: str) -> Member:
+    name = path.removeprefix("/")
+    member = Member(item=item, path=path, problem=archive.problem(name))
+    if not member.problem:
+        try:
+            with archive.open(name) as stream:
+                member.measured = measure(stream, item.md, keep=0)
+        except DamagedZipError as error:
+            member.problem = f"names a member that cannot be read ({error})"
+    return member

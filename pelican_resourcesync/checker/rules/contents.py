@@ -1,0 +1,309 @@
+"""Rules about what every document and every entry says, and about the links of entries (X05 to X15, LN)."""
+
+import re
+from functools import lru_cache
+
+from pelican_resourcesync.checker.document import DocumentState
+from pelican_resourcesync.checker.rule import MUST, SHOULD, HeadFaults, rule
+from pelican_resourcesync.checker.scan import Attributes, RawEntry
+from pelican_resourcesync.checker.values import (
+    REGISTERED,
+    disagreement,
+    is_media_type,
+    is_recommended,
+    number,
+    quoted,
+    read_time,
+    read_time_and_form,
+    same_type,
+    wrong_hash,
+)
+from pelican_resourcesync.protocol import LONGEST_LOC, Capability, ChangeFreq
+
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[!-~]+")
+_TIMES = frozenset(("at", "completed", "from", "until", "datetime", "modified"))
+_TOKEN = re.compile(r"[a-z][a-z0-9.-]*")
+_FREQUENCIES = frozenset(ChangeFreq)
+_SNAPSHOT, _INTERVAL = frozenset(("at", "completed")), frozenset(("from", "until"))
+#: Capabilities whose documents have `at`, and those whose documents have `from` (App. A).
+_OF_SNAPSHOTS = frozenset(("resourcelist", "resourcedump", "resourcedump-manifest"))
+_OF_INTERVALS = frozenset(("changelist", "changedump", "changedump-manifest", "change-notification"))
+_VALID, _USUAL = "A time is a W3C Datetime", "A time is written in UTC as YYYY-MM-DDThh:mm:ssZ"
+_PAST = "A time is not more than a day in the future"
+
+
+@rule(("head md", "head link", "md", "link"), "X05", MUST, _VALID, "core §7", needs=_TIMES)
+def times(attributes: Attributes, _item: object, _doc: DocumentState) -> str | None:
+    for name in _time_names(tuple(attributes)):
+        if read_time(attributes[name]) is None:
+            return f"{name} {quoted(attributes[name])} is not a W3C Datetime"
+    return None
+
+
+@rule(("head md", "head link", "md"), "X05", SHOULD, _USUAL, "core §7", needs=_TIMES)
+def usual_times(attributes: Attributes, _item: object, _doc: DocumentState) -> str | None:
+    for name in _time_names(tuple(attributes)):
+        if not is_recommended(attributes[name]) and read_time(attributes[name]) is not None:
+            return f"{name} {quoted(attributes[name])} is not to the second in UTC"
+    return None
+
+
+@rule(("head md", "head link", "md"), "X05", SHOULD, _PAST, "core §7", needs=_TIMES)
+def future_times(attributes: Attributes, _item: object, doc: DocumentState) -> str | None:
+    for name in _time_names(tuple(attributes)):
+        if doc.is_future(attributes[name]):
+            return f"{name} {quoted(attributes[name])} is in the future"
+    return None
+
+
+@lru_cache(maxsize=1024)
+def _time_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in names if name in _TIMES)
+
+
+@rule("entry", "X05", MUST, _VALID, "core §7", needs=("lastmod",))
+def lastmod(item: RawEntry, _: DocumentState) -> str | None:
+    text = item.lastmod
+    return (
+        f"lastmod {quoted(text)} is not a W3C Datetime"
+        if text is not None and read_time_and_form(text)[0] is None
+        else None
+    )
+
+
+@rule("entry", "X05", SHOULD, _USUAL, "core §7", needs=("lastmod",))
+def usual_lastmod(item: RawEntry, _: DocumentState) -> str | None:
+    text = item.lastmod
+    if text is None or read_time_and_form(text)[1] or read_time_and_form(text)[0] is None:
+        return None
+    return f"lastmod {quoted(text)} is not to the second in UTC"
+
+
+@rule("entry", "X05", SHOULD, _PAST, "core §7", needs=("lastmod",))
+def future_lastmod(item: RawEntry, doc: DocumentState) -> str | None:
+    text = item.lastmod
+    return f"lastmod {quoted(text)} is in the future" if text is not None and doc.is_future(text) else None
+
+
+@rule(("head link", "link"), "X06", MUST, "A link has an href, which is a URI, and a rel", "core §7")
+def link(link: Attributes, _item: object, _doc: DocumentState) -> str | None:
+    href, rel = link.get("href", "").strip(), link.get("rel", "").strip()
+    if not href or not rel:
+        return f"a link has no {'href' if not href else 'rel'}"
+    if not _ABSOLUTE.fullmatch(href):
+        return f"href {quoted(href)} is not an absolute URI"
+    if not _TOKEN.fullmatch(rel) and not _ABSOLUTE.fullmatch(rel):
+        return f"rel {quoted(rel)} is neither a registered name nor a URI"
+    return None
+
+
+@rule("link", "X06", SHOULD, "A rel is registered with IANA, or a URI", "core §7")
+def registered(link: Attributes, _item: RawEntry, _doc: DocumentState) -> str | None:
+    rel = link.get("rel", "")
+    return f"rel {quoted(rel)} was not registered in 2025" if _TOKEN.fullmatch(rel) and rel not in REGISTERED else None
+
+
+@rule("link", "X07", MUST, "pri is an integer from 1 to 999999", "core §7")
+def priority(link: Attributes, _item: RawEntry, _doc: DocumentState) -> str | None:
+    pri = link.get("pri")
+    if pri is None or 1 <= (number(pri) or 0) <= 999_999:  # noqa: PLR2004 - from the standard
+        return None
+    return f"pri {quoted(pri)} is not an integer from 1 to 999999"
+
+
+_HASH = "hash is a list of algorithm:digest, in hexadecimal digits"
+
+
+@rule(("md", "link"), "X08", MUST, _HASH, "core §7", needs=("hash",))
+def hash_(attributes: Attributes, _item: object, _doc: DocumentState) -> str | None:
+    value = attributes.get("hash")
+    wrong = "" if value is None else wrong_hash(value)
+    return f"hash: {wrong}" if wrong else None
+
+
+@rule(
+    ("md", "link"), "X09", MUST, "length is a number of bytes, type a media type", "core §7", needs=("length", "type")
+)
+def length_and_type(attributes: Attributes, _item: object, _doc: DocumentState) -> str | None:
+    length, type_ = attributes.get("length"), attributes.get("type")
+    if length is not None and number(length) is None:
+        return f"length {quoted(length)} is not a number of bytes"
+    if type_ is not None and not is_media_type(type_):
+        return f"type {quoted(type_)} is not a media type"
+    return None
+
+
+@rule("entry", "X10", MUST, "An entry has exactly one loc, an absolute URI of less than 2,048 characters", "core §7")
+def loc(item: RawEntry, _: DocumentState) -> str | None:
+    text = item.loc
+    if item.locs == 1 and len(text) < LONGEST_LOC and not item.nested and _ABSOLUTE.fullmatch(text):
+        return None
+    if item.locs != 1:
+        return f"the entry has {item.locs} loc"
+    if item.nested:
+        return f"an element {quoted(item.nested.rpartition(' ')[2])} is in a child of the entry, which holds only text"
+    if len(text) >= LONGEST_LOC:
+        return f"loc has {len(text):,} characters or more"
+    return f"loc {quoted(text)} is not an absolute URI"
+
+
+@rule("entry", "X11", MUST, "An entry has at most one rs:md", "core §7", needs=("unusual",))
+def one_md(item: RawEntry, _: DocumentState) -> str | None:
+    return f"the entry has {item.mds} rs:md" if item.mds > 1 else None
+
+
+@rule("entry", "X12", MUST, "changefreq is one of the seven words", "core §7", needs=("unusual",))
+def changefreq(item: RawEntry, _: DocumentState) -> str | None:
+    if item.changefreq is None or item.changefreq in _FREQUENCIES:
+        return None
+    return f"changefreq {quoted(item.changefreq)} is none of {', '.join(ChangeFreq)}"
+
+
+@rule("entry", "X12", MUST, "lastmod and changefreq are not repeated", "core §7", needs=("unusual",))
+def once(item: RawEntry, _: DocumentState) -> str | None:
+    return f"the entry has two {item.repeated}" if item.repeated else None
+
+
+@rule("head", "CL02", MUST, "A Capability List links up to the Source Description", "core §9", on=("capabilitylist",))
+@rule(
+    "head",
+    "X13",
+    MUST,
+    "A capability document links to its Capability List with rel=up",
+    "core §6.2",
+    on=frozenset(Capability) - {"description", "capabilitylist"},
+)
+def up(doc: DocumentState) -> HeadFaults:
+    count = sum(link.get("rel") == "up" for link, _ in doc.head.links)
+    if count != 1:
+        yield f"the document has {count or 'no'} link{'s' if count > 1 else ''} with rel=up", doc.head.md_line
+
+
+@rule("head", "X14", MUST, "Snapshots have at and completed, intervals from and until", "core §7, App. A")
+def times_that_fit(doc: DocumentState) -> HeadFaults:
+    for name in (_SNAPSHOT | _INTERVAL) & set(doc.head.md):
+        fitting = _OF_SNAPSHOTS if name in _SNAPSHOT else _OF_INTERVALS
+        if doc.head.capability in frozenset(Capability) - fitting:
+            yield f"a {doc.head.capability} has no {name}", doc.head.md_line
+
+
+@rule(
+    "md",
+    "X14",
+    MUST,
+    "Snapshots have at and completed, intervals from and until",
+    "core §7, App. A",
+    by_names=True,
+)
+def times_that_fit_entries(md: Attributes, _item: RawEntry, doc: DocumentState) -> str | None:
+    names = _time_names(tuple(md))
+    for name in names:
+        if name in _forbidden(doc.head.capability, index=doc.head.is_index):
+            return f"an entry of this {doc.head.capability} has no {name}"
+    return None
+
+
+@lru_cache(maxsize=64)
+def _forbidden(capability: str, *, index: bool) -> frozenset[str]:
+    if capability not in frozenset(Capability):
+        return frozenset()
+    snapshot = capability in ("resourcedump", "resourcelist-archive", "resourcedump-archive") or (
+        index and capability == "resourcelist"
+    )
+    interval = capability in ("changedump", "changelist-archive", "changedump-archive") or (
+        index and capability == "changelist"
+    )
+    return (frozenset() if snapshot else _SNAPSHOT) | (frozenset() if interval else _INTERVAL)
+
+
+@rule(
+    ("head md", "md"),
+    "X15",
+    MUST,
+    "completed is not before at, until not before from",
+    "core §7",
+    needs=("until", "completed"),
+)
+def forwards(md: Attributes, _item: object, _doc: DocumentState) -> str | None:
+    for first, second in (("at", "completed"), ("from", "until")):
+        begin, end = read_time(md.get(first)), read_time(md.get(second))
+        if begin and end and end < begin:
+            return f"{second} {quoted(md[second])} is before {first} {quoted(md[first])}"
+    return None
+
+
+_PATCH = "http://www.openarchives.org/rs/terms/patch"
+_OF_CHANGES = frozenset(("changelist", "changedump", "changedump-manifest", "change-notification"))
+
+
+def _differs(link: Attributes, item: RawEntry) -> str | None:
+    """Return a message if a link and its entry contradict each other, although both are about the same bytes."""
+    md = item.md
+    if algorithm := disagreement(md.get("hash"), link.get("hash")):
+        return f"its {algorithm} is not that of the entry"
+    if md.get("length", link.get("length")) != link.get("length", md.get("length")):
+        return "its length is not that of the entry"
+    return None
+
+
+@rule("link", "LN01", SHOULD, "A mirror has the length, type and hash of the entry", "core §14.2")
+def duplicate(link: Attributes, item: RawEntry, _: DocumentState) -> str | None:
+    problem = _differs(link, item) if link.get("rel") == "duplicate" else None
+    return f"a link with rel=duplicate: {problem}" if problem else None
+
+
+@rule("link", "LN02", SHOULD, "A link to an alternate has its type", "core §14.3")
+def alternate(link: Attributes, _item: RawEntry, _doc: DocumentState) -> str | None:
+    return "a link with rel=alternate has no type" if link.get("rel") == "alternate" and "type" not in link else None
+
+
+@rule("link", "LN03", MUST, "A patch has its type and, in a dump, its path; only changes have patches", "core §14.4")
+def patch(link: Attributes, _: RawEntry, doc: DocumentState) -> str | None:
+    if link.get("rel") != _PATCH:
+        return None
+    if "type" not in link:
+        return "a patch has no type"
+    if doc.head.capability not in _OF_CHANGES:
+        return f"a {doc.head.capability or 'document without capability'} has no patches"
+    return (
+        "a patch in a dump has no path" if doc.head.capability == "changedump-manifest" and "path" not in link else None
+    )
+
+
+@rule("link", "LN04", SHOULD, "Metadata and what it describes are two resources", "core §14.5")
+def metadata(link: Attributes, item: RawEntry, _: DocumentState) -> str | None:
+    rel = link.get("rel")
+    if rel in ("describedby", "describes") and link.get("href") == item.loc:
+        return f"a link with rel={rel} points to the entry's own loc"
+    return None
+
+
+@rule("link", "LN05", MUST, "A memento has the length, type and hash of the entry", "core §14.6")
+def memento(link: Attributes, item: RawEntry, _: DocumentState) -> str | None:
+    if link.get("rel") != "memento":
+        return None
+    if problem := _differs(link, item):
+        return f"a link with rel=memento: {problem}"
+    types = item.md.get("type"), link.get("type")
+    return "a link with rel=memento: its type is not that of the entry" if _other_type(*types) else None
+
+
+@rule("link", "LN05", MUST, "An entry with a memento has a lastmod", "core §14.6, of 2014", editions=(2014,))
+def memento_of_when(link: Attributes, item: RawEntry, _: DocumentState) -> str | None:
+    return "the entry has no lastmod" if link.get("rel") == "memento" and item.lastmod is None else None
+
+
+@rule("link", "LN05", SHOULD, "A TimeMap is of type application/link-format", "core §14.6")
+def timemap(link: Attributes, _item: RawEntry, _doc: DocumentState) -> str | None:
+    wrong = link.get("rel") == "timemap" and not same_type(link.get("type", ""), "application/link-format")
+    return "a link with rel=timemap is not of type application/link-format" if wrong else None
+
+
+@rule("link", "LN07", SHOULD, "Only the original Source is named with rel=via", "core §14.8")
+def via(link: Attributes, item: RawEntry, _: DocumentState) -> str | None:
+    vias = [each for each in item.links if each.get("rel") == "via"]
+    return "the entry has a second link with rel=via" if link in vias[1:] else None
+
+
+def _other_type(one: str | None, other: str | None) -> bool:
+    return one is not None and other is not None and not same_type(one, other)

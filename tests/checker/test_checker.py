@@ -1,0 +1,338 @@
+"""What a target leads to — a folder, a file, a URL — and the command line."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pelican_resourcesync.checker import CheckError, CheckOptions, CheckReport, Finding, Level, check
+from pelican_resourcesync.checker.rule import Findings
+from pelican_resourcesync.cli import main
+from tests.checker.between import Changed
+from tests.checker.documents import BASE, SOURCE, hosted, lay, names, text
+from tests.support.live import served
+
+DOCUMENTS = sum(name.endswith((".xml", "/resourcesync")) for name in SOURCE)
+#: A Source Description is the same at its two addresses, and read once where only links lead to it.
+ONE_LESS = DOCUMENTS - 1
+
+
+def linked(link: str) -> str:
+    """Make a page."""
+    return f'<!doctype html><head><link rel="resourcesync" href="{link}"></head>'
+
+
+@pytest.mark.parametrize("link", [f"{BASE}capabilitylist.xml", "/capabilitylist.xml", "../capabilitylist.xml"])
+def test_page_in_a_folder(tmp_path: Path, link: str) -> None:
+    """The page of a site that lies in a folder leads to the Source in that folder, whatever the form of its link."""
+    folder = lay(tmp_path / "site", {"a/page.html": linked(link)})
+    report = check(CheckOptions(target=str(folder / "a/page.html")))
+    assert (names(report.findings), report.documents, report.elsewhere) == ([], ONE_LESS, 0)
+
+
+@pytest.mark.parametrize("name", ["a/page.html", "robots.txt"])
+def test_without_a_well_known_uri(tmp_path: Path, name: str) -> None:
+    """The folder is found by what the links lead to, too."""
+    changed: Changed = {".well-known/resourcesync": None, "a/page.html": linked(f"{BASE}capabilitylist.xml")}
+    report = check(CheckOptions(target=str(lay(tmp_path / "site", changed) / name)))
+    assert (names(report.findings), report.documents) == (["DI01 SHOULD"], ONE_LESS)
+
+
+def test_robots_txt_in_a_folder(tmp_path: Path) -> None:
+    """The Resource List that robots.txt names leads up to the whole Source."""
+    report = check(CheckOptions(target=str(lay(tmp_path) / "robots.txt")))
+    assert (names(report.findings), report.documents) == ([], ONE_LESS)
+
+
+def test_description_that_no_link_leads_to(tmp_path: Path) -> None:
+    """SD01: the Source Description at the well-known URI is one, even where no link was followed to it."""
+    away = str(SOURCE["capabilitylist.xml"]).replace(f"{BASE}description.xml", "https://elsewhere.example/description")
+    changed: Changed = {"page.html": linked("capabilitylist.xml"), "capabilitylist.xml": away}
+    report = check(CheckOptions(target=str(lay(tmp_path, changed) / "page.html")))
+    assert (names(report.findings), report.elsewhere) == ([], 1)
+
+
+def test_page_that_leads_out_of_its_folder(tmp_path: Path) -> None:
+    """A page among the files of one site that links to another leads to that, on the web."""
+    folder = lay(tmp_path, {"page.html": linked("http://127.0.0.1:1/capabilitylist.xml")})
+    with pytest.raises(CheckError, match=r"127\.0\.0\.1 is not public; nothing was checked"):
+        check(CheckOptions(target=str(folder / "page.html")))
+
+
+@pytest.mark.parametrize("name", ["page.html", "robots.txt"])
+def test_file_from_elsewhere(tmp_path: Path, name: str) -> None:
+    """What was saved from another site leads to the web, and there to no private address."""
+    with hosted(tmp_path / "site") as address:
+        saved = {
+            "page.html": linked(f"{address}/capabilitylist.xml"),
+            "robots.txt": f"Sitemap: {address}/resources.xml",
+        }
+        (tmp_path / name).write_text(saved[name], "utf-8")
+        with pytest.raises(CheckError, match=r"127\.0\.0\.1 is not public; nothing was checked"):
+            check(CheckOptions(target=str(tmp_path / name)))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.html", "<html>", "has no link with rel=resourcesync"),
+        ("a.html", linked("/capabilitylist.xml"), "lead to no file around it; give its URL"),
+        ("robots.txt", "User-agent: *\n", "has no Sitemap directive"),
+        ("robots.txt", "Sitemap: /resources.xml\n", "lead to no file around it; give its URL"),
+    ],
+)
+def test_nothing_to_begin_with(tmp_path: Path, name: str, text: str, message: str) -> None:
+    """A file that leads nowhere is no target."""
+    (tmp_path / name).write_text(text, "utf-8")
+    with pytest.raises(CheckError, match=message):
+        check(CheckOptions(target=str(tmp_path / name)))
+
+
+def test_link_to_nothing(tmp_path: Path) -> None:
+    """A page on the web whose link leads to nothing is no target either."""
+    with (
+        hosted(tmp_path, changed={"page.html": linked("none.xml")}) as address,
+        pytest.raises(CheckError, match=r"none\.xml.*; nothing was checked"),
+    ):
+        check(CheckOptions(target=f"{address}/page.html"))
+
+
+@contextmanager
+def on_the_web(folder: Path, changed: dict[str, str | bytes | None] | None = None) -> Iterator[str]:
+    """Serve the Source under an address of its own, which all documents name."""
+    with served(folder) as address:
+        lay(folder, changed, f"{address}/")
+        yield address
+
+
+def run(target: str, **options: Any) -> CheckReport:
+    """Check a URL."""
+    return check(CheckOptions(target=target, **options))
+
+
+def test_whole_source(tmp_path: Path) -> None:
+    """From the host, from each entry point and from robots.txt the same documents are found."""
+    with on_the_web(tmp_path) as address:
+        for path in ("", "/", "/.well-known/resourcesync", "/description.xml", "/capabilitylist.xml"):
+            report = run(f"{address}{path}")
+            assert names(report.findings) == [], path
+        report = run(f"{address}/robots.txt")
+        assert names(report.findings) == []
+        assert report.documents >= DOCUMENTS - 1
+
+
+def test_page_with_a_link(tmp_path: Path) -> None:
+    """DI02: a page's link leads to its Capability List."""
+    page = '<!doctype html><head><link rel="resourcesync" href="capabilitylist.xml"></head>'
+    with on_the_web(tmp_path, {"page.html": page, "bare.html": "<html>", "index.html": page}) as address:
+        assert run(f"{address}/page.html").documents >= DOCUMENTS - 1
+        with pytest.raises(CheckError, match="has no link with rel=resourcesync"):
+            run(f"{address}/bare.html")
+        (tmp_path / ".well-known/resourcesync").unlink()
+        report = run(address)
+        assert names(report.findings) == ["DI01 SHOULD"]
+        (tmp_path / "index.html").write_text("<html>", "utf-8")
+        with pytest.raises(
+            CheckError, match=f"{address}/? has no link with rel=resourcesync: give the URL of a document"
+        ):
+            run(address)
+
+
+def test_page_with_a_header(tmp_path: Path) -> None:
+    """DI03: the header of a page leads to the Source, too."""
+    link = {"page.html": {"Link": '<capabilitylist.xml>; rel="resourcesync"'}}
+    with hosted(tmp_path, link, {"page.html": "<html>"}) as address:
+        assert run(f"{address}/page.html").documents >= DOCUMENTS - 1
+
+
+def test_robots_txt_with_a_plain_sitemap(tmp_path: Path) -> None:
+    """What has nothing of ResourceSync is not checked, unless robots.txt names nothing else."""
+    folder = lay(tmp_path)
+    plain = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"/>'
+    (folder / "sitemap.xml").write_text(plain, "utf-8")
+    (folder / "other.xml").write_text(plain, "utf-8")
+    robots = folder / "robots.txt"
+    before = check(CheckOptions(target=str(robots)))
+    text = robots.read_text("utf-8")
+    base = text.partition("Sitemap: ")[2].rpartition("/")[0]
+    robots.write_text(f"{text}\nSitemap: {base}/sitemap.xml\nSitemap: {base}/gone.xml\n", "utf-8")
+    after = check(CheckOptions(target=str(robots)))
+    assert after.documents == before.documents
+    assert "X02 MUST" not in names(after.findings)
+    robots.write_text(f"Sitemap: {base}/sitemap.xml\nSitemap: {base}/other.xml\n", "utf-8")
+    assert "X02 MUST" in names(check(CheckOptions(target=str(robots))).findings)
+
+
+def test_host_that_does_not_answer() -> None:
+    """The reason is the message; nothing is said of a page that nobody has seen."""
+    with pytest.raises(CheckError) as error:
+        run("http://127.0.0.1:9/")
+    assert str(error.value) == "http://127.0.0.1:9/: Connection refused"
+
+
+def test_deep(tmp_path: Path) -> None:
+    """Resources are asked for, and their media types compared."""
+    with on_the_web(tmp_path, {"a.txt": b"alphA"}) as address:
+        assert "X08 MUST" in names(run(address, deep=True, jobs=2).findings)
+
+
+def test_single_document_asks_for_nothing_more(tmp_path: Path) -> None:
+    """Without --follow one request is made; with it, what the document names is visited."""
+    with on_the_web(tmp_path) as address:
+        assert run(f"{address}/changes-1.xml").documents == 1
+        report = run(f"{address}/changes-1.xml", follow=True)
+        assert report.documents == 3
+        assert names(report.findings) == []
+        assert run(f"{address}/dump.zip").packages == 1
+
+
+def test_no_private_address_that_a_document_names(tmp_path: Path) -> None:
+    """A document in a file may name what it likes: nothing on this machine is asked for it."""
+    with on_the_web(tmp_path) as address:
+        report = run(str(tmp_path / "changes-1.xml"), follow=True)
+        assert report.documents == 1
+        assert "127.0.0.1 is not public" in report.as_text()
+        assert address
+
+
+def test_conforming(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A Source without a fault: status 0 and one line."""
+    assert main(["check", "--strict", str(lay(tmp_path))]) == 0
+    assert capsys.readouterr() == (f"{tmp_path}: conforming: 0 errors, 0 warnings in 21 documents\n", "")
+
+
+def test_warnings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Warnings alone are conforming, and count where asked."""
+    folder = str(lay(tmp_path, {".well-known/resourcesync": None}))
+    assert main(["check", folder]) == 0
+    assert main(["check", "--strict", folder]) == 1
+    assert main(["check", "--strict", "--ignore", "DI01", folder]) == 0
+    assert "warning DI01: /.well-known/resourcesync serves" in capsys.readouterr().out
+
+
+def test_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Errors: status 1; text names rule, sentence, document, line; so does JSON."""
+    broken = text("resources-1.xml").replace('length="5"', 'length="five"')
+    folder = str(lay(tmp_path, {"resources-1.xml": broken}))
+    assert main(["check", folder]) == 1
+    shown = capsys.readouterr().out
+    assert "error X09: length is a number of bytes, type a media type [core §7] (2 times)\n" in shown
+    assert f"  {BASE}resources-1.xml, line 7, entry '{BASE}a.txt': length 'five' is not a number of bytes\n" in shown
+    assert main(["check", "--json", folder]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert {name: report[name] for name in ("target", "conforming", "documents")} == {
+        "target": folder,
+        "conforming": False,
+        "documents": 21,
+    }
+    assert report["findings"][0] == {
+        "rule": "X09",
+        "level": "error",
+        "document": f"{BASE}resources-1.xml",
+        "line": 7,
+        "entry": f"{BASE}a.txt",
+        "message": "length 'five' is not a number of bytes",
+    }
+    assert report["counts"] == [{"rule": "X09", "level": "error", "count": 2}]
+
+
+def test_single_document(tmp_path: Path) -> None:
+    """A document alone is checked alone, and nothing is asked for."""
+    file = lay(tmp_path) / "changes-1.xml"
+    assert main(["check", str(file), "--edition", "2017"]) == 0
+    assert main(["check", str(file), "--edition", "2014"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["none"], "cannot be read: No such file or directory"),
+        ([], "say what to check"),
+        (["--ignore", "X99", "."], "there is no rule 'X99' to ignore"),
+        (["--ignore", "X16", "."], "this takes two visits"),
+        (["a\0b"], "cannot be read"),
+        (["http://"], "is not an http(s) address"),
+        (["http://127.0.0.1:1/x"], "nothing was checked"),
+    ],
+)
+def test_what_cannot_be_checked(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """No target, or wrong options: status 2 and one sentence."""
+    assert main(["check", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_rules(capsys: pytest.CaptureFixture[str]) -> None:
+    """The list of rules, and of those that cannot be seen."""
+    assert main(["check", "--rules"]) == 0
+    listed = capsys.readouterr().out
+    assert "CH03   MUST    Changes are in forward chronological order [core §12.1]\n" in listed
+    assert "X16    -       Not seen from outside" in listed
+
+
+def test_progress_on_a_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who waits at a terminal sees what is read; the report stays as it is."""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert main(["check", str(lay(tmp_path))]) == 0
+    shown = capsys.readouterr()
+    assert f"\r{BASE}.well-known/resourcesync" in shown.err
+    assert shown.out.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"jobs": 0}, "are at least 1"),
+        ({"max_documents": 0}, "are at least 1"),
+        ({"edition": 2013}, "there is no edition 2013"),
+    ],
+)
+def test_requests_that_cannot_be(wrong: dict[str, int], message: str) -> None:
+    """What the command line does not let through is refused to others too."""
+    with pytest.raises(CheckError, match=message):
+        check(CheckOptions(target=".", **wrong))  # type: ignore[arg-type]  # numbers all
+
+
+@pytest.mark.parametrize("option", ["--jobs", "--max-documents", "--edition"])
+def test_wrong_usage(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Wrong usage is status 2."""
+    with pytest.raises(SystemExit, match="2"):
+        main(["check", option, "0", "."])
+    assert option in capsys.readouterr().err
+
+
+def report(places: int, most: int = 6) -> CheckReport:
+    """Return a report of a rule that is broken in so many places."""
+    findings = Findings(most=most)
+    for number in range(places):
+        findings.add(
+            Finding("CH02", Level.MUST, "https://a.test/l.xml", number or None, "it has no change", "Needs", "x")
+        )
+    findings.add(Finding("AA01", Level.SHOULD, "c\x1b.xml", 1, "it is odd", "Should"))
+    return CheckReport(target="out", documents=1_000, packages=1, findings=findings)
+
+
+def test_text() -> None:
+    """Errors come first; five places of a rule are shown, and the rest is counted."""
+    assert report(7).as_text().splitlines() == [
+        "error CH02: Needs (7 times)",
+        "  https://a.test/l.xml, entry 'x': it has no change",
+        *(f"  https://a.test/l.xml, line {number}, entry 'x': it has no change" for number in range(1, 5)),
+        "  and 2 more",
+        "",
+        "warning AA01: Should (1 time)",
+        "  c\\x1b.xml, line 1: it is odd",
+        "",
+        "out: not conforming: 7 errors, 1 warning in 1,000 documents and 1 package",
+    ]
+    assert "more" not in report(5).as_text()
+    assert report(0).as_text().endswith("\nout: conforming: 0 errors, 1 warning in 1,000 documents and 1 package")
+
+
+def test_status() -> None:
+    """Errors do not conform; neither do warnings, if one wishes so."""
+    assert [report(places).status(strict=strict) for places in (0, 1) for strict in (False, True)] == [0, 1, 1, 1]

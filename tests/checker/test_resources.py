@@ -1,0 +1,118 @@
+"""The pages and headers of listed resources, and which resources are looked at."""
+
+from pathlib import Path
+
+import pytest
+
+from pelican_resourcesync.checker import CheckOptions, check
+from pelican_resourcesync.checker.resources import looks_like_page, sitemaps
+from pelican_resourcesync.http import Headers, links_of_headers, links_of_page
+from tests.checker.bounds import require_linear
+from tests.checker.documents import ABOUT, BASE, document, entry, names, text
+
+PAGE = "https://example.org/a/b.html"
+
+
+def test_sitemaps() -> None:
+    """DI04: the directives of robots.txt, wherever they stand."""
+    assert sitemaps(b"User-agent: *\r\nsitemap:https://a/1\r\n # Sitemap: x\nSITEMAP: \t https://a/2") == [
+        "https://a/1",
+        "https://a/2",
+    ]
+
+
+def test_pages() -> None:
+    """A page is known by its type or its beginning."""
+    assert looks_like_page(b"\xef\xbb\xbf\n<!doctype HTML>", "")
+    assert looks_like_page(b"x", "text/html")
+    assert not looks_like_page(b"<urlset>", "application/xml")
+
+
+@pytest.mark.parametrize(
+    "piece", ["<!", "<", "&", "<a ", "<!--", "\n", " ", "<a>;", "; rel = ", '<a>; rel="', "</", "<![", "<?"]
+)
+def test_hostile_pages_take_no_time(piece: str) -> None:
+    """What is slow to parse on purpose takes time in proportion to its length."""
+
+    def parse(length: int) -> None:
+        data = piece * (length // len(piece))
+        links_of_page(data.encode(), PAGE)
+        links_of_headers(Headers([b"Link: " + data[:60_000].replace("\n", " ").encode()]), PAGE)
+        sitemaps(data.encode())
+
+    require_linear(parse, 40_000)
+
+
+LINKING_PAGE = "<html><head><link rel='resourcesync' href='{}'>"
+AT = ' at="2024-03-01T00:00:00Z"'
+
+
+def site(folder: Path, pages: int, wrong: set[int], kind: str = 'type="text/html"') -> Path:
+    """Make a Source of images and pages, some of which link to what is no Capability List of theirs."""
+    folder.mkdir()
+    entries = "".join(entry(f"{n}.png", 'type="image/png"') + entry(f"{n}.html", kind) for n in range(pages))
+    listed = entry("resources.xml", 'capability="resourcelist"')
+    for name, data in {
+        "description.xml": text("description.xml"),
+        "capabilitylist.xml": document("capabilitylist", listed, links=f"  {ABOUT}"),
+        "resources.xml": document("resourcelist", entries, AT),
+        **{
+            f"{n}.html": LINKING_PAGE.format("/else.xml" if n in wrong else "/capabilitylist.xml") for n in range(pages)
+        },
+    }.items():
+        (folder / name).write_text(data, "utf-8")
+    (folder / ".well-known").mkdir()
+    (folder / ".well-known/resourcesync").write_text(text("description.xml"), "utf-8")
+    return folder
+
+
+def test_pages_are_spread_over_the_list(tmp_path: Path) -> None:
+    """The first page is looked at, and then each that comes ten times as late as the one before."""
+    looked_at = [0, 9, 99]  # the 2nd, the 20th and the 200th entry: every other is a page
+    every = set(range(600))
+    report = check(CheckOptions(target=str(site(tmp_path / "all", 600, every))))
+    (group,) = [group for _, _, group in report.findings.groups()]
+    assert names(report.findings) == ["DI02 MUST"]
+    assert [found.message.split("'")[1] for found in group.first] == [f"{BASE}{n}.html" for n in looked_at]
+    assert names(check(CheckOptions(target=str(site(tmp_path / "some", 600, every - set(looked_at))))).findings) == []
+
+
+def test_pages_are_known_by_their_names(tmp_path: Path) -> None:
+    """Where no media type is said, the name tells a page."""
+    assert names(check(CheckOptions(target=str(site(tmp_path / "a", 2, {0}, kind="")))).findings) == ["DI02 MUST"]
+
+
+def test_deep_look_sees_every_page(tmp_path: Path) -> None:
+    """With --deep each page is looked at."""
+    folder = site(tmp_path / "a", 30, {7})
+    assert names(check(CheckOptions(target=str(folder))).findings) == []
+    report = check(CheckOptions(target=str(folder), deep=True, ignore=("X09",)))
+    assert names(report.findings) == ["DI02 MUST"]
+
+
+def test_parts_together_have_ten(tmp_path: Path) -> None:
+    """However many parts a list has, no more than ten pages of a set are looked at."""
+    folder = site(tmp_path / "a", 30, set(range(30)))
+    parts = "".join(entry(f"part-{n}.xml", AT.strip(), tag="sitemap") for n in range(15))
+    (folder / "resources.xml").write_text(document("resourcelist", parts, AT, root="sitemapindex"), "utf-8")
+    index = f'  <rs:ln rel="index" href="{BASE}resources.xml"/>\n'
+    for n in range(15):
+        part = document("resourcelist", entry(f"{n}.html"), AT, index)
+        (folder / f"part-{n}.xml").write_text(part, "utf-8")
+    report = check(CheckOptions(target=str(folder)))
+    assert [(rule, group.count) for rule, _, group in report.findings.groups()] == [("DI02", 10)]
+
+
+def test_resources_elsewhere(tmp_path: Path) -> None:
+    """Resources of other hosts are left out, and all others of a list are compared with it."""
+    there = '  <url>\n    <loc>https://elsewhere.example/x</loc>\n    <rs:md length="1"/>\n  </url>\n'
+    for name, data in {
+        "description.xml": text("description.xml"),
+        "capabilitylist.xml": document(
+            "capabilitylist", entry("resources.xml", 'capability="resourcelist"'), links=f"  {ABOUT}"
+        ),
+        "resources.xml": document("resourcelist", there + entry("a.txt", 'length="1" type="text/plain"'), AT),
+        "a.txt": "longer",
+    }.items():
+        (tmp_path / name).write_text(data)
+    assert "X09 MUST" in names(check(CheckOptions(target=str(tmp_path), deep=True)).findings)

@@ -1,0 +1,56 @@
+"""Lines are counted right, and documents are read up to the limits."""
+
+from dataclasses import replace
+
+from pelican_resourcesync.checker.scan import STANDARD_LIMITS
+from tests.checker.documents import checked, document, names, text
+
+
+def test_line_of_entry_far_down() -> None:
+    """Past 65,535 lines, where lxml loses count, and with tags over several lines."""
+    good = (
+        "  <url>\n    <loc\n    >https://example.org/a</loc>\n\n"
+        '    <rs:md\n      length="1"\n      type="a/b"/>\n  </url>\n'
+    )
+    bad = good.replace('"1"', '"x"')
+    data = document("resourcelist", good * 12_000 + bad + good * 3 + bad, ' at="2024-01-01T00:00:00Z"')
+    findings, _ = checked(data)
+    lines = [found.line for _, _, group in findings.groups() for found in group.first]
+    lengths = [number for number, line in enumerate(data.splitlines(), 1) if 'length="x"' in line]
+    assert lines == [number - 5 for number in lengths]
+    assert data.splitlines()[lines[0] - 1] == "  <url>"  # type: ignore[operator]
+
+
+def test_line_of_head() -> None:
+    """A fault of the head is in the line where its element begins."""
+    data = text("resources-1.xml").replace('rel="index"', '\n\nrel=""')
+    findings, _ = checked(data)
+    (found,) = [found for _, _, group in findings.groups() for found in group.first]
+    assert data.splitlines()[(found.line or 0) - 1].strip() == "<rs:ln"
+
+
+def test_line_of_what_cannot_be_read() -> None:
+    """What is not well-formed is found in its line."""
+    data = text("resources-1.xml").replace("</loc>", "</lock>", 1)
+    findings, _ = checked(data)
+    (found,) = [found for _, _, group in findings.groups() for found in group.first]
+    assert "</lock>" in data.splitlines()[(found.line or 0) - 1]
+
+
+def test_x04_counts_entries_and_bytes() -> None:
+    """Past either limit a document is still read; past what is ever read, that is said once."""
+    whole = text("resources-1.xml")
+    assert names(checked(whole, limits=replace(STANDARD_LIMITS, entries=2))[0]) == []
+    assert names(checked(whole, limits=replace(STANDARD_LIMITS, entries=1))[0]) == ["X04 MUST"]
+    assert names(checked(whole, limits=replace(STANDARD_LIMITS, most_entries=1))[0]) == ["X04 MUST"]
+    assert names(checked(whole, limits=replace(STANDARD_LIMITS, document_size=len(whole)))[0]) == []
+    assert names(checked(whole, limits=replace(STANDARD_LIMITS, document_size=len(whole) - 1))[0]) == ["X04 MUST"]
+    assert names(checked(whole, limits=replace(STANDARD_LIMITS, most_bytes=len(whole) - 1))[0]) == ["X04 MUST"]
+
+
+def test_x04_of_the_standard() -> None:
+    """50,000 entries are allowed, and one more is not."""
+    url = "<url><loc>urn:a</loc></url>"
+    head = ' at="2024-01-01T00:00:00Z"'
+    assert names(checked(document("resourcelist", url * 50_000, head))[0]) == []
+    assert names(checked(document("resourcelist", url * 50_001, head))[0]) == ["X04 MUST"]
