@@ -3,11 +3,11 @@
 import datetime as dt
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from pelican_resourcesync.checker.rule import Check, CheckRule, Findings
+from pelican_resourcesync.checker.rule import CheckRule, Findings
 from pelican_resourcesync.checker.scan import STANDARD_LIMITS, CheckLimits, Head, RawEntry, Scan, UnreadableError
 from pelican_resourcesync.checker.values import read_time
 
@@ -26,7 +26,7 @@ class RuleOptions:
     Times after `tomorrow` are in the future, however wrong the clocks of publishers are.
     """
 
-    rules: tuple[CheckRule, ...]
+    rules: Sequence[CheckRule]
     edition: int | None = None
     limits: CheckLimits = STANDARD_LIMITS
     tomorrow: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.UTC) + dt.timedelta(days=1))
@@ -127,11 +127,6 @@ _POINTING = frozenset(
     ("description", "capabilitylist", "resourcedump", "changedump", *RESOURCE_ARCHIVES, *CHANGE_ARCHIVES)
 )
 Sink = Callable[[RawEntry, DocumentState], None]
-Shape = tuple[bool, bool, tuple[str, ...] | None]
-"""Whether an entry is unusual, whether it has a lastmod, and the attribute names of its `rs:md`."""
-Plan = tuple[list[tuple[Check, CheckRule]], list[tuple[Check, CheckRule]]]
-"""The rules for entries of a shape: those for the entry itself, and those for its `rs:md`."""
-_MOST_PLANS = 256
 
 
 @dataclass(slots=True)
@@ -202,7 +197,6 @@ class _Checking:
         self._doc: DocumentState | None = None
         self._keeps = False
         self._rules: dict[str, list[CheckRule]] = {}
-        self._plans: dict[Shape, Plan] = {}
 
     def _begin(self, head: Head) -> DocumentState:
         """Choose the rules once, by what the head says."""
@@ -234,36 +228,14 @@ class _Checking:
             self.pointers.append(item)
 
     def _run(self, item: RawEntry, doc: DocumentState) -> None:
-        md = item.md
-        shape = (item.unusual, item.lastmod is not None, item.names)
-        plan = self._plans.get(shape) or self._plan(shape, item, doc)
-        for check, rule in plan[0]:
-            if (message := check(item, doc)) is not None:
+        for rule in self._rules["entry"]:
+            if (message := rule.check(item, doc)) is not None:
                 self._add(rule, item.line, message, item.loc)
-        for check, rule in plan[1]:
-            if (message := check(md, item, doc)) is not None:
-                self._add(rule, item.line, message, item.loc)
-        for link in item.links:
-            for rule in self._rules["link"]:
-                if (message := rule.check(link, item, doc)) is not None:
-                    self._add(rule, item.line, message, item.loc)
-
-    def _plan(self, shape: Shape, item: RawEntry, doc: DocumentState) -> Plan:
-        """Choose the rules for entries of a shape; most entries of a document share one shape."""
-        unusual, dated, names = shape
-        has = {name for name, given in (("unusual", unusual), ("lastmod", dated)) if given}
-        of_entry = [(rule.check, rule) for rule in self._rules["entry"] if not rule.needs or rule.needs & has]
-        of_md = [
-            (rule.check, rule)
-            for rule in self._rules["md"]
-            if names is not None
-            and (not rule.needs or not rule.needs.isdisjoint(names))
-            and not (rule.by_names and rule.check(item.md, item, doc) is None)
-        ]
-        if len(self._plans) >= _MOST_PLANS:
-            self._plans.clear()
-        self._plans[shape] = of_entry, of_md
-        return self._plans[shape]
+        for scope, elements in (("md", [item.md] if item.mds else ()), ("link", item.links)):
+            for attributes in elements:
+                for rule in self._rules[scope]:
+                    if (message := rule.check(attributes, item, doc)) is not None:
+                        self._add(rule, item.line, message, item.loc)
 
     def end(self, head: Head, *, whole: bool) -> None:
         """Run the rules for the whole document."""

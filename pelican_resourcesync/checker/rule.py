@@ -1,7 +1,7 @@
 """Rules: small functions with an identifier, level, sentence and source; their findings, and the report of these."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from threading import Lock
@@ -177,17 +177,13 @@ SourceFaults = Iterator[tuple[str, int | None, str]]
 MUST, SHOULD = Level.MUST, Level.SHOULD
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class CheckRule:
     """One check of one rule of the standard; a rule with several requirements has several checks.
 
     `identifier` is its name in `requirements.md` and in messages. `scope` determines the arguments of `check` (see
-    `RuleSet`). `on` restricts the check to some capabilities, `index` to indexes or to documents that are not indexes,
+    `rule`). `on` restricts the check to some capabilities, `index` to indexes or to documents that are not indexes,
     and `editions` to some editions.
-
-    Most entries of a document have the same attributes and nothing unusual, and need few rules. `needs` holds
-    attributes of an `rs:md`, or `lastmod` and `unusual` of an `RawEntry`: entries with none of them are not checked.
-    `by_names` means that the result depends only on the attribute names of the `rs:md`.
     """
 
     identifier: str
@@ -196,11 +192,9 @@ class CheckRule:
     source: str
     scope: str
     check: Check
-    on: frozenset[str] = frozenset()
-    index: bool | None = None
-    editions: frozenset[int | None] = frozenset((*EDITIONS, None))
-    needs: frozenset[str] = frozenset()
-    by_names: bool = False
+    on: frozenset[str]
+    index: bool | None
+    editions: tuple[int | None, ...]
 
     def finding(self, document: str, line: int | None, message: str, entry: str = "") -> Finding:
         """Return a finding of this rule."""
@@ -216,9 +210,22 @@ class CheckRule:
         )  # fmt: skip
 
 
-@dataclass(slots=True)
-class RuleSet:
-    """All rules, in the order in which they are defined.
+#: All rules, in the order in which they are defined.
+RULES: list[CheckRule] = []
+
+
+def rule(  # noqa: PLR0913 - what is said of a rule
+    scopes: str | tuple[str, ...],
+    identifier: str,
+    level: Level,
+    sentence: str,
+    source: str,
+    *,
+    on: Iterable[str] = (),
+    index: bool | None = None,
+    editions: tuple[int | None, ...] = (*EDITIONS, None),
+) -> Callable[[Check], Check]:
+    """Return a decorator that registers a function as a rule in each scope; the sentence is its documentation.
 
     The scopes, with the arguments and the return value of their functions:
 
@@ -235,33 +242,17 @@ class RuleSet:
     - `member`: a `Member` that an entry of the manifest names; a message or None
     - `resource`: a listed `CheckedResource` with what is at its `loc`; a message or None
     """
+    kinds = frozenset(on)
 
-    rules: list[CheckRule] = field(default_factory=list)
+    def register(check: Check) -> Check:
+        RULES.extend(
+            CheckRule(identifier, level, sentence, source, scope, check, kinds, index, editions)
+            for scope in ([scopes] if isinstance(scopes, str) else scopes)
+        )
+        return check
 
-    def __call__(
-        self, scopes: str | tuple[str, ...], identifier: str, level: Level, sentence: str, source: str, **options: Any
-    ) -> Callable[[Check], Check]:
-        """Return a decorator that registers a function as a rule in each scope; the sentence is its documentation."""
-        given: dict[str, Any] = {
-            name: value if name in ("index", "by_names") else frozenset(value) for name, value in options.items()
-        }
-        named: dict[str, Any] = {
-            "identifier": identifier,
-            "level": level,
-            "sentence": sentence,
-            "source": source,
-        }
+    return register
 
-        def register(check: Check) -> Check:
-            for scope in [scopes] if isinstance(scopes, str) else scopes:
-                self.rules.append(CheckRule(**named, scope=scope, check=check, **given))
-            return check
-
-        return register
-
-
-rule = RuleSet()
-"""The decorator with which the modules of `rules` register their functions."""
 
 _TWO_VISITS = "this takes two visits, at different times"
 _DESTINATION = "this is about what a Destination does, not about what a Source publishes"
@@ -281,7 +272,7 @@ UNCHECKED: dict[str, str] = {
 """The identifier of each rule that no function checks because nothing shows it from outside, and the reason."""
 
 
-def list_rules(rules: tuple[CheckRule, ...]) -> str:
+def list_rules(rules: Iterable[CheckRule]) -> str:
     """Return all rules as text: those that are checked, and those that cannot be checked from outside."""
     lines = dict.fromkeys(
         f"{rule.identifier:6} {rule.level:7} {rule.sentence} [{rule.source}]"

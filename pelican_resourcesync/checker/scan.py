@@ -51,9 +51,7 @@ class RawEntry:
     """One entry as written, either `url` or `sitemap`.
 
     `locs` and `mds` count the `loc` and `rs:md` elements, of which the first is kept. `repeated` names a repeated
-    lastmod or changefreq, of which the last is kept. `names` are the attribute names of `md`. `unusual` is True if the
-    entry holds anything besides loc, lastmod, one `rs:md` and links, if these are in another order, or if the entry
-    does not fit the root.
+    lastmod or changefreq, of which the last is kept.
     """
 
     # Defaults are class attributes: there are many entries, and most of them keep most of the defaults.
@@ -62,14 +60,12 @@ class RawEntry:
     lastmod: str | None = None
     changefreq: str | None = None
     md = _NO_ATTRIBUTES
-    names: tuple[str, ...] | None = None
     mds = 0
     links: Sequence[Attributes] = ()
     disordered = False
     nested = ""
     repeated = ""
     strange = ""
-    unusual = False
 
     def __init__(self, tag: str, line: int, number: int) -> None:
         self.tag = tag
@@ -155,10 +151,7 @@ class Scan:
         self._rank = 0
         self._text = ""
         self._in_text = False
-        self._index = False
         self._elements = 0
-        self._names: tuple[str, ...] = ()
-        self._names_length = 0
         self._fields = 0
         self._given = 0
         parser = self._parser
@@ -223,12 +216,10 @@ class Scan:
             head = self.head
             head.namespace, _, head.root = name.rpartition(" ")
             head.line = self._parser.CurrentLineNumber
-            self._index = head.is_index
         elif depth > self._limits.depth:
             self._refuse(f"elements are nested more than {self._limits.depth} levels deep")
         elif self._item is not None and self._in_text:
             self._item.nested = self._item.nested or name
-            self._item.unusual = True
 
     def _begin_child(self, name: str, attributes: Attributes) -> None:
         head, line = self.head, self._parser.CurrentLineNumber
@@ -239,8 +230,6 @@ class Scan:
                 message = f"more than {self._limits.most_entries:,} entries; the rest is not read"
                 raise self._failure(message, too_large=True)
             self._item = RawEntry(tag, line, head.entries)
-            if (tag == "sitemap") is not self._index:
-                self._item.unusual = True
             self._rank = self._fields = 0
             return
         if name == _MD:
@@ -266,10 +255,9 @@ class Scan:
             self._refuse(f"more than {self._limits.elements:,} elements in one entry")
         if rank is None:
             item.strange = name
-            item.unusual = True
             return
         if rank < self._rank:
-            item.disordered = item.unusual = True
+            item.disordered = True
         self._rank = rank
         if name in _TEXTS:
             # Set only here, because the white space between elements would call the handler many times.
@@ -277,26 +265,20 @@ class Scan:
             self._text = ""
             self._parser.CharacterDataHandler = self._characters
         elif name == _MD:
-            names = self._bound(attributes)
+            self._bound(attributes)
             item.mds += 1
             if item.mds == 1:
-                item.md, item.names = attributes, names
-            else:
-                item.unusual = True
+                item.md = attributes
         elif name == _LN:
             self._bound(attributes)
             item.links = [*item.links, attributes]
 
-    def _bound(self, attributes: Attributes) -> tuple[str, ...]:
-        """Return the names of attributes; raise `UnreadableError` if they are too many or too long."""
-        names = tuple(attributes)
-        if names != self._names:  # most elements have those of the one before
-            self._names, self._names_length = names, len("".join(names))
-        length = self._names_length + len("".join(attributes.values()))
-        if len(names) > self._limits.attributes or length > self._limits.text:
+    def _bound(self, attributes: Attributes) -> None:
+        """Raise `UnreadableError` if attributes are too many or too long."""
+        length = len("".join(attributes)) + len("".join(attributes.values()))
+        if len(attributes) > self._limits.attributes or length > self._limits.text:
             most = f"{self._limits.attributes:,} attributes or {self._limits.text:,} characters in them"
             self._refuse(f"an element has more than {most}")
-        return names
 
     def _end(self, name: str) -> None:
         if self._depth == _FIELD and self._in_text:
@@ -318,13 +300,11 @@ class Scan:
         elif name == _LASTMOD:
             if item.lastmod is not None:
                 item.repeated = "lastmod"
-                item.unusual = True
             item.lastmod = text
         else:
             if item.changefreq is not None:
                 item.repeated = "changefreq"
             item.changefreq = text
-            item.unusual = True
 
     def _characters(self, text: str) -> None:
         if self._depth == _FIELD and len(self._text) < self._limits.text:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pelican_resourcesync.checker import RULES
 from pelican_resourcesync.checker.document import CheckedDocument, RuleOptions, check_document
-from pelican_resourcesync.checker.rule import CheckRule, Findings
+from pelican_resourcesync.checker.rule import Findings
 from pelican_resourcesync.checker.scan import STANDARD_LIMITS, CheckLimits
 from tests.support.live import live, static
 
@@ -239,12 +239,11 @@ def checked(
     *,
     edition: int | None = None,
     limits: CheckLimits = STANDARD_LIMITS,
-    rules: tuple[CheckRule, ...] = RULES,
 ) -> tuple[Findings, CheckedDocument]:
     """Check a document by itself."""
     findings = Findings(most=100)
     stream = BytesIO(data if isinstance(data, bytes) else data.encode())
-    kept = check_document(stream, "list.xml", RuleOptions(rules=rules, edition=edition, limits=limits), findings)
+    kept = check_document(stream, "list.xml", RuleOptions(rules=RULES, edition=edition, limits=limits), findings)
     return findings, kept
 
 

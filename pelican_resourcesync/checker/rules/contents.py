@@ -32,7 +32,7 @@ _VALID, _USUAL = "A time is a W3C Datetime", "A time is written in UTC as YYYY-M
 _PAST = "A time is not more than a day in the future"
 
 
-@rule(("head md", "head link", "md", "link"), "X05", MUST, _VALID, "core §7", needs=_TIMES)
+@rule(("head md", "head link", "md", "link"), "X05", MUST, _VALID, "core §7")
 def times(attributes: Attributes, _item: object, _doc: DocumentState) -> str | None:
     for name in _time_names(tuple(attributes)):
         if read_time(attributes[name]) is None:
@@ -40,7 +40,7 @@ def times(attributes: Attributes, _item: object, _doc: DocumentState) -> str | N
     return None
 
 
-@rule(("head md", "head link", "md"), "X05", SHOULD, _USUAL, "core §7", needs=_TIMES)
+@rule(("head md", "head link", "md"), "X05", SHOULD, _USUAL, "core §7")
 def usual_times(attributes: Attributes, _item: object, _doc: DocumentState) -> str | None:
     for name in _time_names(tuple(attributes)):
         if not is_recommended(attributes[name]) and read_time(attributes[name]) is not None:
@@ -48,7 +48,7 @@ def usual_times(attributes: Attributes, _item: object, _doc: DocumentState) -> s
     return None
 
 
-@rule(("head md", "head link", "md"), "X05", SHOULD, _PAST, "core §7", needs=_TIMES)
+@rule(("head md", "head link", "md"), "X05", SHOULD, _PAST, "core §7")
 def future_times(attributes: Attributes, _item: object, doc: DocumentState) -> str | None:
     for name in _time_names(tuple(attributes)):
         if doc.is_future(attributes[name]):
@@ -61,7 +61,7 @@ def _time_names(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in names if name in _TIMES)
 
 
-@rule("entry", "X05", MUST, _VALID, "core §7", needs=("lastmod",))
+@rule("entry", "X05", MUST, _VALID, "core §7")
 def lastmod(item: RawEntry, _: DocumentState) -> str | None:
     text = item.lastmod
     return (
@@ -71,7 +71,7 @@ def lastmod(item: RawEntry, _: DocumentState) -> str | None:
     )
 
 
-@rule("entry", "X05", SHOULD, _USUAL, "core §7", needs=("lastmod",))
+@rule("entry", "X05", SHOULD, _USUAL, "core §7")
 def usual_lastmod(item: RawEntry, _: DocumentState) -> str | None:
     text = item.lastmod
     if text is None or read_time_and_form(text)[1] or read_time_and_form(text)[0] is None:
@@ -79,7 +79,7 @@ def usual_lastmod(item: RawEntry, _: DocumentState) -> str | None:
     return f"lastmod {quoted(text)} is not to the second in UTC"
 
 
-@rule("entry", "X05", SHOULD, _PAST, "core §7", needs=("lastmod",))
+@rule("entry", "X05", SHOULD, _PAST, "core §7")
 def future_lastmod(item: RawEntry, doc: DocumentState) -> str | None:
     text = item.lastmod
     return f"lastmod {quoted(text)} is in the future" if text is not None and doc.is_future(text) else None
@@ -114,16 +114,14 @@ def priority(link: Attributes, _item: RawEntry, _doc: DocumentState) -> str | No
 _HASH = "hash is a list of algorithm:digest, in hexadecimal digits"
 
 
-@rule(("md", "link"), "X08", MUST, _HASH, "core §7", needs=("hash",))
+@rule(("md", "link"), "X08", MUST, _HASH, "core §7")
 def hash_(attributes: Attributes, _item: object, _doc: DocumentState) -> str | None:
     value = attributes.get("hash")
     wrong = "" if value is None else wrong_hash(value)
     return f"hash: {wrong}" if wrong else None
 
 
-@rule(
-    ("md", "link"), "X09", MUST, "length is a number of bytes, type a media type", "core §7", needs=("length", "type")
-)
+@rule(("md", "link"), "X09", MUST, "length is a number of bytes, type a media type", "core §7")
 def length_and_type(attributes: Attributes, _item: object, _doc: DocumentState) -> str | None:
     length, type_ = attributes.get("length"), attributes.get("type")
     if length is not None and number(length) is None:
@@ -147,19 +145,19 @@ def loc(item: RawEntry, _: DocumentState) -> str | None:
     return f"loc {quoted(text)} is not an absolute URI"
 
 
-@rule("entry", "X11", MUST, "An entry has at most one rs:md", "core §7", needs=("unusual",))
+@rule("entry", "X11", MUST, "An entry has at most one rs:md", "core §7")
 def one_md(item: RawEntry, _: DocumentState) -> str | None:
     return f"the entry has {item.mds} rs:md" if item.mds > 1 else None
 
 
-@rule("entry", "X12", MUST, "changefreq is one of the seven words", "core §7", needs=("unusual",))
+@rule("entry", "X12", MUST, "changefreq is one of the seven words", "core §7")
 def changefreq(item: RawEntry, _: DocumentState) -> str | None:
     if item.changefreq is None or item.changefreq in _FREQUENCIES:
         return None
     return f"changefreq {quoted(item.changefreq)} is none of {', '.join(ChangeFreq)}"
 
 
-@rule("entry", "X12", MUST, "lastmod and changefreq are not repeated", "core §7", needs=("unusual",))
+@rule("entry", "X12", MUST, "lastmod and changefreq are not repeated", "core §7")
 def once(item: RawEntry, _: DocumentState) -> str | None:
     return f"the entry has two {item.repeated}" if item.repeated else None
 
@@ -187,14 +185,7 @@ def times_that_fit(doc: DocumentState) -> HeadFaults:
             yield f"a {doc.head.capability} has no {name}", doc.head.md_line
 
 
-@rule(
-    "md",
-    "X14",
-    MUST,
-    "Snapshots have at and completed, intervals from and until",
-    "core §7, App. A",
-    by_names=True,
-)
+@rule("md", "X14", MUST, "Snapshots have at and completed, intervals from and until", "core §7, App. A")
 def times_that_fit_entries(md: Attributes, _item: RawEntry, doc: DocumentState) -> str | None:
     names = _time_names(tuple(md))
     for name in names:
@@ -216,14 +207,7 @@ def _forbidden(capability: str, *, index: bool) -> frozenset[str]:
     return (frozenset() if snapshot else _SNAPSHOT) | (frozenset() if interval else _INTERVAL)
 
 
-@rule(
-    ("head md", "md"),
-    "X15",
-    MUST,
-    "completed is not before at, until not before from",
-    "core §7",
-    needs=("until", "completed"),
-)
+@rule(("head md", "md"), "X15", MUST, "completed is not before at, until not before from", "core §7")
 def forwards(md: Attributes, _item: object, _doc: DocumentState) -> str | None:
     for first, second in (("at", "completed"), ("from", "until")):
         begin, end = read_time(md.get(first)), read_time(md.get(second))

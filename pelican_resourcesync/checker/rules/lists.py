@@ -154,16 +154,7 @@ def _described(doc: DocumentState) -> bool:
 _RESOURCE_LIST = ("resourcelist",)
 
 
-@rule(
-    "entry",
-    "RL02",
-    SHOULD,
-    "No listed state is later than the snapshot",
-    "core §7",
-    on=_RESOURCE_LIST,
-    index=False,
-    needs=("lastmod",),
-)
+@rule("entry", "RL02", SHOULD, "No listed state is later than the snapshot", "core §7", on=_RESOURCE_LIST, index=False)
 def in_the_snapshot(item: RawEntry, doc: DocumentState) -> str | None:
     end = doc.completed or doc.at
     if item.lastmod is None or end is None:
@@ -182,7 +173,6 @@ def in_the_snapshot(item: RawEntry, doc: DocumentState) -> str | None:
     "core §7",
     on=_RESOURCE_LIST,
     index=False,
-    by_names=True,
 )
 def of_a_resource(md: Attributes, _item: RawEntry, _doc: DocumentState) -> str | None:
     for name in ("change", "datetime", "path", "capability"):
@@ -256,7 +246,7 @@ def datetime_within(item: RawEntry, doc: DocumentState) -> str | None:
     return _outside(doc) if _has_datetime(item) else None
 
 
-@rule("md", "V1101", MUST, "The edition of 2014 has no datetime", "core §7, of 2014", editions=(2014,), by_names=True)
+@rule("md", "V1101", MUST, "The edition of 2014 has no datetime", "core §7, of 2014", editions=(2014,))
 def no_datetime(md: Attributes, _item: RawEntry, _doc: DocumentState) -> str | None:
     return "the edition of 2014 has no attribute datetime" if "datetime" in md else None
 

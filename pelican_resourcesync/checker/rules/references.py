@@ -108,13 +108,7 @@ def archived(ref: Reference, _: Crawler) -> str | None:
     return f"{quoted(ref.uri)} has the capability {quoted(ref.child.capability)}, not {expected}"
 
 
-@rule(
-    "reference",
-    "AR02",
-    MUST,
-    "Every listed document exists, with the times given in the archive",
-    "arch §3 to §6",
-)
+@rule("reference", "AR02", MUST, "Every listed document exists, with the times given in the archive", "arch §3 to §6")
 def times_of_archived(ref: Reference, _: Crawler) -> str | None:
     return (_gone(ref) or _differs(ref, ("at", "completed", "from", "until"))) if _archived(ref) else None
 

@@ -50,21 +50,14 @@ def strange_children(doc: DocumentState) -> HeadFaults:
         yield f"no element {quoted(name.rpartition(' ')[2])} is defined there", line
 
 
-@rule(
-    "entry",
-    "X01",
-    MUST,
-    "A urlset lists url elements, a sitemapindex lists sitemap elements",
-    "core §7",
-    needs=("unusual",),
-)
+@rule("entry", "X01", MUST, "A urlset lists url elements, a sitemapindex lists sitemap elements", "core §7")
 def kind_of_entry(item: RawEntry, doc: DocumentState) -> str | None:
     if (item.tag == "sitemap") == doc.head.is_index:
         return None
     return f"a {doc.head.root} lists a {item.tag} element"
 
 
-@rule("entry", "X01", SHOULD, "Elements of the two namespaces are defined there", "core §7", needs=("unusual",))
+@rule("entry", "X01", SHOULD, "Elements of the two namespaces are defined there", "core §7")
 def strange_fields(item: RawEntry, _: DocumentState) -> str | None:
     return f"an entry has no element {quoted(item.strange.rpartition(' ')[2])}" if item.strange else None
 
@@ -87,7 +80,7 @@ def known_capability(doc: DocumentState) -> HeadFaults:
 _PREFIXES = "Attributes of ResourceSync have no prefix, those of communities have one"
 
 
-@rule(("head md", "md"), "X03", MUST, _PREFIXES, "core §7", by_names=True)
+@rule(("head md", "md"), "X03", MUST, _PREFIXES, "core §7")
 def names_of_md(md: Attributes, _item: object, _doc: DocumentState) -> str | None:
     return _wrong_name(tuple(md), "rs:md")
 
@@ -128,19 +121,12 @@ def head_first(doc: DocumentState) -> HeadFaults:
         yield "rs:md or rs:ln of the document comes after its first entry", doc.head.late
 
 
-@rule(
-    "entry",
-    "V1105",
-    SHOULD,
-    "An entry's children come in the order of the schema",
-    "schema of 2017",
-    needs=("unusual",),
-)
+@rule("entry", "V1105", SHOULD, "An entry's children come in the order of the schema", "schema of 2017")
 def order_of_fields(item: RawEntry, _: DocumentState) -> str | None:
     return "not in the order loc, lastmod, changefreq, rs:md or rs:ln" if item.disordered else None
 
 
-@rule("md", "V1105", SHOULD, "A path does not end with a slash", "schema of 2017", needs=("path",))
+@rule("md", "V1105", SHOULD, "A path does not end with a slash", "schema of 2017")
 def end_of_path(md: Attributes, _item: RawEntry, _doc: DocumentState) -> str | None:
     path = md.get("path")
     return f"the path {quoted(path)} ends with a slash" if path and path.endswith("/") and path != "/" else None
