@@ -4,18 +4,3 @@ from pelican_resourcesync.git.checkout import Checkout, Checkouts
 from pelican_resourcesync.git.landing import Landing, committer_time, landing_times
 from pelican_resourcesync.git.log import LINK, SUBMODULE, Commit, PathChange
 from pelican_resourcesync.git.repository import UNCOMMITTED, Repository, find_repository
-
-__all__ = [
-    "LINK",
-    "SUBMODULE",
-    "UNCOMMITTED",
-    "Checkout",
-    "Checkouts",
-    "Commit",
-    "Landing",
-    "PathChange",
-    "Repository",
-    "committer_time",
-    "find_repository",
-    "landing_times",
-]
