@@ -101,7 +101,8 @@ wheel: $(VENV)/installed
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel .
 	cd build/wheel && $(abspath $(BIN))/python -c "import glob, sys; sys.path.insert(0, glob.glob('*.whl')[0]); \
 	  import pelican_resourcesync as plugin, repo_bridge; print(plugin.__file__, plugin.__version__); \
-	  assert '.whl' in plugin.__file__ and '.whl' in repo_bridge.__file__"
+	  assert '.whl' in plugin.__file__ and '.whl' in repo_bridge.__file__; import importlib.resources as here; \
+	  assert here.files(plugin).joinpath('py.typed').is_file()"
 
 clean:
 	rm -rf $(VENV) $(VENV)-demo $(VENV)-docs $(VENV)-lowest $(DEMO) build .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -1,8 +1,82 @@
-"""Publish a Pelican site over ResourceSync (ANSI/NISO Z39.99), from its git history."""
+"""Publish a site over ResourceSync (ANSI/NISO Z39.99), copy one, follow its changes, and check it.
+
+```python
+from pelican_resourcesync import ResourceSyncError, check, follow, mirror, publish
+
+publish("public", base_url="https://manual.example")
+result = mirror("https://example.org/", "copy", only=["*.pdf"])
+for change in follow("https://example.org/", since=None):
+    print(change.kind, change.uri, change.cursor)
+report = check("public", deep=True)
+```
+
+Each function does what the command of its name does, and takes the same options: `--max-size 2GB` is
+`max_size=2_000_000_000`, `--rate 2MB` is `rate="2MB"`, and an option that may be repeated is a list. All errors that
+are raised on purpose are subclasses of `ResourceSyncError`, and their messages are for people. What is fetched, changed
+and deleted is logged by the logger `pelican_resourcesync`, with the level `INFO`.
+
+As a plug-in, Pelican calls `register`.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from pelican_resourcesync.version import __version__
 
-__all__ = ["__version__", "register"]
+if TYPE_CHECKING:
+    from pelican_resourcesync.checker import CheckError, CheckReport, check
+    from pelican_resourcesync.destination import (
+        FollowedChange,
+        IncompleteError,
+        MirrorError,
+        MirrorResult,
+        follow,
+        mirror,
+    )
+    from pelican_resourcesync.errors import (
+        AbsentError,
+        DocumentError,
+        HistoryError,
+        NoHostError,
+        PublicationError,
+        ResourceSyncError,
+        SettingsError,
+        StatusError,
+        TransportError,
+    )
+    from pelican_resourcesync.folder import publish
+    from pelican_resourcesync.signing import SignatureError
+    from pelican_resourcesync.source import SourceError
+    from pelican_resourcesync.static_site import PublishResult
+
+__all__ = [
+    "AbsentError",
+    "CheckError",
+    "CheckReport",
+    "DocumentError",
+    "FollowedChange",
+    "HistoryError",
+    "IncompleteError",
+    "MirrorError",
+    "MirrorResult",
+    "NoHostError",
+    "PublicationError",
+    "PublishResult",
+    "ResourceSyncError",
+    "SettingsError",
+    "SignatureError",
+    "SourceError",
+    "StatusError",
+    "TransportError",
+    "__version__",
+    "check",
+    "follow",
+    "mirror",
+    "publish",
+    "register",
+]
+#: Where these names are, what is quick to import first.
+_MODULES = ("errors", "signing", "source", "destination", "checker", "static_site", "folder")
 
 
 def register() -> None:
@@ -10,3 +84,15 @@ def register() -> None:
     from pelican_resourcesync import plugin
 
     plugin.connect()
+
+
+if not TYPE_CHECKING:  # with it, any name would have a type
+
+    def __getattr__(name: str) -> Any:
+        """Return a name that is imported only when it is needed (PEP 562), because a build of a site needs none."""
+        for module in _MODULES if name in __all__ else ():
+            found = getattr(import_module(f"pelican_resourcesync.{module}"), name, None)
+            if found is not None:
+                return found
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)

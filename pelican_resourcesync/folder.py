@@ -1,5 +1,7 @@
 """A folder of files that any program built, published: what is in it, at which time it changed, and the documents."""
 
+import os
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -28,7 +30,8 @@ from pelican_resourcesync.publication import (
     recover,
     require_plausible,
 )
-from pelican_resourcesync.settings import FolderSettings
+from pelican_resourcesync.settings import FolderSettings, in_file, parse_folder_settings, read_toml
+from pelican_resourcesync.should_publish import why_preview
 from pelican_resourcesync.static_site import (
     ALLOW_DELETIONS,
     ROBOTS,
@@ -57,6 +60,8 @@ from pelican_resourcesync.static_site import (
 )
 from pelican_resourcesync.terminal import Progress
 
+#: The settings file, in the working directory.
+FILE = "resourcesync.toml"
 _INDEX = "index.html"
 _SHOWN = 5
 #: A commit dated further ahead than this was made on a machine with a wrong clock.
@@ -70,6 +75,39 @@ class FolderDryRun:
     sets: Mapping[str, ExpectedSet]
     stopped: str = ""
     hints: tuple[str, ...] = ()
+
+
+def publish(
+    folder: str | Path | None = None,
+    *,
+    base_url: str | None = None,
+    config: str | Path | None = None,
+    progress: Progress | None = None,
+) -> PublishResult:
+    """Publish a folder that any program built; return what was published.
+
+    `base_url` is the URL at which the folder is public. Other settings, and these if they are not given, are those in
+    `config`, by default in `resourcesync.toml` in the working directory if it is there. Nothing is published, and a
+    hint says why, if the settings or the environment of a preview say so. Raises `SettingsError` for a setting that
+    cannot be used, and `PublicationError` if it cannot be published; the previous publication is then kept.
+    """
+    settings, base, why_not = read_folder_settings(folder, base_url, config)
+    if why_not:
+        return PublishResult({}, [], [why_not], [])
+    return publish_folder(settings, base, progress or Progress(sys.stderr))
+
+
+def read_folder_settings(
+    folder: str | Path | None, base_url: str | None, config: str | Path | None
+) -> tuple[FolderSettings, Path, str]:
+    """Return the settings, the folder of their file, and why nothing is to be published, or an empty text."""
+    file = Path(config or FILE)
+    raw = read_toml(file) if config or file.is_file() else {}
+    given = {"folder": folder and str(Path(folder).absolute()), "base_url": base_url}
+    raw |= {key: value for key, value in given.items() if value is not None}
+    settings = parse_folder_settings(raw, in_file(file))
+    why = why_preview(os.environ) if settings.enabled else "it is not enabled"
+    return settings, file.absolute().parent, f"nothing is published, because {why}" if why else ""
 
 
 def publish_folder(settings: FolderSettings, base: Path, progress: Progress) -> PublishResult:

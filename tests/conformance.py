@@ -132,7 +132,7 @@ V1105 protocol/writer.py,publication/model/media_types.py e2e/test_adds_up.py::t
 DE01 destination/plan.py destination/test_mirror.py::test_baseline_and_changes
 DE02 destination/plan.py destination/test_life.py::test_life
 DE03 destination/plan.py destination/test_mirror.py::test_change_lists_that_do_not_reach_back
-DE04 destination/mirror.py destination/test_mirror.py::test_audit_and_repair
+DE04 destination/mirroring.py destination/test_mirror.py::test_audit_and_repair
 DE05 source/lists.py destination/test_others.py::test_examples_of_the_standard
 DE06 destination/past.py,source/lists.py destination/test_past.py::test_every_time
 EA01 site/outputs/sets.py,repo_bridge/records/sets.py e2e/test_everything.py::test_sets_are_what_the_sources_say

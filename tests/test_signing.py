@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.cli import main
-from pelican_resourcesync.destination import Mirror, follow
+from pelican_resourcesync.destination import Following, Mirror
 from pelican_resourcesync.errors import PublicationError, ResourceSyncError, SettingsError
 from pelican_resourcesync.files import sha256
 from pelican_resourcesync.publication import PlainOutput, PredecessorSearch
@@ -128,11 +128,11 @@ ATTACKS: dict[str, tuple[Callable[[Source], None], str]] = {
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_attack(source: Source, attack: str, key: tuple[str, ...]) -> None:
     """Whatever a host does without the key, the copy stays what it was, and the error says what is wrong."""
-    before = mirror(source, keys=key)
+    before = mirror(source, key=key)
     assert before["a.html"] == SECOND["a.html"]
     act, message = ATTACKS[attack]
     act(source)
-    copy = Mirror(source.siteurl, source.output.parent / "copy", replace(FAST, keys=key))
+    copy = Mirror(source.siteurl, source.output.parent / "copy", replace(FAST, key=key))
     with suppress(ResourceSyncError):  # where nothing new is listed, no other list is read
         copy.run()
     for read_lists in (copy.repair, copy.audit):
@@ -147,7 +147,7 @@ def test_first_copy(source: Source, attack: str) -> None:
     act, message = ATTACKS[attack]
     act(source)
     with pytest.raises(SignatureError, match=message):
-        mirror(source, keys=(KEY.public,))
+        mirror(source, key=(KEY.public,))
 
 
 def test_rollback(source: Source) -> None:
@@ -162,18 +162,18 @@ def test_rollback(source: Source) -> None:
 
 def test_follow(source: Source) -> None:
     """A program without a copy knows the key and the publication by its cursor."""
-    changes = follow(source.siteurl, "", FAST)
+    changes = Following(source.siteurl, "", FAST)
     assert [change.kind for change in changes] == ["created", "created"]
-    assert [change.uri for change in follow(source.siteurl, changes.cursor, FAST)] == []
+    assert [change.uri for change in Following(source.siteurl, changes.cursor, FAST)] == []
     source.publish({"a.html": b"three", "b.html": b"two"}, "2024-01-03T12:00:00Z", key=KEY)
-    later = follow(source.siteurl, changes.cursor, FAST)
+    later = Following(source.siteurl, changes.cursor, FAST)
     assert [change.uri.rpartition("/")[2] for change in later] == ["a.html"]
     as_the_host(source, key=OTHER)
     with pytest.raises(SignatureError, match="another key signed it"):
-        list(follow(source.siteurl, later.cursor, FAST))
+        list(Following(source.siteurl, later.cursor, FAST))
     replaced(source, "first")
     with pytest.raises(SignatureError, match="older than the one read last"):
-        list(follow(source.siteurl, later.cursor, FAST))
+        list(Following(source.siteurl, later.cursor, FAST))
 
 
 def test_fork(source: Source) -> None:
@@ -204,7 +204,7 @@ def test_new_publications_are_followed(source: Source) -> None:
     source.publish({"a.html": b"four"}, "2024-01-05T12:00:00Z", key=new)
     assert mirror(source)["a.html"] == b"four"
     before = source.output.parent / "copy"
-    assert mirror(source, keys=(KEY.public,)) == mirror(source, keys=(new.public,)) == files_of(before)
+    assert mirror(source, key=(KEY.public,)) == mirror(source, key=(new.public,)) == files_of(before)
     source.publish({"a.html": b"five"}, "2024-01-06T12:00:00Z", key=KEY)
     with pytest.raises(SignatureError, match="another key signed it"):  # the old key has been replaced
         mirror(source)
@@ -230,7 +230,7 @@ def test_set_that_is_hidden(source: Source) -> None:
     source.publish(SECOND, "2024-01-03T12:00:00Z", key=KEY)
     before = mirror(source)
     assert before.keys() == {"a.html", "b.html", "c.html"}
-    assert mirror(source, sets=("site",), max_deletions=100.0).keys() == {"a.html", "b.html"}
+    assert mirror(source, set=("site",), max_deletions=100.0).keys() == {"a.html", "b.html"}
     assert mirror(source) == before
     for name in ("resourcesync/description.xml", ".well-known/resourcesync"):
         description = (source.output / name).read_text()
@@ -248,7 +248,7 @@ def test_without_the_extra(source: Source, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.asymmetric", None)
     assert mirror(source)["a.html"] == SECOND["a.html"]
     with pytest.raises(SettingsError, match=r"pip install 'pelican-resourcesync\[sign\]'"):
-        mirror(source, keys=(KEY.public,))
+        mirror(source, key=(KEY.public,))
 
 
 # The publisher

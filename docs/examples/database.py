@@ -1,10 +1,11 @@
 """Keep the resources of a Source in a database table: `python database.py https://example.org/ sqlite:///copy.db`."""
 
 import sys
+from typing import Any
 
 import sqlalchemy as sa
 
-from pelican_resourcesync.destination import MirrorOptions, follow
+from pelican_resourcesync import ResourceSyncError, follow
 
 metadata = sa.MetaData()
 resources = sa.Table(
@@ -19,13 +20,13 @@ resources = sa.Table(
 progress = sa.Table("progress", metadata, sa.Column("cursor", sa.Text, nullable=False))
 
 
-def update(source: str, url: str, options: MirrorOptions | None = None) -> None:
+def update(source: str, url: str, **options: Any) -> None:
     """Bring the table up to date. Each change and its cursor are one transaction, so that none comes twice."""
     engine = sa.create_engine(url)
     metadata.create_all(engine)
     with engine.begin() as connection:
         cursor = connection.scalar(sa.select(progress.c.cursor))
-    for change in follow(source, since=cursor, options=options):
+    for change in follow(source, since=cursor, **options):
         with engine.begin() as connection:
             if change.kind == "reset":
                 connection.execute(sa.delete(resources))
@@ -39,4 +40,7 @@ def update(source: str, url: str, options: MirrorOptions | None = None) -> None:
 
 
 if __name__ == "__main__":
-    update(*sys.argv[1:3])
+    try:
+        update(*sys.argv[1:3])
+    except ResourceSyncError as error:  # the host is down, say: what was handled is stored, and the next run goes on
+        sys.exit(str(error))

@@ -4,8 +4,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
-from pelican_resourcesync.destination import MirrorOptions, conflict_path_of, follow
+from pelican_resourcesync import ResourceSyncError, follow
+from pelican_resourcesync.destination import conflict_path_of
 
 MARK = "\n\nCursor:"
 
@@ -17,7 +19,7 @@ def git(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def update(source: str, folder: Path, options: MirrorOptions | None = None) -> None:
+def update(source: str, folder: Path, **options: Any) -> None:
     """Commit each change. The message ends with the cursor, so that no change is committed twice."""
     if not (folder / ".git").is_dir():
         folder.mkdir(parents=True, exist_ok=True)
@@ -26,7 +28,7 @@ def update(source: str, folder: Path, options: MirrorOptions | None = None) -> N
     git(folder, "reset", "--quiet", "--hard")  # an interrupted run may have left a change without its commit
     git(folder, "clean", "--quiet", "-d", "--force", "-x")
     cursor = git(folder, "log", "-1", "--format=%B").rpartition(MARK)[2].strip()
-    for change in follow(source, since=cursor, options=options):
+    for change in follow(source, since=cursor, **options):
         if change.kind == "reset":
             git(folder, "rm", "-r", "--quiet", "--ignore-unmatch", ".")
         else:
@@ -42,4 +44,7 @@ def update(source: str, folder: Path, options: MirrorOptions | None = None) -> N
 
 
 if __name__ == "__main__":
-    update(sys.argv[1], Path(sys.argv[2]))
+    try:
+        update(sys.argv[1], Path(sys.argv[2]))
+    except ResourceSyncError as error:  # the host is down, say: what was handled is stored, and the next run goes on
+        sys.exit(str(error))

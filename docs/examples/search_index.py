@@ -3,8 +3,9 @@
 import sqlite3
 import sys
 from contextlib import closing
+from typing import Any
 
-from pelican_resourcesync.destination import MirrorOptions, follow
+from pelican_resourcesync import ResourceSyncError, follow
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS page (id INTEGER PRIMARY KEY, uri TEXT UNIQUE NOT NULL);
@@ -13,12 +14,12 @@ CREATE TABLE IF NOT EXISTS progress (id INTEGER PRIMARY KEY CHECK (id = 1), curs
 """
 
 
-def update(source: str, file: str, options: MirrorOptions | None = None) -> None:
+def update(source: str, file: str, **options: Any) -> None:
     """Bring the index up to date. Each change and its cursor are one transaction, so that none comes twice."""
     with closing(sqlite3.connect(file)) as db:
         db.executescript(TABLES)
         row = db.execute("SELECT cursor FROM progress").fetchone()
-        for change in follow(source, since=row and row[0], options=options):
+        for change in follow(source, since=row and row[0], **options):
             with db:
                 if change.kind == "reset":
                     db.execute("DELETE FROM page")
@@ -40,4 +41,7 @@ def search(file: str, words: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    update(*sys.argv[1:3])
+    try:
+        update(*sys.argv[1:3])
+    except ResourceSyncError as error:  # the host is down, say: what was handled is stored, and the next run goes on
+        sys.exit(str(error))

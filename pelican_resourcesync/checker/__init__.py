@@ -1,7 +1,7 @@
 """Check whether a Source conforms to ResourceSync (ANSI/NISO Z39.99), and report the rules that it breaks.
 
-A Source is a site that publishes ResourceSync documents. `check` takes a `CheckOptions` and returns a
-`CheckReport`. `RULES` holds the rules as data: small functions, each with an identifier, level, sentence and source.
+A Source is a site that publishes ResourceSync documents. `check` returns a `CheckReport`. `RULES` holds the rules as
+data: small functions, each with an identifier, level, sentence and source.
 `UNCHECKED` holds those that cannot be checked from outside.
 """
 

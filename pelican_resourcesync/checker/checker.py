@@ -26,7 +26,7 @@ from pelican_resourcesync.checker.scan import STANDARD_LIMITS, CheckLimits, Head
 from pelican_resourcesync.errors import TransportError
 from pelican_resourcesync.http import links_of_headers, links_of_page
 from pelican_resourcesync.protocol import EDITIONS
-from pelican_resourcesync.source import WELL_KNOWN
+from pelican_resourcesync.source import WELL_KNOWN, Several, by_keyword
 
 SOURCES = ("description", "capabilitylist")
 LinkFinder = Callable[[str], list[str]]
@@ -124,29 +124,38 @@ def _check_source(crawler: Crawler) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckOptions:
-    """What to check and how; `docs/check.md` describes the options."""
+    """How to check: the options of the command.
 
-    target: str
+    `deep`: also read every resource and package. `follow`: also check what a single document links to. `edition`, 2014
+    or 2017, is the one of the standard, by default the one that each document uses. `ignore` are rules to skip.
+    `progress` is called with each URI that is read.
+    """
+
     deep: bool = False
     follow: bool = False
     edition: int | None = None
-    ignore: tuple[str, ...] = ()
+    ignore: Several = ()
     max_documents: int = 10_000
     jobs: int = 4
     limits: CheckLimits = STANDARD_LIMITS
     progress: Callable[[str], None] = lambda _: None
 
 
-def check(options: CheckOptions) -> CheckReport:
-    """Check a target and return the report; raises `CheckError` if there is nothing to check."""
+@by_keyword(CheckOptions)
+def check(target: str, options: CheckOptions) -> CheckReport:
+    """Check whether a target conforms to the standard; return the report.
+
+    `target` is a folder, a document, a ZIP package or a URL. The options are those of `CheckOptions`. Raises
+    `CheckError` if there is nothing to check.
+    """
     _refuse(options)
     checker = _Checker(options)
     with checker.stack:
-        if urlsplit(options.target).scheme in ("http", "https"):
-            checker.url(options.target)
+        if urlsplit(target).scheme in ("http", "https"):
+            checker.url(target)
         else:
-            checker.path(Path(options.target))
-        return checker.report()
+            checker.path(Path(target))
+        return checker.report(target)
 
 
 def _refuse(options: CheckOptions) -> None:
@@ -218,10 +227,10 @@ class _Checker:
                 raise CheckError(message) from error
             self._home_page(url, root, fetcher, error)
 
-    def report(self) -> CheckReport:
+    def report(self, target: str) -> CheckReport:
         """Return the report on everything that was checked."""
         return CheckReport(
-            target=self.options.target,
+            target=target,
             documents=sum(document is not None for document in self.crawler.documents.values()) + self.documents,
             findings=self.findings,
             packages=self.crawler.packages,

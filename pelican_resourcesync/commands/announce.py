@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from pelican_resourcesync.commands.running import DONE, INCOMPLETE
-from pelican_resourcesync.commands.source_options import seconds
 from pelican_resourcesync.errors import DocumentError, SettingsError, TransportError
 from pelican_resourcesync.printable import printable
+from pelican_resourcesync.units import seconds
 
 if TYPE_CHECKING:
     from pelican_resourcesync.announce import PublishedSite

@@ -39,7 +39,7 @@ def run(arguments: Namespace) -> int:
 
     Raises `CheckError` if nothing can be checked (exit status 2).
     """
-    from pelican_resourcesync.checker import RULES, CheckError, CheckOptions, check, list_rules
+    from pelican_resourcesync.checker import RULES, CheckError, check, list_rules
 
     if arguments.rules:
         sys.stdout.write(f"{printable_lines(list_rules(RULES))}\n")
@@ -49,16 +49,14 @@ def run(arguments: Namespace) -> int:
         raise CheckError(message)
     progress = _progress() if sys.stderr.isatty() else lambda _: None
     report = check(
-        CheckOptions(
-            target=arguments.target,
-            deep=arguments.deep,
-            follow=arguments.follow,
-            edition=arguments.edition,
-            ignore=tuple(arguments.ignore),
-            max_documents=arguments.max_documents,
-            jobs=arguments.jobs,
-            progress=progress,
-        )
+        arguments.target,
+        deep=arguments.deep,
+        follow=arguments.follow,
+        edition=arguments.edition,
+        ignore=tuple(arguments.ignore),
+        max_documents=arguments.max_documents,
+        jobs=arguments.jobs,
+        progress=progress,
     )
     if sys.stderr.isatty():
         sys.stderr.write(f"\r{' ' * _WIDTH}\r")

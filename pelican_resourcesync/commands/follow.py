@@ -22,10 +22,10 @@ from pelican_resourcesync.commands.source_options import (
     add_reading,
     add_source,
     options_of,
-    seconds,
 )
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.printable import printable
+from pelican_resourcesync.units import seconds
 
 if TYPE_CHECKING:
     from pelican_resourcesync.destination import FollowedChange, Following
@@ -70,7 +70,7 @@ def run(arguments: Namespace) -> int:
 
         with running.progress() as show:
             options = options_of(arguments)
-            text = _handle(arguments, lambda since: follow(arguments.source, since, options, show))
+            text = _handle(arguments, lambda since: follow(arguments.source, since, **options, progress=show))
         sys.stderr.write(f"{printable(text)}.\n")
         return running.DONE
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from pelican_resourcesync.commands import running
 from pelican_resourcesync.commands.running import DONE, INCOMPLETE, PROBLEMS
-from pelican_resourcesync.commands.source_options import add_by, add_reading, add_source, number, options_of, seconds
+from pelican_resourcesync.commands.source_options import add_by, add_reading, add_source, number, options_of
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
 from pelican_resourcesync.printable import printable, printable_lines
+from pelican_resourcesync.units import seconds
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -117,7 +118,7 @@ _Report = tuple[int, list[str], dict[str, Any]]
 
 def _run(arguments: Namespace, task: "Callable[[Mirror], _Report]", every: float | None = None) -> int:
     """Do something with a mirror, and report it when its progress is no longer shown."""
-    from pelican_resourcesync.destination import STATE_FOLDER, Mirror
+    from pelican_resourcesync.destination import STATE_FOLDER, Mirror, MirrorOptions
 
     if "keep" in arguments and "atomic" not in arguments:
         message = "--keep N needs --atomic"
@@ -126,7 +127,8 @@ def _run(arguments: Namespace, task: "Callable[[Mirror], _Report]", every: float
 
     def once() -> int:
         with running.progress() as show:
-            status, lines, values = task(Mirror(arguments.source, folder, options_of(arguments), show))
+            options = MirrorOptions(**options_of(arguments), progress=show)
+            status, lines, values = task(Mirror(arguments.source, folder, options))
         text = json.dumps(values, indent=1) if arguments.json else "\n".join(printable(line) for line in lines)
         sys.stdout.write(f"{printable_lines(text)}\n")
         sys.stdout.flush()

@@ -1,6 +1,5 @@
 """The command `publish`: publish a folder of files that any program built."""
 
-import os
 import sys
 import time
 from argparse import ArgumentParser, Namespace, _SubParsersAction
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from pelican_resourcesync.commands.running import DONE, PROBLEMS
 from pelican_resourcesync.printable import printable
-from pelican_resourcesync.should_publish import why_preview
 
 if TYPE_CHECKING:
     from pelican_resourcesync.folder import FolderDryRun
@@ -18,8 +16,6 @@ if TYPE_CHECKING:
     from pelican_resourcesync.static_site import PublishResult
 
 PROGRAM = "pelican-resourcesync"
-#: The settings file, in the working directory.
-FILE = "resourcesync.toml"
 
 
 def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
@@ -29,39 +25,28 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     verb.set_defaults(verb=run)
     verb.add_argument("folder", nargs="?", metavar="FOLDER", help="the folder to publish; the documents go there, too")
     verb.add_argument("--base-url", metavar="URL", help="the URL at which the folder is public")
-    verb.add_argument("--config", type=Path, metavar="FILE", help=f"the settings ({FILE}, if it is there)")
+    verb.add_argument("--config", type=Path, metavar="FILE", help="the settings (resourcesync.toml, if it is there)")
     verb.add_argument("--dry-run", action="store_true", help="show what would be published, and publish nothing")
     verb.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(options: Namespace) -> int:
     """Publish, or show what would be published, and print what came of it."""
-    began = time.perf_counter()
-    settings, base = _settings(options)
-    why_not = why_preview(os.environ) if settings.enabled else "it is not enabled"
-    if why_not:
-        sys.stdout.write(f"ResourceSync: nothing is published, because {printable(why_not)}.\n")
-        return DONE
-    return (_foresee if options.dry_run else _publish)(settings, base, options, began)
+    from pelican_resourcesync.folder import read_folder_settings
+
+    settings, base, why_not = read_folder_settings(options.folder, options.base_url, options.config)
+    if options.dry_run and not why_not:
+        return _foresee(settings, base, options)
+    return _publish(settings, options)
 
 
-def _settings(options: Namespace) -> "tuple[FolderSettings, Path]":
-    """Return the settings from the file and the options, and the folder of the file."""
-    from pelican_resourcesync.settings import in_file, parse_folder_settings, read_toml
-
-    file = options.config or Path(FILE)
-    raw = read_toml(file) if options.config or file.is_file() else {}
-    given = {"folder": options.folder and str(Path(options.folder).absolute()), "base_url": options.base_url}
-    raw |= {key: value for key, value in given.items() if value is not None}
-    return parse_folder_settings(raw, in_file(file)), file.absolute().parent
-
-
-def _publish(settings: "FolderSettings", base: Path, options: Namespace, began: float) -> int:
-    from pelican_resourcesync.folder import publish_folder
+def _publish(settings: "FolderSettings", options: Namespace) -> int:
+    from pelican_resourcesync.folder import publish
     from pelican_resourcesync.terminal import Progress, as_json
 
+    began = time.perf_counter()
     with Progress.shown(sys.stderr, PROGRAM) as progress:
-        result = publish_folder(settings, base, progress)
+        result = publish(options.folder, base_url=options.base_url, config=options.config, progress=progress)
     for warning in result.warnings:
         sys.stderr.write(f"{PROGRAM}: warning: {printable(warning)}\n")
     lines = [as_json(result)] if options.json else _lines(result, settings, time.perf_counter() - began)
@@ -78,7 +63,7 @@ def _lines(result: "PublishResult", settings: "FolderSettings", seconds: float) 
     yield from map(printable, summaries(result.publications, f"{settings.base_url}/{FOLDER}/", seconds))
 
 
-def _foresee(settings: "FolderSettings", base: Path, options: Namespace, _began: float) -> int:
+def _foresee(settings: "FolderSettings", base: Path, options: Namespace) -> int:
     from pelican_resourcesync.folder import dry_run_folder
     from pelican_resourcesync.terminal import as_json
 

@@ -1,23 +1,15 @@
-"""Options that several commands have, what those for reading a Source mean, and values with units."""
+"""Options that several commands have, and what those for reading a Source mean."""
 
 import argparse
 import os
-import re
-from argparse import ArgumentParser, ArgumentTypeError, Namespace, _ActionsContainer
-from base64 import b64encode
+from argparse import ArgumentParser, Namespace, _ActionsContainer
 from dataclasses import fields
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from typing import Any
 
-from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.signing import parse_public
-
-if TYPE_CHECKING:
-    from pelican_resourcesync.destination import MirrorOptions
+from pelican_resourcesync.units import rate, seconds, size
 
 USER, PASSWORD = "RESOURCESYNC_USER", "RESOURCESYNC_PASSWORD"
-_UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000, "t": 1_000_000_000_000}
-_TIMES = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
 def add_source(verb: ArgumentParser) -> None:
@@ -46,47 +38,37 @@ def add_by(group: _ActionsContainer) -> None:
 def add_reading(verb: ArgumentParser) -> None:
     """Add which resources of a Source are read, how, and within which limits; each is a field of `MirrorOptions`."""
     selection = verb.add_argument_group("selection")
-    selection.add_argument("--set", action="append", default=[], dest="sets", metavar="NAME", help="only this set")
+    selection.add_argument("--set", action="append", default=[], metavar="NAME", help="only this set")
     selection.add_argument(
         "--only", action="append", default=[], metavar="PATTERN", help="only URLs like '*/2024/*.pdf'"
     )
-    selection.add_argument(
-        "--type", action="append", default=[], dest="types", metavar="TYPE", help="only media types like image/*"
-    )
+    selection.add_argument("--type", action="append", default=[], metavar="TYPE", help="only media types like image/*")
     web = verb.add_argument_group("requests", argument_default=argparse.SUPPRESS)
     add_jobs(web, 8)
-    web.add_argument("--rate", type=rate, metavar="N", help="requests (5) or bytes (2MB) per second")
+    web.add_argument("--rate", type=checked_rate, metavar="N", help="requests (5) or bytes (2MB) per second")
     web.add_argument("--user", metavar="NAME[:PASSWORD]", help=f"log in; without password, that of ${PASSWORD}")
     web.add_argument("--netrc", action="store_true", help="log in as ~/.netrc says")
     web.add_argument(
         "--header", action="append", default=[], metavar="NAME:VALUE", help="send this to the Source's origin"
     )
-    web.add_argument(
-        "--allow-host", action="append", default=[], dest="hosts", metavar="HOST", help="request this other host, too"
-    )
+    web.add_argument("--allow-host", action="append", default=[], metavar="HOST", help="request this other host, too")
     web.add_argument("--user-agent", type=agent, metavar="TEXT", help="introduce yourself by this name")
     web.add_argument("--allow-private", action="store_true", help="such hosts may have private addresses")
-    web.add_argument("--proxy", action="store_true", dest="proxies", help="use the proxies of the environment")
+    web.add_argument("--proxy", action="store_true", help="use the proxies of the environment")
     web.add_argument("--retries", type=number, metavar="N", help="attempts after a failure (4)")
     signed = verb.add_argument_group("signatures", argument_default=argparse.SUPPRESS)
     signed.add_argument(
-        "--key", action="append", type=parse_public, dest="keys", metavar="KEY", help="the key that signs the Source"
+        "--key", action="append", type=parse_public, metavar="KEY", help="the key that signs the Source"
     )
     signed.add_argument(
         "--max-age", type=seconds, metavar="TIME", help="refuse what was signed longer ago than TIME like 48h"
     )
     limits = verb.add_argument_group("limits", argument_default=argparse.SUPPRESS)
     limits.add_argument("--timeout", type=seconds, metavar="TIME", help="longest silence (30s)")
-    limits.add_argument(
-        "--max-time", type=seconds, dest="resource_time", metavar="TIME", help="longest time of one file (1h)"
-    )
-    limits.add_argument(
-        "--max-wait", type=seconds, dest="longest_wait", metavar="TIME", help="longest pause for a host (5m)"
-    )
-    limits.add_argument("--max-size", type=size, dest="resource_size", metavar="SIZE", help="largest file (10GB)")
-    limits.add_argument(
-        "--max-document-size", type=size, dest="document_size", metavar="SIZE", help="largest list (100MB)"
-    )
+    limits.add_argument("--max-time", type=seconds, metavar="TIME", help="longest time of one file (1h)")
+    limits.add_argument("--max-wait", type=seconds, metavar="TIME", help="longest pause for a host (5m)")
+    limits.add_argument("--max-size", type=size, metavar="SIZE", help="largest file (10GB)")
+    limits.add_argument("--max-document-size", type=size, metavar="SIZE", help="largest list (100MB)")
     add_max_documents(limits)
     limits.add_argument("--max-resources", type=count, metavar="N", help="most resources (10000000)")
 
@@ -99,30 +81,10 @@ def count(text: str) -> int:
     return number
 
 
-def size(text: str) -> int:
-    """Return a number of bytes, from text like `2MB`."""
-    return int(_number(text.lower().removesuffix("b"), _UNITS))
-
-
-def seconds(text: str) -> float:
-    """Return a number of seconds, from text like `10m`."""
-    return _number(text, _TIMES)
-
-
-def rate(text: str) -> tuple[float, float]:
-    """Return requests per second, and bytes per second, of which one is 0."""
-    plain = text.lower().removesuffix("/s")
-    if plain.endswith("b") or plain[-1:] in "kmg":
-        return 0.0, _number(plain.removesuffix("b"), _UNITS)
-    return _number(plain, {"": 1}), 0.0
-
-
-def _number(text: str, units: dict[str, int]) -> float:
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]?)", text.strip())
-    if not found or found[2] not in units or not float(found[1]):
-        message = f"{text!a} is not a number with one of the units {', '.join(filter(None, units)) or 'none'}"
-        raise ArgumentTypeError(message)
-    return float(found[1]) * units[found[2]]
+def checked_rate(text: str) -> str:
+    """Return a rate as it is written. Raises `ArgumentTypeError` if it is none."""
+    rate(text)
+    return text
 
 
 def number(text: str) -> int:
@@ -140,45 +102,13 @@ def agent(text: str) -> str:
     return text
 
 
-def options_of(arguments: Namespace) -> "MirrorOptions":
-    """Return the options of a mirror. Raises `SettingsError` for credentials that cannot be used."""
+def options_of(arguments: Namespace) -> dict[str, Any]:
+    """Return the options that were given, by the names that `mirror` and `follow` have for them."""
     from pelican_resourcesync.destination import MirrorOptions
 
     values = vars(arguments)
     known = {each.name: values[each.name] for each in fields(MirrorOptions) if each.name in values}
-    known |= {name: tuple(value) for name, value in known.items() if isinstance(value, list)}
-    known["requests"], known["bandwidth"] = values.get("rate", (0.0, 0.0))
-    return MirrorOptions(**known, credentials=_credentials(arguments))
-
-
-def _credentials(arguments: Namespace) -> dict[str, str]:
-    """Return the headers that are sent to the Source's origin alone."""
-    found = {}
-    for each in arguments.header:
-        name, colon, value = each.partition(":")
-        if not colon or not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or not value.strip().isprintable():
-            message = f"--header {name!a} cannot be used: write it as 'Name: value'"
-            raise SettingsError(message)
-        found[name] = value.strip()
-    user = getattr(arguments, "user", "") or os.environ.get(USER)
-    if user:
-        name, colon, password = user.partition(":")
-        found["Authorization"] = _basic(name, password if colon else os.environ.get(PASSWORD, ""))
-    elif "netrc" in arguments:
-        found |= _netrc(urlsplit(arguments.source).hostname or "")
-    return found
-
-
-def _netrc(host: str) -> dict[str, str]:
-    import netrc
-
-    try:
-        known = netrc.netrc().authenticators(host)
-    except (OSError, netrc.NetrcParseError) as error:
-        message = f"the file .netrc cannot be used ({type(error).__name__})"
-        raise SettingsError(message) from error
-    return {"Authorization": _basic(known[0], known[2] or "")} if known else {}
-
-
-def _basic(name: str, password: str) -> str:
-    return f"Basic {b64encode(f'{name}:{password}'.encode()).decode('ascii')}"
+    user = values.get("user") or os.environ.get(USER, "")
+    if user and ":" not in user:
+        user += f":{os.environ.get(PASSWORD, '')}"
+    return known | {"user": user}

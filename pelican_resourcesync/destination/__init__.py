@@ -2,7 +2,7 @@
 
 from pelican_resourcesync.destination.fetch import MirrorResult
 from pelican_resourcesync.destination.following import FollowedChange, Following, follow
-from pelican_resourcesync.destination.mirror import Difference, Mirror
+from pelican_resourcesync.destination.mirroring import Difference, Mirror, mirror
 from pelican_resourcesync.destination.options import STATE_FOLDER, IncompleteError, MirrorError, MirrorOptions
 from pelican_resourcesync.destination.past import Moment
 from pelican_resourcesync.destination.paths import conflict_path_of, path_of
@@ -24,5 +24,6 @@ __all__ = [
     "conflict_path_of",
     "follow",
     "locked",
+    "mirror",
     "path_of",
 ]

@@ -10,7 +10,7 @@ from pelican_resourcesync.destination.files import Copy, hash_of
 from pelican_resourcesync.destination.installer import Installer
 from pelican_resourcesync.destination.options import MirrorOptions
 from pelican_resourcesync.destination.paths import conflict_path_of, path_of
-from pelican_resourcesync.destination.plan import FetchPlan, ProgressCallback
+from pelican_resourcesync.destination.plan import FetchPlan
 from pelican_resourcesync.destination.state import CopyState, Pending, StoredResource
 from pelican_resourcesync.errors import AbsentError, DocumentError, TransportError
 from pelican_resourcesync.http import DamagedZipError, Request, Response, shown
@@ -71,11 +71,8 @@ class _PartSink(ResourceSink):
 class Fetch:
     """Fetches what is pending, and counts it in a result."""
 
-    def __init__(
-        self, state: CopyState, source: Source, options: MirrorOptions, result: MirrorResult, progress: ProgressCallback
-    ) -> None:
-        self._state, self._source, self._options = state, source, options
-        self._result, self._progress = result, progress
+    def __init__(self, state: CopyState, source: Source, options: MirrorOptions, result: MirrorResult) -> None:
+        self._state, self._source, self._options, self._result = state, source, options, result
         self._copy = copy = Copy(state.folder, sync=options.sync)
         self._installer = Installer(state, copy)
         self._packages = Packages(source)
@@ -275,7 +272,7 @@ class Fetch:
         total = self._result
         total.fetched += 1
         total.size += received.length
-        self._progress(total.fetched, total.plan.fetch, total.size, total.plan.size)
+        self._options.progress(total.fetched, total.plan.fetch, total.size, total.plan.size)
 
 
 def _stored(sink: _PartSink, received: VerifiedContent, response: Response | None = None) -> StoredResource:

@@ -14,8 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
 from pelican_resourcesync.destination.cursor import Cursor, LatestState
-from pelican_resourcesync.destination.options import IncompleteError, MirrorError, MirrorOptions
-from pelican_resourcesync.destination.plan import ProgressCallback
+from pelican_resourcesync.destination.options import IncompleteError, MirrorError
 from pelican_resourcesync.destination.routes import COST_OF_REQUEST
 from pelican_resourcesync.destination.state import CopyState, open_state
 from pelican_resourcesync.errors import AbsentError, DocumentError, TransportError
@@ -36,8 +35,10 @@ from pelican_resourcesync.source import (
     ResourceSink,
     Source,
     SourceError,
+    SourceOptions,
     SourceSet,
     VerifiedContent,
+    by_keyword,
     find_sets,
     may_contain,
     part_name,
@@ -109,9 +110,10 @@ class FollowedChange:
 class Following(Iterator[FollowedChange]):
     """The changes of a Source. What it has opened is closed at their end, or when nothing refers to it any more."""
 
-    def __init__(self, follower: "_Follower") -> None:
-        self._follower = follower
-        self._changes = follower.follow()  # which does not refer to this object
+    def __init__(self, source: str, since: str | None = None, options: SourceOptions | None = None) -> None:
+        """Take the URL or the folder of a Source, the cursor, and the options."""
+        self._follower = _Follower(source, since, options or SourceOptions())
+        self._changes = self._follower.follow()  # which does not refer to this object
 
     def __next__(self) -> FollowedChange:
         """Return the next change. Raises `IncompleteError` at the end if some resources cannot be fetched now."""
@@ -135,20 +137,24 @@ class Following(Iterator[FollowedChange]):
         self._changes.close()
 
 
-def follow(
-    source: str,
-    since: str | None = None,
-    options: MirrorOptions | None = None,
-    progress: ProgressCallback | None = None,
-) -> Following:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Arguments(SourceOptions):
+    since: str | None = field(default=None, kw_only=False)
+
+
+@by_keyword(_Arguments)
+def follow(source: str, given: _Arguments) -> Following:
     """Return the changes of a Source since a cursor; without one, begin with all its resources, as `created`.
 
-    `source` is a URL or the folder of a site. Store the `cursor` of each change when it was handled, and give it to the
-    next call. Nothing is lost and changes are in order of time; they come twice only where a cursor was not stored. Of
-    several changes of a resource, only the last is yielded. Raises `MirrorError` for a text that is no cursor, and
-    while it is iterated the errors of a Source that cannot be followed.
+    `source` is a URL or the folder of a site. Store the `cursor` of each change when it was handled, and pass it to the
+    next call as `since`. Nothing is lost and changes are in order of time; they come twice only where a cursor was not
+    stored. Of several changes of a resource, only the last is yielded. The options are those of `SourceOptions`.
+
+    Raises `MirrorError` for a text that is no cursor; while it is iterated, `SourceError` if no Source was found,
+    `TransportError` or `DocumentError` for a list that cannot be fetched or read, and at the end `IncompleteError` if
+    some resources cannot be fetched now.
     """
-    return Following(_Follower(source, since, options or MirrorOptions(), progress or (lambda *_: None)))
+    return Following(source, given.since, given)
 
 
 class _Follower:
@@ -158,9 +164,9 @@ class _Follower:
     _source: Source
     _packed: "_Packed"
 
-    def __init__(self, source: str, since: str | None, options: MirrorOptions, progress: ProgressCallback) -> None:
+    def __init__(self, source: str, since: str | None, options: SourceOptions) -> None:
         self._where = str(Path(source).resolve()) if "://" not in source and Path(source).is_dir() else source
-        self._options, self._progress = options, progress
+        self._options = options
         self.cursor = Cursor.decode(since) if since else None
         self.notes: list[str] = []
         self._reasons: dict[str, str] = {}  # why resources are postponed
@@ -229,7 +235,7 @@ class _Follower:
                         now = now.postponing(latest.uri, None)
                         self._done += 1
                         self._size += content.length if content else 0
-                        self._progress(self._done, whole, self._size, 0)
+                        self._options.progress(self._done, whole, self._size, 0)
                         change = _change(latest, sinks.get(latest.uri), content, now)
                         try:
                             yield change

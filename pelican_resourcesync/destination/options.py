@@ -23,14 +23,12 @@ class MirrorOptions(SourceOptions):
 
     `adopt`: use what the folder of the copy has already, or follow a Source that has moved. `atomic`: build the next
     state beside the copy, of which `keep` earlier states stay. `max_deletions` is the percentage of the copy that a run
-    may delete. `by` is how to get what is to be fetched: `lists`, one by one; `dumps`, from packages where there are
-    some; or `auto`. `at` is a time of the past to restore. `sync`: wait until files are on disk.
+    may delete. `at` is a time of the past to restore. `sync`: wait until files are on disk.
     """
 
     adopt: bool = False
     atomic: bool = False
     keep: int = 1
     max_deletions: float = 20.0
-    by: str = "auto"
     at: datetime | None = None
     sync: bool = True

@@ -1,6 +1,6 @@
 """What a copy needs to be in step with its Source: by Change Lists where they reach back far enough, else by lists."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
 
@@ -365,7 +365,3 @@ def _delete_removed_sets(state: CopyState, current: set[str], result: FetchPlan)
         "INSERT OR REPLACE INTO pending (uri, gone, hash, length, time, sets) "
         "SELECT uri, 1, '', NULL, '', 0 FROM resource WHERE sets = 0"
     )
-
-
-#: Tells people what is going on: resources and bytes done, of how many.
-ProgressCallback = Callable[[int, int, int, int], None]

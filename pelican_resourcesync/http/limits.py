@@ -25,7 +25,7 @@ STANDARD_BOUNDS = Bounds()
 class Pace:
     """When the next request may be made: a rate of requests or of bytes per second, and pauses that the host wants."""
 
-    def __init__(self, *, requests: float = 0, size: float = 0, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, requests: float = 0, size: float = 0, *, clock: Callable[[], float] = time.monotonic) -> None:
         """Take the rates, 0 for none."""
         self._requests, self._size, self._clock = requests, size, clock
         self._next = 0.0

@@ -42,7 +42,7 @@ class _Discovery:
 
     def sets(self) -> list[SourceSet]:
         """Return the sets."""
-        found, memory, wanted = None, self._source.memory, self._source.options.sets
+        found, memory, wanted = None, self._source.memory, self._source.options.set
         key, known = self._source.key, memory.get("discovered")
         start = {key(self._source.start): self._source.start}
         if known:

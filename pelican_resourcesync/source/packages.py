@@ -169,7 +169,7 @@ class Packages:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._limits = ZipLimits(member_size=source.options.resource_size)
+        self._limits = ZipLimits(member_size=source.options.max_size)
 
     def read(self, package: ListedPackage) -> Iterator[ListedResource]:
         """Yield the resources of the manifest of a package: of the copy that its dump names, else of the package.

@@ -28,7 +28,7 @@ class Signatures:
         known = source.memory.get(VERIFIED) or {"keys": [], "states": {}}
         self._known: list[str] = known["keys"]
         self._before: dict[str, list[Any]] = known["states"]
-        self._trusted = [*source.options.keys] or self._known
+        self._trusted = [*source.options.key] or self._known
         self._states: dict[str, list[Any]] = {}
         self._keys: list[str] = []
         self._hashes: dict[str, str] = {}
@@ -68,7 +68,7 @@ class Signatures:
         """Remember what was verified. Raises `SignatureError` if a set that was verified before was not found."""
         options = self._source.options
         lost = self._before.keys() - self._states.keys()
-        if lost and not options.sets and not options.accept_older:
+        if lost and not options.set and not options.accept_older:
             message = (
                 f"the set of {shown(min(lost))} is no longer described, and a Source Description is not signed: if it "
                 "is right that it is gone, add --accept-older"
@@ -76,7 +76,7 @@ class Signatures:
             raise SignatureError(message)
         if self._states:
             keys, states = self._keys, self._states
-            if options.sets:  # others, which were not read, may have other keys
+            if options.set:  # others, which were not read, may have other keys
                 keys, states = [*keys, *self._known], {**self._before, **states}
             self._source.memory.set(VERIFIED, {"keys": [*dict.fromkeys(keys)], "states": states})
             self._source.signed = self._hashes

@@ -77,7 +77,7 @@ class Source:
         """Take a URL or a folder, the options, and what remembers documents."""
         self.options = options
         self.memory = memory
-        self.pace = Pace(requests=options.requests, size=options.bandwidth)
+        self.pace = Pace(*options.limits_of_rate)
         self.jobs = options.jobs
         self.requests = 0
         self._documents: set[str] = set()  # those that were requested in this run
@@ -93,10 +93,11 @@ class Source:
             message = f"{shown(where)} is neither an http(s) URL nor a folder"
             raise SourceError(message)
         else:
-            self.client, self.start = new_client(proxies=options.proxies, user_agent=options.user_agent), where
+            self.client, self.start = new_client(proxies=options.proxy, user_agent=options.user_agent), where
         self.origin = origin(self.start)
+        self._credentials = options.credentials(self.start)
         self._named = self.origin[1] if self.origin else ""
-        self._hosts = {each.lower() for each in options.hosts}
+        self._hosts = {each.lower() for each in options.allow_host}
         self._own = (urljoin(self.start, "/"),) if self.origin else ()
         self._document_bounds, self._resource_bounds = options.document_bounds, options.resource_bounds
 
@@ -125,7 +126,7 @@ class Source:
             url=uri,
             sink=sink,
             headers=headers,
-            credentials=self.options.credentials if place == self.origin else {},
+            credentials=self._credentials if place == self.origin else {},
             bounds=bounds or self._resource_bounds,
             public=not (self.options.allow_private or self._is_private(place)),
             port_named=not self.options.allow_private,
@@ -204,11 +205,11 @@ class Source:
                 return None
             asked = retry_after(error.retry_after)
             if asked is not None:
-                return min(asked, options.longest_wait)
+                return min(asked, options.max_wait)
         elif type(error) is not TransportError or "redirect" in str(error) or "not public" in str(error):
             return None
         exponential: float = options.backoff * 2**attempt * random.uniform(0.5, 1.5)  # noqa: S311 - no secret
-        return min(exponential, options.longest_wait)
+        return min(exponential, options.max_wait)
 
     def read_robots(self) -> None:
         """Keep to the pace that robots.txt asks for; it is read once a day."""
@@ -222,7 +223,7 @@ class Source:
             self.memory.set("robots", remembered)
         if remembered[1] > 0:
             self.jobs = 1
-            self.pace.slow_down(1 / min(remembered[1], self.options.longest_wait))
+            self.pace.slow_down(1 / min(remembered[1], self.options.max_wait))
 
     # Documents
 

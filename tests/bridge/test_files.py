@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.checker import CheckOptions, Level, check
+from pelican_resourcesync.checker import Level, check
 from pelican_resourcesync.publication import Archives, Dumps
 from pelican_resourcesync.publication.dumps import packing
 from repo_bridge.errors import InventoryError
@@ -150,7 +150,7 @@ def test_what_cannot_be_had_is_left_out(press: Press) -> None:
     assert len(members) == 1 + 6
     assert len(press.listed()) == 12
     assert "comparing the files with the database" in press.heard.said
-    report = check(CheckOptions(target=str(press.public), deep=True))
+    report = check(str(press.public), deep=True)
     assert [(rule, level, group.count) for rule, level, group in report.findings.groups()] == [("CL06", Level.MUST, 5)]
 
 

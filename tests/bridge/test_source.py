@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.checker import CheckOptions, check
+from pelican_resourcesync.checker import check
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.publication import Dumps
 from repo_bridge.errors import ArchiveError, BridgeError, InventoryError, QueryError
@@ -79,7 +79,7 @@ def test_archive_over_http(press: Press, tmp_path: Path) -> None:
         assert follower.audit() == []
         held = {uri.removeprefix(address): data for uri, data in follower.held.items()}
         assert held[f"/resourcesync/{SET}/records/files/item_1/a~20b.pdf"] == b"%PDF 2"
-        report = check(CheckOptions(target=address, deep=True))
+        report = check(address, deep=True)
         assert [*report.findings.groups()] == []
 
 

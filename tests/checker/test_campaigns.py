@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pelican_resourcesync.checker import RULES, CheckError, CheckOptions, check
+from pelican_resourcesync.checker import RULES, CheckError, check
 from pelican_resourcesync.checker.document import RuleOptions
 from pelican_resourcesync.checker.resources import CheckedPackage, check_package
 from pelican_resourcesync.checker.rule import Findings
@@ -193,7 +193,7 @@ def test_mutated_sources(changed: tuple[str, bytes]) -> None:
     with TemporaryDirectory() as folder:
         lay(Path(folder), dict([changed]))
         with bounded(), suppress(CheckError):
-            report = check(CheckOptions(target=folder, deep=True, jobs=1))
+            report = check(folder, deep=True, jobs=1)
             assert report.as_json()
             assert report.as_text()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.checker import CheckError, CheckOptions, CheckReport, Finding, Level, check
+from pelican_resourcesync.checker import CheckError, CheckReport, Finding, Level, check
 from pelican_resourcesync.checker.rule import Findings
 from pelican_resourcesync.cli import main
 from tests.checker.between import Changed
@@ -29,7 +29,7 @@ def linked(link: str) -> str:
 def test_page_in_a_folder(tmp_path: Path, link: str) -> None:
     """The page of a site that lies in a folder leads to the Source in that folder, whatever the form of its link."""
     folder = lay(tmp_path / "site", {"a/page.html": linked(link)})
-    report = check(CheckOptions(target=str(folder / "a/page.html")))
+    report = check(str(folder / "a/page.html"))
     assert (names(report.findings), report.documents, report.elsewhere) == ([], ONE_LESS, 0)
 
 
@@ -37,13 +37,13 @@ def test_page_in_a_folder(tmp_path: Path, link: str) -> None:
 def test_without_a_well_known_uri(tmp_path: Path, name: str) -> None:
     """The folder is found by what the links lead to, too."""
     changed: Changed = {".well-known/resourcesync": None, "a/page.html": linked(f"{BASE}capabilitylist.xml")}
-    report = check(CheckOptions(target=str(lay(tmp_path / "site", changed) / name)))
+    report = check(str(lay(tmp_path / "site", changed) / name))
     assert (names(report.findings), report.documents) == (["DI01 SHOULD"], ONE_LESS)
 
 
 def test_robots_txt_in_a_folder(tmp_path: Path) -> None:
     """The Resource List that robots.txt names leads up to the whole Source."""
-    report = check(CheckOptions(target=str(lay(tmp_path) / "robots.txt")))
+    report = check(str(lay(tmp_path) / "robots.txt"))
     assert (names(report.findings), report.documents) == ([], ONE_LESS)
 
 
@@ -51,7 +51,7 @@ def test_description_that_no_link_leads_to(tmp_path: Path) -> None:
     """SD01: the Source Description at the well-known URI is one, even where no link was followed to it."""
     away = str(SOURCE["capabilitylist.xml"]).replace(f"{BASE}description.xml", "https://elsewhere.example/description")
     changed: Changed = {"page.html": linked("capabilitylist.xml"), "capabilitylist.xml": away}
-    report = check(CheckOptions(target=str(lay(tmp_path, changed) / "page.html")))
+    report = check(str(lay(tmp_path, changed) / "page.html"))
     assert (names(report.findings), report.elsewhere) == ([], 1)
 
 
@@ -59,7 +59,7 @@ def test_page_that_leads_out_of_its_folder(tmp_path: Path) -> None:
     """A page among the files of one site that links to another leads to that, on the web."""
     folder = lay(tmp_path, {"page.html": linked("http://127.0.0.1:1/capabilitylist.xml")})
     with pytest.raises(CheckError, match=r"127\.0\.0\.1 is not public; nothing was checked"):
-        check(CheckOptions(target=str(folder / "page.html")))
+        check(str(folder / "page.html"))
 
 
 @pytest.mark.parametrize("name", ["page.html", "robots.txt"])
@@ -72,7 +72,7 @@ def test_file_from_elsewhere(tmp_path: Path, name: str) -> None:
         }
         (tmp_path / name).write_text(saved[name], "utf-8")
         with pytest.raises(CheckError, match=r"127\.0\.0\.1 is not public; nothing was checked"):
-            check(CheckOptions(target=str(tmp_path / name)))
+            check(str(tmp_path / name))
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_nothing_to_begin_with(tmp_path: Path, name: str, text: str, message: st
     """A file that leads nowhere is no target."""
     (tmp_path / name).write_text(text, "utf-8")
     with pytest.raises(CheckError, match=message):
-        check(CheckOptions(target=str(tmp_path / name)))
+        check(str(tmp_path / name))
 
 
 def test_link_to_nothing(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_link_to_nothing(tmp_path: Path) -> None:
         hosted(tmp_path, changed={"page.html": linked("none.xml")}) as address,
         pytest.raises(CheckError, match=r"none\.xml.*; nothing was checked"),
     ):
-        check(CheckOptions(target=f"{address}/page.html"))
+        check(f"{address}/page.html")
 
 
 @contextmanager
@@ -110,7 +110,7 @@ def on_the_web(folder: Path, changed: dict[str, str | bytes | None] | None = Non
 
 def run(target: str, **options: Any) -> CheckReport:
     """Check a URL."""
-    return check(CheckOptions(target=target, **options))
+    return check(target, **options)
 
 
 def test_whole_source(tmp_path: Path) -> None:
@@ -155,15 +155,15 @@ def test_robots_txt_with_a_plain_sitemap(tmp_path: Path) -> None:
     (folder / "sitemap.xml").write_text(plain, "utf-8")
     (folder / "other.xml").write_text(plain, "utf-8")
     robots = folder / "robots.txt"
-    before = check(CheckOptions(target=str(robots)))
+    before = check(str(robots))
     text = robots.read_text("utf-8")
     base = text.partition("Sitemap: ")[2].rpartition("/")[0]
     robots.write_text(f"{text}\nSitemap: {base}/sitemap.xml\nSitemap: {base}/gone.xml\n", "utf-8")
-    after = check(CheckOptions(target=str(robots)))
+    after = check(str(robots))
     assert after.documents == before.documents
     assert "X02 MUST" not in names(after.findings)
     robots.write_text(f"Sitemap: {base}/sitemap.xml\nSitemap: {base}/other.xml\n", "utf-8")
-    assert "X02 MUST" in names(check(CheckOptions(target=str(robots))).findings)
+    assert "X02 MUST" in names(check(str(robots)).findings)
 
 
 def test_host_that_does_not_answer() -> None:
@@ -294,7 +294,7 @@ def test_progress_on_a_terminal(
 def test_requests_that_cannot_be(wrong: dict[str, int], message: str) -> None:
     """What the command line does not let through is refused to others too."""
     with pytest.raises(CheckError, match=message):
-        check(CheckOptions(target=".", **wrong))  # type: ignore[arg-type]  # numbers all
+        check(".", **wrong)  # type: ignore[arg-type]  # numbers all
 
 
 @pytest.mark.parametrize("option", ["--jobs", "--max-documents", "--edition"])

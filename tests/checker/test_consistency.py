@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.checker import CheckOptions, check
+from pelican_resourcesync.checker import check
 from tests.checker.between import LISTS, NEWER, OLDER, Changed, added, only, renewed, swap
 from tests.checker.documents import (
     A_SAID,
@@ -32,7 +32,7 @@ LEAN = only(*LISTS)
 
 def found(folder: Path, changed: Changed, *, edition: int | None = None) -> list[str]:
     """Check the Source with this changed: what is found, with the documents and what is said."""
-    report = check(CheckOptions(target=str(lay(folder, changed)), edition=edition))
+    report = check(str(lay(folder, changed)), edition=edition)
     return [
         f"{each.rule} {each.document.removeprefix(BASE)}:{each.line} {each.message}"
         for _, _, group in report.findings.groups()
@@ -129,7 +129,7 @@ def test_nothing_is_said_of_what_is_not_known(tmp_path: Path, changed: Changed) 
 @pytest.mark.parametrize("most", range(1, 12))
 def test_nothing_is_said_of_what_was_not_visited(tmp_path: Path, most: int) -> None:
     """However soon a visit ends, it finds no fault that is not there."""
-    assert names(check(CheckOptions(target=str(lay(tmp_path)), max_documents=most)).findings) == []
+    assert names(check(str(lay(tmp_path)), max_documents=most).findings) == []
 
 
 def test_change_dump_that_begins_later(tmp_path: Path) -> None:
@@ -254,7 +254,7 @@ def test_up_of_a_manifest_in_a_package(tmp_path: Path, link: str) -> None:
     changed = added("description.xml", second) | {"second.xml": document("capabilitylist", "", links=about)}
     changed |= renewed("dump.zip", text("dump-manifest.xml").replace("capabilitylist.xml", link))
     changed["dump.xml"] = re.sub(r".*contents.*\n", "", str(changed["dump.xml"]))
-    report = check(CheckOptions(target=str(lay(tmp_path, changed)), deep=True))
+    report = check(str(lay(tmp_path, changed)), deep=True)
     (group,) = [group for _, _, group in report.findings.groups()]
     assert [(each.rule, each.document) for each in group.first] == [("X13", f"{BASE}dump.zip!/manifest.xml")]
 

@@ -5,7 +5,7 @@ import re
 from argparse import ArgumentParser, _SubParsersAction
 from pathlib import Path
 
-from pelican_resourcesync.checker import RULES, CheckOptions, check
+from pelican_resourcesync.checker import RULES, check
 from pelican_resourcesync.checker.resources import _PAGES
 from pelican_resourcesync.checker.scan import STANDARD_LIMITS
 from pelican_resourcesync.cli import parser
@@ -38,7 +38,7 @@ def test_every_option_is_documented() -> None:
 def test_report_is_as_shown(tmp_path: Path) -> None:
     """The example of a report has the form of one, in text and as JSON with all of its keys."""
     broken = text("resources-1.xml").replace('length="5"', 'length="five"')
-    report = check(CheckOptions(target=str(lay(tmp_path, {"resources-1.xml": broken}))))
+    report = check(str(lay(tmp_path, {"resources-1.xml": broken})))
     shown = re.findall(r"^    (.+)$", PAGE.partition("## The report")[2], re.MULTILINE)
     error, fetcher = report.as_text().splitlines()[:2]
     assert error == shown[0]

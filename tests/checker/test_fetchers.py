@@ -6,7 +6,7 @@ from threading import Lock
 
 import pytest
 
-from pelican_resourcesync.checker import CheckOptions, CheckReport, check
+from pelican_resourcesync.checker import CheckReport, check
 from pelican_resourcesync.checker.fetchers import FolderFetcher, Prefetcher
 from tests.checker.documents import BASE, SOURCE, entry, lay, moved
 from tests.support.live import Ask, live, static
@@ -58,7 +58,7 @@ def run(folder: Path, jobs: int, most: int = 10_000) -> tuple[CheckReport, Busy]
             file = folder / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(data if isinstance(data, bytes) else data.encode())
-        return check(CheckOptions(target=f"{site.url}/description.xml", jobs=jobs, max_documents=most)), busy
+        return check(f"{site.url}/description.xml", jobs=jobs, max_documents=most), busy
 
 
 def contents(report: CheckReport) -> object:

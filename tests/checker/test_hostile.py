@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.checker import RULES, CheckOptions, check
+from pelican_resourcesync.checker import RULES, check
 from pelican_resourcesync.checker.document import RuleOptions, check_document
 from pelican_resourcesync.checker.rule import Findings
 from pelican_resourcesync.checker.scan import STANDARD_LIMITS
@@ -163,5 +163,5 @@ def test_what_is_remembered_is_small() -> None:
 def test_html_instead_of_a_document(tmp_path: Path) -> None:
     """A host that answers any path with a page is found out."""
     page = "<!DOCTYPE html>\n<title>Not found</title>"
-    report = check(CheckOptions(target=str(lay(tmp_path, {"resources.xml": page}))))
+    report = check(str(lay(tmp_path, {"resources.xml": page})))
     assert names(report.findings)[0] in ("CL04 MUST", "X01 MUST")

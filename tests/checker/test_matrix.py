@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.checker import CheckOptions, CheckReport, check
+from pelican_resourcesync.checker import CheckReport, check
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication import Calendar
 from tests.publication.support import Source
@@ -111,7 +111,7 @@ def test_settings_together(site: Site, row: dict[str, Any], tmp_path: Path) -> N
         site.git("checkout", "-q", revision)
         built = site if row["git"] or revision != "main" else without_git(site, tmp_path / "copy")
         built.build(OUTPUT_PATH=str(output), **chosen(row, first=not number, last=revision == "main"))
-        report = check(CheckOptions(target=str(output), deep=True, edition=2014 if row["edition"] == 2014 else None))
+        report = check(str(output), deep=True, edition=2014 if row["edition"] == 2014 else None)
         assert faults(report) == "", f"{revision} with {row}"
         assert report.documents > 3
 
@@ -147,7 +147,7 @@ def test_documents_that_are_split(tmp_path: Path, limits: Limits, ranges: Any, e
     contents = {f"{name}.html": name.encode() for name in "abcde"}
     for number, time in enumerate(("2024-03-01T12:00", "2024-03-02T12:00", "2024-03-04T12:00")):
         source.publish(contents, time, limits=limits, edition=edition)
-        report = check(CheckOptions(target=str(tmp_path), deep=True, edition=2014 if edition == 2014 else None))
+        report = check(str(tmp_path), deep=True, edition=2014 if edition == 2014 else None)
         assert faults(report) == ""
         contents = {**contents, "a.html": b"a" * (number + 2), f"new-{number}.html": b"new"}
         del contents["bcd"[number] + ".html"]
@@ -160,6 +160,6 @@ def test_sample_site(settings: dict[str, Any], tmp_path: Path) -> None:
     """A site of many pages, with its whole history, in two ways."""
     site = import_sample_site(tmp_path / "site")
     site.build(OUTPUT_PATH=str(tmp_path / "output"), RESOURCESYNC={"previous": "none", **settings})
-    report = check(CheckOptions(target=str(tmp_path / "output"), deep=True, edition=settings.get("edition")))
+    report = check(str(tmp_path / "output"), deep=True, edition=settings.get("edition"))
     assert faults(report) == ""
     assert report.documents > 3

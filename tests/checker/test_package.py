@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.checker import RULES, CheckOptions, check
+from pelican_resourcesync.checker import RULES, check
 from pelican_resourcesync.checker.document import RuleOptions
 from pelican_resourcesync.checker.resources import CheckedPackage, check_package
 from pelican_resourcesync.checker.rule import Findings
@@ -124,7 +124,7 @@ def test_package_as_target(tmp_path: Path) -> None:
     """A package in a file is a target by itself."""
     file = tmp_path / "dump.zip"
     file.write_bytes(package(RESOURCE_MANIFEST, {"a.txt": A}))
-    report = check(CheckOptions(target=str(file)))
+    report = check(str(file))
     assert names(report.findings) == ["RD06 MUST"]
     assert (report.packages, report.documents) == (1, 1)
     assert f"manifest.xml, line 10, entry '{BASE}b.txt': the path '/sub/b.txt' names no member" in report.as_text()
@@ -270,6 +270,6 @@ def test_package_of_another_format_in_a_source(tmp_path: Path) -> None:
         "dump.tar": "tar",
     }.items():
         (tmp_path / name).write_text(data)
-    report = check(CheckOptions(target=str(tmp_path), deep=True))
+    report = check(str(tmp_path), deep=True)
     assert report.packages == 1
     assert names(report.findings) == ["DI01 SHOULD"]

@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 
 import pytest
 
-from pelican_resourcesync.checker import CheckError, CheckOptions, CheckReport, check
+from pelican_resourcesync.checker import CheckError, CheckReport, check
 from pelican_resourcesync.http import uri_of_path
 from tests.checker.between import FAULTS, Changed, only, swap
 from tests.checker.documents import B_SAID, BASE, JANUARY, SOURCE, A, B, document, entry, lay, names, text
@@ -23,7 +23,7 @@ RESOURCE_LIST = document(
 
 def run(folder: Path, changed: Changed | None = None, *, deep: bool = False) -> CheckReport:
     """Check the Source with this changed."""
-    return check(CheckOptions(target=str(lay(folder, changed)), deep=deep, jobs=2))
+    return check(str(lay(folder, changed)), deep=deep, jobs=2)
 
 
 @pytest.mark.parametrize("deep", [False, True])
@@ -64,17 +64,17 @@ def test_project_site(tmp_path: Path) -> None:
     for file in tmp_path.rglob("*"):
         if file.is_file():
             file.write_bytes(file.read_bytes().replace(BASE.encode(), f"{BASE}project/".encode()))
-    assert names(check(CheckOptions(target=str(tmp_path))).findings) == []
+    assert names(check(str(tmp_path)).findings) == []
 
 
 def test_what_lies_outside_the_folder(tmp_path: Path) -> None:
     """No path of a document leads out of the folder, and no symbolic link does."""
     (tmp_path / "secret.xml").write_text(text("resources-old.xml"), "utf-8")
     folder = lay(tmp_path / "site", swap("capabilitylist.xml", "resources.xml", "%2e%2e/secret.xml"))
-    assert names(check(CheckOptions(target=str(folder))).findings) == ["CL04 MUST"]
+    assert names(check(str(folder)).findings) == ["CL04 MUST"]
     lay(folder, {**swap("capabilitylist.xml", "resources.xml", "link.xml"), "resources.xml": text("resources.xml")})
     (folder / "link.xml").symlink_to(tmp_path / "secret.xml")
-    assert names(check(CheckOptions(target=str(folder))).findings) == ["CL04 MUST"]
+    assert names(check(str(folder)).findings) == ["CL04 MUST"]
 
 
 ODD = [
@@ -93,10 +93,10 @@ def test_odd_names(tmp_path: Path) -> None:
     for name in [*ODD, "page.html", "folder/index.html"]:
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(A)
-    assert names(check(CheckOptions(target=str(folder), deep=True)).findings) == []
+    assert names(check(str(folder), deep=True).findings) == []
     for name in ODD:
         (folder / name).write_bytes(B[:4])
-    [(_, _, group)] = check(CheckOptions(target=str(folder), deep=True)).findings.groups()
+    [(_, _, group)] = check(str(folder), deep=True).findings.groups()
     assert group.count == len(ODD)
 
 
@@ -109,7 +109,7 @@ def test_documents_behind_a_symbolic_link(tmp_path: Path, base: str) -> None:
     (folder / "resourcesync").symlink_to(moved)
     (folder / ".well-known").mkdir()
     shutil.copy(moved / ".well-known/resourcesync", folder / ".well-known")
-    report = check(CheckOptions(target=str(folder), deep=True, ignore=("DI01", "DI04")))
+    report = check(str(folder), deep=True, ignore=("DI01", "DI04"))
     assert names(report.findings) == []
     assert report.documents > 20
 
@@ -130,7 +130,7 @@ def test_loops_end(tmp_path: Path) -> None:
 
 def test_max_documents(tmp_path: Path) -> None:
     """The visit ends where it was told to, and the report says so."""
-    report = check(CheckOptions(target=str(lay(tmp_path)), max_documents=3))
+    report = check(str(lay(tmp_path)), max_documents=3)
     assert (report.documents, report.complete) == (3, False)
     assert "only the first 3 documents" in report.as_text()
 
@@ -140,7 +140,7 @@ def test_nothing_to_check(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text("<html>", "utf-8")
     (tmp_path / "sitemap.xml").write_text("<urlset/>", "utf-8")
     with pytest.raises(CheckError, match="holds no Source Description"):
-        check(CheckOptions(target=str(tmp_path)))
+        check(str(tmp_path))
 
 
 def test_from_a_capability_list(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.checker import CheckOptions, check
+from pelican_resourcesync.checker import check
 from pelican_resourcesync.checker.resources import looks_like_page, sitemaps
 from pelican_resourcesync.http import Headers, links_of_headers, links_of_page
 from tests.checker.bounds import require_linear
@@ -70,23 +70,23 @@ def test_pages_are_spread_over_the_list(tmp_path: Path) -> None:
     """The first page is looked at, and then each that comes ten times as late as the one before."""
     looked_at = [0, 9, 99]  # the 2nd, the 20th and the 200th entry: every other is a page
     every = set(range(600))
-    report = check(CheckOptions(target=str(site(tmp_path / "all", 600, every))))
+    report = check(str(site(tmp_path / "all", 600, every)))
     (group,) = [group for _, _, group in report.findings.groups()]
     assert names(report.findings) == ["DI02 MUST"]
     assert [found.message.split("'")[1] for found in group.first] == [f"{BASE}{n}.html" for n in looked_at]
-    assert names(check(CheckOptions(target=str(site(tmp_path / "some", 600, every - set(looked_at))))).findings) == []
+    assert names(check(str(site(tmp_path / "some", 600, every - set(looked_at)))).findings) == []
 
 
 def test_pages_are_known_by_their_names(tmp_path: Path) -> None:
     """Where no media type is said, the name tells a page."""
-    assert names(check(CheckOptions(target=str(site(tmp_path / "a", 2, {0}, kind="")))).findings) == ["DI02 MUST"]
+    assert names(check(str(site(tmp_path / "a", 2, {0}, kind=""))).findings) == ["DI02 MUST"]
 
 
 def test_deep_look_sees_every_page(tmp_path: Path) -> None:
     """With --deep each page is looked at."""
     folder = site(tmp_path / "a", 30, {7})
-    assert names(check(CheckOptions(target=str(folder))).findings) == []
-    report = check(CheckOptions(target=str(folder), deep=True, ignore=("X09",)))
+    assert names(check(str(folder)).findings) == []
+    report = check(str(folder), deep=True, ignore=("X09",))
     assert names(report.findings) == ["DI02 MUST"]
 
 
@@ -99,7 +99,7 @@ def test_parts_together_have_ten(tmp_path: Path) -> None:
     for n in range(15):
         part = document("resourcelist", entry(f"{n}.html"), AT, index)
         (folder / f"part-{n}.xml").write_text(part, "utf-8")
-    report = check(CheckOptions(target=str(folder)))
+    report = check(str(folder))
     assert [(rule, group.count) for rule, _, group in report.findings.groups()] == [("DI02", 10)]
 
 
@@ -115,4 +115,4 @@ def test_resources_elsewhere(tmp_path: Path) -> None:
         "a.txt": "longer",
     }.items():
         (tmp_path / name).write_text(data)
-    assert "X09 MUST" in names(check(CheckOptions(target=str(tmp_path), deep=True)).findings)
+    assert "X09 MUST" in names(check(str(tmp_path), deep=True).findings)

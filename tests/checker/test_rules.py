@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.checker import RULES, UNCHECKED, CheckOptions, Level, check, list_rules
+from pelican_resourcesync.checker import RULES, UNCHECKED, Level, check, list_rules
 from pelican_resourcesync.checker.document import RuleOptions
 from pelican_resourcesync.checker.resources import CheckedPackage, check_package
 from pelican_resourcesync.checker.rule import Findings
@@ -197,7 +197,7 @@ def packed(data: bytes, listed_as: str) -> Findings:
 
 def in_folder(folder: Path, changed: Changed, *, deep: bool = False) -> Findings:
     """Check the Source with this changed."""
-    return check(CheckOptions(target=str(lay(folder, changed)), deep=deep)).findings
+    return check(str(lay(folder, changed)), deep=deep).findings
 
 
 def faults(folder: Path) -> Iterator[tuple[str, str, Findings]]:
@@ -216,7 +216,7 @@ def faults(folder: Path) -> Iterator[tuple[str, str, Findings]]:
         yield name, rule, in_folder(folder / name, changed, deep=True)
     for name, (headers, rule) in HOSTED.items():
         with hosted(folder / name, headers) as address:
-            yield name, rule, check(CheckOptions(target=address, deep=True)).findings
+            yield name, rule, check(address, deep=True).findings
 
 
 def near_misses(folder: Path) -> Iterator[tuple[str, Findings]]:
@@ -230,7 +230,7 @@ def near_misses(folder: Path) -> Iterator[tuple[str, Findings]]:
         yield f"{name}, not deep", in_folder(folder / name, changed)
     for name, (headers, _) in HOSTED.items():
         with hosted(folder / name, headers) as address:
-            yield f"{name}, not deep", check(CheckOptions(target=address)).findings
+            yield f"{name}, not deep", check(address).findings
 
 
 def test_every_fault_is_found_by_its_rule(fired: set[int], tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ def test_near_misses_are_not_found(tmp_path: Path) -> None:
 def test_document_that_begins_too_late(tmp_path: Path) -> None:
     """AR06: it is the index that should begin earlier, not the list in it that begins at the same time."""
     changed, _ = BETWEEN["AR06 SHOULD current"]
-    findings = check(CheckOptions(target=str(lay(tmp_path, changed)))).findings
+    findings = check(str(lay(tmp_path, changed))).findings
     found = [(each.document, each.message) for _, _, group in findings.groups() for each in group.first]
     assert [(uri.rpartition("/")[2], said) for uri, said in found] == [
         ("changes.xml", "the document begins after the end of all that is archived")

@@ -20,12 +20,12 @@ import json, sys
 from pathlib import Path
 from time import process_time
 from lxml import etree
-from pelican_resourcesync.checker import CheckOptions, check
+from pelican_resourcesync.checker import check
 
 folder, times = Path(sys.argv[1]), int(sys.argv[2])
 
 def checked():
-    report = check(CheckOptions(target=str(folder)))
+    report = check(str(folder))
     assert not report.errors + report.warnings, report.as_text()
     return report.documents
 

@@ -15,7 +15,7 @@ from tests.support.live import Ask, Live, live
 
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 #: MirrorOptions for tests: no waiting for disks or hosts.
-FAST = MirrorOptions(sync=False, backoff=0.001, longest_wait=0.02, retries=2, jobs=3, timeout=10)
+FAST = MirrorOptions(sync=False, backoff=0.001, max_wait=0.02, retries=2, jobs=3, timeout=10)
 
 
 def stamp(time: datetime) -> str:

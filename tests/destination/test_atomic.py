@@ -18,7 +18,7 @@ from hypothesis.stateful import invariant, run_state_machine_as_test
 from pelican_resourcesync import exchange
 from pelican_resourcesync.cli import main
 from pelican_resourcesync.destination import IncompleteError, Mirror, MirrorError
-from pelican_resourcesync.destination.plan import ProgressCallback
+from pelican_resourcesync.source import ProgressCallback
 from tests.destination.sources import FAST, FakeSource, fake_source, files_of
 from tests.destination.test_life import HEALTH, PATIENT, Life
 from tests.support.live import status
@@ -135,7 +135,7 @@ def test_begins_with_a_plain_copy(source: FakeSource, tmp_path: Path) -> None:
         with pytest.raises(MirrorError, match="another mirror is working"):
             Mirror(source.url, folder, ATOMIC).run()
 
-    assert Mirror(source.url, folder, ATOMIC, busy).run().complete
+    assert Mirror(source.url, folder, replace(ATOMIC, progress=busy)).run().complete
     assert files_of(folder) == source.states[-1]
     assert kept(folder) == [source.states[-2]]
     source.put("a.html", "newer")
@@ -308,8 +308,8 @@ class AtomicLife(Life):
 
     def run(self, progress: ProgressCallback) -> bool:
         """Run once."""
-        options = replace(PATIENT, atomic=True)
-        return Mirror(self.source.url, self.folder, options, progress).run().complete
+        options = replace(PATIENT, atomic=True, progress=progress)
+        return Mirror(self.source.url, self.folder, options).run().complete
 
     @invariant()
     def is_one_state(self) -> None:

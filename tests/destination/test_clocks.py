@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from pelican_resourcesync.destination import IncompleteError, Mirror, follow
+from pelican_resourcesync.destination import Following, IncompleteError, Mirror
 from pelican_resourcesync.errors import ResourceSyncError
 from tests.destination.sources import BEGIN, FAST, FakeSource, fake_source, files_of
 
@@ -133,7 +133,7 @@ class Follower:
 
     def run(self) -> dict[str, bytes]:
         """Follow to the end, and return what there is then."""
-        changes = follow(self.source.url, self.cursor, PATIENT)
+        changes = Following(self.source.url, self.cursor, PATIENT)
         try:
             self.kinds = []
             for each in changes:

@@ -16,6 +16,7 @@ from pelican_resourcesync.cli import main, parser
 from pelican_resourcesync.commands.running import progress_text
 from pelican_resourcesync.commands.source_options import options_of
 from pelican_resourcesync.destination import MirrorOptions
+from pelican_resourcesync.errors import SettingsError
 from tests.destination.sources import FakeSource, entry, fake_source, files_of
 from tests.support.live import late, status
 from tests.support.sites import ROOT
@@ -125,31 +126,44 @@ def test_options() -> None:
         --max-wait 1m --max-size 1.5k --max-document-size 2M --max-documents 3 --max-resources 4 --user me:word
         --header X:y --user-agent Museum/1.0"""
     arguments = parser().parse_args(line.split())
-    assert options_of(arguments) == MirrorOptions(
-        sets=("a",),
+    assert MirrorOptions(**options_of(arguments)) == MirrorOptions(
+        set=("a",),
         only=("*.pdf",),
-        types=("image/*",),
-        hosts=("b.test",),
+        type=("image/*",),
+        allow_host=("b.test",),
         allow_private=True,
         adopt=True,
         accept_older=True,
         max_deletions=5,
         jobs=2,
-        bandwidth=2_000_000,
-        proxies=True,
+        rate="2MB/s",
+        proxy=True,
         user_agent="Museum/1.0",
         retries=1,
         timeout=5,
-        resource_time=7_200,
-        longest_wait=60,
-        resource_size=1_500,
-        document_size=2_000_000,
+        max_time=7_200,
+        max_wait=60,
+        max_size=1_500,
+        max_document_size=2_000_000,
         max_documents=3,
         max_resources=4,
-        credentials={"X": "y", "Authorization": f"Basic {b64encode(b'me:word').decode()}"},
+        user="me:word",
+        header=("X:y",),
     )
-    assert options_of(parser().parse_args(["audit", "a", "b", "--rate", "5"])).requests == 5
-    assert options_of(parser().parse_args(["repair", "a", "b"])) == MirrorOptions()
+    assert MirrorOptions(**options_of(parser().parse_args(["repair", "a", "b"]))) == MirrorOptions()
+
+
+def test_options_of_a_program() -> None:
+    """Rates and credentials mean what they mean on the command line, and what means nothing is refused."""
+    assert MirrorOptions(rate=5).limits_of_rate == (5, 0)
+    assert MirrorOptions(rate="2MB/s").limits_of_rate == (0, 2_000_000)
+    assert MirrorOptions().limits_of_rate == (0, 0)
+    expected = {"X": "y", "Authorization": f"Basic {b64encode(b'me:word').decode()}"}
+    assert MirrorOptions(user="me:word", header=["X: y"]).credentials("https://example.org/") == expected
+    with pytest.raises(SettingsError, match=r"'fast' is not a number .* write a number of requests"):
+        _ = MirrorOptions(rate="fast").limits_of_rate
+    with pytest.raises(SettingsError, match=r"only may have several values: write \['\*.pdf'\]"):
+        MirrorOptions(only="*.pdf")  # type: ignore[arg-type]  # on purpose
 
 
 def test_credentials(

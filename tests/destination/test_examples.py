@@ -1,7 +1,10 @@
 """The programs of docs/examples that follow a Source: exact over a random life of it, also if they are killed."""
 
+import runpy
+import socket
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -14,7 +17,7 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.destination import FollowedChange, conflict_path_of, follow
-from tests.destination.sources import FAST, FakeSource, fake_source
+from tests.destination.sources import FakeSource, fake_source
 from tests.support.sites import ROOT
 
 
@@ -74,6 +77,8 @@ def stored(target: Path) -> dict[str, bytes]:
         return dict(db.execute("SELECT uri, content FROM resource"))
 
 
+#: No waiting for hosts.
+PATIENCE = {"backoff": 0.001, "max_wait": 0.02, "retries": 2, "jobs": 3, "timeout": 10}
 READERS = {"search_index": indexed, "git_history": committed, "database": stored}
 
 
@@ -104,9 +109,9 @@ def test_example(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> N
                 live_on(source, random)
                 module.follow = killing(random.randint(0, 2), within=random.random() < 0.5)
                 with suppress(Killed):
-                    module.update(source.url, where, FAST)
+                    module.update(source.url, where, **PATIENCE)
                 module.follow = follow
-                module.update(source.url, where, FAST)
+                module.update(source.url, where, **PATIENCE)
                 wanted = {f"{source.url}{path}": data for path, data in source.resources.items()}
                 if name == "git_history":
                     wanted = {conflict_path_of(uri, None): data for uri, data in wanted.items()}
@@ -117,7 +122,7 @@ def test_search(tmp_path: Path) -> None:
     """The index finds pages by their words."""
     module = example("search_index")
     with fake_source({"a.html": "of ships and shoes", "b.html": "of sealing wax"}) as source:
-        module.update(source.url, tmp_path / "index", FAST)
+        module.update(source.url, tmp_path / "index", **PATIENCE)
         assert module.search(tmp_path / "index", "wax") == [f"{source.url}b.html"]
 
 
@@ -125,12 +130,25 @@ def test_commits(tmp_path: Path) -> None:
     """Each change is one commit, in order, and none is repeated."""
     module = example("git_history")
     with fake_source({"a.html": "1", "b.html": "2"}) as source:
-        module.update(source.url, tmp_path, FAST)
+        module.update(source.url, tmp_path, **PATIENCE)
         source.put("b.html", "3")
         source.delete("a.html")
         source.publish()
-        module.update(source.url, tmp_path, FAST)
-        module.update(source.url, tmp_path, FAST)
+        module.update(source.url, tmp_path, **PATIENCE)
+        module.update(source.url, tmp_path, **PATIENCE)
         said = module.git(tmp_path, "log", "--reverse", "--format=%s").splitlines()
         ends = ["created a", "created b", "updated b", "deleted a"]
         assert said == ["Begin", *(f"{kind} {source.url}{name}.html" for kind, name in map(str.split, ends))]
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_host_that_is_down(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An example ends with one message, and no traceback; the next run goes on."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/"
+    target = f"sqlite:///{tmp_path}/table" if name == "database" else str(tmp_path / "target")
+    monkeypatch.setattr(sys, "argv", [name, url, target])
+    monkeypatch.setattr("pelican_resourcesync.source.source.time.sleep", lambda _: None)
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(ROOT / "docs/examples" / f"{name}.py"), run_name="__main__")
+    assert ended.value.code == f"{url}: Connection refused"

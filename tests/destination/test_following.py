@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.destination import IncompleteError, MirrorError, MirrorOptions, follow
+from pelican_resourcesync.destination import Following, IncompleteError, MirrorError, MirrorOptions
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, stamp
 from tests.support.live import Ask, status
 
@@ -23,7 +23,7 @@ def source() -> Iterator[FakeSource]:
 
 def history(source: FakeSource, cursor: str = "", options: MirrorOptions = FAST) -> tuple[list[str], str]:
     """Return what comes, each as one text, and the cursor at the end."""
-    changes = follow(source.url, cursor, options)
+    changes = Following(source.url, cursor, options)
     found = [
         f"{each.kind} {each.uri.removeprefix(source.url)} {each.content.read().decode() if each.content else ''}"
         for each in changes
@@ -44,7 +44,7 @@ def test_begin_and_go_on(source: FakeSource) -> None:
     source.published["rs/changelist.xml"] = source.published["rs/changelist.xml"].replace(
         b'change="created" hash', b'change="created" type="text/plain; charset=utf-8" hash'
     )
-    changes = follow(source.url, cursor, FAST)
+    changes = Following(source.url, cursor, FAST)
     first = next(changes)
     assert changes.cursor == cursor  # it may not have been handled
     assert (first.uri, first.kind, first.time) == (
@@ -64,7 +64,7 @@ def test_begin_and_go_on(source: FakeSource) -> None:
     assert (third.uri, third.kind, third.content, third.hash) == (f"{source.url}a.html", "deleted", None, "")
     assert next(changes, None) is None
     assert changes.cursor == third.cursor
-    assert [*follow(source.url, None, FAST)][-1].cursor == history(source)[1]
+    assert [*Following(source.url, None, FAST)][-1].cursor == history(source)[1]
     assert [each.split()[1] for each in history(source, first.cursor)[0]] == ["d.bin", "a.html"]
     assert history(source, second.cursor)[0] == ["deleted a.html"]
 
@@ -74,7 +74,7 @@ def test_links(source: FakeSource) -> None:
     link = b'<rs:ln rel="describes" href="https://example.org/?a=1&amp;b" type="text/html"/><rs:ln rel="up" href="u"/>'
     old = source.published["rs/resourcelist.xml"]
     source.published["rs/resourcelist.xml"] = old.replace(b"</url>", link + b"</url>", 1)
-    first = next(follow(source.url, None, FAST))
+    first = next(Following(source.url, None, FAST))
     assert [(each.rel, each.href, each.type) for each in first.links] == [
         ("describes", "https://example.org/?a=1&b", "text/html"),
         ("up", "u", None),
@@ -88,7 +88,7 @@ def test_changes_at_one_time(source: FakeSource) -> None:
         source.put(name, f"new {name}")
     source.changes[-3:] = [(source.now, *each[1:]) for each in source.changes[-3:]]
     source.publish()
-    changes = follow(source.url, cursor, FAST)
+    changes = Following(source.url, cursor, FAST)
     order = ["d.bin", "a.html", "b/c.html"]
     cursors = [(each.uri.removeprefix(source.url), each.cursor) for each in changes]
     assert [name for name, _ in cursors] == order
@@ -98,7 +98,7 @@ def test_changes_at_one_time(source: FakeSource) -> None:
 
 def test_interrupted_beginning(source: FakeSource) -> None:
     """It goes on within the Resource List; what changed meanwhile comes too, and nothing twice."""
-    cursor = next(follow(source.url, None, FAST)).cursor
+    cursor = next(Following(source.url, None, FAST)).cursor
     assert history(source, cursor)[0] == ["created b/c.html two", "created d.bin three"]
     source.put("a.html", "new")
     source.delete("b/c.html")
@@ -117,7 +117,7 @@ def test_large(source: FakeSource) -> None:
     data = b"0123456789" * 100_000
     source.put("d.bin", data)
     source.publish()
-    changes = follow(source.url, None, replace(FAST, only=("*.bin",)))
+    changes = Following(source.url, None, replace(FAST, only=("*.bin",)))
     change = next(changes)
     assert change.content
     file = Path(change.content.name)
@@ -128,7 +128,7 @@ def test_large(source: FakeSource) -> None:
     source.put("d.bin", "x" * 99)
     source.publish()
     source.published["d.bin"] = data
-    changes = follow(source.url, changes.cursor, replace(FAST, only=("*.bin",)))
+    changes = Following(source.url, changes.cursor, replace(FAST, only=("*.bin",)))
     with pytest.raises(IncompleteError, match="longer"):
         next(changes)
 
@@ -147,7 +147,7 @@ def test_reset(source: FakeSource, how: str) -> None:
         source.changes[2] = (source.changes[2][0], "b/c.html", "updated", b"two")
     source.delete("d.bin")
     source.publish()
-    changes = follow(source.url, cursor, FAST)
+    changes = Following(source.url, cursor, FAST)
     reset = next(changes)
     assert (reset.kind, reset.uri, reset.content) == ("reset", "", None)
     assert changes.cursor == cursor
@@ -161,7 +161,7 @@ def test_reset(source: FakeSource, how: str) -> None:
 def test_other_selection(source: FakeSource) -> None:
     """Another selection begins again, and one that is no longer selected is deleted."""
     cursor = history(source)[1]
-    found, cursor = history(source, cursor, replace(FAST, types=("text/html",)))
+    found, cursor = history(source, cursor, replace(FAST, type=("text/html",)))
     assert found == ["reset", "created a.html one", "created b/c.html two"]
     source.put("a.html", "picture")
     source.put("e.bin", "five")
@@ -171,7 +171,7 @@ def test_other_selection(source: FakeSource) -> None:
         source.published[name] = source.published[name].replace(
             digest(b"picture").encode() + b'"', digest(b"picture").encode() + b'" type="image/png"'
         )
-    assert history(source, cursor, replace(FAST, types=("text/html",)))[0] == ["deleted a.html", "created f.html six"]
+    assert history(source, cursor, replace(FAST, type=("text/html",)))[0] == ["deleted a.html", "created f.html six"]
     found, cursor = history(source, "", replace(FAST, only=("/b/*",)))
     assert found == ["created b/c.html two"]
     source.delete("f.html")
@@ -188,7 +188,7 @@ def test_owed(source: FakeSource) -> None:
         source.put(name, f"new {name}")
     source.publish()
     source.site.manners |= {"a.html": status(403), "b/c.html": status(503)}
-    changes = follow(source.url, cursor, FAST)
+    changes = Following(source.url, cursor, FAST)
     assert [each.uri for each in [next(changes)]] == [f"{source.url}d.bin"]
     with pytest.raises(IncompleteError, match=r"2 of the resources cannot be fetched.*a\.html.*403.*503"):
         next(changes)
@@ -212,7 +212,7 @@ def test_too_many_owed(source: FakeSource, monkeypatch: pytest.MonkeyPatch) -> N
     """Where nothing can be had, it stops."""
     monkeypatch.setattr("pelican_resourcesync.destination.following._MOST_POSTPONED", 1)
     source.site.manners |= {"a.html": status(403), "b/c.html": status(403)}
-    changes = follow(source.url, None, FAST)
+    changes = Following(source.url, None, FAST)
     with pytest.raises(IncompleteError, match="more than 1 resources cannot be fetched"):
         next(changes)
     source.site.manners.clear()
@@ -262,7 +262,7 @@ def test_no_change_lists(source: FakeSource) -> None:
     source.publish()
     found, cursor = history(source, cursor)
     assert found == ["reset", "created b/c.html two", "created d.bin three"]
-    halfway = next(follow(source.url, None, FAST)).cursor
+    halfway = next(Following(source.url, None, FAST)).cursor
     assert history(source, halfway)[0] == ["created d.bin three"]
 
 
@@ -273,7 +273,7 @@ def test_changes_begin_late(source: FakeSource) -> None:
     source.changes.clear()
     source.publish()
     source.published["rs/resourcelist.xml"] = listed
-    changes = follow(source.url, None, FAST)
+    changes = Following(source.url, None, FAST)
     halfway = next(changes).cursor
     assert len([*changes]) == 2
     assert changes.notes[0].endswith("what changed between is not known")
@@ -309,7 +309,7 @@ def test_other_hosts(source: FakeSource) -> None:
     """What is on other hosts is not asked for, and counted."""
     more = entry("http://b.test/") + entry("http://c.test/")
     source.published["rs/resourcelist.xml"] = source.resource_list().replace(b"</urlset>", f"{more}</urlset>".encode())
-    changes = follow(source.url, None, FAST)
+    changes = Following(source.url, None, FAST)
     assert len([*changes]) == 3
     assert changes.notes == ["resources on other hosts, which were not requested: 2"]
     change = entry("http://d.test/", {"change": "created"}, stamp(source.now))
@@ -317,7 +317,7 @@ def test_other_hosts(source: FakeSource) -> None:
     source.published["rs/changelist.xml"] = source.published["rs/changelist.xml"].replace(
         b"</urlset>", f"{change}</urlset>".encode()
     )
-    changes = follow(source.url, changes.cursor, FAST)
+    changes = Following(source.url, changes.cursor, FAST)
     assert [*changes] == []
     assert changes.notes == ["resources on other hosts, which were not requested: 1"]
 
@@ -362,7 +362,7 @@ def test_several_sets(source: FakeSource) -> None:
     found, cursor = history(source, both)
     assert found == ["updated a.html one", "deleted b/c.html", "updated d.bin bin", "created z.html z"]
     assert history(source, cursor)[0] == []
-    assert history(source, cursor, replace(FAST, sets=("more",)))[0] == [
+    assert history(source, cursor, replace(FAST, set=("more",)))[0] == [
         "reset",
         "created a.html one",
         "created d.bin bin",
@@ -386,13 +386,13 @@ def test_several_sets(source: FakeSource) -> None:
 def test_not_a_cursor(text: str) -> None:
     """A text that is no cursor is refused at once."""
     with pytest.raises(MirrorError, match="not a cursor"):
-        follow("https://example.org/", text)
+        Following("https://example.org/", text)
 
 
 def test_folder(source: FakeSource, tmp_path: Path) -> None:
     """An output folder can be followed, too; hashes are then those of its files."""
     source.write_to(tmp_path)
-    changes = [*follow(str(tmp_path), None, FAST)]
+    changes = [*Following(str(tmp_path), None, FAST)]
     assert [each.length for each in changes] == [3, 3, 5]
     assert changes[0].hash == f"sha-256:{hashlib.sha256(b'one').hexdigest()}"
 
@@ -415,7 +415,7 @@ def test_other_bytes(source: FakeSource) -> None:
     """Bytes that are not those of the list never come, whether their hash or their length is another."""
     source.published["a.html"] = b"eno"
     source.published["b/c.html"] = b"t"
-    changes = follow(source.url, None, FAST)
+    changes = Following(source.url, None, FAST)
     assert next(changes).uri == f"{source.url}d.bin"
     with pytest.raises(IncompleteError, match=r"a\.html has another hash.*c\.html has 1 bytes; 3 are listed"):
         next(changes)

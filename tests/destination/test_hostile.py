@@ -28,8 +28,8 @@ from tests.support.live import (
 )
 
 PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three", "e.bin": "four", "f.html": "five", "g.html": "six"}
-LIMITED = replace(FAST, document_size=200_000, resource_size=200_000, max_documents=20, max_resources=1_000)
-IMPATIENT = replace(LIMITED, timeout=0.5, document_time=0.5, resource_time=0.5, retries=0)
+LIMITED = replace(FAST, max_document_size=200_000, max_size=200_000, max_documents=20, max_resources=1_000)
+IMPATIENT = replace(LIMITED, timeout=0.5, document_time=0.5, max_time=0.5, retries=0)
 LISTS = ("rs/resourcelist.xml", "rs/changelist.xml")
 RS, CL = "rs/resourcelist.xml", "rs/capabilitylist.xml"
 

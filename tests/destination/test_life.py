@@ -19,9 +19,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from pelican_resourcesync.destination import FollowedChange, Mirror, follow
-from pelican_resourcesync.destination.plan import ProgressCallback
+from pelican_resourcesync.destination import FollowedChange, Following, Mirror
 from pelican_resourcesync.errors import ResourceSyncError
+from pelican_resourcesync.source import ProgressCallback
 from tests.destination.sources import FAST, FakeSource, fake_source, files_of
 from tests.support.live import Ask, Manner
 
@@ -127,7 +127,7 @@ class Life(RuleBasedStateMachine):
 
     def run(self, progress: ProgressCallback) -> bool:
         """Run once; give whether it is complete."""
-        result = Mirror(self.source.url, self.folder, PATIENT, progress).run()
+        result = Mirror(self.source.url, self.folder, replace(PATIENT, progress=progress)).run()
         return result.complete
 
     def held(self) -> dict[str, bytes]:
@@ -209,7 +209,7 @@ class FollowingLife(Life):
 
     def run(self, progress: ProgressCallback) -> bool:
         """Follow to the end."""
-        changes = follow(self.source.url, self.cursor, PATIENT)
+        changes = Following(self.source.url, self.cursor, PATIENT)
         latest = ""
         try:
             for change in changes:
@@ -254,7 +254,7 @@ class FollowingLife(Life):
 
     def confirm(self) -> None:
         """Nothing more comes."""
-        assert list(follow(self.source.url, self.cursor, PATIENT)) == []
+        assert list(Following(self.source.url, self.cursor, PATIENT)) == []
 
 
 HEALTH = list(HealthCheck)

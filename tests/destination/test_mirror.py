@@ -231,7 +231,7 @@ def test_selection(source: FakeSource, folder: Path) -> None:
     source.publish()
     assert mirror(source, folder, only=("*.html",)).run().complete
     assert sorted(files_of(folder)) == ["a.html", "b/c.html", "f.html"]
-    assert mirror(source, folder, types=("text/plain",), max_deletions=100.0).run().complete
+    assert mirror(source, folder, type=("text/plain",), max_deletions=100.0).run().complete
     assert sorted(files_of(folder)) == ["b/d.txt"]
     assert mirror(source, folder).run().complete
     assert files_of(folder) == source.resources
@@ -256,7 +256,7 @@ def test_sets(source: FakeSource, folder: Path) -> None:
             source.published[f"{name}/list.xml"] = document("urlset", {"capability": "resourcelist", "at": at}, entries)
 
     publish("2024-02-01", one="a.html b/c.html", two="b/c.html e.bin")
-    assert mirror(source, folder, sets=("two",)).run().complete
+    assert mirror(source, folder, set=("two",)).run().complete
     assert sorted(files_of(folder)) == ["b/c.html", "e.bin"]
     assert mirror(source, folder).run().complete
     assert sorted(files_of(folder)) == ["a.html", "b/c.html", "e.bin"]
@@ -267,7 +267,7 @@ def test_sets(source: FakeSource, folder: Path) -> None:
     assert mirror(source, folder, max_deletions=50.0).run().complete
     assert sorted(files_of(folder)) == ["a.html", "e.bin"]
     with pytest.raises(SourceError, match="has no set 'three': it has one, two"):
-        mirror(source, folder, sets=("three",)).run()
+        mirror(source, folder, set=("three",)).run()
 
 
 def test_dry_run(source: FakeSource, folder: Path) -> None:
@@ -521,7 +521,7 @@ def test_one_mirror_at_a_time(source: FakeSource, folder: Path) -> None:
             mirror(source, folder).run()
         done.append("refused")
 
-    Mirror(source.url, folder, FAST, meanwhile).run()
+    Mirror(source.url, folder, replace(FAST, progress=meanwhile)).run()
     assert done == ["refused"] * 5
 
 
@@ -537,7 +537,7 @@ def test_killed(source: FakeSource, folder: Path, moment: int, monkeypatch: pyte
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        Mirror(source.url, folder, FAST, kill).run()
+        Mirror(source.url, folder, replace(FAST, progress=kill)).run()
     assert files_of(folder).items() <= source.resources.items()
     before = source.site.asked()
     assert mirror(source, folder).run().complete
@@ -696,7 +696,7 @@ def test_failures_that_pass(source: FakeSource, folder: Path, monkeypatch: pytes
     source.site.manners |= {"a.html": busy, "e.bin": first(2, status(500), source.answer), "rs/resourcelist.xml": busy}
     assert mirror(source, folder).run().complete
     assert len(pauses) == 2
-    assert all(0 < seconds <= FAST.longest_wait for seconds in pauses)
+    assert all(0 < seconds <= FAST.max_wait for seconds in pauses)
     assert files_of(folder) == source.resources
 
 
@@ -741,14 +741,14 @@ def test_credentials(source: FakeSource, folder: Path) -> None:
         source.published["rs/resourcelist.xml"] = source.resource_list().replace(
             b"</urlset>", entry(uri, {"hash": digest(b"other")}).encode() + b"</urlset>"
         )
-        secret = {"Authorization": "Basic c2VjcmV0"}
-        options = {"credentials": secret, "hosts": ("127.0.0.1",), "allow_private": True}
+        secret = ["Authorization: Basic c2VjcmV0"]
+        options = {"header": secret, "allow_host": ("127.0.0.1",), "allow_private": True}
         assert mirror(source, folder, **options).run().complete
         assert {ask.headers["Authorization"] for ask in source.site.asks} == {"Basic c2VjcmV0"}
         assert [ask.headers["Authorization"] for ask in other.site.asks] == [None]
         assert (folder / f"~origin/http+127.0.0.1+{other.url.split(':')[2][:-1]}/other.html").read_bytes() == b"other"
     assert all(b"c2VjcmV0" not in file.read_bytes() for file in folder.rglob("*") if file.is_file())
-    assert "secret" not in repr(MirrorOptions(credentials={"a": "secret"}))
+    assert "secret" not in repr(MirrorOptions(user="me:secret", header=("a: secret",)))
 
 
 def test_other_hosts(source: FakeSource, folder: Path) -> None:
@@ -763,7 +763,7 @@ def test_other_hosts(source: FakeSource, folder: Path) -> None:
     with fake_source({"x": "elsewhere"}) as other:
         elsewhere = f"{other.url.replace('127.0.0.1', 'localhost')}x"
         source.published["rs/resourcelist.xml"] = listed.replace(b"http://other.test/x", elsewhere.encode())
-        result = mirror(source, folder, hosts=("localhost",), allow_private=True).run()
+        result = mirror(source, folder, allow_host=("localhost",), allow_private=True).run()
         assert (result.complete, result.fetched, result.plan.foreign) == (True, 1, 0)
 
 

@@ -230,7 +230,7 @@ def test_examples_of_the_standard(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     with live(hosts({EXAMPLE: answer}), proxy=True) as web:
         monkeypatch.setenv("http_proxy", web.url)
-        mirror = Mirror(EXAMPLE, folder, replace(FAST, proxies=True))
+        mirror = Mirror(EXAMPLE, folder, replace(FAST, proxy=True))
         publish()
         assert mirror.run().complete
         assert files_of(folder) == {"res1~f": b"res1", "res2.pdf": b"pdf", "res3.tiff": b"tiff"}

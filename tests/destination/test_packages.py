@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.destination import FetchPlan, Mirror, MirrorOptions, MirrorResult, follow
+from pelican_resourcesync.destination import FetchPlan, Following, Mirror, MirrorOptions, MirrorResult
 from pelican_resourcesync.errors import ResourceSyncError
 from tests.checker.zips import ENCRYPTED, LINK, STORED, UTF8, Piece, zipped
 from tests.destination.archives import ArchivedSource, archived_source, manifest
@@ -160,7 +160,7 @@ def test_interrupted(source: ArchivedSource, tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        Mirror(source.url, tmp_path / "copy", FAST, kill).run()
+        Mirror(source.url, tmp_path / "copy", replace(FAST, progress=kill)).run()
     assert run(source, tmp_path / "copy")[1] == 0
 
 
@@ -294,7 +294,7 @@ def test_large_members(source: ArchivedSource, tmp_path: Path) -> None:
 def test_package_that_waits(source: ArchivedSource, tmp_path: Path) -> None:
     """A package is asked for again after a failure that may pass, and at the pace that is asked for."""
     source.site.manners |= {path: first(1, status(503), source.answer) for path in source.published if ".zip" in path}
-    assert run(source, tmp_path / "copy", replace(DUMPS, requests=100))[1] == 0
+    assert run(source, tmp_path / "copy", replace(DUMPS, rate=100))[1] == 0
 
 
 def listing(*, path: str = "/a", data: bytes = b"data", uri: str = "0/0.html", **md: str) -> str:
@@ -466,7 +466,7 @@ def test_plan_as_text(source: ArchivedSource, tmp_path: Path, capsys: pytest.Cap
 def followed(source: ArchivedSource, options: MirrorOptions = FAST, cursor: str = "") -> tuple[int, list[str]]:
     """Follow from the beginning; what comes is exact. Give how many resources were fetched singly, and the notes."""
     source.site.asked()
-    changes = follow(source.url, cursor, options)
+    changes = Following(source.url, cursor, options)
     found = {each.uri.removeprefix(source.url): each.content.read() for each in changes if each.content}
     assert found.items() <= source.resources.items()
     assert cursor or found == source.resources
@@ -478,7 +478,7 @@ def test_program_that_begins_with_a_package(source: ArchivedSource) -> None:
     """All comes from one package, and the rest of it where it was interrupted; by lists, nothing does."""
     assert followed(source) == (0, [])
     assert followed(source, replace(FAST, by="lists")) == (30, [])
-    halfway = next(follow(source.url, None, FAST)).cursor
+    halfway = next(Following(source.url, None, FAST)).cursor
     assert followed(source, FAST, halfway) == (0, [])
     source.put("0/0.html", "new")
     large = b"0123456789" * 20_000
@@ -486,7 +486,7 @@ def test_program_that_begins_with_a_package(source: ArchivedSource) -> None:
     source.hashes = False
     source.publish()
     assert followed(source, DUMPS) == (0, [])
-    changes = follow(source.url, None, DUMPS)
+    changes = Following(source.url, None, DUMPS)
     assert {each.hash for each in changes} >= {digest(large), digest(b"new")}
 
 
@@ -513,7 +513,7 @@ def test_program_and_list_without_hashes(hostile: ArchivedSource, said: bytes, l
         entries = entry("/0/0.html", {"path": "/a", "hash": digest(said)}, time)
         publish_package(hostile, packed(Piece(name=b"a", data=DATA), entries=entries))
         hostile.site.asked()
-        assert {each.hash for each in follow(hostile.url, None, DUMPS)} == {*map(digest, hostile.resources.values())}
+        assert {each.hash for each in Following(hostile.url, None, DUMPS)} == {*map(digest, hostile.resources.values())}
         assert hostile.site.asked()["0/0.html"] == singly
     finally:
         hostile.hashes = True

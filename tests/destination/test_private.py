@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.destination import IncompleteError, Mirror, follow
+from pelican_resourcesync.destination import Following, IncompleteError, Mirror
 from pelican_resourcesync.errors import TransportError
 from pelican_resourcesync.http.urllib3_client import _Timed
 from tests.destination.sources import FAST, FakeSource, digest, entry, fake_source, files_of
@@ -108,14 +108,14 @@ def test_other_port_of_loopback(folder: Path) -> None:
 
 def test_cursor_knows(source: FakeSource, name: Name) -> None:
     """A program without a copy keeps in its cursor what the name stood for."""
-    changes = follow(source.url, None, FAST)
+    changes = Following(source.url, None, FAST)
     assert len(list(changes)) == 2
     name.address = PRIVATE
     with pytest.raises(TransportError, match="is not public"):
-        list(follow(source.url, changes.cursor, FAST))
-    changes = follow(source.url, None, FAST)
+        list(Following(source.url, changes.cursor, FAST))
+    changes = Following(source.url, None, FAST)
     assert len(list(changes)) == 2
-    assert list(follow(source.url, changes.cursor, FAST)) == []
+    assert list(Following(source.url, changes.cursor, FAST)) == []
 
 
 def test_name_that_is_none(name: Name, folder: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.cli import main
-from pelican_resourcesync.destination import IncompleteError, Mirror, MirrorError, MirrorResult, follow, path_of
+from pelican_resourcesync.destination import Following, IncompleteError, Mirror, MirrorError, MirrorResult, path_of
 from pelican_resourcesync.http import origin
 from repo_bridge.publisher import publish
 from sample_site.repository import DAYS, make_repository, publish_repository
@@ -62,7 +62,7 @@ def without_copy(address: str, copy: Path, **options: object) -> dict[str, bytes
     """Follow as a program without a copy does; give what it then has, by path."""
     known: dict[str, bytes]
     cursor, known = FOLLOWED.get(copy, ("", {}))
-    changes = follow(address, cursor, replace(FAST, **options))  # type: ignore[arg-type]
+    changes = Following(address, cursor, replace(FAST, **options))  # type: ignore[arg-type]
     for change in changes:
         if change.kind == "reset":
             known.clear()
@@ -70,7 +70,7 @@ def without_copy(address: str, copy: Path, **options: object) -> dict[str, bytes
             known[change.uri] = change.content.read()
         else:
             known.pop(change.uri, None)
-    assert list(follow(address, changes.cursor, replace(FAST, **options))) == []  # type: ignore[arg-type]
+    assert list(Following(address, changes.cursor, replace(FAST, **options))) == []  # type: ignore[arg-type]
     FOLLOWED[copy] = changes.cursor, known
     return {path_of(uri, origin(address)): data for uri, data in known.items()}
 
@@ -140,18 +140,18 @@ def test_site_that_moved(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyP
         monkeypatch.setenv("http_proxy", web.url)
         shutil.copytree(site.output, before)
         web.manner = hosts({old: served_files(before), new: served_files(site.output)})
-        assert followed(old, copy, site, proxies=True).fetched == 7
+        assert followed(old, copy, site, proxy=True).fetched == 7
         site.configure(SITEURL=new, RESOURCESYNC={"moved_from": old})
         edit(site, 2)
         names = files_of(copy).keys()
-        result = Mirror(old, copy, replace(FAST, proxies=True)).run()  # the old host has not changed
+        result = Mirror(old, copy, replace(FAST, proxy=True)).run()  # the old host has not changed
         assert (result.fetched, result.deleted, files_of(copy).keys()) == (0, 0, names)
         with pytest.raises(MirrorError, match="add --adopt if the Source has moved there"):
-            Mirror(new, copy, replace(FAST, proxies=True)).run()
-        result = followed(new, copy, site, proxies=True, adopt=True)
+            Mirror(new, copy, replace(FAST, proxy=True)).run()
+        result = followed(new, copy, site, proxy=True, adopt=True)
         assert (result.fetched, result.adopted) == (6, 1)
         edit(site, 3, "two.md")
-        assert followed(new, copy, site, proxies=True).fetched == 1
+        assert followed(new, copy, site, proxy=True).fetched == 1
 
 
 def restored(where: str, folder: Path, states: dict[str, dict[str, bytes]], **options: object) -> None:
@@ -209,7 +209,7 @@ def test_past_of_a_site_that_moved(site: Site, tmp_path: Path) -> None:
     then = replace(FAST, at=datetime.fromisoformat("2024-02-01T12:00:00Z"))
     result = Mirror(str(site.output), tmp_path / "none", then).run()
     assert (result.complete, result.plan.foreign, result.plan.hosts) == (False, 2, ["old.test"])
-    restored(str(site.output), tmp_path / "before", {"2024-02-01T12:00:00": before}, hosts=("old.test",))
+    restored(str(site.output), tmp_path / "before", {"2024-02-01T12:00:00": before}, allow_host=("old.test",))
 
 
 @pytest.mark.long
@@ -227,7 +227,9 @@ def test_past_of_the_demo_repository(tmp_path: Path) -> None:
     listed = {each.time[:19]: each.missing for each in Mirror(str(output), tmp_path, FAST).times()}
     assert [listed[max(time for time in listed if time < f"{day}T18:00:01")] for day in list(days)[1:]] == [0, 0]
     for day, expected in days.items():
-        options = replace(FAST, at=datetime.fromisoformat(f"{day}T18:00:00Z"), hosts=("repository.museum.example",))
+        options = replace(
+            FAST, at=datetime.fromisoformat(f"{day}T18:00:00Z"), allow_host=("repository.museum.example",)
+        )
         result = Mirror(str(output), tmp_path / day, options).run()
         missing = {uri for uri, _ in result.missing}
         assert len(missing) == listed[max(time for time in listed if time < f"{day}T18:00:01")]
@@ -260,5 +262,5 @@ def test_repository_beside_a_site(site: Site, address: str, tmp_path: Path) -> N
         result = Mirror(where, copy, FAST).run()
         assert (result.complete, result.left, result.plan.foreign) == (False, 0, len(elsewhere))
         assert files_of(copy) == expected
-        only = Mirror(where, tmp_path / f"records of {where == address}", replace(FAST, sets=("repository",)))
+        only = Mirror(where, tmp_path / f"records of {where == address}", replace(FAST, set=("repository",)))
         assert only.run().resources == len(records)

@@ -212,7 +212,7 @@ def test_sets_of_the_same_name(source: FakeSource, folder: Path) -> None:
         entry(f"{source.url}{name}rs/capabilitylist.xml", {"capability": "capabilitylist"}) for name in ("", "more/")
     ))  # fmt: skip
     one, source.published[".well-known/resourcesync"] = source.published[".well-known/resourcesync"], known
-    assert Mirror(source.url, folder, replace(FAST, sets=("rs", "rs+"))).run().complete
+    assert Mirror(source.url, folder, replace(FAST, set=("rs", "rs+"))).run().complete
     source.published[".well-known/resourcesync"] = one
     result = Mirror(source.url, folder, FAST).run()
     assert (result.complete, result.deleted) == (True, 0)
@@ -314,7 +314,7 @@ def test_folder_that_names_what_it_has_not(source: FakeSource, folder: Path, tmp
     source.write_to(output)
     (tmp_path / "outside.html").write_text("outside")
     (output / "link.html").symlink_to(tmp_path / "outside.html")
-    result = Mirror(str(output), folder, replace(FAST, resource_size=4_000)).run()
+    result = Mirror(str(output), folder, replace(FAST, max_size=4_000)).run()
     assert sorted(uri.removeprefix(source.url) for uri, _ in result.missing) == [
         "../outside.html", "big.bin", "gone.html", "link.html"
     ]  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.destination import IncompleteError, Mirror, follow
+from pelican_resourcesync.destination import Following, IncompleteError, Mirror
 from pelican_resourcesync.errors import DocumentError, ResourceSyncError
 from pelican_resourcesync.http import retry_after
 from tests.destination.archives import ArchivedSource, archived_source, manifest
@@ -22,7 +22,7 @@ from tests.support.live import Ask, Manner, content, first
 PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three"}
 RS, CL = "rs/resourcelist.xml", "rs/changelist.xml"
 BRACKET = "http://[/x.html"
-EAGER = replace(FAST, retries=1, longest_wait=0.001, max_documents=20)
+EAGER = replace(FAST, retries=1, max_wait=0.001, max_documents=20)
 
 
 @pytest.fixture
@@ -47,16 +47,16 @@ def test_uri_that_is_none(source: FakeSource, folder: Path, path: str) -> None:
     change = {"change": "created"} if path == CL else {}
     add(source, path, entry(BRACKET, change, stamp(source.now)))
     for _ in range(2):
-        result = Mirror(source.url, folder, replace(FAST, types=("text/*",))).run()
+        result = Mirror(source.url, folder, replace(FAST, type=("text/*",))).run()
         assert ([uri for uri, _ in result.missing], result.complete) == ([BRACKET], False)
         assert "cannot be requested" in result.missing[0][1]
     assert files_of(folder) == source.resources
-    changes = follow(source.url, None, FAST)
+    changes = Following(source.url, None, FAST)
     assert len([next(changes) for _ in PAGES]) == 3
     with pytest.raises(IncompleteError, match=r"1 of the resources cannot be fetched.*http://\[/x\.html"):
         next(changes)
     source.published = good
-    assert Mirror(source.url, folder, replace(FAST, accept_older=True, types=("text/*",))).repair().complete
+    assert Mirror(source.url, folder, replace(FAST, accept_older=True, type=("text/*",))).repair().complete
 
 
 @pytest.mark.parametrize("path", [RS, CL, ".well-known/resourcesync", "rs/capabilitylist.xml"])
@@ -93,7 +93,7 @@ def test_description_that_cannot_be_read(source: FakeSource, folder: Path, path:
     source.change_lists = path == CL
     source.publish()
     assert Mirror(source.url, folder, FAST).run().complete
-    cursor = [each.cursor for each in follow(source.url, None, FAST)][-1]
+    cursor = [each.cursor for each in Following(source.url, None, FAST)][-1]
     source.put("d.txt", "three, new")
     source.put("a.html", "one, new")
     source.publish()
@@ -111,7 +111,7 @@ def test_description_that_cannot_be_read(source: FakeSource, folder: Path, path:
         assert files_of(folder) == source.resources | {"a.html": b"one"}
     if path == CL:
         found: list[str] = []
-        changes = follow(source.url, cursor, FAST)
+        changes = Following(source.url, cursor, FAST)
         with pytest.raises(IncompleteError, match=why):
             found.extend(each.uri for each in changes)
         assert found == [f"{source.url}d.txt"]
@@ -120,7 +120,7 @@ def test_description_that_cannot_be_read(source: FakeSource, folder: Path, path:
     assert Mirror(source.url, folder, FAST).run().complete
     assert files_of(folder) == source.resources
     if path == CL:
-        assert [(each.uri, each.content and each.content.read()) for each in follow(source.url, cursor, FAST)] == [
+        assert [(each.uri, each.content and each.content.read()) for each in Following(source.url, cursor, FAST)] == [
             (uri, b"one, new")
         ]
 
@@ -156,7 +156,7 @@ def require_enormous_lengths_named(source: FakeSource, folder: Path, count: int)
     assert [uri.removeprefix(source.url) for uri, _ in result.missing] == names
     assert files_of(folder) == source.resources
     with pytest.raises(IncompleteError, match=f"{count} of the resources cannot be fetched"):
-        list(follow(source.url, None, FAST))
+        list(Following(source.url, None, FAST))
 
 
 def test_three_spellings_of_one_origin(folder: Path) -> None:
@@ -246,7 +246,7 @@ def test_numbers_and_dates(source: FakeSource, folder: Path, text: str, monkeypa
     source.published["robots.txt"] = f"User-agent: *\nCrawl-delay: {text}\nRequest-rate: {text}/{text}\n".encode()
     source.site.manners["a.html"] = first(1, lambda ask: ask.send(503, b"", Retry_After=text), source.answer)
     source.site.manners["d.txt"] = lambda ask: ask.send(200, b"three", Last_Modified=text, Date=text)
-    assert Mirror(source.url, folder, replace(FAST, longest_wait=0.001)).run().complete
+    assert Mirror(source.url, folder, replace(FAST, max_wait=0.001)).run().complete
     assert files_of(folder) == source.resources
 
 
@@ -292,11 +292,11 @@ def mutate(source: ArchivedSource, kind: str, odd: str, random: Random) -> None:
 
 def odd_run(source: ArchivedSource, folder: Path, random: Random) -> None:
     """Mirror and follow: there is an error of ours, or a result."""
-    options = replace(EAGER, by=random.choice(("auto", "lists", "dumps")), types=random.choice(((), ("text/*",))))
+    options = replace(EAGER, by=random.choice(("auto", "lists", "dumps")), type=random.choice(((), ("text/*",))))
     for task in (
         lambda: Mirror(source.url, folder, options).run(),
         random.choice((Mirror(source.url, folder, options).audit, Mirror(source.url, folder, options).times)),
-        lambda: list(follow(source.url, None, options)),
+        lambda: list(Following(source.url, None, options)),
     ):
         with suppress(ResourceSyncError):
             task()

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.announce import PublishedSite
 from pelican_resourcesync.cli import main
-from pelican_resourcesync.destination import Mirror, follow
+from pelican_resourcesync.destination import Following, Mirror
 from pelican_resourcesync.protocol import parse_datetime, render_datetime
 from tests.destination.sources import FAST, files_of
 from tests.e2e.test_adds_up import Published
@@ -110,7 +110,7 @@ class Followers:
         assert (result.complete, result.plan.notes) == (True, [])
         assert not in_step or (result.fetched, result.deleted) == (0, 0)
         assert files_of(self.folder / "mirror") == expected
-        changes = follow(address, self.cursor, FAST)
+        changes = Following(address, self.cursor, FAST)
         for change in changes:
             path = change.uri.removeprefix(f"{address}/")
             data = change.content.read() if change.content else None
@@ -433,7 +433,7 @@ def test_who_follows_asks_for_none_of_it(origin: Site, tmp_path: Path) -> None:
             host.publish(*depth)
             web.asked()  # by the build, for what is public
             assert Mirror(web.url, tmp_path / "copy", FAST).run().complete
-            changes = follow(web.url, cursor, FAST)
+            changes = Following(web.url, cursor, FAST)
             came.append(len([*changes]))
             cursor = changes.cursor
             asked |= {path.rpartition("/")[2] for path in web.asked()}

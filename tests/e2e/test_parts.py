@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from pelican_resourcesync.checker import CheckOptions, check
+from pelican_resourcesync.checker import check
 from pelican_resourcesync.destination import Mirror as Destination
 from pelican_resourcesync.destination import MirrorOptions
 from pelican_resourcesync.protocol import Limits
@@ -51,7 +51,7 @@ def test_ten_publications_in_parts(tmp_path: Path) -> None:
             parts = [source.document(each.uri) for each in top.entries] if top.root == "sitemapindex" else [top]
             ats.append({part.md["at"] for part in parts})
             assert max(map(datetime.fromisoformat, ats[-1])) == datetime.fromisoformat(top.md["at"])
-            report = check(CheckOptions(target=address, deep=True))
+            report = check(address, deep=True)
             assert [*report.findings.groups()] == []
             assert (follower.incremental() if day > 1 else follower.baseline()) == []
             assert follower.audit() == []

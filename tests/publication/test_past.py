@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pelican_resourcesync.destination import Mirror, MirrorOptions, follow
+from pelican_resourcesync.destination import Following, Mirror, MirrorOptions
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication import Archives, Change, ChangeHistory, Dumps, RangeBoundaries
 from pelican_resourcesync.publication.model.ranges import Calendar
@@ -55,7 +55,7 @@ class Watcher:
         result = Mirror(str(self._source.output), self._folder, _MIRROR).run()
         assert (result.complete, result.plan.notes) == (True, [])
         assert not Mirror(str(self._source.output), self._folder, _MIRROR).audit()
-        came, changes = [], follow(str(self._source.output), self._cursor, _MIRROR)
+        came, changes = [], Following(str(self._source.output), self._cursor, _MIRROR)
         for each in changes:
             data = each.content.read() if each.content else None
             assert each.kind != "reset"

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from lxml import etree
 
-from pelican_resourcesync.checker import CheckOptions, check
+from pelican_resourcesync.checker import check
 from repo_bridge.publisher import dry_run, publish
 from repo_bridge.report import BridgeResult, DryRun
 from repo_bridge.settings import BridgeSettings, Query
@@ -171,7 +171,7 @@ class Press:
 
     def findings(self, **more: Any) -> dict[str, int]:
         """Return how often the checker finds a rule broken, looking into all packages and files."""
-        report = check(CheckOptions(target=str(self.public), deep=True, **more))
+        report = check(str(self.public), deep=True, **more)
         assert report.documents >= 3
         return {rule: group.count for rule, _, group in report.findings.groups()}
 

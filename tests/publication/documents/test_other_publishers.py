@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.checker import CheckOptions, check
+from pelican_resourcesync.checker import check
 from pelican_resourcesync.publication.documents.other_publishers import find_other_sets
 from pelican_resourcesync.publication.model.layout import SHARED, Layout
 from tests.publication.support import LAYOUT, SITEURL, Source, tree
@@ -147,7 +147,7 @@ def test_output_emptied_but_for_dot_folders(source: Source) -> None:
     moved.publish({"a.html": b"a"}, "2024-01-06T12:00", None)
     entries = moved.document(f"{moved.siteurl}/{WELL_KNOWN}").entries
     assert [item.uri for item in entries] == ["https://new.example/resourcesync/site/capabilitylist.xml"]
-    assert check(CheckOptions(target=str(source.output))).documents == 6
+    assert check(str(source.output)).documents == 6
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pelican_resourcesync.checker import CheckOptions, check
+from pelican_resourcesync.checker import check
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Limits, Link
 from pelican_resourcesync.publication import Calendar, Change, ChangeHistory, Dumps, Representation, Resource
@@ -115,7 +115,7 @@ def test_packages_in_which_nothing_changed_stay(source: Source, monkeypatch: pyt
         assert len(now) > 6
         assert not before or 1 <= len(new) <= 2
         assert {time_in(each.said, "at").day for each in dump_of(source)} <= {*range(5, day + 1)}
-    assert check(CheckOptions(target=str(source.output), deep=True)).conforming
+    assert check(str(source.output), deep=True).conforming
 
 
 def test_a_link_or_a_type_that_changes(source: Source) -> None:
@@ -291,7 +291,7 @@ def test_a_site_that_moves(source: Source) -> None:
     for path in lists:  # closed lists and the manifests of earlier packages, too (X13)
         links = re.findall(rb'<rs:ln [^>]*href="([^"]+)"', (source.output / path).read_bytes())
         assert [link for link in links if not link.startswith(source.siteurl.encode())] == [], path
-    assert check(CheckOptions(target=str(source.output), deep=True)).conforming
+    assert check(str(source.output), deep=True).conforming
 
 
 def test_links_count_too(source: Source) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
@@ -13,9 +13,9 @@ from pelican_resourcesync.destination.files import Copy
 from pelican_resourcesync.destination.installer import Installer
 from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError, MirrorOptions
 from pelican_resourcesync.destination.past import Moment, Past
-from pelican_resourcesync.destination.plan import FetchPlan, ProgressCallback, plan
+from pelican_resourcesync.destination.plan import FetchPlan, plan
 from pelican_resourcesync.destination.state import CopyState, open_state
-from pelican_resourcesync.source import Source, find_sets, text_of
+from pelican_resourcesync.source import Source, by_keyword, find_sets, text_of
 
 _SHOWN = 1_000  # of what is missing
 _MANY = 100  # requests for which a faster client is worth the trouble
@@ -37,14 +37,11 @@ class Mirror:
     corrects what differs. Each opens the folder alone: another mirror in it is refused.
     """
 
-    def __init__(
-        self, source: str, folder: Path, options: MirrorOptions | None = None, progress: ProgressCallback | None = None
-    ) -> None:
+    def __init__(self, source: str, folder: Path, options: MirrorOptions | None = None) -> None:
         """Take the URL or the folder of a Source, the folder of the copy, and the options."""
         self._where = str(Path(source).resolve()) if "://" not in source and Path(source).is_dir() else source
         self._folder = folder.absolute()
         self._options = options or MirrorOptions()
-        self._progress = progress or (lambda *_: None)
 
     def plan(self) -> FetchPlan:
         """Return what `run` would do now; nothing is changed."""
@@ -161,7 +158,7 @@ class Mirror:
             state.invalidate(list(self._damaged(state)) if reconcile else ())
             state.db.execute("UPDATE pending SET reason = ''")
             result = MirrorResult(plan=plan(state, source, self._options, reconcile=reconcile))
-        fetch = Fetch(state, source, self._options, result, self._progress)
+        fetch = Fetch(state, source, self._options, result)
         fetch.take_packages(result.plan.packages)
         fetch.search_packages(result.plan.other_packages)
         for left in reversed(range(_ROUNDS)):
@@ -206,6 +203,23 @@ class Mirror:
         if gone:
             return "is in the copy, and no longer listed"
         return "has changed at the Source" if state.stored(uri) else "is not in the copy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Arguments(MirrorOptions):
+    folder: str | Path = field(kw_only=False)
+
+
+@by_keyword(_Arguments)
+def mirror(source: str, given: _Arguments) -> MirrorResult:
+    """Bring a copy of a Source, in a folder, in step with it; return what was done.
+
+    `source` is the URL of a site, a page or a document, or the output folder of a site. The options are those of
+    `MirrorOptions`. Raises `SourceError` if no Source was found, `IncompleteError` if a run could do harm, and
+    `TransportError` or `DocumentError` for a list that cannot be fetched or read: the copy then stays as it is. Single
+    resources that are not available are in the result.
+    """
+    return Mirror(source, Path(given.folder), given).run()
 
 
 def _patient(options: MirrorOptions) -> MirrorOptions:
