@@ -42,8 +42,8 @@ _BACKOFF, _LONGEST_WAIT = 2.0, 600.0
 #: What the statuses of IndexNow ask the user to do.
 _ADVICE = {
     400: "it does not understand the request: is the endpoint right?",
-    403: "it does not accept the key: the key file must be public at {key_file}, and hold the key alone",
-    422: "the URLs are not below the address of the key file, {key_file}, or the key is not of this site",
+    403: "it does not accept the key: the key file must be public at {key_file}, and contain only the key",
+    422: "the URLs are not below the address of the key file, {key_file}, or the key belongs to another site",
 }
 
 
@@ -78,7 +78,7 @@ class PublishedSite:
             raise PublicationError(message) from error
         self.siteurl = first.state.siteurl
         if self._web and self._web.base != self.siteurl:
-            message = f"the publication at {target} is that of {self.siteurl}: announce that"
+            message = f"the publication at {target} belongs to {self.siteurl}: announce that URL"
             raise SettingsError(message)
 
     def _bytes(self, path: str) -> bytes:
@@ -110,7 +110,7 @@ class PublishedSite:
         for a generation that is not known.
         """
         if isinstance(since, int) and len(self.sets) > 1:
-            message = f"--since {since}: each of the {len(self.sets)} sets has its own generations: give a time instead"
+            message = f"--since {since}: each of the {len(self.sets)} sets has its own generations: use a time instead"
             raise SettingsError(message)
         floors = {name: _floor(known.state, since, name) for name, known in self.sets.items()}
         self.since = min(filter(None, floors.values()), default=None)
@@ -126,7 +126,7 @@ class PublishedSite:
                 continue
             data = self._bytes(summary.path)
             if sha256(data) != state.documents.get(summary.path):
-                message = f"{summary.path} is not the one that publication.json lists: deploy the site again"
+                message = f"{summary.path} does not match publication.json: deploy the site again"
                 raise PublicationError(message)
             for entry in read(BytesIO(data), name=summary.path).entries:
                 md = entry.md
@@ -153,9 +153,9 @@ class PublishedSite:
             return keys[0]
         which = "no key file" if not keys else "several key files"
         message = (
-            f"{self._where} has {which} of IndexNow: set indexnow_key, publish and deploy the site, or give --key"
+            f"{self._where} has {which} of IndexNow: set indexnow_key, publish and deploy the site, or add --key"
             if self.folder
-            else "the key of IndexNow is not known: give --key"
+            else "the IndexNow key is not known: add --key"
         )
         raise SettingsError(message)
 
@@ -223,7 +223,7 @@ def _require_key_file(siteurl: str, key: str, location: str) -> None:
         message = f"the key file is not live: {error}: set indexnow_key, publish and deploy the site"
         raise NotAnnouncedError(message) from error
     if found != key.encode():
-        message = f"{location} does not hold the key alone: set indexnow_key, publish and deploy the site"
+        message = f"{location} does not contain only the key: set indexnow_key, publish and deploy the site"
         raise NotAnnouncedError(message)
 
 
@@ -250,7 +250,7 @@ def _floor(state: PublicationState, since: datetime | int | None, name: str) -> 
     if not 0 <= back <= len(state.earlier):
         message = (
             f"--since {since}: of the set {name}, the generations from {state.generation - len(state.earlier)} to "
-            f"{state.generation} are known: give one of them, or a time"
+            f"{state.generation} are known: use one of them, or a time"
         )
         raise SettingsError(message)
     return (state.at, *state.earlier)[back]

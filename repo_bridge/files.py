@@ -52,7 +52,7 @@ class RecordFiles:
                 else:
                     _write(new, content)
             except FileExistsError as error:
-                message = f"two records would be the file {path}: give one of the two items another handle"
+                message = f"two records would have the path {path}: give one of the two items another handle"
                 raise InventoryError(message) from error
         return path
 
@@ -221,7 +221,7 @@ def find_file(stored: StoredFile, stores: Mapping[int, Path]) -> Path | str:
     number, name = stored.store_number or 0, stored.shown
     store = stores.get(number)
     if store is None:
-        return f"{name} is in store {number}, which assetstore does not name"
+        return f"{name} is in store {number}, which is not in assetstore"
     where = relative_path(stored.internal_id or "")
     if where is None:
         return f"{name} has no valid internal id: {stored.internal_id!a}"

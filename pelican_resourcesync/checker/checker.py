@@ -184,7 +184,7 @@ def _find_links(head: bytes, name: str, media_type: str) -> tuple[LinkFinder, st
 
 def _require_links(links: list[str], uri: str, what: str) -> list[str]:
     if not links:
-        message = f"{uri!a} has no {what}; give the URL of a document"
+        message = f"{uri!a} has no {what}; use the URL of a document"
         raise CheckError(message)
     return list(dict.fromkeys(links))
 
@@ -208,8 +208,8 @@ class _Checker:
             with path.open("rb") as stream:
                 self._file(stream, path)
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or "no such path can be"
-            message = f"{str(path)!a} cannot be read: {reason}; give a folder, a document, a ZIP package or a URL"
+            reason = getattr(error, "strerror", None) or "not a valid path"
+            message = f"{str(path)!a} cannot be read: {reason}; name a folder, a document, a ZIP package or a URL"
             raise CheckError(message) from error
 
     def url(self, url: str) -> None:
@@ -274,7 +274,7 @@ class _Checker:
         start = find_start(fetcher, self.options.limits)
         if start is None:
             message = (
-                f"{str(folder)!a} holds no Source Description and no Capability List; give the folder that is published"
+                f"{str(folder)!a} contains no Source Description or Capability List; name the folder that is published"
             )
             raise CheckError(message)
         self._source(fetcher, fetcher.base or "", f"{fetcher.base}{start}")
@@ -301,7 +301,7 @@ class _Checker:
                 self._source(around, around.base, *links)
                 return
         if not links:
-            message = f"the links of {str(path)!a} lead to no file around it; give its URL"
+            message = f"the links of {str(path)!a} lead to no file next to it; use its URL"
             raise CheckError(message)
         parts = urlsplit(links[0])
         self._source(WebFetcher(), f"{parts.scheme}://{parts.netloc}/", *links)
@@ -330,7 +330,7 @@ class _Checker:
         except TransportError as failure:
             raise CheckError(str(failure)) from failure
         if not links:
-            message = f"{error}, and {url} has no link with rel=resourcesync: give the URL of a document"
+            message = f"{error}, and {url} has no link with rel=resourcesync: use the URL of a document"
             raise CheckError(message) from error
         self._source(fetcher, root, *links)
 

@@ -256,7 +256,7 @@ class SnapshotComparison:
             " AND one.hash != last.hash ORDER BY one.document, one.line"
         )
         rows = self.database.ask(query, self.pair.after.number, self.pair.low)
-        return _differing(rows, "that of the last listed change")
+        return _differing(rows, "the last listed change")
 
     def unexplained(self) -> Iterator[EntryFault]:
         """Yield the entries of one snapshot that are missing from the other, though no change explains it."""
@@ -272,7 +272,7 @@ class SnapshotComparison:
         )
         for one, other, gone in ((pair.after, pair.before, False), (pair.before, pair.after, True)):
             for document, line in self.database.ask(query, one.number, other.number, pair.low, gone):
-                yield document, line, f"the resource is not in {other.uri!a}, and no change says why"
+                yield document, line, f"the resource is not in {other.uri!a}, and no listed change explains it"
 
     def differing(self) -> Iterator[EntryFault]:
         """Return the later snapshot's entries with another hash in the earlier one, though no change explains it."""
@@ -288,7 +288,7 @@ class SnapshotComparison:
             " ORDER BY one.document, one.line"
         )
         rows = self.database.ask(query, pair.before.number, pair.after.number, pair.low)
-        return _differing(rows, f"that in {pair.before.uri!a}, and no change says why")
+        return _differing(rows, f"{pair.before.uri!a}, and no listed change explains it")
 
 
 def not_in_both(database: EntryDatabase, series: int, interval: Interval) -> Iterator[EntryFault]:
@@ -311,11 +311,11 @@ def other_bitstreams(database: EntryDatabase, series: int) -> Iterator[EntryFaul
         " ON other.series = ? AND other.uri = one.uri AND other.time = one.time AND other.change = one.change"
         " WHERE one.series = ? AND one.hash != other.hash ORDER BY one.document, one.line"
     )
-    return _differing(database.ask(query, series, packed_id(series)), "that of the change in the Change List")
+    return _differing(database.ask(query, series, packed_id(series)), "the change in the Change List")
 
 
 def _differing(rows: Iterator[Row], what: str) -> Iterator[EntryFault]:
     """Yield the places whose two hashes have an algorithm in common, but different digests for it."""
     for document, line, one, other in rows:
         if algorithm := disagreement(one, other):
-            yield document, line, f"the {ascii(algorithm)[1:-1][:40]} is not {what}"
+            yield document, line, f"the {ascii(algorithm)[1:-1][:40]} differs from {what}"

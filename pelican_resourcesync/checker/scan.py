@@ -315,4 +315,4 @@ class Scan:
         self.head.encoding = encoding or ""
 
     def _doctype(self, *_: object) -> None:
-        self._refuse("a DOCTYPE is refused, for what it could load or expand")
+        self._refuse("a DOCTYPE is refused, because it could load or expand other content")

@@ -27,12 +27,12 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     verb.set_defaults(verb=run)
     verb.add_argument("target", metavar="TARGET", help="the folder that was deployed, or the URL of the site")
     verb.add_argument(
-        "--wait", type=seconds, default=600.0, metavar="TIME", help="wait so long for the folder to be live (10m)"
+        "--wait", type=seconds, default=600.0, metavar="TIME", help="how long to wait until the folder is live (10m)"
     )
     verb.add_argument(
         "--since", type=_since, metavar="WHEN", help="all changes after a time or a generation (the publication before)"
     )
-    verb.add_argument("--key", metavar="KEY", help="the key of IndexNow (that of the key file in the folder)")
+    verb.add_argument("--key", metavar="KEY", help="the IndexNow key (by default, from the key file in the folder)")
     verb.add_argument("--endpoint", metavar="URL", help="where to announce (https://api.indexnow.org/indexnow)")
     verb.add_argument("--dry-run", action="store_true", help="print the pages, and announce nothing")
 

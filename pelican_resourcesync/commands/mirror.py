@@ -34,16 +34,18 @@ def add_verbs(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     what = task.add_mutually_exclusive_group()
     what.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
     what.add_argument("--every", type=seconds, metavar="TIME", help="keep running, and look again after TIME like 10m")
-    task.add_argument("--adopt", action="store_true", help="use what a folder has already that is not a copy yet")
+    task.add_argument("--adopt", action="store_true", help="use the files of a folder that is not a copy yet")
     _add_update(mirror)
     audit = _add(verbs, "audit", "compare a copy with the Source's list, and change nothing", _audit)
     repair = _add(verbs, "repair", "compare a copy with the Source's list, and correct what differs", _repair)
     _add_update(repair)
-    restore = _add(verbs, "restore", "copy a Source as it was at a time of the past", _restore, folder="?")
+    restore = _add(verbs, "restore", "copy a Source as it was at a past time", _restore, folder="?")
     task = restore.add_argument_group("the run")
     what = task.add_mutually_exclusive_group(required=True)
     what.add_argument("--at", type=moment, metavar="TIME", help="the time, such as 2024-01-31T12:00:00Z")
-    what.add_argument("--list-times", action="store_true", help="list the times that can be restored, and how far")
+    what.add_argument(
+        "--list-times", action="store_true", help="list the times that can be restored, and what is missing"
+    )
     task.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
     add_by(task)
     for verb in (mirror, audit, repair, restore):
@@ -71,7 +73,7 @@ def _add_update(verb: ArgumentParser) -> None:
     update.add_argument(
         "--accept-older", action="store_true", help="follow a Source that was set back to an older state"
     )
-    update.add_argument("--max-deletions", type=float, metavar="N", help="stop if more than N %% would go (20)")
+    update.add_argument("--max-deletions", type=float, metavar="N", help="stop if more than N %% would be deleted (20)")
     add_by(update)
 
 
@@ -156,7 +158,7 @@ def _plan_report(plan: "FetchPlan") -> _Report:
     lines.append(f"To fetch: {format_count(plan.fetch, 'resource')} ({size}), {how}; to delete: {plan.delete:,}.")
     if plan.other_packages:
         count = format_count(len(plan.other_packages), "package")
-        lines.append(f"What is not available singly is searched for in {count}.")
+        lines.append(f"Resources that are not available one by one are searched for in {count}.")
     lines.append(f"Planning took {format_count(plan.requests, 'request')}.")
     return DONE, lines, {"plan": asdict(plan)}
 
@@ -203,5 +205,5 @@ def _times_report(moments: "list[Moment]") -> _Report:
         + f" ({'a list or dump' if each.snapshot else 'a change'})"
         for each in moments
     ]
-    nothing = "No time of the past is in reach: the Source has no archives, and no Change Lists with hashes."
+    nothing = "No past state can be restored: the Source has no archives, and no Change Lists with hashes."
     return DONE, lines or [nothing], {"times": [each._asdict() for each in moments]}

@@ -119,7 +119,7 @@ def _takedown_lines(done: "Takedown") -> Iterator[str]:
         yield f"{name}: generation {each.generation}, below {each.home}, lists them only as deleted."
     yield "Still to do: remove it from the site's sources and commit that, or the next build lists it again."
     yield f"Delete its file in {done.output} and on the host."
-    yield f"Before the next build, upload {done.output}, and delete the old documents there: they name these URIs."
+    yield f"Before the next build, upload {done.output}, and delete the old documents there: they contain these URIs."
     yield "Until then, links in pages, robots.txt and Link headers lead to a Capability List that no longer exists."
 
 
@@ -145,7 +145,7 @@ def _extra_settings(texts: Sequence[str]) -> Mapping[str, Any]:
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals or not key:
-            message = f"-e is {text!r}: give it as KEY=VALUE, such as -e SITENAME='\"My site\"'"
+            message = f"-e is {text!r}: write it as KEY=VALUE, such as -e SITENAME='\"My site\"'"
             raise SettingsError(message)
         try:
             found[key] = json.loads(value)

@@ -142,7 +142,7 @@ class Fetch:
                 self._take_from(package)
             except (TransportError, DocumentError, DamagedZipError, SourceError) as error:
                 self._result.plan.notes.append(
-                    f"the package {shown(package.uri)} cannot be used, so its resources are fetched singly: {error}"
+                    f"the package {shown(package.uri)} cannot be used, so its resources are fetched one by one: {error}"
                 )
             self._installer.finish()
             used = self._state.get("packages") or []
@@ -233,7 +233,7 @@ class Fetch:
                 if path.lower() in taken or path.lower() in chosen:
                     path = conflict_path_of(pending.uri, own)
                     if path.lower() in chosen or self._state.taken([path.lower()]):
-                        self._installer.postpone(pending.uri, f"its path {path} is that of another URL", "")
+                        self._installer.postpone(pending.uri, f"its path {path} belongs to another URL", "")
                         continue
                 chosen.add(path.lower())
             part = self._copy.part(pending.uri)

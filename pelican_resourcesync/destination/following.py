@@ -325,9 +325,9 @@ class _Follower:
                 self._clear()
                 same = sorted(cursor.sets) == sorted(each.uri for each in self._sets)
                 if not same or cursor.selection != self._options.selection:
-                    self.notes.append("other sets or resources are followed than before: everything is read again")
+                    self.notes.append("the sets or resources to follow have changed: everything is read again")
                 elif any(position.is_ahead for position in cursor.sets.values()):
-                    self.notes.append("the cursor is of a time to come: everything is read again")
+                    self.notes.append("the cursor is dated in the future: everything is read again")
                 elif self._continue(cursor):
                     return replace(cursor, **known), False
             self._clear()
@@ -386,7 +386,7 @@ class _Follower:
         """Yield what the Resource List of a set has, and then remember its position."""
         kind = Capability.RESOURCELIST if Capability.RESOURCELIST in one.documents else ""
         if kind not in one.documents:
-            message = f"the set {one.name!a} has no Resource List, so that following it cannot begin"
+            message = f"the set {one.name!a} has no Resource List, so it cannot be followed"
             raise MirrorError(message)
         has_changes = Capability.CHANGELIST in one.documents
         whole, latest = hashlib.sha256(), ""
@@ -433,7 +433,7 @@ class _Follower:
         """Read the changes of a set, and where they begin and end."""
 
         def note(gap: str) -> None:
-            self.notes.append(f"{one.name}: {gap}: what changed between is not known")
+            self.notes.append(f"{one.name}: {gap}: the changes in between are not known")
 
         lists = ChangeLists(self._source, one)
         begun, end, listed = begin, begin, fresh
@@ -540,7 +540,7 @@ class _Packed:
             try:
                 unpacked = inside.unpack(member, sinks[uri])
             except DamagedZipError as error:
-                about = f"the package {shown(package.uri)} is damaged, so the rest is fetched singly"
+                about = f"the package {shown(package.uri)} is damaged, so the rest is fetched one by one"
                 self._notes.append(f"{about}: {error}")
                 self._damaged.add(number)
                 continue

@@ -279,12 +279,13 @@ class Past:
         db = self._state.db
         if self._load_live():
             db.execute(
-                f"""UPDATE pending SET reason = 'its bytes of that time are no longer there' WHERE NOT gone AND sets & ?
+                f"""UPDATE pending SET reason = 'its bytes from that time are no longer available'
+                WHERE NOT gone AND sets & ?
                 AND NOT EXISTS (SELECT 1 FROM live o WHERE o.uri = pending.uri AND {_SAME.format("pending")})""",  # noqa: S608
                 (bit,),
             )
         db.execute(
-            """UPDATE pending SET reason = 'what it was at that time is not known' WHERE NOT gone AND sets & ?
+            """UPDATE pending SET reason = 'its state at that time is not known' WHERE NOT gone AND sets & ?
             AND hash = '' AND time = ''""",
             (bit,),
         )

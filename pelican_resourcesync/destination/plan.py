@@ -153,7 +153,7 @@ class _Planner:
             if Capability.CHANGELIST in lists and position:
                 self._by_changes(position, partial=True)
         else:
-            message = f"the set {self._set.name!a} has no Resource List or Resource Dump, so that a copy cannot begin"
+            message = f"the set {self._set.name!a} has no Resource List or Resource Dump, so it cannot be copied"
             raise MirrorError(message)
 
     def _position(self) -> Position | None:
@@ -215,7 +215,7 @@ class _Planner:
         """
         self._clear()
         begin = position.at
-        note = (lambda gap: self._note(f"{gap}: what changed between is not known")) if partial else None
+        note = (lambda gap: self._note(f"{gap}: the changes in between are not known")) if partial else None
         lists = ChangeLists(self._source, self._set)
         try:
             for each, now in lists.after(position, note):
@@ -264,7 +264,7 @@ class _Planner:
     def _compare(self, resources: Iterable[ListedResource], md: Metadata, before: str) -> Position | None:
         at = text_of(md.at)
         if before and at and at < before and not self._options.accept_older:
-            what = f"the Resource List of the set {self._set.name!a} is of {at}, older than the copy ({before})"
+            what = f"the Resource List of the set {self._set.name!a} is dated {at}, older than the copy ({before})"
             message = (
                 f"{what}: nothing was changed. A cache may be stale: try again later. If the Source was set back, add "
                 "--accept-older"

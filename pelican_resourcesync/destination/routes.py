@@ -58,7 +58,7 @@ _Sum = tuple[int, int]
 
 
 def _route(name: str, all_: _Sum, chosen: list[tuple[ListedPackage, _Sum]], covered: _Sum = (0, 0)) -> Route:
-    """Return a route by packages, after which the rest is fetched singly."""
+    """Return a route by packages, after which the rest is fetched one by one."""
     parts = [covered, *(each for _, each in chosen)]
     count, size = (max(0, whole - sum(part)) for whole, part in zip(all_, zip(*parts, strict=True), strict=True))
     packages = [package for package, _ in chosen]

@@ -257,7 +257,7 @@ def open_state(folder: Path, source: str, *, adopt: bool, sync: bool = True) -> 
 def _check_folder(folder: Path, own: Path, *, new: bool, adopt: bool) -> None:
     """Raise `MirrorError` if a folder holds files of others, unless they are adopted, or if its state is elsewhere."""
     if new and folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not adopt)):
-        message = f"{folder} is not an empty folder: name a new one, or add --adopt to keep and use what is there"
+        message = f"{folder} is not an empty folder: choose a new one, or add --adopt to keep and use what is there"
         raise MirrorError(message)
     if own.is_symlink():
         message = f"{own} is a symbolic link: remove it, or name another folder"

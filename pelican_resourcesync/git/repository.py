@@ -284,7 +284,7 @@ def _require_history(repository: Repository) -> None:
 
 def _none(folder: Path) -> str:
     return (
-        f"{folder} is in no git repository, so there is no history to publish: "
+        f"{folder} is not in a git repository, so there is no history to publish: "
         "run git init there and commit the site, or build in a clone of its repository"
     )
 

@@ -201,7 +201,7 @@ class Transfer:
             raise StatusError(message, response.status, response.headers.get("Retry-After"))
         encoding = response.headers.get("Content-Encoding").lower()
         if encoding not in ("", "identity"):
-            message = f"{where}: the server sent it encoded as {encoding!a}, which was not asked for"
+            message = f"{where}: the server sent it encoded as {encoding!a}, which was not requested"
             raise TransportError(message)
         self._require_size(response.headers.number("Content-Length") or 0)
         self.request.sink.begin(response)

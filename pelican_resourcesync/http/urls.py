@@ -97,7 +97,7 @@ def check_base(base: str) -> None:
     """Raise `TransportError` unless this is an http(s) URL without user, query and fragment."""
     if origin(base) is None or "?" in base or "#" in base:
         seen = shown(base.rpartition("@")[2])  # a password may contain slashes
-        message = f"{seen!a} cannot be used: give an http(s) URL without user, query and fragment"
+        message = f"{seen!a} cannot be used: use an http(s) URL without user, query and fragment"
         raise TransportError(message)
 
 

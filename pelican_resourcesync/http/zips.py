@@ -72,7 +72,7 @@ class ZipReader:
         elif name in self._overlapping:
             problem = "names a member that overlaps another"
         elif not is_plain(name):
-            problem = "names a member that no folder could hold under that name"
+            problem = "names a member whose name is not safe in a folder"
         elif stat.S_ISLNK(member.external_attr >> 16):
             problem = "names a member that is a symbolic link"
         elif member.flag_bits & (_ENCRYPTED | _STRONGLY_ENCRYPTED):
@@ -128,7 +128,7 @@ class _Member:
             raise _damaged(error) from error
         self._length += len(data)
         if len(data) < size and self._length != self._size:
-            message = "it is shorter than it is said to be"
+            message = "it is shorter than stated"
             raise DamagedZipError(message)
         return data
 

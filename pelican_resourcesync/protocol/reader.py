@@ -374,7 +374,7 @@ def _read_prolog(stream: BinaryIO, *, name: str) -> bytes:
     end = found.end() if found else 0
     if seen.startswith(b"<!DOCTYPE", end):
         line = seen.count(b"\n", 0, end) + 1
-        message = f"{name}, line {line}: a DOCTYPE is refused, for what it could load or expand; remove it"
+        message = f"{name}, line {line}: a DOCTYPE is refused, because it could load or expand other content; remove it"
         raise DocumentError(message)
     if not seen.startswith(b"<", end) or seen.startswith((b"<!", b"<?"), end):
         message = f"{name}: no XML element in UTF-8 in the first {len(seen):,} bytes; check what was published (X01)"

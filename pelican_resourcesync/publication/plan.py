@@ -370,5 +370,5 @@ def _open(file: Path) -> BinaryIO:
 
 
 def _gone(digest: str) -> BinaryIO:
-    message = f"the bytes with the SHA-256 {digest} are no longer there: try again"
+    message = f"the bytes with the SHA-256 {digest} are no longer available: try again"
     raise PublicationError(message)

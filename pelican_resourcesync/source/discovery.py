@@ -112,7 +112,7 @@ class _Discovery:
                     return self._above(link, exactly=False)
             if b"<urlset" in data or b"<sitemapindex" in data:
                 return self._above(place, exactly=place == uri, data=data)
-            tried.append(f"{shown(place)} is not a ResourceSync document and names none")
+            tried.append(f"{shown(place)} is not a ResourceSync document, and does not link to one")
         message = f"no Source was found: {'; '.join(tried)}"
         raise SourceError(message)
 

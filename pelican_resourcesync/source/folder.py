@@ -125,5 +125,5 @@ class FolderClient(Client):
                     site.learn(uri)
                 if site.base:
                     return site.base + file.relative_to(site.folder).as_posix()
-        message = f"{site.folder} has no Source Description or Capability List that names one of its files"
+        message = f"{site.folder} has no Source Description or Capability List that lists one of its files"
         raise SourceError(message)

@@ -23,7 +23,7 @@ def clock() -> datetime:
 
 
 class GapError(DocumentError):
-    """Raised when Change Lists do not lead from a position to now: what changed between is not known."""
+    """Raised when Change Lists do not lead from a position to now: the changes in between are not known."""
 
 
 class OrderError(DocumentError):
@@ -193,7 +193,7 @@ def _gap(lists: list[ChangeList], position: Position) -> str:
     if not begin or begin > max(position.at, position.reach):
         return f"the Change Lists begin at {begin or 'an unknown time'}, the copy is of {position.at}"
     if lists[-1].begin < position.opened:
-        return f"the Change Lists begin anew at {lists[-1].begin}, before {position.opened}"
+        return f"the Change Lists start again at {lists[-1].begin}, before {position.opened}"
     for earlier, later in pairwise(lists):
         if earlier.until and later.begin > earlier.until:  # without an end, a list covers all that comes
             return f"there is a gap before {shown(later.uri)}"

@@ -110,7 +110,7 @@ class ResourceSink:
         size, tag = self._before()
         if found is None or int(found[1]) != size or response.headers.get("ETag") != tag:
             self.discard()
-            message = f"{shown(response.url)}: the server sent another part than it was asked for"
+            message = f"{shown(response.url)}: the server sent a different range than was requested"
             raise TransportError(message)
         self._handle = os.open(self.file, _MORE)
         while data := os.read(self._handle, _BLOCK):

@@ -101,9 +101,9 @@ class Signatures:
                 message = f"{shown(state)} is older than the one read last: add --accept-older if that is right"
                 raise SignatureError(message)
             if place == before and self._states[state][-1] != digest:
-                message = f"{shown(state)} has the number of the one read last, and other contents"
+                message = f"{shown(state)} has the same generation as the one read last, but different contents"
                 raise SignatureError(message)
         age = self._source.options.max_age
         if age and parse_datetime(content["at"]) < datetime.now(UTC) - timedelta(seconds=age):
-            message = f"{shown(state)} is of {content['at']}, which is longer ago than --max-age allows"
+            message = f"{shown(state)} is of {content['at']}, which is older than --max-age allows"
             raise SignatureError(message)

@@ -411,7 +411,7 @@ class Entries:
             for part in opened.entries:
                 loc = uri_of(part.loc, uri)
                 if loc in self._read or not depth:
-                    message = f"{shown(uri)} names {shown(loc)} again, or is an index of too many indexes"
+                    message = f"{shown(uri)} names {shown(loc)} again, or nests too many indexes"
                     raise DocumentError(message)
                 self._read.add(loc)
                 if len(self._read) > self._source.options.max_documents:
@@ -444,7 +444,7 @@ def not_signed(uri: str) -> SignatureError:
     """Return the error for a document that is not the one that its set's signed state lists."""
     return SignatureError(
         f"{shown(uri)} is not what the signed publication.json of its set lists: run it again, because the set may "
-        "have just been published anew; if that does not help, somebody else has changed it"
+        "have just been published again; if that does not help, somebody else has changed it"
     )
 
 

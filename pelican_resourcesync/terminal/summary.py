@@ -56,8 +56,8 @@ def _holds(publication: "Publication") -> str:
 def _news(publication: "Publication") -> str:
     new, gone = publication.new, publication.gone
     if publication.first:
-        names = f", which names {format_count(gone, 'URL')} that {'is' if gone == 1 else 'are'} no longer there"
-        return "first publication" + (names if gone else "")
+        removed = f"{format_count(gone, 'URL')} that {'has' if gone == 1 else 'have'} since been removed"
+        return f"first publication; its history includes {removed}" if gone else "first publication"
     if not any(new.values()):
         return "nothing changed since the last publication"
     return ", ".join(f"{new[kind]:,} {kind}" for kind in ChangeKind if new[kind]) + " since the last publication"

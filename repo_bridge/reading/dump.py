@@ -77,7 +77,7 @@ def open_dump(file: Path, tables: Collection[str]) -> Iterator["Dump"]:
     """Open a dump, plain or in custom format, to read some tables; raise `DumpError` for any other file."""
     if file.is_dir():
         message = (
-            f"{file} is a folder, as pg_dump --format=directory writes it: make one file of it with pg_restore"
+            f"{file} is a folder, as pg_dump --format=directory writes it: convert it to one file with pg_restore"
             f" --file=dump.sql {shlex.quote(str(file))}, or dump with --format=custom"
         )
         raise DumpError(message)
@@ -106,7 +106,7 @@ def _require_plain(first: bytes, file: Path) -> None:
     if what is None and first[257:262] == b"ustar":
         what = "in tar format"
     if what is None and b"\0" in first:
-        what = "no dump"
+        what = "not a dump"
     if what is not None:
         message = f"{file} is {what}: dump with --format=plain (which may be compressed with gzip) or --format=custom"
         raise DumpError(message)
@@ -195,7 +195,7 @@ class Dump:
         if self._complete and not found:
             self.fail("has no rows: dump without --schema-only")
         if not self._complete:
-            self.fail("is cut short: its last line is not there; dump again")
+            self.fail("is cut short: its last line is missing; dump again")
 
     def fail(self, what: str) -> NoReturn:
         """Raise a `DumpError` that says what is wrong with the dump, and where."""

@@ -108,7 +108,7 @@ def test_pages_that_changed(site: Site) -> None:
     ):
         site.announce("--since", since)
         assert site.told() == paths, since
-    unknown = "--since 0: of the set site, the generations from 1 to 4 are known: give one of them, or a time\n"
+    unknown = "--since 0: of the set site, the generations from 1 to 4 are known: use one of them, or a time\n"
     assert site.announce("--since", "0", status=2).endswith(unknown)
     assert (
         "'soon' is neither a time such as"
@@ -119,7 +119,7 @@ def test_pages_that_changed(site: Site) -> None:
 def test_by_url(site: Site) -> None:
     """What is live is announced without the folder, with the key given."""
     site.release({"b.html": page("BB")})
-    assert "the key of IndexNow is not known: give --key\n" in site.announce(target=site.url, status=2)
+    assert "the IndexNow key is not known: add --key\n" in site.announce(target=site.url, status=2)
     site.announce("--key", KEY, target=site.url)
     assert site.told() == ["b.html"]
     shutil.rmtree(site.www)
@@ -217,7 +217,7 @@ def test_key_file(site: Site) -> None:
     assert site.told() == ["b.html"]
     file = site.www / f"{KEY}.txt"
     file.write_text("another")
-    assert f"{site.url}/{KEY}.txt does not hold the key alone: set indexnow_key, publish and dep" in site.announce(
+    assert f"{site.url}/{KEY}.txt does not contain only the key: set indexnow_key, publish and dep" in site.announce(
         status=3
     )
     file.unlink()
@@ -236,8 +236,8 @@ def test_key_file(site: Site) -> None:
     ("status", "advice"),
     [
         (400, "400 Bad Request: it does not understand the request: is the endpoint right?"),
-        (403, "403 Forbidden: it does not accept the key: the key file must be public at {}, and hold the key alone"),
-        (422, "the URLs are not below the address of the key file, {}, or the key is not of this site"),
+        (403, "403 Forbidden: it does not accept the key: the key file must be public at {}, and contain only the key"),
+        (422, "the URLs are not below the address of the key file, {}, or the key belongs to another site"),
         (301, "301 Moved Permanently: is the endpoint right?"),
     ],
 )
@@ -310,9 +310,7 @@ def test_lists_of_another_publication(site: Site) -> None:
     site.release({"b.html": page("BB")})
     (file,) = site.public.glob("resourcesync/site/changelist-*.xml")
     file.write_bytes(file.read_bytes() + b"\n")
-    assert f"{file.relative_to(site.public)} is not the one that publication.json lists: deploy" in site.announce(
-        status=2
-    )
+    assert f"{file.relative_to(site.public)} does not match publication.json: deploy" in site.announce(status=2)
 
 
 def test_after_a_takedown(site: Site) -> None:
@@ -338,7 +336,7 @@ def test_sets_of_different_ages(site: Site) -> None:
     site.announce("--since", "2026-02-02T10:00:00Z")
     assert site.told() == ["a/"]
     said = site.announce("--since", "2", status=2)
-    assert "--since 2: each of the 2 sets has its own generations: give a time instead\n" in said
+    assert "--since 2: each of the 2 sets has its own generations: use a time instead\n" in said
 
 
 def test_generations_to_come(site: Site) -> None:
@@ -367,7 +365,7 @@ def test_a_copy_elsewhere(site: Site) -> None:
     with live(files(site.www)) as copy:
         site.host.asked()
         said = site.announce("--key", KEY, target=copy.url, status=2)
-    assert f"the publication at {copy.url} is that of {site.url}: announce that\n" in said
+    assert f"the publication at {copy.url} belongs to {site.url}: announce that URL\n" in said
     assert not site.host.asks
     assert not site.engine.told
     site.announce("--key", KEY, target=f"{site.url}/")

@@ -355,7 +355,7 @@ def test_lookup(tmp_path: Path) -> None:
         (FILE._replace(internal_id="-Rmissing"), "cannot be read at"),
         (FILE._replace(internal_id="-Rlink", length=None), "is outside its store"),
         (FILE._replace(store_number=2), f"the folder of store 2, {tmp_path / 'away'}, is not there: mount it"),
-        (FILE._replace(store_number=3), "is in store 3, which assetstore does not name"),
+        (FILE._replace(store_number=3), "is in store 3, which is not in assetstore"),
         (FILE._replace(internal_id=None), "has no valid internal id: None"),
         (FILE._replace(internal_id="-Ra\0b"), "cannot be read at"),
     ):
@@ -416,7 +416,7 @@ def test_twice(files: RecordFiles) -> None:
     for path in ("x.xml", "a/1.xml"):
         files.write(path, b"one")
         for content in (b"two", b"one"):
-            with pytest.raises(InventoryError, match=rf"two records would be the file {path}"):
+            with pytest.raises(InventoryError, match=rf"two records would have the path {path}"):
                 files.write(path, content)
 
 

@@ -79,9 +79,9 @@ def test_file_from_elsewhere(tmp_path: Path, name: str) -> None:
     ("name", "text", "message"),
     [
         ("a.html", "<html>", "has no link with rel=resourcesync"),
-        ("a.html", linked("/capabilitylist.xml"), "lead to no file around it; give its URL"),
+        ("a.html", linked("/capabilitylist.xml"), "lead to no file next to it; use its URL"),
         ("robots.txt", "User-agent: *\n", "has no Sitemap directive"),
-        ("robots.txt", "Sitemap: /resources.xml\n", "lead to no file around it; give its URL"),
+        ("robots.txt", "Sitemap: /resources.xml\n", "lead to no file next to it; use its URL"),
     ],
 )
 def test_nothing_to_begin_with(tmp_path: Path, name: str, text: str, message: str) -> None:
@@ -136,7 +136,7 @@ def test_page_with_a_link(tmp_path: Path) -> None:
         assert names(report.findings) == ["DI01 SHOULD"]
         (tmp_path / "index.html").write_text("<html>", "utf-8")
         with pytest.raises(
-            CheckError, match=f"{address}/? has no link with rel=resourcesync: give the URL of a document"
+            CheckError, match=f"{address}/? has no link with rel=resourcesync: use the URL of a document"
         ):
             run(address)
 

@@ -43,10 +43,10 @@ def found(folder: Path, changed: Changed, *, edition: int | None = None) -> list
 def test_what_is_said(tmp_path: Path) -> None:
     """A finding names the entry that has no counterpart, and the document that lacks it."""
     assert found(tmp_path, LEAN | NEWER) == [
-        f"CH06 resources-1.xml:17 the resource is not in '{BASE}resources-old.xml', and no change says why"
+        f"CH06 resources-1.xml:17 the resource is not in '{BASE}resources-old.xml', and no listed change explains it"
     ]
     assert found(tmp_path, LEAN | {"resources-1.xml": text("resources-1.xml")} | OLDER) == [
-        f"CH06 resources-old.xml:16 the resource is not in '{BASE}resources.xml', and no change says why"
+        f"CH06 resources-old.xml:16 the resource is not in '{BASE}resources.xml', and no listed change explains it"
     ]
 
 
@@ -57,9 +57,9 @@ def test_each_fault_once(tmp_path: Path) -> None:
         "resources-archive-1.xml", "</urlset>", entry("between.xml", 'at="2024-02-10T00:00:00Z"') + "</urlset>"
     )
     assert found(tmp_path, LEAN | archive | {"between.xml": between}) == [
-        f"CH06 between.xml:10 the resource is not in '{BASE}resources-old.xml', and no change says why",
-        f"CH06 resources-old.xml:11 the resource is not in '{BASE}between.xml', and no change says why",
-        f"CH06 between.xml:10 the resource is not in '{BASE}resources.xml', and no change says why",
+        f"CH06 between.xml:10 the resource is not in '{BASE}resources-old.xml', and no listed change explains it",
+        f"CH06 resources-old.xml:11 the resource is not in '{BASE}between.xml', and no listed change explains it",
+        f"CH06 between.xml:10 the resource is not in '{BASE}resources.xml', and no listed change explains it",
     ]
 
 
@@ -172,7 +172,7 @@ def test_dumps_alone_add_up(tmp_path: Path) -> None:
     manifest = text("dump-old-manifest.xml").replace("b.txt", "x.txt")
     members = renewed("dump-old.zip", manifest)
     assert found(tmp_path / "wrong", dumps | members) == [
-        f"CH06 dump-old-manifest.xml:10 the resource is not in '{BASE}dump.xml', and no change says why",
+        f"CH06 dump-old-manifest.xml:10 the resource is not in '{BASE}dump.xml', and no listed change explains it",
         f"CL06 changes-1.xml:12 last created, and not in the Resource Dump '{BASE}dump-old.xml'",
     ]
 
@@ -202,7 +202,7 @@ def test_wrong_hash_of_the_past(tmp_path: Path) -> None:
     """An archived list that is not as its changes say is wrong itself, and not the list after it."""
     wrong = text("resources-old.xml").replace(B_SAID, A_SAID)
     assert found(tmp_path, LEAN | {"resources-old.xml": wrong}) == [
-        "CH04 resources-old.xml:11 the sha-256 is not that of the last listed change"
+        "CH04 resources-old.xml:11 the sha-256 differs from the last listed change"
     ]
 
 
@@ -242,7 +242,7 @@ def test_list_after_a_dump(tmp_path: Path) -> None:
     ]
     updated = added("changes-2.xml", change("b.txt", "updated", "2024-02-25T00:00:00Z", OLD_SAID))
     assert found(tmp_path / "updated", changed | updated) == [
-        "CH04 resources-1.xml:12 the sha-256 is not that of the last listed change"
+        "CH04 resources-1.xml:12 the sha-256 differs from the last listed change"
     ]
 
 

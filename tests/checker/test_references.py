@@ -139,7 +139,7 @@ def test_nothing_to_check(tmp_path: Path) -> None:
     """A folder without ResourceSync is no target."""
     (tmp_path / "index.html").write_text("<html>", "utf-8")
     (tmp_path / "sitemap.xml").write_text("<urlset/>", "utf-8")
-    with pytest.raises(CheckError, match="holds no Source Description"):
+    with pytest.raises(CheckError, match="contains no Source Description or Capability List; name"):
         check(str(tmp_path))
 
 

@@ -309,8 +309,8 @@ def test_a_gap_is_named() -> None:
     ]
     findings, _ = checked(document("changelist", "".join(days), ' from="2024-01-01T00:00:00Z"', root="sitemapindex"))
     assert [each.message for _, _, group in findings.groups() for each in group.first] == [
-        "no list holds the changes from 2024-01-01T00:00:00Z, the index's from, to 2024-01-02T00:00:00Z",
-        "no list holds the changes from 2024-01-04T00:00:00Z to 2024-01-05T00:00:00Z",
+        "no list contains the changes from 2024-01-01T00:00:00Z, the index's from, to 2024-01-02T00:00:00Z",
+        "no list contains the changes from 2024-01-04T00:00:00Z to 2024-01-05T00:00:00Z",
     ]
 
 

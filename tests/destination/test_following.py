@@ -276,7 +276,7 @@ def test_changes_begin_late(source: FakeSource) -> None:
     changes = Following(source.url, None, FAST)
     halfway = next(changes).cursor
     assert len([*changes]) == 2
-    assert changes.notes[0].endswith("what changed between is not known")
+    assert changes.notes[0].endswith("the changes in between are not known")
     assert history(source, halfway)[0] == ["created b/c.html two", "created d.bin three"]
     source.put("a.html", "new")
     source.publish()

@@ -48,7 +48,7 @@ def test_first_copy(source: ArchivedSource, tmp_path: Path) -> None:
 
 
 def test_routes(source: ArchivedSource, tmp_path: Path) -> None:
-    """The plan shows the candidates, the cheapest first; few resources are fetched singly."""
+    """The plan shows the candidates, the cheapest first; few resources are fetched one by one."""
     plan = Mirror(source.url, tmp_path / "copy", FAST).plan()
     size = sum(map(len, source.resources.values()))
     routes = {route.name: (route.requests, route.size) for route in plan.routes}
@@ -343,12 +343,12 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
         packed(Piece(name=b"b", data=bytes(99), method=STORED, packed_size=4_000), GOOD), "overlaps another",
     ),
     "one member under two names": (packed(GOOD, Piece(name=b"b", data=DATA, at=0, hidden=True)), "overlaps another"),
-    "a path upwards": (named("../a"), "no folder could hold"),
-    "a path upwards inside": (named("a/../../b"), "no folder could hold"),
-    "an absolute path": (named("/etc/passwd"), "no folder could hold"),
-    "a drive": (named("C:/a"), "no folder could hold"),
-    "backslashes": (named("..\\a"), "no folder could hold"),
-    "a device": (named("a/con:"), "no folder could hold"),
+    "a path upwards": (named("../a"), "not safe in a folder"),
+    "a path upwards inside": (named("a/../../b"), "not safe in a folder"),
+    "an absolute path": (named("/etc/passwd"), "not safe in a folder"),
+    "a drive": (named("C:/a"), "not safe in a folder"),
+    "backslashes": (named("..\\a"), "not safe in a folder"),
+    "a device": (named("a/con:"), "not safe in a folder"),
     "a name that is no UTF-8": (packed(Piece(name=b"\xff\xfe", data=DATA, flags=UTF8)), "not in UTF-8"),
     "a symbolic link": (packed(Piece(name=b"a", data=b"/etc/passwd", attributes=LINK)), "a symbolic link"),
     "an encrypted member": (packed(Piece(name=b"a", data=DATA, flags=ENCRYPTED)), "is encrypted"),
@@ -431,7 +431,7 @@ def test_hostile_package(hostile: ArchivedSource, tmp_path: Path, case: str) -> 
     assert [each.name for each in tmp_path.iterdir()] == ["in"]
     notes = "\n".join(result.plan.notes)
     assert said in notes
-    assert bool(said) == ("cannot be used, so its resources are fetched singly" in notes)
+    assert bool(said) == ("cannot be used, so its resources are fetched one by one" in notes)
 
 
 def test_dump_that_cannot_be_read(source: ArchivedSource, tmp_path: Path) -> None:

@@ -94,8 +94,8 @@ def test_without_packages(source: ArchivedSource, tmp_path: Path) -> None:
     source.site.asked()
     result = restored(source, BEGIN + 6 * MINUTE, tmp_path / "copy")
     assert result.missing == [
-        (f"{source.url}a.html", "its bytes of that time are no longer there"),
-        (f"{source.url}b/c.html", "its bytes of that time are no longer there"),
+        (f"{source.url}a.html", "its bytes from that time are no longer available"),
+        (f"{source.url}b/c.html", "its bytes from that time are no longer available"),
     ]
     assert not source.site.asked().keys() & {"a.html", "b/c.html"}
     assert times(source)[BEGIN + 6 * MINUTE] == (5, 2)
@@ -120,8 +120,8 @@ def test_without_archives(source: ArchivedSource, tmp_path: Path) -> None:
     source.publish()
     result = restored(source, BEGIN + 5 * MINUTE, tmp_path / "copy")
     assert result.missing == [
-        (f"{source.url}a.html", "its bytes of that time are no longer there"),
-        (f"{source.url}b/c.html", "what it was at that time is not known"),
+        (f"{source.url}a.html", "its bytes from that time are no longer available"),
+        (f"{source.url}b/c.html", "its state at that time is not known"),
     ]
     with pytest.raises(MirrorError, match="--list-times"):
         restored(source, BEGIN + 3 * MINUTE, tmp_path / "before")
@@ -209,7 +209,7 @@ def test_command(source: ArchivedSource, tmp_path: Path, capsys: pytest.CaptureF
     capsys.readouterr()
     assert main(["restore", source.url, str(tmp_path / "part"), "--at", "2024-01-01T00:06:00Z"]) == 3
     said = capsys.readouterr().out
-    assert f"Missing: {source.url}a.html (its bytes of that time are no longer there)\n" in said
+    assert f"Missing: {source.url}a.html (its bytes from that time are no longer available)\n" in said
     assert main(["restore", source.url, "--list-times"]) == 0
     assert "5 resources, 2 of them not available" in capsys.readouterr().out
     with pytest.raises(SystemExit):

@@ -182,7 +182,7 @@ def test_path_in_a_conflict_that_is_taken(source: FakeSource, folder: Path, monk
     monkeypatch.setattr("pelican_resourcesync.destination.fetch.conflict_path_of", lambda *_: "~conflict/x")
     result = Mirror(source.url, folder, FAST).run()
     assert len(files_of(folder)) == 2
-    assert [why for _, why in result.missing] == ["its path ~conflict/x is that of another URL"]
+    assert [why for _, why in result.missing] == ["its path ~conflict/x belongs to another URL"]
 
 
 def test_suggested_command(source: FakeSource, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

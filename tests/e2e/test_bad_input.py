@@ -48,7 +48,7 @@ def test_no_repository(bare: Site) -> None:
     status, said = run(bare)
     assert status == 0
     (warning,) = warnings(said)
-    assert f"{bare.folder / 'content'} is in no git repository" in warning
+    assert f"{bare.folder / 'content'} is not in a git repository" in warning
     assert "run git init there and commit the site, or build in a clone of its repository" in warning
     assert capabilities(bare) == {"resourcelist"}
     assert bare.resources() == {"/a.html": "2023-11-14T22:13:20.500Z"}

@@ -150,7 +150,7 @@ def newer(museum: Museum) -> Manner:
         (lambda museum: late(20, files(museum.www)), "no answer for 2 seconds"),
         (damaged, "resourcelist.xml is another file: the publication is damaged, or its deployment is not done"),
         (half, "is another file: the publication is damaged, or its deployment is not done"),
-        (newer, "has the format 2, which this version does not know: update the tool"),
+        (newer, "has the format 2, which this version cannot read: update pelican-resourcesync"),
         (lambda _: lambda ask: ask.send(302, b"", Location="http://elsewhere.test/"), "redirects elsewhere"),
     ],
     ids=["500", "slow", "damaged", "half deployed", "newer", "redirected"],

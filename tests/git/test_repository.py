@@ -46,7 +46,7 @@ def test_no_repository(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "none", tmp_path / "bare"):
         with pytest.raises(
             HistoryError,
-            match=f"{folder} is in no git repository, .*: run git init there and commit the site, or build",
+            match=f"{folder} is not in a git repository, .*: run git init there and commit the site, or build",
         ):
             find_repository(folder)
 
@@ -54,7 +54,7 @@ def test_no_repository(tmp_path: Path) -> None:
 def test_git_file_that_leads_nowhere(tmp_path: Path) -> None:
     """A work tree whose repository was moved away is in none."""
     (tmp_path / ".git").write_text("gitdir: /nowhere/at/all\n")
-    with pytest.raises(HistoryError, match="is in no git repository"):
+    with pytest.raises(HistoryError, match="is not in a git repository"):
         find_repository(tmp_path)
 
 

@@ -172,8 +172,8 @@ FAILURES: list[tuple[Manner, str]] = [
     (truncated(b""), EARLY),
     (truncated(b"a" * 200_000), EARLY),
     *((chunked(b"abc", end=end), EARLY) for end in (b"", b"5\r\nab", b"zz\r\n", b"\r\n", b"-1\r\n")),
-    (zipped(b"abc"), "URL: the server sent it encoded as 'gzip', which was not asked for"),
-    (content(b"", Content_Encoding="br"), "URL: the server sent it encoded as 'br', which was not asked for"),
+    (zipped(b"abc"), "URL: the server sent it encoded as 'gzip', which was not requested"),
+    (content(b"", Content_Encoding="br"), "URL: the server sent it encoded as 'br', which was not requested"),
 ]
 
 

@@ -58,8 +58,8 @@ def test_numbers_and_nouns_agree(counts: dict[str, Any], text: str) -> None:
 @pytest.mark.parametrize(
     ("gone", "text"),
     [
-        (1, "first publication, which names 1 URL that is no longer there."),
-        (2, "first publication, which names 2 URLs that are no longer there."),
+        (1, "first publication; its history includes 1 URL that has since been removed."),
+        (2, "first publication; its history includes 2 URLs that have since been removed."),
     ],
 )
 def test_a_first_publication_says_what_is_gone(gone: int, text: str) -> None:

@@ -224,9 +224,9 @@ def _differs(link: Attributes, item: RawEntry) -> str | None:
     """Return a message if a link and its entry contradict each other, although both are about the same bytes."""
     md = item.md
     if algorithm := disagreement(md.get("hash"), link.get("hash")):
-        return f"its {algorithm} is not that of the entry"
+        return f"its {algorithm} differs from the entry's"
     if md.get("length", link.get("length")) != link.get("length", md.get("length")):
-        return "its length is not that of the entry"
+        return "its length differs from the entry's"
     return None
 
 
@@ -269,7 +269,7 @@ def memento(link: Attributes, item: RawEntry, _: DocumentState) -> str | None:
     if problem := _differs(link, item):
         return f"a link with rel=memento: {problem}"
     types = item.md.get("type"), link.get("type")
-    return "a link with rel=memento: its type is not that of the entry" if _other_type(*types) else None
+    return "a link with rel=memento: its type differs from the entry's" if _other_type(*types) else None
 
 
 @rule("link", "LN05", MUST, "An entry with a memento has a lastmod", "core §14.6, of 2014", editions=(2014,))

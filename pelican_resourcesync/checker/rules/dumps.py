@@ -58,7 +58,7 @@ def own_bitstream(item: RawEntry, doc: DocumentState) -> str | None:
         return None
     known = hash(path) in doc.paths
     doc.paths.add(hash(path))
-    return f"the path {quoted(path)} is that of another change" if known else None
+    return f"the path {quoted(path)} is also the path of another change" if known else None
 
 
 def _without_slash(md: Attributes | None) -> str | None:

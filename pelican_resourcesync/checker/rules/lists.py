@@ -330,9 +330,9 @@ def covered(_: RawEntry, doc: DocumentState) -> str | None:
 def gapless(item: RawEntry, doc: DocumentState) -> str | None:
     (begin, _), (_, last), first = doc.interval, doc.previous, item.number == 1
     if begin and last and begin > last:
-        return f"no list holds the changes from {_shown(last)} to {_shown(begin)}"
+        return f"no list contains the changes from {_shown(last)} to {_shown(begin)}"
     if begin and first and doc.from_ and begin > doc.from_:
-        return f"no list holds the changes from {_shown(doc.from_)}, the index's from, to {_shown(begin)}"
+        return f"no list contains the changes from {_shown(doc.from_)}, the index's from, to {_shown(begin)}"
     return None
 
 
@@ -384,7 +384,7 @@ def archive_gapless(_: RawEntry, doc: DocumentState) -> str | None:
     begin, last = doc.interval[0], doc.previous[1]
     if begin is None or last is None or begin == last or _out_of_order(doc):  # AR03 reports the last
         return None
-    return f"the document begins {'after' if begin > last else 'before'} the end of that before it"
+    return f"the document begins {'after' if begin > last else 'before'} the end of the document before it"
 
 
 @rule("source", "AR03", MUST, "An archive of changes is in chronological order, over all parts", "arch §5, §5.1")
@@ -401,7 +401,7 @@ def gapless_parts(crawler: Crawler) -> SourceFaults:
         begin, before, end = _time(first, "from"), _time(last, "from"), _time(last, "until")
         if begin and end and begin != end and not (before and begin < before):
             how = "after" if begin > end else "before"
-            yield part.uri, first.line, f"the document begins {how} the end of the last of the part before"
+            yield part.uri, first.line, f"the document begins {how} the end of the last document of the part before"
 
 
 @rule("source", "AR06", SHOULD, "The current document of changes begins no later than its archive ends", "arch §5")

@@ -57,7 +57,7 @@ def _at_well_known(crawler: Crawler) -> str:
     return capability if capability == "description" else "this is not a Source Description"
 
 
-@rule("source", "DI04", SHOULD, "robots.txt names each Resource List, if it names any", "core §6.3.4")
+@rule("source", "DI04", SHOULD, "robots.txt lists each Resource List, if it lists any", "core §6.3.4")
 def robots(crawler: Crawler) -> SourceFaults:
     uri = f"{crawler.root}robots.txt"
     lists = {
@@ -168,7 +168,7 @@ def bitstreams_of_changes(crawler: Crawler) -> SourceFaults:
         yield from _source_faults(crawler, other_bitstreams(crawler.database, crawler.number(owner)))
 
 
-@rule("resource", "X08", MUST, "hash is that of the representation at loc", "core §7")
+@rule("resource", "X08", MUST, "hash matches the representation at loc", "core §7")
 def hash_of_resource(resource: CheckedResource) -> str | None:
     if resource.measured is None or wrong_length(resource.measured, resource.md):
         return None
@@ -176,7 +176,7 @@ def hash_of_resource(resource: CheckedResource) -> str | None:
     return f"{quoted(resource.item.loc)}: {wrong}" if wrong else None
 
 
-@rule("resource", "X09", MUST, "length is that of the representation at loc", "core §7")
+@rule("resource", "X09", MUST, "length matches the representation at loc", "core §7")
 def length_of_resource(resource: CheckedResource) -> str | None:
     if resource.measured is None:
         return f"{quoted(resource.item.loc)} cannot be fetched: {resource.absence}"

@@ -201,7 +201,7 @@ def parse_state(data: bytes, name: str) -> PublicationState:
         content = json.loads(data)
         if content["format"] != FORMAT:
             found = printable(repr(content["format"])[:_LONGEST])
-            message = f"{name} has the format {found}, which this version does not know: update the tool"
+            message = f"{name} has the format {found}, which this version cannot read: update pelican-resourcesync"
             raise PublicationError(message)
         return _state(content)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError, DocumentError) as error:
@@ -278,7 +278,7 @@ def _address(value: object) -> str:
     """Check and return an address that a site had."""
     address = _text(value)
     if not is_public(address):
-        message = f"the former address {address!r} is not one that a site has"
+        message = f"the former address {address!r} is not the URL of a site"
         raise ValueError(message)
     return address
 

@@ -221,7 +221,7 @@ class _Live:
         if not isinstance(found, NoPublication):
             self._gather(found[1])
         elif again:
-            message = f"{found.url} was there a moment ago and is gone"
+            message = f"{found.url} disappeared during the download"
             raise MismatchError(message)
         return found
 

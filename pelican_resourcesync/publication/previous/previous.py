@@ -312,7 +312,7 @@ def require_signed(previous: PreviousPublication, key: SigningKey | None) -> Non
             why = f"cannot be continued: {error}"
         else:
             return
-    message = f"the publication in {previous.where} {why}: set {ADOPT}=1 once to continue it nevertheless, or {OTHER}"
+    message = f"the publication in {previous.where} {why}: set {ADOPT}=1 once to continue it anyway, or {OTHER}"
     raise PublicationError(message)
 
 

@@ -135,7 +135,7 @@ def test_statements_in_texts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda text: text.replace("dump complete", ""), "is cut short: its last line is not there"),
+        (lambda text: text.replace("dump complete", ""), "is cut short: its last line is missing"),
         (lambda text: text[: text.index("COPY public.handle") + 150], "is cut short in the middle of a table"),
         (
             lambda text: "INSERT INTO public.item VALUES (1);\n" + text,
@@ -159,7 +159,7 @@ def test_statements_in_texts(tmp_path: Path) -> None:
         (lambda text: re.sub(r"COPY (?s:.*?)\n\\\.\n", "", text), "has no rows: dump without --schema-only"),
         (lambda _text: "SQLite format 3\0...", "is a database of SQLite, which needs no import"),
         (lambda _text: "PK\3\4...", "is a ZIP file: dump with --format=plain"),
-        (lambda _text: "\0" * 600, "is no dump"),
+        (lambda _text: "\0" * 600, "is not a dump"),
         (lambda _text: "item" + "\0" * 253 + "ustar", "is in tar format"),
     ],
 )

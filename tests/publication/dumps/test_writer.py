@@ -201,7 +201,7 @@ def test_bytes_of_the_past_that_are_gone_stop_it(source: Source) -> None:
         change("2024-01-05T12:00", "a.html", CREATED, seen(b"one")),
         change("2024-01-06T12:00", "a.html", UPDATED, seen(b"two")),
     ]
-    with pytest.raises(PublicationError, match=f"{sha256(b'one').hexdigest()}.* are no longer there: try again"):
+    with pytest.raises(PublicationError, match=f"{sha256(b'one').hexdigest()}.* are no longer available: try again"):
         source.publish({"a.html": b"two"}, ChangeHistory(built=utc("2024-03-01T12:00"), changes=history), **EVERYTHING)
     assert not source.documents()
 

@@ -260,7 +260,7 @@ def test_no_host(monkeypatch: pytest.MonkeyPatch, into: Path) -> None:
         ),
         (truncated(b"{}"), "URL/STATE: the transfer ended early"),
         (chunked(b"{", end=b""), "URL/STATE: the transfer ended early"),
-        (zipped(b"{}"), "URL/STATE: the server sent it encoded as 'gzip', which was not asked for"),
+        (zipped(b"{}"), "URL/STATE: the server sent it encoded as 'gzip', which was not requested"),
         (endless, "URL/STATE is larger than 100000 bytes"),
     ],
 )
@@ -312,7 +312,7 @@ def test_gone(into: Path) -> None:
         (b"{", "is damaged (Expecting property name"),
         (b"[]", "is damaged (list indices"),
         (b'{"format": 1}', "is damaged ("),
-        (b'{"format": 99}', "has the format 99, which this version does not know: update the tool"),
+        (b'{"format": 99}', "has the format 99, which this version cannot read: update pelican-resourcesync"),
         (b"Service is starting", "is damaged (Expecting value"),
     ],
 )
@@ -408,7 +408,7 @@ def test_state_that_goes_while_it_is_read(site: Live, new: Source, into: Path) -
     for manner in (status(404), page):
         site.manners[STATE] = first(1, files(new.output), then=manner)
         time = Time()
-        assert failure(site, into, clock=time.clock) == f"URL/{STATE} was there a moment ago and is gone: {HALF}"
+        assert failure(site, into, clock=time.clock) == f"URL/{STATE} disappeared during the download: {HALF}"
         assert sum(time.slept) == 60
         site.asked()
 

@@ -83,7 +83,7 @@ def test_former_addresses_are_those_of_sites(source: Source, former: str) -> Non
     source.reseal(former=["https://other.example"])
     assert read_at(source)
     source.reseal(former=["https://other.example", former])
-    with pytest.raises(PublicationError, match=r"the former address .* is not one that a site has"):
+    with pytest.raises(PublicationError, match=r"the former address .* is not the URL of a site"):
         read_at(source)
 
 
