@@ -144,7 +144,7 @@ def test_round_trip(state: PublicationState) -> None:
 def test_another_format(newer: object) -> None:
     """A state of a version to come is not guessed at: the message says to update."""
     data = json.dumps({**CONTENT, "format": newer}).encode()
-    with pytest.raises(PublicationError, match=r"publication\.json has the format .*: update the tool"):
+    with pytest.raises(PublicationError, match=r"publication\.json has the format .*: update pelican-resourcesync"):
         parse_state(data, NAME)
 
 
