@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.sites import ROOT, Site, import_sample_site, run, run_program, strip
+from tests.support.sites import ROOT, Site, import_sample_site, run, run_program, strip, with_stork
 
 README = (ROOT / "README.md").read_text("utf-8")
 
@@ -57,6 +57,21 @@ def test_pelican_finds_the_plugin_by_itself(site: Site, tmp_path: Path, plugins:
     strip(site).article("a.md", "A")
     site.configure(PLUGINS=plugins)
     site.commit("2024-01-01T10:00:00Z")
-    status, said = run(site, PYTHONPATH=os.pathsep.join([str(ROOT), str(tmp_path / "installed")]))
+    status, said = run(site, PYTHONPATH=os.pathsep.join([str(ROOT), str(tmp_path / "installed")]), **with_stork(site))
     assert status == 0
-    assert said.count("ResourceSync: 1 resource, 1 change in 1 Change List") == 1
+    assert len(re.findall(r"ResourceSync: \d+ resources?, .*; first publication\.", said)) == 1
+
+
+def test_other_plugins_stay(site: Site) -> None:
+    """With `PLUGINS` unset and the plug-in installed, those that Pelican finds by itself are loaded as before."""
+    address, append = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    site.article("a.md", "A")
+    site.commit("2024-01-01T10:00:00Z")
+    for before, after in (("", ""), ("PLUGINS = ['sitemap']\n", append)):
+        site.settings.pop("PLUGINS", None)
+        site.configure()
+        with (site.folder / "pelicanconf.py").open("a") as settings:
+            settings.write(before + address + after)
+        printed = site.command("--fatal", "errors", environment=with_stork(site)).stdout
+        assert "at https://museum.example/resourcesync/ in" in printed
+        assert "<loc>https://museum.example/a.html</loc>" in (site.output / "sitemap.xml").read_text()

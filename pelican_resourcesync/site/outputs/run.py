@@ -160,15 +160,23 @@ class Run:
             if copy:
                 uri, original = uri_of_path(self.siteurl, copy), Path(content.source_path)
                 yield OutputFile(copy, uri, public=is_public(content), about=content, copy_of=original)
-        private = self._private_links()
-        here = set(map(posixpath.normpath, self._static_paths())) if private else set()
-        for static in self._generated("staticfiles"):
+        for folder in filter(None, {self._relative(each.output_path) for each in self.generators}):
+            yield from self._static_files(folder)
+
+    def _static_files(self, folder: str) -> Iterator[OutputFile]:
+        """Yield the static files of the run that writes to a folder; of a nested one, those that are not public."""
+        private = self._private_links(folder)
+        here = set(map(posixpath.normpath, self._static_paths(folder))) if private else set()
+        for static in self._generated("staticfiles", folder):
             source = self._source(static)
-            original = Path(self.settings["PATH"], static.source_path)
-            path = posixpath.normpath(static.save_as)
             public = source not in private or (source in here and not _is_attached(static))
-            uri = self._uri(static.url, static.save_as)
-            yield OutputFile(path, uri, source, Role.STATIC, public=public, content=static, copy_of=original)
+            path = posixpath.normpath(posixpath.join(folder, static.save_as))
+            if folder == ".":
+                original = Path(self.settings["PATH"], static.source_path)
+                uri = self._uri(static.url, static.save_as)
+                yield OutputFile(path, uri, source, Role.STATIC, public=public, content=static, copy_of=original)
+            elif not public:
+                yield OutputFile(path, uri_of_path(self.siteurl, path), public=False)
 
     def _theme_files(self) -> Iterator[tuple[str, Path]]:
         theme, target = Path(self.settings["THEME"]), str(self.settings["THEME_STATIC_DIR"])
@@ -179,33 +187,34 @@ class Run:
             for path, file in walk(source):
                 yield posixpath.normpath(posixpath.join(target, path)), file
 
-    def _private_links(self) -> set[str]:
+    def _private_links(self, folder: str) -> set[str]:
         """Return the static sources that only drafts and hidden content link to."""
-        contents = list(self._contents())
+        contents = list(self._contents(folder))
         private = _links(content for content in contents if not is_public(content))
         return private - _links(filter(is_public, contents)) if private else private
 
-    def _static_paths(self) -> Iterator[str]:
-        for generator in self._own_generators():
+    def _static_paths(self, folder: str) -> Iterator[str]:
+        for generator in self._generators(folder):
             if isinstance(generator, StaticGenerator):
+                settings = generator.settings
                 yield from generator.get_files(
-                    self.settings["STATIC_PATHS"], exclude=self.settings["STATIC_EXCLUDES"], extensions=False
+                    settings["STATIC_PATHS"], exclude=settings["STATIC_EXCLUDES"], extensions=False
                 )
 
-    def _contents(self) -> Iterator[Any]:
+    def _contents(self, folder: str = ".") -> Iterator[Any]:
         for names in ("articles", "hidden_articles", "drafts", "pages", "hidden_pages", "draft_pages"):
-            for content in self._generated(names):
+            for content in self._generated(names, folder):
                 yield content
                 yield from content.translations
 
-    def _generated(self, name: str) -> Iterator[Any]:
-        for generator in self._own_generators():
+    def _generated(self, name: str, folder: str = ".") -> Iterator[Any]:
+        for generator in self._generators(folder):
             if isinstance(generator, ArticlesGenerator | PagesGenerator | StaticGenerator):
                 yield from getattr(generator, name, ())
 
-    def _own_generators(self) -> Iterator[Any]:
-        """Return Pelican's generators, without those of a nested run."""
-        return (each for each in self.generators if self._relative(each.output_path) == ".")
+    def _generators(self, folder: str) -> Iterator[Any]:
+        """Return Pelican's generators of the run that writes to a folder of the output; `.` is the outer run."""
+        return (each for each in self.generators if self._relative(each.output_path) == folder)
 
     def _relative(self, file: str) -> str | None:
         real = self._real_path(file)

@@ -178,7 +178,7 @@ def test_commits_of_every_sort(tmp_path: Path) -> None:
     site.write("plugins/leave.py", "def register():\n    raise SystemExit(3)\n")
     site.configure(PLUGINS=["leave"], RESOURCESYNC={"previous": "output", "exclude": 7})
     site.commit(TIMES[2])
-    site.configure(PLUGINS=None, PELICAN_CLASS="pelican.Pelican", RESOURCESYNC={"previous": "live"})
+    site.configure(PLUGINS=[], PELICAN_CLASS="pelican.Pelican", RESOURCESYNC={"previous": "live"})
     site.commit(TIMES[3])
     for again in (False, True):
         outcome = run(site)
