@@ -123,10 +123,13 @@ def sections() -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 def add_navigation(pelican: Pelican) -> None:
-    """Set `SECTIONS`, which the theme shows: the sections, with the pages of each."""
+    """Set what the theme shows: `SECTIONS` with the pages of each, and `ORDER`, the order in which pages are read."""
     pelican.settings["SECTIONS"] = [
         (title, [(page_of(name), each) for name, each in pages]) for title, pages in sections()
     ]
+    decisions = (path.relative_to(DOCS).as_posix() for path in sorted(DOCS.glob("decisions/*.md")))
+    names = [INDEX, *(name for _, pages in sections() for name, _ in pages), *decisions]
+    pelican.settings["ORDER"] = [page_of(name) for name in names]
 
 
 def index_for_search(pelican: Pelican) -> None:

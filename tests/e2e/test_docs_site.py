@@ -74,8 +74,22 @@ def test_every_document_is_in_a_section(pages: dict[str, Any]) -> None:
     listed = {*links(pages["index.html"]), *links(pages["decisions.html"])}
     assert {page for page in pages if page != "index.html"} <= listed
     titles = [each.text for each in pages["index.html"].findall(".//h2")]
-    assert titles == ["Tutorial", "How-to guides", "Reference", "Explanation"]
+    assert titles == ["Tutorial", "How-to guides", "Reference", "Explanation", "For developers"]
     assert pages["glossary.html"].xpath("string(//p[@class='section'])") == "Explanation"
+
+
+def test_each_page_leads_to_the_next(pages: dict[str, Any]) -> None:
+    """From the front page, which says what this is, to the last decision, and back."""
+    assert "Search engines, mirrors and archives" in pages["index.html"].xpath("string(//main/p[1])")
+    path, seen = "index.html", ["index.html"]
+    while turn := pages[path].xpath("//a[@rel='next']"):
+        path = os.path.normpath(Path(path).parent / turn[0].get("href"))
+        (back,) = pages[path].xpath("//a[@rel='prev']/@href")
+        assert os.path.normpath(Path(path).parent / back) == seen[-1]
+        seen.append(path)
+    assert sorted(seen) == sorted(pages)
+    assert seen[1] == "tutorial.html"
+    assert turn == pages["index.html"].xpath("//a[@rel='prev']") == []
 
 
 def links(page: Any) -> set[str]:
@@ -102,7 +116,7 @@ def test_every_link_and_anchor_exists(output: Path, pages: dict[str, Any]) -> No
 
 _SEARCH = """
     const query = inside.getElementById("query");
-    query.value = "takedown"; query.dispatchEvent(new Event("input"));
+    query.value = "WORD"; query.dispatchEvent(new Event("input"));
     for (let tries = 0; tries < 200 && !inside.querySelector("#results li"); tries++)
       await new Promise(done => setTimeout(done, 50));
     return [...inside.querySelectorAll("#results a")].map(each => new URL(each.href).pathname);
@@ -111,17 +125,28 @@ _SEARCH = """
 
 @needs_chromium
 @pytest.mark.parametrize(
-    ("path", "width", "dark"), [("settings.html", 320, True), ("troubleshooting.html", 1280, False)]
+    ("path", "width", "dark"),
+    [("settings.html", 320, True), ("index.html", 768, False), ("decisions.html", 1280, False)],
 )
 def test_in_a_browser(output: Path, path: str, width: int, *, dark: bool) -> None:
     """The search finds pages, nothing overflows, nothing leaves the host, and axe finds no violation."""
-    seen = look_at(output, path, width, dark=dark, doing=_SEARCH)
+    seen = look_at(output, path, width, dark=dark, doing=_SEARCH.replace("WORD", "takedown"))
     assert seen.errors == []
     assert "error" not in seen.answer
     assert seen.answer["overflow"] <= 0
     assert seen.answer["broken"] == []
     assert seen.answer["violations"] == []
     assert "/page/takedown.html" in seen.answer["done"]
+
+
+@needs_chromium
+def test_pages_for_developers_come_last(output: Path) -> None:
+    """In the search, guides come before a decision that has the word in its title."""
+    found = look_at(output, "index.html", 1280, doing=_SEARCH.replace("WORD", "exchange")).answer["done"]
+    assert set(found[:2]) == {"/page/mirror.html", "/page/publication.html"}
+    assert "/page/decisions/0008-atomic-exchange.html" in found
+    developers = [bool(re.search("decisions|promises|performance|conformance|architecture", each)) for each in found]
+    assert developers == sorted(developers)
 
 
 def test_the_tutorial_is_followed_literally(tmp_path: Path) -> None:

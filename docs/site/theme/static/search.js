@@ -16,7 +16,10 @@ async function search() {
   const text = query.value.trim(), number = ++latest;
   if (!text) return results.replaceChildren();
   index ??= load();
-  const { results: found } = await (await index).search(text);
+  const pagefind = await index;
+  const users = { for: "users" };  // pages for developers come last, and have no such mark
+  const searches = [users, { not: users }].map(filters => pagefind.search(text, { filters }));
+  const found = (await Promise.all(searches)).flatMap(each => each.results);
   const pages = await Promise.all(found.slice(0, MOST).map(each => each.data()));
   if (number === latest) show(found.length, pages);
 }
