@@ -24,6 +24,10 @@ _OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.FloorDiv: ast.Mult,
     ast.Mod: ast.Mult,
 }
+#: Arguments that change nothing: `zip` is strict as a second guard, and only people read what `repr` returns.
+_WITHOUT_EFFECT = {"strict", "repr", "usedforsecurity"}
+#: From here on, a constant of a module is a limit or the size of a buffer, and one more makes no difference.
+_LARGE = 1_000
 
 
 @dataclass(frozen=True, order=True)
@@ -71,13 +75,18 @@ class _Finder:
         self._lines = source.splitlines()
 
     def faults(self, tree: ast.AST) -> Iterator[Fault]:
-        """Yield the faults of a node and of all in it, but for annotations, messages, docstrings and `no cover`."""
-        if "pragma: no cover" in self._line(tree):
+        """Yield the faults of a node and of all in it.
+
+        Annotations, messages, docstrings, `no cover`, arguments without effect and large constants get none.
+        """
+        if "pragma: no cover" in self._line(tree) or (isinstance(tree, ast.keyword) and tree.arg in _WITHOUT_EFFECT):
             return
         yield from self._of(tree)
         for name, value in ast.iter_fields(tree):
             if name in {"annotation", "returns", "decorator_list"} or isinstance(tree, ast.JoinedStr):
                 continue
+            if isinstance(tree, ast.Module | ast.ClassDef) and name == "body":
+                value = [each for each in value if not _is_large_constant(each)]  # noqa: PLW2901 - the same, filtered
             for child in value if isinstance(value, list) else [value]:
                 if isinstance(child, ast.AST) and not _is_type_checking(child):
                     yield from self.faults(child)
@@ -99,7 +108,7 @@ class _Finder:
                 yield self._fault(node, ast.Constant(number + 1))
             case ast.If() | ast.While() if not isinstance(node.test, ast.Compare | ast.BoolOp | ast.UnaryOp):
                 yield self._fault(node.test, ast.UnaryOp(ast.Not(), node.test))
-            case ast.Return(value=ast.expr()) if not _is_none(node.value):
+            case ast.Return(value=ast.expr()) if not _is_constant(node.value):
                 yield self._fault(node, ast.Return(ast.Constant(None)))
             case ast.Expr(value=ast.Call() | ast.YieldFrom()) | ast.AugAssign() | ast.Raise():
                 yield self._fault(node, ast.Pass())
@@ -130,8 +139,15 @@ def _is_text(node: ast.BinOp) -> bool:
     )
 
 
-def _is_none(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
+def _is_constant(node: ast.expr | None) -> bool:
+    """Return whether a value is None, or True or False: the other one of these is tried instead."""
+    return isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, bool))
+
+
+def _is_large_constant(node: ast.stmt) -> bool:
+    """Return whether a statement sets a name to a number that is as good as the next one."""
+    value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, int) and value.value >= _LARGE
 
 
 def _is_type_checking(node: ast.AST) -> bool:

@@ -15,6 +15,7 @@ MODULE = '''
     """A module: a docstring that is left alone."""
 
     LIMIT = 10
+    LARGE: int = 4_096
 
 
     def first(values: list[int], most: int = 1) -> int | None:
@@ -26,6 +27,8 @@ MODULE = '''
             return value
         if not values:  # pragma: no cover
             return 1
+        if list(zip(values, values, strict=True)):
+            return True
         return None
 '''
 
@@ -37,15 +40,17 @@ def test_faults_of_a_module(tmp_path: Path) -> None:
     faults = faults_in(file, "module.py")
     assert [str(fault).removeprefix("module.py:") for fault in faults] == [
         "3: 10 -> (11) in: LIMIT = 10",
-        "6: 1 -> (2) in: def first(values: list[int], most: int = 1) -> int | None:",
-        "9: value < most -> (value <= most)",
-        "9: value < most and not value == 3 -> (value < most or not value == 3)",
-        "9: not value == 3 -> (value == 3)",
-        "9: value == 3 -> (value != 3)",
-        "9: 3 -> (4) in: if value < most and not value == 3:",
-        "10: continue -> break",
-        '11: print(f"{value + 1} ü", LIMIT) -> pass',
-        "12: return value -> return None",
+        "7: 1 -> (2) in: def first(values: list[int], most: int = 1) -> int | None:",
+        "10: value < most -> (value <= most)",
+        "10: value < most and not value == 3 -> (value < most or not value == 3)",
+        "10: not value == 3 -> (value == 3)",
+        "10: value == 3 -> (value != 3)",
+        "10: 3 -> (4) in: if value < most and not value == 3:",
+        "11: continue -> break",
+        '12: print(f"{value + 1} ü", LIMIT) -> pass',
+        "13: return value -> return None",
+        "16: list(zip(values, values, strict=True)) -> (not list(zip(values, values, strict=True)))",
+        "17: True -> (False) in: return True",
     ]
     source = file.read_text("utf-8")
     for fault in faults:
