@@ -193,11 +193,7 @@ class Fetch:
             wanted = self._wanted(page)
             for sink in self._sinks([pending for pending, _ in wanted.values()]):
                 uri = sink.pending.uri
-                try:
-                    received = inside.unpack(wanted[uri][1], sink)
-                except DamagedZipError:
-                    self._installer.paths.discard(sink.path.lower())
-                    raise
+                received = inside.unpack(wanted[uri][1], sink)
                 if received is None:
                     self._installer.paths.discard(sink.path.lower())
                 else:

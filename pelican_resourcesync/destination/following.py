@@ -398,7 +398,7 @@ class _Follower:
                 yield each
         at, completed = text_of(entries.md.at), text_of(entries.md.completed)
         if has_changes:
-            self._lists[one.uri] = Position(at or latest, reach=completed or at or latest)
+            self._lists[one.uri] = Position(at or latest, reach=completed)
         else:
             self._lists[one.uri] = Position(at, mark=whole.hexdigest())
 
@@ -425,8 +425,7 @@ class _Follower:
             except DocumentError as error:
                 message = f"the Change Lists of the set {one.name!a} cannot be used: {error}"
                 raise IncompleteError(message) from error
-        if len(self._sets) > 1:
-            self._restore_shared()
+        self._restore_shared()
         return True
 
     def _read_set(self, number: int, one: SourceSet, begin: Position, *, fresh: bool) -> None:

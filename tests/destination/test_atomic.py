@@ -73,7 +73,8 @@ def test_switch(source: FakeSource, tmp_path: Path) -> None:
     assert mirror.run().complete
     assert files_of(folder) == source.states[-1]
     first = folder.stat().st_ino
-    assert mirror.run().fetched == 0
+    result = mirror.run()
+    assert (result.complete, result.fetched, result.deleted, result.resources) == (True, 0, 0, 3)
     assert folder.stat().st_ino == first
     (folder / "note").write_text("of someone else")
     (folder / "link").symlink_to("a.html")

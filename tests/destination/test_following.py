@@ -69,6 +69,14 @@ def test_begin_and_go_on(source: FakeSource) -> None:
     assert history(source, second.cursor)[0] == ["deleted a.html"]
 
 
+def test_progress(source: FakeSource) -> None:
+    """Resources and bytes are counted while they come: how many, of how many."""
+    calls: list[tuple[int, ...]] = []
+    options = replace(FAST, progress=lambda *numbers: calls.append(numbers))
+    assert len([*Following(source.url, None, options)]) == 3
+    assert calls == [(1, 3, 3, 0), (2, 3, 6, 0), (3, 3, 11, 0)]
+
+
 def test_links(source: FakeSource) -> None:
     """The links of an entry come with it."""
     link = b'<rs:ln rel="describes" href="https://example.org/?a=1&amp;b" type="text/html"/><rs:ln rel="up" href="u"/>'
@@ -405,10 +413,21 @@ def test_no_resource_list(source: FakeSource) -> None:
         history(source)
 
 
-def test_pages(source: FakeSource, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However little is read and fetched at once, all comes."""
-    monkeypatch.setattr("pelican_resourcesync.destination.following._PAGE_SIZE", 4)
-    assert [each.split()[1] for each in history(source)[0]] == ["a.html", "b/c.html", "d.bin"]
+@pytest.mark.parametrize(
+    ("limit", "value", "pages"),
+    [
+        ("_PAGE_SIZE", 4, ["a.html", "b/c.html", "d.bin", "e.bin"]),
+        ("_PAGE_SIZE", 6, ["a.html b/c.html", "d.bin e.bin"]),
+        ("_PAGE", 3, ["a.html b/c.html d.bin", "e.bin"]),
+    ],
+)
+def test_pages(source: FakeSource, monkeypatch: pytest.MonkeyPatch, limit: str, value: int, pages: list[str]) -> None:
+    """However little is read and fetched at once, all comes, and nothing is fetched before it is asked for."""
+    source.put("e.bin", "4")
+    source.publish()
+    monkeypatch.setattr(f"pelican_resourcesync.destination.following.{limit}", value)
+    asked = [source.site.asked().keys() & source.resources.keys() for _ in Following(source.url, None, FAST)]
+    assert [" ".join(sorted(each)) for each in asked if each] == pages
 
 
 def test_other_bytes(source: FakeSource) -> None:

@@ -497,6 +497,15 @@ def test_changed_file_is_not_deleted(source: FakeSource, folder: Path, text: str
     assert (folder / "e.bin").read_text() == text
 
 
+def test_few_deletions(source: FakeSource, folder: Path) -> None:
+    """Three are believed, whatever share of the copy they are."""
+    mirror(source, folder).run()
+    for path in [*source.resources][2:]:
+        source.delete(path)
+    source.publish()
+    assert mirror(source, folder).run().deleted == 3
+
+
 @pytest.mark.parametrize("left", [0, 1])
 def test_too_many_deletions(source: FakeSource, folder: Path, left: int) -> None:
     """A Source that loses most of its resources is not believed, unless the user says so."""

@@ -66,6 +66,11 @@ def test_routes(source: ArchivedSource, tmp_path: Path) -> None:
     source.put("0/0.html", "and again")
     source.publish()
     assert run(source, tmp_path / "copy", DUMPS)[1] == 0
+    for number, singly in ((9, 9), (10, 0)):
+        for path in [*PAGES][:number]:
+            source.put(path, f"one of {number}")
+        source.publish()
+        assert run(source, tmp_path / "copy")[1] == singly
 
 
 def test_changes_come_from_change_dumps(source: ArchivedSource, tmp_path: Path) -> None:
@@ -113,6 +118,32 @@ def test_mixture(source: ArchivedSource, tmp_path: Path) -> None:
     source.published |= old
     result, singly = run(source, tmp_path / "copy")
     assert (result.fetched, singly) == (30, 2)
+    assert [(len(each.packages), each.requests) for each in result.plan.routes] == [(1, 3), (1, 3), (0, 30)]
+    source.put("new.html", "newer")
+    source.publish()
+    source.published |= old
+    result, singly = run(source, tmp_path / "copy", DUMPS)
+    assert (result.plan.packages, singly) == ([], 1)  # the dump has nothing of what is needed
+
+
+@pytest.mark.parametrize(("other", "package"), [("resourcedump", "changedump"), ("changedump", "dump")])
+def test_package_that_is_damaged(source: ArchivedSource, tmp_path: Path, other: str, package: str) -> None:
+    """It is requested once, also where the next run has to go on without it."""
+    copy = tmp_path / "copy"
+    if package == "changedump":
+        run(source, copy)
+    source.put("0/0.html", "changed")
+    source.publish()
+    lists = source.published["rs/capabilitylist.xml"]
+    source.published["rs/capabilitylist.xml"] = lists.replace(f'"{other}"'.encode(), b'"other"')
+    package = f"rs/{package}-{stamp(source.now).replace(':', '')}.zip"
+    source.site.manners |= {package: content(b"no package"), "0/0.html": status(403)}
+    source.site.asked()
+    assert Mirror(source.url, copy, DUMPS).run().left == 1
+    assert source.site.asked()[package] == 1
+    source.site.manners.clear()
+    result, singly = run(source, copy, DUMPS)
+    assert (result.plan.packages, singly) == ([], 1)
 
 
 def test_source_without_hashes(source: ArchivedSource, tmp_path: Path) -> None:
@@ -174,6 +205,12 @@ def test_dump_without_lists(source: ArchivedSource, tmp_path: Path) -> None:
         copy = tmp_path / f"copy {contents}"
         assert run(source, copy)[1] == 0
         assert Mirror(source.url, copy, FAST).audit() == []
+    dumps = {path: data for path, data in source.published.items() if "dump" in path}
+    source.put("0/0.html", "newer than the dumps")
+    source.publish()
+    lists = source.published["rs/capabilitylist.xml"]
+    source.published |= {**dumps, "rs/capabilitylist.xml": lists.replace(b'"resourcelist"', b'"other"')}
+    assert run(source, tmp_path / "newer")[1] == 1
 
 
 def test_limits_and_leave(source: ArchivedSource, tmp_path: Path) -> None:
@@ -499,8 +536,11 @@ def test_program_and_older_package(source: ArchivedSource) -> None:
     source.published |= old
     assert followed(source) == (10, [])
     source.published["rs/resourcedump.xml"] = source.published["rs/resourcedump.xml"].replace(
-        b' length="', b' length="1000000000'
+        b' length="', b' length="1000'
     )
+    assert followed(source) == (30, [])
+    for path in ("rs/resourcedump.xml", "rs/changedump.xml"):
+        source.published[path] = re.sub(rb' length="[^"]*"', b"", source.published[path])
     assert followed(source) == (30, [])
 
 

@@ -81,7 +81,7 @@ def test_bytes_of_the_past_come_from_packages(source: ArchivedSource, tmp_path: 
     source.site.asked()
     restored(source, BEGIN + 6 * MINUTE, tmp_path / "copy")
     asked = source.site.asked()
-    assert asked["a.html"] == asked["b/c.html"] == 0
+    assert not asked.keys() & source.resources.keys()  # the package has the others, too
     assert asked["rs/changes-0.xml"] == 1
     restored(source, source.now, tmp_path / "now")
     assert source.site.asked()["rs/changes-0.xml"] == 0  # it ends before the list from which the restore begins
@@ -154,6 +154,15 @@ def test_gap(source: ArchivedSource, tmp_path: Path) -> None:
     assert restored(source, at[1], tmp_path / "copy").complete
     with pytest.raises(MirrorError):
         restored(source, at[1] + MINUTE, tmp_path / "between")
+
+
+def test_end_of_the_changes(source: ArchivedSource, tmp_path: Path) -> None:
+    """The time at which a Change List ends can be restored, also where the next one is missing."""
+    index = source.published["rs/changelist.xml"]
+    source.published["rs/changelist.xml"] = index[: index.rindex(b"<sitemap>")] + b"</sitemapindex>"
+    assert restored(source, BEGIN + 7 * MINUTE, tmp_path / "copy").complete
+    with pytest.raises(MirrorError):
+        restored(source, BEGIN + 7.5 * MINUTE, tmp_path / "after")
 
 
 def test_folders(source: ArchivedSource, tmp_path: Path) -> None:
@@ -257,6 +266,9 @@ def test_list_that_took_long_to_write(source: ArchivedSource, tmp_path: Path) ->
     source.site.asked()
     assert restored(source, BEGIN + 7 * MINUTE, tmp_path / "during").complete
     assert name.format(6) not in source.site.asked()
+    without(source, "changelist", "changedump")  # nothing says what was there when it was completed, nor before
+    source.published[archive] = source.published[archive].replace(end.encode(), b"2024-01-01T00:07:00Z", 1)
+    assert list(times(source)) == [BEGIN + each * MINUTE for each in (4, 8, 9)]
 
 
 def test_archives_with_indexes(source: ArchivedSource, tmp_path: Path) -> None:
@@ -305,6 +317,18 @@ def test_packages_that_nobody_expects(source: ArchivedSource, tmp_path: Path) ->
     source.site.manners |= {path: content(b"") for path in source.published if path.endswith(".zip.xml")}
     assert times(source)[then] == (5, 2)
     assert not restored(source, then, tmp_path / "nothing at all").complete
+
+
+def test_packages_for_what_is_listed_and_not_there(tmp_path: Path) -> None:
+    """What should be there singly and is not comes from packages that were not needed before."""
+    with archived_source(PAGES) as source:
+        for text in ("two", "three"):
+            source.put("a.html", text)
+            source.publish()
+        then = BEGIN + 5 * MINUTE
+        for path in ("e.bin", f"rs/dump-{stamp(then).replace(':', '')}.zip"):
+            source.site.manners[path] = status(404)
+        assert restored(source, then, tmp_path / "copy").complete
 
 
 NAMES = st.sampled_from(["a.html", "b.html", "c/d.html", "c/e.txt", "f.bin"])

@@ -1,5 +1,6 @@
 """URLs become paths: themselves where they can, never shared, and never anywhere else."""
 
+import hashlib
 import unicodedata
 
 import pytest
@@ -93,13 +94,16 @@ def test_the_documented_table() -> None:
 
 def test_long_names() -> None:
     """A name that no file system can hold is replaced by its hash, with its extension."""
-    url = f"{SITE}{'a' * 300}.html"
-    assert len(path_of(url, OWN)) == 2 + 64 + 5
-    assert path_of(url, OWN).endswith(".html")
-    assert path_of(f"{SITE}{'a' * 300}", OWN).endswith("~f")
+    for name, ending in ((f"{'a' * 175}.html", ".html"), (f"{'a' * 178}", "~f"), (f"{'B' * 175}.jpeg", ".jpeg")):
+        longest = path_of(SITE + name, OWN)
+        assert longest == name + ending.removeprefix(".html").removeprefix(".jpeg")
+        digest = hashlib.sha256(f"a{name}".encode()).hexdigest()
+        assert path_of(f"{SITE}a{name}", OWN) == f"~h{digest}{ending}"
     assert path_of(f"{SITE}{'a' * 300}/b.html", OWN).endswith("/b.html")
-    deep = path_of(SITE + "a/" * 1000, OWN)
-    assert (deep[:6], len(deep)) == ("~long/", 70)
+    deep = "a/" * 445
+    assert path_of(f"{SITE}{deep}index.html", OWN) == f"{deep}index.html"  # 900 characters
+    url = f"{SITE}{deep}aindex.html"
+    assert path_of(url, OWN) == f"~long/{hashlib.sha256(url.encode()).hexdigest()}"
 
 
 def test_other_origins() -> None:

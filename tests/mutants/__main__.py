@@ -15,7 +15,10 @@ from tests.support.sites import ROOT
 #: The code that is tried, and the tests that should notice.
 PACKAGES: Mapping[str, tuple[str, Sequence[str]]] = {
     "protocol": ("pelican_resourcesync/protocol", ["tests/protocol"]),
-    "publication": ("pelican_resourcesync/publication", ["tests/publication"]),
+    "publication": (
+        "pelican_resourcesync/publication",
+        ["tests/publication", "tests/test_signing.py", "tests/bridge/test_files.py"],
+    ),
     "http": ("pelican_resourcesync/http", ["tests/http", "tests/checker/test_package.py"]),
     "checker": ("pelican_resourcesync/checker", ["tests/checker"]),
     "source": ("pelican_resourcesync/source", ["tests/destination", "tests/test_signing.py"]),
@@ -33,7 +36,6 @@ LEFT_OUT = [
     *(f"bridge/{name}" for name in ("reading/test_plans", "reading/test_writers", "test_faults", "test_leaks")),
     *(f"bridge/{name}" for name in ("test_living", "test_power_failure", "test_sources")),
     *(f"checker/{name}" for name in ("test_campaigns", "test_matrix")),
-    "publication/disk/test_power_failure",
     *(f"publication/{name}" for name in ("pages/test_browser", "test_carried", "test_scale")),
 ]
 #: Survivors that were looked into, by what is printed of them without the line number, and why they may survive.

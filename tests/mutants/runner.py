@@ -1,8 +1,8 @@
 """Run a package's tests in a copy of the project, in which one module at a time has a fault.
 
 One traced run without any fault finds which tests run each line and how long they take. After that, one process
-collects the tests, and for each fault a fork of it (`plugin.py`) runs the tests of the faulty lines, the fastest first,
-until one of them fails.
+collects the tests, and for each fault a fork of it (`plugin.py`) runs the tests of the faulty lines, those of the
+module and the fastest first, until one of them fails.
 """
 
 import json
@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,10 +125,16 @@ class Trial:
         return self.data.contexts_by_lineno(str(self.folder / fault.path))
 
     def _within_budget(self, names: Iterable[str], module: str = "") -> Sequence[str]:
-        """Return the tests of the module, then the fastest, as many as there is time for."""
+        """Return the tests of the module, then the fastest case of each other test, as many as there is time for."""
         chosen: list[str] = []
         total = 0.0
-        for name in sorted(names, key=lambda each: (f"/test_{module}.py" not in each, self.costs[each][0])):
+        cases: Counter[str] = Counter()  # further cases of a test, which seldom notice more, come last
+        order = {}
+        for name in sorted(names, key=lambda each: self.costs[each][0]):
+            test = name.partition("[")[0]
+            order[name] = f"/test_{module}.py" not in name, cases[test], self.costs[name][0]
+            cases[test] += 1
+        for name in sorted(order, key=lambda each: order[each]):
             total += self.costs[name][0]
             if chosen and total > self.most:
                 break

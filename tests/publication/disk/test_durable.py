@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.publication.disk import durable
-from pelican_resourcesync.publication.disk.durable import same_bytes, sync_all
+from pelican_resourcesync.publication.disk.durable import same_bytes, sync_all, walk
 
 
 @pytest.fixture
@@ -69,6 +69,12 @@ def test_a_file_that_is_not_there(tmp_path: Path, calls: list[str]) -> None:
     with pytest.raises(FileNotFoundError):
         sync_all([tmp_path / "none"])
     assert not calls
+
+
+def test_a_folder_that_cannot_be_listed(tmp_path: Path) -> None:
+    """It is an error, and does not count as empty."""
+    with pytest.raises(FileNotFoundError):
+        list(walk(tmp_path / "none"))
 
 
 def test_a_link_has_no_bytes_of_its_own(tmp_path: Path) -> None:

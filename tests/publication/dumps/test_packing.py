@@ -52,6 +52,20 @@ def numbers(*weights: int, size: int, entries: int = 100) -> list[list[int]]:
 def test_division(weights: Sequence[int], expected: list[list[int]]) -> None:
     """As many as fit, in their order; what is too large for any is alone."""
     assert numbers(*weights, size=10, entries=4) == expected
+    limits = PackageLimits(entries=4, manifest=HEAD_SIZE + 10)
+    assert [list(each) for each in divided(weights, lambda item: PackageSize(0, 1, item), limits)] == expected
+
+
+def test_the_bounds_stay() -> None:
+    """As calculated by hand: with others, a new version would divide resources anew, and each copy would notice."""
+    member = 30 + 20 + 46 + 28 + 2 * 200  # the headers of ZIP with their extra fields, and the longest name, twice
+    assert 4_096 + 4 + 64 + member + 22 + 56 + 20 == FRAME_SIZE
+    assert size_in_package(deletion("a.html")) == (386 + 1, 1, 386)
+    assert size_in_package(bitstream("a.html", b"x" * 5_000, "text/html")) == (
+        448 + 1 + member + 5_000 + 4 + 64,
+        1,
+        448,
+    )
 
 
 def test_manifests_have_a_limit_of_their_own() -> None:

@@ -52,6 +52,9 @@ def test_only_what_is_missing_is_fetched(site: Live, store: Store, tmp_path: Pat
     assert laid == {"a": b"a", "b": b"b", "d/copy-of-a": b"a"}
     assert (tmp_path / "known/a").read_bytes() == b"a"
     assert (store.has(A), store.has(B)) == (False, False)
+    (tmp_path / "known/b").write_bytes(b"b")
+    store.adopt({"b": B}, tmp_path / "known")
+    assert store.has(B)
 
 
 @pytest.mark.parametrize(
