@@ -33,13 +33,14 @@ from pelican_resourcesync.publication import (
     require_plausible,
     sync,
 )
+from pelican_resourcesync.terminal import Progress
 from repo_bridge.errors import InventoryError
 from repo_bridge.files import Files, RecordFiles, new_record_files
 from repo_bridge.inventory import Inventory, SetResources
 from repo_bridge.model import Reason
 from repo_bridge.plan import PublicationPlan, planned
 from repo_bridge.readers import RepositoryReader, open_reader
-from repo_bridge.report import BridgeResult, DryRun, HiddenItems, Progress
+from repo_bridge.report import BridgeResult, DryRun, HiddenItems
 from repo_bridge.settings import BridgeSettings
 
 logger = get_logger(__name__)

@@ -31,6 +31,7 @@ from pelican_resourcesync.publication import (
     parse_time,
     render_time,
 )
+from pelican_resourcesync.terminal import Progress
 from repo_bridge.access import AnonymousView, hidden
 from repo_bridge.errors import DatabaseError, QueryError
 from repo_bridge.files import RecordFiles, StoredFile
@@ -62,7 +63,6 @@ from repo_bridge.records import (
     records_of,
     resources_of,
 )
-from repo_bridge.report import Progress
 from repo_bridge.settings import BridgeSettings, Query
 
 

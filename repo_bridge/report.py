@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from pelican_resourcesync.printable import printable
 from pelican_resourcesync.publication import ExpectedSet, Publication, replace_file
@@ -17,19 +16,6 @@ _NAMED = 10
 
 #: At most this many of the files left out are named.
 MOST_LEFT_OUT = 100
-
-
-class Progress(Protocol):
-    """Receives reports of progress."""
-
-    def say(self, what: str) -> None:
-        """Begin another stage, such as `reading the repository`."""
-
-    def advance(self, number: int) -> None:
-        """Report that this many more items were read."""
-
-    def packed(self, size: int) -> None:
-        """Report that this many more bytes were packed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

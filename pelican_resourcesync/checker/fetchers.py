@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from tempfile import SpooledTemporaryFile
-from typing import BinaryIO, Protocol, Self, cast
+from typing import BinaryIO, Self, TypeAlias, cast
 
 from pelican_resourcesync.errors import AbsentError, TransportError
 from pelican_resourcesync.http import STANDARD_BOUNDS, Headers, Web, origin, shown
@@ -33,26 +33,11 @@ class FetchedContent:
         return self.headers.media_type
 
 
-class Fetcher(Protocol):
-    """A place where URIs are looked up."""
-
-    def holds(self, uri: str) -> bool:
-        """Return whether a URI can be looked up here."""
-        ...
-
-    def open(self, uri: str, *, size: int) -> FetchedContent:
-        """Return what is at a URI, for a `with` statement.
-
-        Raises `TransportError` if it cannot be read, or is larger than `size` bytes.
-        """
-        ...
-
-
 class FolderFetcher(SiteFolder):
     """The output folder of a site."""
 
     def open(self, uri: str, *, size: int) -> FetchedContent:
-        """Return the file that a static host would serve."""
+        """Return the file that a static host would serve. Raises `TransportError` if it is larger, or unreadable."""
         file = self.file(uri)
         if file is None:
             message = f"{shown(uri)} is not in the folder"
@@ -80,7 +65,7 @@ class WebFetcher:
         return origin(uri) is not None
 
     def open(self, uri: str, *, size: int) -> FetchedContent:
-        """Request a URI; large content is stored on disk."""
+        """Request a URI; large content is stored on disk. Raises `TransportError` if that fails, or it is larger."""
         place = origin(uri)
         if place is None:
             message = f"{shown(uri)!a} is not an http(s) address"
@@ -97,6 +82,10 @@ class WebFetcher:
             raise
         stream.seek(0)
         return FetchedContent(stream=stream, length=received.length, headers=headers)
+
+
+#: A place where URIs are looked up.
+Fetcher: TypeAlias = FolderFetcher | WebFetcher
 
 
 @dataclass(slots=True, kw_only=True)

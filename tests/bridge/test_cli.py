@@ -18,9 +18,10 @@ from pelican_resourcesync import __version__
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication import ExpectedSet, Publication
+from pelican_resourcesync.terminal import Progress
 from repo_bridge.cli import main
 from repo_bridge.model import Reason
-from repo_bridge.report import BridgeResult, DryRun, HiddenItems, Progress, dry_run_text, result_text, write_metrics
+from repo_bridge.report import BridgeResult, DryRun, HiddenItems, dry_run_text, result_text, write_metrics
 from repo_bridge.settings import FILE, BridgeSettings
 from tests.bridge.reading.test_dump import plain_dump
 from tests.bridge.support.samples import every_case

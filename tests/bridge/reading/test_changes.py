@@ -19,7 +19,6 @@ from repo_bridge.inventory import Inventory, InventoryEntry
 from repo_bridge.readers import open_reader
 from repo_bridge.reading import relationships
 from repo_bridge.reading.repository import DSpaceRepository, open_repository
-from repo_bridge.report import Progress
 from repo_bridge.settings import BridgeSettings
 from sample_site.dspace.repository import (
     BITSTREAM,
@@ -278,7 +277,7 @@ EDITS_OF_RELATED = [
 #: What changes no row; VACUUM FULL writes all rows anew.
 UPKEEP = ["VACUUM FREEZE item, metadatavalue, resourcepolicy", "VACUUM FULL metadatavalue", *["SELECT 1"] * 4]
 
-SILENT: Progress = Heard()
+SILENT = Heard()
 
 
 def related_rows() -> Rows:

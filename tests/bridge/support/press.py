@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from io import StringIO
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -15,6 +16,7 @@ from zoneinfo import ZoneInfo
 from lxml import etree
 
 from pelican_resourcesync.checker import check
+from pelican_resourcesync.terminal import Progress
 from repo_bridge.publisher import dry_run, publish
 from repo_bridge.report import BridgeResult, DryRun
 from repo_bridge.settings import BridgeSettings, Query
@@ -43,21 +45,17 @@ def day(number: int) -> datetime:
     return AT + timedelta(days=number)
 
 
-@dataclass
-class Heard:
-    """Listens to how far it has come."""
+class Heard(Progress):
+    """Listens to how far it has come, and shows nothing."""
 
-    said: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        """Begin with nothing said."""
+        super().__init__(StringIO())
+        self.said: list[str] = []
 
     def say(self, what: str) -> None:
         """Take down the stage."""
         self.said.append(what)
-
-    def advance(self, number: int) -> None:
-        """Take note of items."""
-
-    def packed(self, size: int) -> None:
-        """Take note of bytes."""
 
 
 @dataclass
