@@ -4,16 +4,17 @@ GitPython finds it and runs git; nothing here walks commits one by one.
 """
 
 import os
+import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from pelican_resourcesync.errors import HistoryError
 from pelican_resourcesync.files import measure
 from pelican_resourcesync.git.log import LINE_OPTIONS, LOG_CONFIGURATION, LOG_OPTIONS, Commit, PathChange, read_log
-from pelican_resourcesync.git.objects import Blobs
 
 if TYPE_CHECKING:
     import git
@@ -78,6 +79,11 @@ def prepared(repo: "git.Repo") -> "git.Git":
     repo.git.update_environment(**_ENVIRONMENT, **{name: os.path.realpath(str(own[name])) for name in named})
     return repo.git
 
+
+#: Git must not fetch. Git before 2.45 ignores the first variable, so all protocols are forbidden too.
+_NO_FETCH = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
+#: The name of an object, in a SHA-1 or a SHA-256 repository. Git would resolve anything else, such as `worktree:a.md`.
+_NAME = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 #: The prefix of the name of an uncommitted file in the work tree, which is not a blob of git.
 UNCOMMITTED = "worktree:"
@@ -174,10 +180,7 @@ class Repository:
             raise HistoryError(message) from error
 
     def prefetch(self, names: Sequence[str]) -> None:
-        """Prepare to return these blobs, in about this order.
-
-        In a partial clone, the missing ones are fetched, all at once; `blob` returns `None` for those that cannot be.
-        """
+        """Fetch the blobs that a partial clone lacks, all at once; `blob` returns `None` for those that cannot be."""
         lines = self._git.config("--get-regexp", _PROMISORS, with_exceptions=False).split("\n")
         promisors = [line.split(" ")[0].removeprefix("remote.").removesuffix(".promisor") for line in lines if line]
         for remote in promisors if names else ():
@@ -190,7 +193,6 @@ class Repository:
                     *options, "--filter=blob:none", remote, istream=subprocess.PIPE, as_process=True
                 )
                 fetch.proc.communicate("".join(f"{name}\n" for name in missing).encode())
-        self._blobs.prefetch(names)
 
     def blob(self, name: str) -> bytes | None:
         """Return the bytes of a blob by its name; `None` where they are not on this machine."""
@@ -246,6 +248,56 @@ class Repository:
         from git.exc import GitCommandError
 
         return GitCommandError
+
+
+class Blobs:
+    """A reader of blobs that are on this machine, through one `git cat-file`, started with the first request."""
+
+    def __init__(self, git: "git.Git") -> None:
+        """Use this git runner."""
+        self._git = git
+        self._process: Any = None
+
+    def get(self, name: str) -> bytes | None:
+        """Return the bytes of the blob `name`; `None` where it is missing, unreadable or not a blob."""
+        if not _NAME.fullmatch(name):
+            return None
+        try:
+            head, data = self._ask(name)
+        except (OSError, EOFError):  # git exits, as it does for a damaged object
+            self.close()
+            return None
+        return data[:-1] if head == f"{name} blob {len(data) - 1}".encode() else None
+
+    def _ask(self, name: str) -> tuple[bytes, bytes]:
+        """Return what git says of an object, and its bytes with a line break.
+
+        A damaged object may be shorter than git says, so the answer to a name that no object has shows where it ends.
+        """
+        if self._process is None:
+            with self._git.custom_environment(**_NO_FETCH):
+                self._process = self._git.cat_file("--batch", istream=subprocess.PIPE, as_process=True)
+        nothing = token_hex()
+        self._process.stdin.write(f"{name}\n{nothing}\n".encode())
+        self._process.stdin.flush()
+        end, answer = f"{nothing} missing\n".encode(), bytearray()
+        while not answer.endswith(end):
+            data = self._process.stdout.read1()
+            if not data:
+                raise EOFError
+            answer += data
+        head, _, data = bytes(answer.removesuffix(end)).partition(b"\n")
+        return head, data
+
+    def close(self) -> None:
+        """End the process. A later request starts a new one."""
+        process, self._process = self._process, None
+        if process is not None:
+            with suppress(OSError):
+                process.stdin.close()
+            process.stdout.close()
+            process.stderr.close()
+            process.proc.wait()
 
 
 def find_repository(folder: Path) -> Repository:
