@@ -115,8 +115,8 @@ class Past:
         if failure is not None:
             raise failure
         message = (
-            f"nothing says what the set {self._set.name!a} was at {time}: restore --list-times shows the times that "
-            "can be restored, and --set chooses sets"
+            f"the state of the set {self._set.name!a} at {time} is not known: restore --list-times shows the times "
+            "that can be restored, and --set chooses sets"
         )
         raise MirrorError(message)
 
