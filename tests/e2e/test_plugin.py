@@ -162,7 +162,7 @@ def test_a_run_that_failed_does_not_hinder_the_next(
     site.article("broken.md", "A", "The same URL.")
     site.commit("2024-01-01T10:00:00Z")
     pelican = Pelican(read_settings("pelicanconf.py"))
-    with pytest.raises(RuntimeError, match="overwrite"):
+    with pytest.raises(RuntimeError, match="overwrit"):
         pelican.run()
     assert not (site.output / "resourcesync").exists()
     site.remove("content/broken.md")
