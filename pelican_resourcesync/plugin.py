@@ -15,7 +15,7 @@ from pelican import Pelican, signals
 from pelican_resourcesync.errors import ResourceSyncError
 from pelican_resourcesync.lock import locked
 from pelican_resourcesync.printable import get_logger, make_printable
-from pelican_resourcesync.should_publish import WORK_FOLDER, published_names, why_not_to_publish
+from pelican_resourcesync.should_publish import PAGE_URL, WORK_FOLDER, published_names, why_not_to_publish
 
 if TYPE_CHECKING:
     from pelican_resourcesync.site import Session
@@ -96,6 +96,8 @@ def _begin(pelican: Pelican) -> "Session | None":
         if not (published and output.resolve().is_relative_to(sources.resolve())):
             _retain(pelican, published)
             return None
+    else:
+        settings["RESOURCESYNC_URL"] = PAGE_URL
     with _frozen_heap():
         from pelican_resourcesync.site import Session
 

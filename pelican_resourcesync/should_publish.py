@@ -21,6 +21,8 @@ PREVIEWS = {
 
 #: The work folder next to the settings file, which is never a source; temporary files in an output begin so, too.
 WORK_FOLDER = ".resourcesync"
+#: Where the page for people is, below `SITEURL`: the template variable `RESOURCESYNC_URL` of a build that publishes.
+PAGE_URL = "resourcesync/"
 #: The files of a publication in an output.
 _PUBLISHED = ("resourcesync", ".well-known", "sitemap*.xml", f"{WORK_FOLDER}*")
 

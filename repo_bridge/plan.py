@@ -155,7 +155,7 @@ def _options(
         on_deletions=_ON_DELETIONS,
         remove_deleted=settings.on_withdrawal == "remove",
         moved_from=settings.moved_from,
-        page=PageOptions(facts=facts if is_complete else ()),
+        page=PageOptions(home=settings.ui_url or "", facts=facts if is_complete else ()),
         key=signing_key(),
         link_changes_below=f"{layout.uri(layout.records)}/",
     )

@@ -23,6 +23,8 @@ from pelican_resourcesync.terminal import Section, format_bytes, format_count
 
 #: How many Change Lists and media types are shown.
 _MOST = 24
+#: How many of the latest changes.
+_MOST_CHANGES = 15
 _UNKNOWN = "not known"
 
 
@@ -96,10 +98,14 @@ def _set(status: SetStatus, *, several: bool) -> Iterator[Section]:
         yield Section(
             _cut("Changes", len(overview.ranges)), rows, [(each.created, each.updated, each.deleted) for each in shown]
         )
-    if overview.latest:
+    if overview.days:
         begin = f"{status.siteurl}/"
-        changes = [(_minute(each.time), str(each.kind), each.uri.removeprefix(begin)) for each in overview.latest]
-        yield Section("Latest changes", changes)
+        changes = [
+            (_minute(each.time), str(each.kind), each.title or each.uri.removeprefix(begin))
+            for day in overview.days
+            for each in (*day.read, *day.files)
+        ]
+        yield Section("Latest changes", changes[:_MOST_CHANGES])
     if overview.types:
         types = [*overview.types.items()][:_MOST]
         yield Section(

@@ -37,10 +37,12 @@ from pelican_resourcesync.publication.documents.writer import write_entry_points
 from pelican_resourcesync.publication.dumps.package import Bitstream, open_package, repacked, write_package
 from pelican_resourcesync.publication.generation import carry_publication, write_state
 from pelican_resourcesync.publication.model.clock import later
-from pelican_resourcesync.publication.model.layout import HTML_PAGE, is_package
+from pelican_resourcesync.publication.model.layout import HTML_PAGE, is_package, is_page
 from pelican_resourcesync.publication.model.options import Options, PageOptions
+from pelican_resourcesync.publication.model.ranges import Body, Range
 from pelican_resourcesync.publication.model.resource import SHA_256
 from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, ChangeListSummary, Part, PublicationState
+from pelican_resourcesync.publication.pages.change_pages import ChangePageWriter
 from pelican_resourcesync.publication.pages.overview import overview_of_stage
 from pelican_resourcesync.publication.pages.pages import PageSet, write_pages
 from pelican_resourcesync.publication.parts import count_entries
@@ -119,7 +121,7 @@ def _published(previous: PreviousPublication) -> Mapping[str, set[ChangeKind | N
     published: dict[str, set[ChangeKind | None]] = defaultdict(set)
     paths = [*previous.state.documents, *previous.state.superseded]
     for path in paths:
-        if not is_package(path) and (previous.folder / path).is_file():
+        if not is_package(path) and not is_page(path) and (previous.folder / path).is_file():
             for entry in _entries(previous, path):
                 published[entry.loc].add(entry.md.change if entry.md else None)
     for path in paths:
@@ -186,6 +188,7 @@ class _Rewriting:
         self, stage: Stage, previous: PreviousPublication, options: Options, uris: Collection[str], at: datetime
     ) -> None:
         self._stage, self._previous, self._uris, self._at = stage, previous, uris, at
+        self._options = options
         self._old, self._new, self._key = previous.layout, options.layout, options.key
         self._written: set[str] = set()  # all paths here are those of before
         self._added: dict[str, list[Entry]] = defaultdict(list)  # new entries of documents
@@ -214,8 +217,22 @@ class _Rewriting:
             first=None,  # a past that is added would name these URIs again
             unstable={uri: count for uri, count in before.unstable.items() if uri not in self._uris},
         )
+        self._write_change_pages(state)
         # without a previous one: nothing it superseded may stay
         return write_state(self._stage, state, self._new, None, self._key)
+
+    def _write_change_pages(self, state: PublicationState) -> None:
+        ranges = [
+            Range(
+                start=each.start,
+                until=each.until,
+                counts=(each.created, each.updated, each.deleted),
+                bodies=(Body(self._stage.documents / each.path, is_draft=False),),
+            )
+            for each in state.change_lists
+        ]
+        pages = ChangePageWriter(self._stage, self._options, state, previous=self._previous, withdrawn=self._uris)
+        pages.write(ranges)
 
     def _add_deletions(self) -> None:
         """Add the deletions to the open Change List, or to a new one if it is full (X04), and to the Change Dump."""

@@ -18,6 +18,7 @@ from pelican_resourcesync.publication.generation import GenerationWriter, write_
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.sanity_checks import are_few, require_few_deletions
 from pelican_resourcesync.publication.model.state import Part
+from pelican_resourcesync.publication.pages.change_pages import ChangePageWriter
 from pelican_resourcesync.publication.pages.overview import overview_of_stage
 from pelican_resourcesync.publication.pages.pages import PageSet, write_pages
 from pelican_resourcesync.publication.parts import Map
@@ -74,6 +75,8 @@ def publish_sets(
         for each in planned:
             each.require_plausible_time()
         written = [_write_documents(stage, each, on_packed) for each in planned]
+        for each in planned:
+            _write_change_pages(stage, each)
         names = [each.options.layout.set_name for each in planned]
         pages = [_write_state(stage, each, parts, names) for each, parts in zip(planned, written, strict=True)]
         results = [_result(each, stage.packages(each.options.layout)) for each in planned]
@@ -156,6 +159,20 @@ def _plan(requests: Sequence[PublishRequest], work: Path, mapped: Map) -> list[P
 def _write_documents(stage: Stage, planned: PlannedPublication, on_packed: Callable[[int], None]) -> tuple[Part, ...]:
     writer = DocumentWriter(stage, planned.options, planned.request.previous)
     return GenerationWriter(writer, planned.contents, on_packed).write()
+
+
+def _write_change_pages(stage: Stage, planned: PlannedPublication) -> None:
+    options, changes = planned.options, planned.new_changes
+    gone = (each.uri for each in changes if each.kind is ChangeKind.DELETED) if options.remove_deleted else ()
+    writer = ChangePageWriter(
+        stage,
+        options,
+        planned.state,
+        previous=planned.request.previous,
+        resources=planned.request.resources,
+        withdrawn=frozenset(gone),
+    )
+    writer.write(planned.contents.ranges)
 
 
 def _write_state(

@@ -112,6 +112,7 @@ class Publisher:
                 self._modified(each, history),
                 measured[each.uri],
                 links.get(each.uri, ()),
+                each.title,
             )
             for each in resource_set.written
         ]

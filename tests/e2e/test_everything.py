@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -192,7 +193,11 @@ def test_walk_meets_every_document_and_no_fault(museum: Museum) -> None:
     superseded = {path for each in states for path in json.loads(each.read_bytes())["superseded"]}
     there = {file.relative_to(museum.output).as_posix() for file in folder.rglob("*") if file.is_file()}
     read = {uri.removeprefix(f"{SITEURL}/") for uri in museum.walker.read}
-    pages = {f"resourcesync/{name}/{file}" for name in SETS for file in ("index.html", "badge.svg")}
+    files = ("index.html", "badge.svg", "changes.atom", "changes/index.html")
+    pages = {f"resourcesync/{name}/{file}" for name in SETS for file in files}
+    pages |= {
+        re.sub(r"/changelist-([^/]*)\.xml$", r"/changes/\1.html", path) for path in read if "/changelist-2" in path
+    }
     assert there - read == superseded | pages | {each.relative_to(museum.output).as_posix() for each in states}
     assert sum(path.endswith(".zip") for path in read) == 30
 

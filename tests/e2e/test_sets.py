@@ -1,5 +1,6 @@
 """Several sets of resources over one site, in real builds: what is in each over time, and which sets there are."""
 
+import shutil
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -297,8 +298,8 @@ def test_set_that_somebody_else_took_over_stays(blog: Site) -> None:
     """The name alone is no proof: what another publisher has there since is none of ours to take out."""
     publish(blog, site={}, news=NEWS)
     home = blog.output / "resourcesync/news"
-    for file in home.iterdir():
-        file.unlink()
+    shutil.rmtree(home)
+    home.mkdir()
     (home / "capabilitylist.xml").write_text(CAPABILITY_LIST)
     publish(blog, site={})
     assert described(blog) == ["news", "site"]

@@ -1,6 +1,7 @@
 """What the tests of publications share: a set of resources to publish, and lxml as the witness of what was written."""
 
 import json
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -47,6 +48,16 @@ EVERYTHING: dict[str, Any] = {
 READY = Path(".resourcesync-ready", RECORDS)
 
 Contents = Mapping[str, bytes]
+
+
+def is_listed(path: str) -> bool:
+    """Return whether a state lists a file below `resourcesync/`: of those for people, only pages about Change Lists."""
+    return not path.endswith((".html", ".svg", ".atom")) or is_change_page(path)
+
+
+def is_change_page(path: str) -> bool:
+    """Return whether a file is the page about one Change List."""
+    return re.fullmatch(r".*/changes/[0-9].*\.html", path) is not None
 
 
 def utc(text: str) -> datetime:

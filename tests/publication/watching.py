@@ -19,7 +19,7 @@ from pelican_resourcesync.protocol import ChangeKind, Root
 from pelican_resourcesync.publication import Archives, Dumps, Publication
 from pelican_resourcesync.publication.model.layout import RECORDS
 from tests.protocol.test_schemas import schema
-from tests.publication.support import Source
+from tests.publication.support import Source, is_change_page, is_listed
 from tests.publication.unpacking import Package, change_dumps, rebuilt, resource_dump, resources_in, time_in
 from tests.support.reader import XmlDocument, XmlEntry, parse
 
@@ -226,7 +226,7 @@ class Watch:
         listed = {
             path: sha256(data).hexdigest()
             for path, data in own.items()
-            if path != layout.state and not path.endswith((".html", ".svg")) and not is_record(path)
+            if path != layout.state and is_listed(path) and not is_record(path)
         }
         assert state["documents"] | state["superseded"] == listed
         assert not state["documents"].keys() & state["superseded"].keys()
@@ -234,7 +234,10 @@ class Watch:
         for uri, data in now.found.items():  # X13
             assert uri.endswith(".zip") or parse(data).links.get("up", description) in now.found, uri
         reached = {uri.removeprefix(f"{now.source.siteurl}/") for uri in now.found}
-        assert state["documents"].keys() <= reached, state["documents"].keys() - reached
+        documents = {path for path in state["documents"] if not is_change_page(path)}
+        assert documents <= reached, documents - reached
+        pages = {page_of(each["path"]) for each in state["change_lists"]}
+        assert pages == state["documents"].keys() - documents
 
     def _check_lasting(self, now: Seen) -> None:
         """Check that what has a URI of its own keeps its bytes while the site stays there: superseded documents too."""
@@ -250,6 +253,10 @@ class Watch:
             if _lasts(uri, data):
                 digest = sha256(data).hexdigest()
                 assert self.lasting.setdefault(uri, digest) == digest, f"{uri} had other bytes"
+                page = now.files.get(page_of(uri.removeprefix(f"{now.source.siteurl}/")))
+                if page is not None and now.source.siteurl == self.source.siteurl:
+                    digest = sha256(page).hexdigest()
+                    assert self.lasting.setdefault(page_of(uri), digest) == digest, f"{page_of(uri)} had other bytes"
 
     def _check_resources(self, now: Seen) -> None:
         """Check that the Resource List and the Resource Dump are of what was published, and say the same."""
@@ -395,6 +402,11 @@ def is_record(path: str) -> bool:
 
 def _without_path(md: Mapping[str, str]) -> Mapping[str, str]:
     return {name: value for name, value in md.items() if name != "path"}
+
+
+def page_of(change_list: str) -> str:
+    """Return where the page about a Change List is, from where that is."""
+    return re.sub(r"/changelist-([^/]*)\.xml$", r"/changes/\1.html", change_list)
 
 
 def _lasts(uri: str, data: bytes) -> bool:

@@ -72,6 +72,20 @@ class Layout:
         return f"{self.home}/badge.svg"
 
     @property
+    def feed(self) -> str:
+        """The Atom feed of the latest changes, the same for all starts."""
+        return f"{self.home}/changes.atom"
+
+    @property
+    def change_pages(self) -> str:
+        """The page that links to all pages about changes, the same for all starts."""
+        return f"{self.home}/changes/index.html"
+
+    def change_page(self, start: datetime) -> str:
+        """Return the path of the page for people about the Change List of the range that begins at `start`."""
+        return f"{self.folder}/changes/{stamp(start)}.html"
+
+    @property
     def capability_list(self) -> str:
         """The Capability List."""
         return f"{self.folder}/capabilitylist.xml"
@@ -148,6 +162,11 @@ class Layout:
     def uri(self, path: str) -> str:
         """Return the URI of a document."""
         return f"{self.siteurl}/{path}"
+
+
+def is_page(path: str) -> bool:
+    """Return whether a path is that of a page for people, which is not XML."""
+    return path.endswith(".html")
 
 
 def is_package(path: str) -> bool:

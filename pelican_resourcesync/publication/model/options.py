@@ -41,12 +41,13 @@ class Archives:
 class PageOptions:
     """What the HTML pages show besides the publication, and how.
 
-    `language` is a tag such as `en` or `de-AT`. `license` and `contact` are URIs or texts. `facts` are further numbers,
-    such as those of a repository's items, by their English names. Templates in the folders `templates` replace ours;
-    they also see `variables` and `filters`.
+    `language` is a tag such as `en` or `de-AT`. `home` is the URI of the front page, by default the address of the
+    site. `license` and `contact` are URIs or texts. `facts` are further numbers, such as those of a repository's items,
+    by their English names. Templates in the folders `templates` replace ours; they also see `variables` and `filters`.
     """
 
     language: str = "en"
+    home: str = ""
     license: str = ""
     contact: str = ""
     facts: tuple[tuple[str, int], ...] = ()

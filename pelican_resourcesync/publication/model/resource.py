@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
@@ -121,7 +121,8 @@ class Resource:
     """A current resource: its URI and the file with its bytes, `None` if these are not available.
 
     `modified` is the time of its last change (UTC) for resources without history, if known. `measured` describes the
-    bytes, if they were read before. `links` lead to related resources (LN).
+    bytes, if they were read before. `links` lead to related resources (LN). `title` is what people call it, empty if
+    people do not read it, and `None` if that is only in its bytes.
     """
 
     uri: str
@@ -129,6 +130,7 @@ class Resource:
     modified: datetime | None = None
     measured: Representation | None = None
     links: tuple[Link, ...] = ()
+    title: str | None = None
 
     def represent(self) -> Representation:
         """Return the representation, reading the bytes if necessary; `PublicationError` if they are unreadable."""
@@ -182,7 +184,7 @@ class FileResources(Resources):
 
 
 def _measured(resource: Resource) -> Resource:
-    return Resource(resource.uri, resource.file, resource.modified, resource.represent(), resource.links)
+    return replace(resource, measured=resource.represent())
 
 
 def _row_of(resource: Resource) -> Row:

@@ -5,24 +5,21 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import chain
 
-from pelican_resourcesync.protocol import Capability, ChangeKind, Entry, EntryText, split_entries
+from pelican_resourcesync.protocol import Capability, Entry
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.dumps.changedump import read_dumped
-from pelican_resourcesync.publication.model.history import parse_change
 from pelican_resourcesync.publication.model.layout import Layout
-from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.state import ChangeListSummary, Part, PublicationState
+from pelican_resourcesync.publication.pages.days import ChangeDay, days_of
+from pelican_resourcesync.publication.pages.titles import titles_in
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
 
-#: The number of latest changes that are read.
-LATEST = 15
-#: At most so many Change Lists are read for them, and so many changes of each.
-_MOST_READ, _MOST_CHANGES = 3, 1_000
+#: At most so many Change Lists are read for the latest changes.
+_MOST_READ = 3
 
-#: The days of the periods in which changes are counted.
-_YEAR = 365.25
+#: The days of the periods in which changes are counted, and how many days have to pass before they are.
+_YEAR, _ENOUGH = 365.25, timedelta(days=30)
 _PERIODS = ((1, "day"), (7, "week"), (30.4, "month"))
 
 #: What the documents are called, and what is in them.
@@ -37,17 +34,6 @@ DOCUMENTS = {
     Capability.CHANGELIST_ARCHIVE: ("Change List Archive", "closed Change Lists"),
     Capability.CHANGEDUMP_ARCHIVE: ("Change Dump Archive", "closed Change Dumps"),
 }
-
-_END = b"  </url>\n"
-
-
-@dataclass(frozen=True, slots=True)
-class LatestChange:
-    """The latest change of a resource that is still there: what is gone is not named on a page for people."""
-
-    uri: str
-    kind: ChangeKind
-    time: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +58,10 @@ class Overview:
 
     `documents` are the paths of its documents by capability. `total` are all resources, `types` those of each media
     type and `years` those last changed in each year, as far as it is known. `ranges` are the Change Lists, oldest
-    first, and `latest` the latest changes, newest first. `dump` and `change_dump` are the packages of the current
+    first, and `days` the latest changes, the latest first. `dump` and `change_dump` are the packages of the current
     Resource Dump and of all Change Dumps. `last` is the time of the last change, `None` if none is known.
-    `of_repository` is whether the resources are those of a repository and not of a site.
+    `began` is the time of the first publication, as far as it is known. `of_repository` is whether the resources are
+    those of a repository and not of a site.
     """
 
     at: datetime
@@ -83,11 +70,12 @@ class Overview:
     types: Mapping[str, Amount]
     years: Mapping[int, int]
     ranges: Sequence[ChangeListSummary]
-    latest: Sequence[LatestChange]
+    days: Sequence[ChangeDay]
     dump: Amount
     change_dump: Amount
     archives: Mapping[Capability, ArchiveOverview]
     last: datetime | None
+    began: datetime
     of_repository: bool
 
     @property
@@ -104,11 +92,14 @@ class Overview:
     def rate(self) -> tuple[float, str] | None:
         """The number of changes in the shortest period with at least one, and that period, such as `week`.
 
-        `None` if nothing changes, or if it is too early to say.
+        `None` if nothing changes, or if it is too early to say: within a month of the first publication, in which
+        everything is new.
         """
-        if not self.changes or self.at - self.ranges[0].start < timedelta(days=1):
+        counted = [each for each in self.ranges if each.start >= self.began]
+        changes = sum(each.changes for each in counted)
+        if not changes or self.at - counted[0].start < _ENOUGH:
             return None
-        daily = self.changes / ((self.at - self.ranges[0].start) / timedelta(days=1))
+        daily = changes / ((self.at - counted[0].start) / timedelta(days=1))
         return next(((daily * days, period) for days, period in _PERIODS if daily * days >= 1), (daily * _YEAR, "year"))
 
 
@@ -140,7 +131,7 @@ def overview_of_stage(stage: Stage, layout: Layout, state: PublicationState) -> 
 def _read(publication: PreviousPublication) -> Overview:
     layout = publication.layout
     types, years, last = _survey(publication.state.parts)
-    latest, last_change = _latest(publication.ranges)
+    days = [*_days(publication)]
     lengths = publication.state.packages
     packages = [
         Amount(len(each.packages), sum(lengths.get(package.path, 0) for package in each.packages))
@@ -158,11 +149,12 @@ def _read(publication: PreviousPublication) -> Overview:
         types=types,
         years=years,
         ranges=publication.state.change_lists,
-        latest=latest,
+        days=days,
         dump=_sum(Amount(1, _length(entry)) for entry in publication.entries(layout.resource_dump)),
         change_dump=_sum(packages),
         archives=dict(_archives(publication)),
-        last=last_change or last,
+        last=days[0].time if days else last,
+        began=min((publication.state.at, *publication.state.earlier)),
         of_repository=publication.state.read_as_of is not None,
     )
 
@@ -181,27 +173,11 @@ def _survey(parts: Iterable[Part]) -> tuple[dict[str, Amount], dict[int, int], d
     return types, dict(sorted(years.items(), reverse=True)), max(times, default=None)
 
 
-def _latest(ranges: Sequence[Range]) -> tuple[list[LatestChange], datetime | None]:
-    """Return the latest changes of resources that are still there, newest first, and the time of the last change."""
-    found: dict[str, LatestChange | None] = {}
-    last = None
-    for text in chain.from_iterable(map(_last_entries, ranges[: -_MOST_READ - 1 : -1])):
-        change = parse_change(text)
-        last = last or change.time
-        if change.uri not in found:  # what was deleted last is not there
-            gone = change.kind is ChangeKind.DELETED
-            found[change.uri] = None if gone else LatestChange(change.uri, change.kind, change.time)
-        if sum(each is not None for each in found.values()) == LATEST:
-            break
-    return [each for each in found.values() if each], last
-
-
-def _last_entries(found: Range) -> Iterator[EntryText]:
-    """Yield the last changes of a range, the latest first."""
-    for body in found.bodies:
-        entries = body.read().split(_END)[-_MOST_CHANGES - 1 : -1]
-        for entry in reversed(entries):
-            yield from split_entries((entry + _END).decode())
+def _days(publication: PreviousPublication) -> Iterator[ChangeDay]:
+    """Yield the days of the latest changes, the latest first."""
+    for each in publication.ranges[: -_MOST_READ - 1 : -1]:
+        titles = dict(titles_in(publication.change_page(each.start)))
+        yield from days_of(each, titles, publication.state)
 
 
 def _archives(publication: PreviousPublication) -> Iterator[tuple[Capability, ArchiveOverview]]:

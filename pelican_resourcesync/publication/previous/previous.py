@@ -197,6 +197,11 @@ class PreviousPublication:
                 return [path]
             return [pointer.loc.removeprefix(f"{self.layout.siteurl}/") for pointer in document.entries]
 
+    def change_page(self, start: datetime) -> str:
+        """Return the page about the Change List that begins at `start`; empty if there is none."""
+        path = self.layout.change_page(start)
+        return (self.folder / path).read_text("utf-8", "replace") if path in self.state.documents else ""
+
     @contextmanager
     def read(self, path: str) -> Iterator[Document]:
         """Open the document at a path for reading. Raises `DamagedError` if the state does not list it."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
 from pelican.contents import Content
 from pelican.generators import ArticlesGenerator, PagesGenerator, StaticGenerator
 
@@ -17,6 +18,8 @@ from pelican_resourcesync.static_site import leads_outside, uri_of, walk
 
 _CONTENTS = (("article", Role.ARTICLE), ("page", Role.PAGE))
 _WRAPPERS = ("tag", "category", "author")
+#: Pelican passes at least one of these to the template of every listing, and none to any other.
+_OF_LISTINGS = frozenset({"page_name", "period"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,8 @@ class OutputFile:
 
     `public` is false for drafts and hidden content. `content` is Pelican's content object, if there is one. `about` is
     also an object of Pelican, of a nested run too: the content object of a page or of a copied source, or the category,
-    tag or author of a listing. `copy_of` is the file of which Pelican made a copy.
+    tag or author of a listing. `copy_of` is the file of which Pelican made a copy. `title` is the title of its content,
+    empty for a listing, and `None` for other files.
     """
 
     path: str
@@ -36,6 +40,7 @@ class OutputFile:
     content: Any = None
     about: Any = None
     copy_of: Path | None = None
+    title: str | None = None
 
 
 class Run:
@@ -78,7 +83,8 @@ class Run:
         uri = self._uri(self._listing_url(path, context), path)
         public = all(map(is_public, (content for content, _ in contents)))
         about = next((context[name] for name in _WRAPPERS if name in context), None)
-        self._written[path] = OutputFile(path, uri, public=public, about=about)
+        title = None if _OF_LISTINGS.isdisjoint(context) else ""
+        self._written[path] = OutputFile(path, uri, public=public, about=about, title=title)
 
     def feed_written(self, file: str) -> None:
         """Record a feed (the signal `feed_written`)."""
@@ -118,7 +124,8 @@ class Run:
             self._overridden.add(path)
         folder = self._relative(content.settings["OUTPUT_PATH"]) or ""
         uri = self._uri(posixpath.join(folder, str(content.url).lstrip("/")), path)
-        written = OutputFile(path, uri, public=is_public(content), about=content)
+        title = Markup(content.title).striptags()  # noqa: S704 - Pelican's titles are HTML, and this removes it
+        written = OutputFile(path, uri, public=is_public(content), about=content, title=title)
         if folder in ("", "."):
             written = replace(written, source=self._source(content), role=role, content=content)
         self._written[path] = written

@@ -9,12 +9,13 @@ from pelican_resourcesync.publication.model.options import PageOptions
 from tests.publication.pages.sites import HOSTILE, counts, everything, publish
 from tests.support.browser import look_at, needs_chromium
 
-#: By name: months of history, resources beyond them, the site's name, the language, the width, and whether it is dark.
-_CASES: dict[str, tuple[int, int, str, str, int, bool]] = {
-    "empty": (0, 0, "", "en", 320, False),
-    "one range": (1, 0, "Notes", "de", 1280, True),
-    "hostile": (3, 0, HOSTILE, "fr", 320, True),
-    "large": (200, 9_000, "Archive", "ja", 1280, False),
+#: By name: months of history, resources beyond them, the site's name, the language, the width, whether it is dark, and
+#: the number at the top of the axis.
+_CASES: dict[str, tuple[int, int, str, str, int, bool, int]] = {
+    "empty": (0, 0, "", "en", 320, False, 1),
+    "one range": (1, 0, "Notes", "de", 1280, True, 4),
+    "hostile": (3, 0, HOSTILE, "fr", 320, True, 10),
+    "large": (200, 9_000, "Archive", "ja", 1280, False, 20),  # the first bar, of 9,004, is cut
 }
 
 
@@ -22,7 +23,7 @@ _CASES: dict[str, tuple[int, int, str, str, int, bool]] = {
 @pytest.mark.parametrize("name", _CASES)
 def test_in_a_browser(tmp_path: Path, name: str) -> None:
     """Every link resolves, bars are as high as their counts, nothing is reported, and axe finds no violation."""
-    ranges, more, site_name, language, width, dark = _CASES[name]
+    ranges, more, site_name, language, width, dark, top = _CASES[name]
     options: dict[str, Any] = everything(site_name=site_name, page=PageOptions(language=language))
     source = publish(tmp_path, ranges, more, **options)
     seen = look_at(source.output, "resourcesync/index.html", width, dark=dark)
@@ -41,9 +42,23 @@ def test_in_a_browser(tmp_path: Path, name: str) -> None:
         expected[0] = (expected[0][0] + more, *expected[0][1:])
     bars = [{kind: count for kind, count, _ in parts} for _, parts in answer["bars"]]
     assert [(bar.get("c", 0), bar.get("u-kind", 0), bar.get("d", 0)) for bar in bars] == expected
-    heights = [(count, height) for _, parts in answer["bars"] for _, count, height in parts]
-    unit = 144 / 107 * 100 / max(map(sum, expected), default=1)  # the drawing of 107 units is 9 rem high
-    assert all(height == pytest.approx(count * unit, abs=0.1) for count, height in heights)
+    for (_, parts), total in zip(answer["bars"], map(sum, expected), strict=True):
+        unit = 144 / 107 * 100 / max(top, total)  # the drawing of 107 units is 9 rem high
+        assert [height for _, _, height in parts] == pytest.approx([count * unit for _, count, _ in parts], abs=0.1)
+
+
+@needs_chromium
+@pytest.mark.parametrize("dark", [False, True])
+def test_pages_about_changes_in_a_browser(tmp_path: Path, *, dark: bool) -> None:
+    """Everybody can read these, too, on a phone and on a screen: nothing is too wide, and axe finds no violation."""
+    publish(tmp_path, 3, **everything(site_name=HOSTILE, page=PageOptions(language="fr")))
+    paths = sorted((tmp_path / "resourcesync/site/changes").glob("*.html"))
+    assert len(paths) == 4
+    for file in (paths[-2], paths[-1]):
+        answer = look_at(tmp_path, file.relative_to(tmp_path).as_posix(), 320 if dark else 1280, dark=dark).answer
+        assert (answer["broken"], answer["violations"], answer["scripts"]) == ([], [], 0)
+        assert answer["overflow"] <= 0
+        assert answer["links"] > 3
 
 
 @needs_chromium

@@ -24,7 +24,7 @@ from pelican_resourcesync.publication.previous.fetch import (
     fetch_publication,
 )
 from pelican_resourcesync.publication.previous.previous import read_previous
-from tests.publication.support import LAYOUT, STATE, Source
+from tests.publication.support import LAYOUT, STATE, Source, is_listed
 from tests.support.live import (
     PAGE,
     Live,
@@ -56,6 +56,8 @@ CAPABILITY_LIST = "resourcesync/site/capabilitylist.xml"
 INDEX = "resourcesync/site/changelist.xml"
 ARCHIVE = "resourcesync/site/changelist-archive.xml"
 CLOSED_LIST = "resourcesync/site/changelist-20240101T000000Z.xml"
+CLOSED_PAGE = "resourcesync/site/changes/20240101T000000Z.html"
+OPEN_PAGE = "resourcesync/site/changes/20240201T000000Z.html"
 OPEN_LIST = "resourcesync/site/changelist-20240201T000000Z.xml"
 GONE = "resourcesync/site/resourcelist-20240101T000000Z-00001.xml"
 
@@ -123,8 +125,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def vouched(source: Source) -> dict[str, bytes]:
     """Return what a fetch brings of a publication: the documents that its state lists, and the state."""
-    shared, pages = (DESCRIPTION, WELL_KNOWN), (".html", ".svg")
-    return {path: data for path, data in source.documents().items() if path not in shared and not path.endswith(pages)}
+    shared = (DESCRIPTION, WELL_KNOWN)
+    return {path: data for path, data in source.documents().items() if path not in shared and is_listed(path)}
 
 
 def fetched(site: Live, into: Path, known: Path | None = None, **options: Any) -> Fetched:
@@ -154,9 +156,12 @@ def test_whole(site: Live, new: Source, into: Path) -> None:
     """Every document that the state lists comes once, byte for byte, and can be read back as from an output."""
     found = fetched(site, into)
     assert contents(into) == vouched(new)
-    assert {RESOURCE_LIST, CAPABILITY_LIST, INDEX, ARCHIVE, CLOSED_LIST, OPEN_LIST, STATE} == set(contents(into))
+    pages = {CLOSED_PAGE, OPEN_PAGE}
+    assert {RESOURCE_LIST, CAPABILITY_LIST, INDEX, ARCHIVE, CLOSED_LIST, OPEN_LIST, STATE, *pages} == set(
+        contents(into)
+    )
     assert site.asked() == Counter(contents(into).keys())
-    assert (found.folder, found.received, found.state.generation) == (into, 6, 2)
+    assert (found.folder, found.received, found.state.generation) == (into, 8, 2)
     assert found.digest == sha256((new.output / STATE).read_bytes()).hexdigest()
     previous, there = read_previous(into, LAYOUT), new.previous()
     assert previous is not None
@@ -359,7 +364,7 @@ def test_half_deployed(old: Source, new: Source, into: Path) -> None:
         found = fetched(site, into, clock=time.clock)
         asked = site.asked()
     assert contents(into) == vouched(new)
-    assert (time.slept[0], asked[STATE], found.received) == (1, len(time.slept) + 1, 6)
+    assert (time.slept[0], asked[STATE], found.received) == (1, len(time.slept) + 1, 8)
     assert asked[RESOURCE_LIST] == asked[INDEX] == 2
     assert max(asked[path] for path in contents(into) if path != STATE) == 2
 
@@ -535,7 +540,7 @@ def test_limits(site: Live, new: Source, into: Path) -> None:
     """A number of documents, the state, each document and all of them have limits; at a limit, all is well."""
     sizes = {path: len(data) for path, data in vouched(new).items()}
     state, largest = sizes.pop(STATE), max(sizes.values())
-    assert failure(site, into, allowance=FetchLimits(documents=5)) == f"URL/{STATE} names 6 documents, more than 5"
+    assert failure(site, into, allowance=FetchLimits(documents=5)) == f"URL/{STATE} names 8 documents, more than 5"
     said = f"URL/{STATE} is larger than {state - 1} bytes"
     assert failure(site, into, allowance=FetchLimits(state_size=state - 1)) == said
     assert site.asked() == {STATE: 2}
@@ -545,7 +550,7 @@ def test_limits(site: Live, new: Source, into: Path) -> None:
     assert failure(site, into, allowance=FetchLimits(total_size=state)) == said
     assert "is larger than 9 bytes" in failure(site, into, allowance=FetchLimits(total_size=state + 9))
     total = 6 * sum([state, *sizes.values()])
-    fetched(site, into, allowance=FetchLimits(documents=6, state_size=state, size=largest, total_size=total))
+    fetched(site, into, allowance=FetchLimits(documents=8, state_size=state, size=largest, total_size=total))
 
 
 def test_time_of_all(site: Live, into: Path) -> None:
@@ -571,5 +576,5 @@ def test_many_documents(source: Source, into: Path) -> None:
         source.write(path, data)
     altered(source, documents={path: sha256(data).hexdigest() for path, data in more.items()})
     with live(files(source.output)) as site:
-        assert fetched(site, into).received == 206
+        assert fetched(site, into).received == 208
     assert contents(into) == vouched(source)

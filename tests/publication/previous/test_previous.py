@@ -21,7 +21,7 @@ from pelican_resourcesync.publication import (
 )
 from pelican_resourcesync.publication.model.layout import SHARED
 from pelican_resourcesync.publication.model.ranges import Body, Range
-from tests.publication.support import LAYOUT, SITEURL, STATE, UPDATED, Source, change, tree, utc
+from tests.publication.support import LAYOUT, SITEURL, STATE, UPDATED, Source, change, is_listed, tree, utc
 
 DAMAGED = r"the publication in the output is damaged: .*: upload it again, or name another"
 RESOURCE_LIST = "resourcesync/site/resourcelist.xml"
@@ -144,7 +144,7 @@ def test_superseded_documents(source: Source) -> None:
 def test_one_byte_altered(published: Source, data: st.DataObject) -> None:
     """Any byte of any document that is not what it was is found, and the document is named."""
     documents = published.documents()
-    path = data.draw(st.sampled_from(sorted(documents.keys() - {STATE, *SHARED, LAYOUT.html_page, LAYOUT.badge})))
+    path = data.draw(st.sampled_from(sorted(filter(is_listed, documents.keys() - {STATE, *SHARED}))))
     at = data.draw(st.integers(0, len(documents[path]) - 1))
     altered = bytearray(documents[path])
     altered[at] ^= data.draw(st.integers(1, 255))
@@ -184,7 +184,7 @@ def test_packages_have_their_length(tmp_path: Path) -> None:
 def test_any_document_missing(published: Source) -> None:
     """A document that is gone, or a folder now, is found, and named."""
     for path, data in published.documents().items():
-        if path not in (STATE, *SHARED, LAYOUT.html_page, LAYOUT.badge):
+        if is_listed(path) and path not in (STATE, *SHARED):
             (published.output / path).unlink()
             with pytest.raises(PublicationError, match=DAMAGED):
                 published.previous()

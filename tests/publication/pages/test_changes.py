@@ -1,0 +1,366 @@
+"""What people see of changes: days, titles, pages of Change Lists, and the feed; and what nobody may see any more."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lxml import etree, html
+
+from pelican_resourcesync.publication.model.history import Change, ChangeHistory
+from pelican_resourcesync.publication.model.options import PageOptions
+from pelican_resourcesync.publication.model.resource import Representation, Resource
+from pelican_resourcesync.publication.pages import days
+from tests.publication.support import CREATED, DELETED, SITEURL, UPDATED, Contents, Source, utc
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+FEED = "resourcesync/site/changes.atom"
+MARCH, APRIL = "resourcesync/site/changes/20240301T000000Z.html", "resourcesync/site/changes/20240401T000000Z.html"
+
+
+def html_of(title: str) -> bytes:
+    """Make a page with a title."""
+    return f"<!DOCTYPE html><title>{title}</title>".encode()
+
+
+def page_of(source: Source, path: str = "resourcesync/index.html") -> Any:
+    """Parse one of the pages."""
+    return html.fromstring((source.output / path).read_bytes().decode())
+
+
+def shown(page: Any) -> list[tuple[str, str, list[str]]]:
+    """Return the days of a page: the day, the sentence, and each change that is listed, as people read it."""
+    found = []
+    for day in page.xpath("//section[@class='day']"):
+        sentence = " | ".join(" ".join(each.text_content().split()) for each in day.xpath("./p | .//summary"))
+        listed = [" ".join(each.text_content().split()) for each in day.xpath(".//li")]
+        found.append((" ".join(day.find("h3").text_content().split()), sentence, listed))
+    return found
+
+
+#: What a site without pages has.
+FIRST: Contents = {"first.css": b""}
+
+
+def empty(output: Path) -> Source:
+    """Publish a site that has only a style sheet yet."""
+    source = Source(output)
+    source.publish(FIRST, ChangeHistory(built=utc("2024-03-01T12:00"), complete=False))
+    return source
+
+
+def march(output: Path) -> tuple[Source, dict[str, bytes]]:
+    """Publish a site four times in March: first, with an article, with a change and, on the same day, a removal."""
+    source = Source(output)
+    contents = {"index.html": html_of("Home"), "old.html": html_of("Old"), "style.css": b"1"}
+    source.publish(contents, "2024-03-01T12:00")
+    contents |= {"new.html": html_of("News &amp; <b>"), "style.css": b"2"}
+    source.publish(contents, "2024-03-14T09:00")
+    contents["old.html"] = html_of("Old, renewed")
+    source.publish(contents, "2024-03-15T10:20")
+    del contents["old.html"]
+    contents["feed.atom"] = b"<feed/>"
+    source.publish(contents, "2024-03-15T17:05")
+    return source, contents
+
+
+def test_days_with_titles(tmp_path: Path) -> None:
+    """By day and publication: what people read, by its title, also when it is gone; other files apart."""
+    source, _ = march(tmp_path)
+    expected = [
+        (
+            "15 March 2024, 17:05",
+            "1 removed | 1 other file, such as a feed, a list or a style",
+            ["removed Old, renewed", "new /feed.atom"],
+        ),
+        ("15 March 2024, 10:20", "1 changed", ["changed Old, renewed"]),
+        (
+            "14 March 2024",
+            "1 new | 1 other file, such as a feed, a list or a style",
+            ["new News & <b>", "changed /style.css"],
+        ),
+        (
+            "1 March 2024",
+            "First publication: 2 new, 1 other file, such as a feed, a list or a style",
+            ["new Old, renewed", "new Home", "new /style.css"],  # by the latest title
+        ),
+    ]
+    assert shown(page_of(source)) == expected
+    assert shown(page_of(source, MARCH)) == expected
+    links = [str(each) for each in page_of(source).xpath("//section[@class='day']//a/@href")]
+    assert links == [f"{SITEURL}/{each}" for each in _LINKED]
+    assert not page_of(source).xpath("//b")
+
+
+_LINKED = ("feed.atom", "old.html", "new.html", "style.css", "old.html", "index.html", "style.css")
+
+
+def test_a_closed_page_is_written_once(tmp_path: Path) -> None:
+    """The page of a closed list is never written again, and links to the one before, the next and the list."""
+    source, contents = march(tmp_path)
+    opened = (tmp_path / MARCH).read_bytes()
+    source.publish(contents | {"a.html": html_of("A")}, "2024-04-02T12:00")
+    closed = (tmp_path / MARCH).read_bytes()
+    assert closed != opened
+    inode = (tmp_path / MARCH).stat().st_ino
+    source.publish(contents | {"b.html": html_of("B")}, "2024-04-03T12:00", site_name="Another name")
+    assert (tmp_path / MARCH).read_bytes() == closed
+    assert (tmp_path / MARCH).stat().st_ino == inode
+    after, before = page_of(source, MARCH).xpath("//a[@rel='next']"), page_of(source, APRIL).xpath("//a[@rel='prev']")
+    assert [each.get("href") for each in (*after, *before)] == ["20240401T000000Z.html", "20240301T000000Z.html"]
+    assert page_of(source, APRIL).xpath("//a[contains(., 'XML')]/@href") == ["../changelist-20240401T000000Z.xml"]
+    assert shown(page_of(source, APRIL)) == [
+        ("3 April 2024", "1 new, 1 removed", ["new B", "removed A"]),
+        ("2 April 2024", "1 new", ["new A"]),
+    ]
+    assert source.state()["documents"].keys() >= {MARCH, APRIL}
+    rows = page_of(source, "resourcesync/site/changes/index.html").xpath("//table//a/@href")
+    assert rows == ["20240401T000000Z.html", "20240301T000000Z.html"]
+
+
+def test_nothing_changed(tmp_path: Path) -> None:
+    """A build without changes writes the same bytes again, the pages and the feed included."""
+    source, contents = march(tmp_path)
+    before = source.documents()
+    source.publish(contents, "2024-03-20T12:00")
+    assert source.documents() == before
+
+
+def test_a_title_from_a_closed_list(tmp_path: Path) -> None:
+    """What was last changed in an earlier list is still removed by its title."""
+    source, contents = march(tmp_path)
+    source.publish(contents | {"a.html": html_of("A")}, "2024-04-02T12:00")
+    source.publish({"x.html": html_of("X"), "style.css": b"2"}, "2024-05-02T12:00")
+    (day, *_) = shown(page_of(source))
+    assert day[0] == "2 May 2024"
+    assert sorted(day[2]) == ["new X", "removed /feed.atom", "removed A", "removed Home", "removed News & <b>"]
+
+
+def history(commit: str, landed: str, *changes: tuple[str, str, Any]) -> ChangeHistory:
+    """Make a history of (time, path, kind)."""
+    found = [Change(utc(time), f"{SITEURL}/{path}", kind) for time, path, kind in changes]
+    return ChangeHistory(built=utc(landed), changes=found, commit=commit * 40, landed=utc(landed))
+
+
+def test_the_past_and_the_first_publication(tmp_path: Path) -> None:
+    """The past has its days; what is dated by the first publication is one sentence, which opens."""
+    source = Source(tmp_path)
+    past = history(
+        "a",
+        "2024-03-05T12:00",
+        ("2024-03-01T12:00", "a.html", CREATED),
+        ("2024-03-01T13:00", "a.html", UPDATED),
+        ("2024-03-02T12:00", "b.html", CREATED),
+        ("2024-03-02T13:00", "b.html", DELETED),
+        ("2024-03-03T12:00", "c.html", CREATED),
+        ("2024-03-04T12:00", "c.html", DELETED),
+        ("2024-03-04T13:00", "a.html", DELETED),
+        ("2024-03-04T14:00", "a.html", CREATED),
+    )
+    source.publish({"a.html": html_of("A"), "style.css": b"", "tags.html": html_of("Tags")}, past)
+    page = page_of(source)
+    assert shown(page) == [
+        (
+            "5 March 2024",
+            "First publication: 1 new, 1 other file, such as a feed, a list or a style",
+            ["new Tags", "new /style.css"],
+        ),
+        ("4 March 2024", "1 changed, 1 removed", ["changed A", "removed /c.html"]),
+        ("3 March 2024", "1 new", ["new /c.html"]),
+        ("1 March 2024", "1 new", ["new A"]),
+    ]
+    assert "Changes over time" in page.text_content()
+    assert "changes a" not in page.text_content()  # nobody knows yet how often
+
+
+def test_listings_are_other_files(tmp_path: Path) -> None:
+    """What a program knows to be a list has no title, whatever its bytes say."""
+    source = empty(tmp_path)
+    file = source.write("tag.html", html_of("Tag"))
+    listing = Resource(f"{SITEURL}/tag.html", file, title="")
+    titled = Resource(f"{SITEURL}/a.html", source.write("a.html", b""), title="A <title>")
+    first = Resource(f"{SITEURL}/first.css", tmp_path / "first.css")
+    source.publish([listing, titled, first], "2024-03-02T12:00")
+    assert shown(page_of(source))[0][2] == ["new A <title>", "new /tag.html"]
+    source.publish([first], "2024-03-03T12:00")
+    assert shown(page_of(source))[0][1:] == (
+        "1 removed | 1 other file, such as a feed, a list or a style",
+        ["removed A <title>", "removed /tag.html"],
+    )
+
+
+def test_records_lead_to_their_pages(tmp_path: Path) -> None:
+    """A record is shown by its title, with a link to the page that shows it to people."""
+    from pelican_resourcesync.protocol import Link
+
+    source = empty(tmp_path)
+    dc = "http://purl.org/dc/elements/1.1/"
+    data = f'<r xmlns:dc="{dc}"><dc:title>Of ice</dc:title></r>'.encode()
+    links = (Link(rel="alternate", href="https://repository.example/items/1", type="text/html"),)
+    measured = Representation.measured("0" * 64, len(data), "application/xml")
+    record = Resource(f"{SITEURL}/1.xml", source.write("1.xml", data), measured=measured, links=links)
+    source.publish([record], "2024-03-02T12:00", page=PageOptions(home="https://repository.example/"))
+    page = page_of(source)
+    assert shown(page)[0][2] == ["new Of ice", "removed /first.css"]
+    assert page.xpath("//section[@class='day']//a/@href") == ["https://repository.example/items/1"]
+    assert page.xpath("//h1/a/@href") == ["https://repository.example/"]
+
+
+def test_many_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a long list only the latest changes are shown, and the others are counted."""
+    monkeypatch.setattr(days, "MOST_CHANGES", 5)
+    source = empty(tmp_path)
+    contents = {**FIRST} | {f"{number}.html": html_of(f"Page {number}") for number in range(8)}
+    source.publish(contents, "2024-03-02T12:00")
+    page = "resourcesync/site/changes/20240301T120000Z.html"
+    assert shown(page_of(source, page)) == [
+        ("2 March 2024", "5 new, 3 more changes", [f"new Page {number}" for number in (7, 6, 5, 4, 3)])
+    ]
+    source.publish({**contents, "z.html": html_of("Z")}, "2024-03-03T12:00")
+    assert [sentence for _, sentence, _ in shown(page_of(source, page))] == ["1 new", "4 new, 4 more changes"]
+
+
+def test_many_names_on_the_front_page(tmp_path: Path) -> None:
+    """The front page lists fifteen of each day, and leads to the others."""
+    source = empty(tmp_path)
+    pages = {f"{number}.html": html_of(f"Page {number}") for number in range(20)}
+    source.publish({**FIRST, **pages}, "2024-03-02T12:00")
+    (day,) = shown(page_of(source))
+    assert (day[1], len(day[2])) == ("20 new | 5 more", 15)
+    assert page_of(source).xpath("//a[.='5 more']/@href") == ["site/changes/index.html"]
+
+
+def test_the_feed(tmp_path: Path) -> None:
+    """Valid Atom: every entry has its own identity and time, a title, and a link that leads somewhere (RFC 4287)."""
+    source, _ = march(tmp_path)
+    feed = etree.parse(tmp_path / FEED).getroot()
+    assert feed.tag == f"{ATOM}feed"
+    assert feed.findtext(f"{ATOM}id") == f"{SITEURL}/{FEED}"
+    assert feed.findtext(f"{ATOM}updated") == "2024-03-15T17:05:00Z"
+    assert feed.findtext(f"{ATOM}author/{ATOM}name") == "This site"
+    links = {each.get("rel"): each.get("href") for each in feed.findall(f"{ATOM}link")}
+    assert links == {"self": f"{SITEURL}/{FEED}", "alternate": f"{SITEURL}/resourcesync/site/index.html"}
+    entries = [
+        [entry.findtext(f"{ATOM}{name}") for name in ("updated", "title")] for entry in feed.findall(f"{ATOM}entry")
+    ]
+    assert entries == [
+        ["2024-03-15T17:05:00Z", "removed: Old, renewed"],
+        ["2024-03-15T10:20:00Z", "changed: Old, renewed"],
+        ["2024-03-14T09:00:00Z", "new: News & <b>"],
+        ["2024-03-01T12:00:00Z", "new: Old, renewed"],
+        ["2024-03-01T12:00:00Z", "new: Home"],
+    ]
+    ids = [entry.findtext(f"{ATOM}id") for entry in feed.findall(f"{ATOM}entry")]
+    assert len({*ids}) == 5
+    hrefs = [each.get("href") for each in feed.findall(f"{ATOM}entry/{ATOM}link")]
+    assert hrefs[:3] == [f"{SITEURL}/resourcesync/site/index.html", f"{SITEURL}/old.html", f"{SITEURL}/new.html"]
+    page = page_of(source)
+    assert page.xpath("//link[@type='application/atom+xml']/@href") == ["site/changes.atom"]
+    assert page.xpath("//a[contains(., 'Atom')]/@href") == ["site/changes.atom"]
+
+
+def test_a_feed_of_files(tmp_path: Path) -> None:
+    """Where nobody reads anything, as in a set of data, the feed has the files; at first it is empty, and valid."""
+    source = empty(tmp_path)
+    feed = etree.parse(tmp_path / FEED).getroot()
+    assert (feed.findtext(f"{ATOM}updated"), feed.findall(f"{ATOM}entry")) == ("2024-03-01T12:00:00Z", [])
+    source.publish({f"{number}.csv": b"1" for number in range(60)}, "2024-03-02T12:00")
+    titles = [each.text for each in etree.parse(tmp_path / FEED).iterfind(f"{ATOM}entry/{ATOM}title")]
+    assert len(titles) == 50
+    assert titles[0] == "new: /9.csv"
+
+
+def everything_of(source: Source) -> str:
+    """Return all texts that were published, but for Change Lists."""
+    files = source.documents().items()
+    return "".join(data.decode() for path, data in files if path.endswith((".html", ".atom")))
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_what_is_withdrawn_leaves_the_pages(tmp_path: Path, *, closed: bool) -> None:
+    """With `remove_deleted`, neither the title nor the URI is on any page or in the feed, now or after more builds."""
+    source = empty(tmp_path)
+    keep = {**FIRST, "kept.html": html_of("Kept")}
+    source.publish({**keep, "secret.html": html_of("Withdrawn")}, "2024-03-02T12:00")
+    if closed:
+        keep = {**keep, "more.html": html_of("More")}
+        source.publish({**keep, "secret.html": html_of("Withdrawn")}, "2024-04-02T12:00")
+    assert "Withdrawn" in everything_of(source)
+    later = "2024-04-03" if closed else "2024-03-03"
+    source.publish(keep, f"{later}T12:00", remove_deleted=True)
+    source.publish({**keep, "last.html": html_of("Last")}, f"{later}T13:00", remove_deleted=True)
+    text = everything_of(source)
+    assert "Withdrawn" not in text
+    assert "secret" not in text
+    assert {"Kept", "Last"} <= set(re.findall(r"<bdi>(\w+)</bdi>", text))
+    assert [path for _, kind, path in source.rows() if kind == "deleted"] == ["secret.html"]  # followers learn of it
+
+
+def test_what_is_forgotten_leaves_the_pages(tmp_path: Path) -> None:
+    """After a takedown no page and no feed has the title or the URI, and the other titles are still there."""
+    source, contents = march(tmp_path)
+    source.publish(contents | {"a.html": html_of("A")}, "2024-04-02T12:00")
+    source.forget(f"{SITEURL}/new.html", built=utc("2024-04-03T12:00"))
+    del contents["new.html"]
+    source.publish({**contents, "b.html": html_of("B")}, "2024-04-04T12:00")
+    text = everything_of(source)
+    assert "News" not in text
+    assert "new.html" not in text
+    march_page = "resourcesync/site/2/changes/20240301T000000Z.html"
+    assert shown(page_of(source, march_page))[0][2] == ["removed Old, renewed", "new /feed.atom"]
+    assert "removed A" in [each for _, _, listed in shown(page_of(source)) for each in listed]
+
+
+def test_a_damaged_page_is_a_damaged_publication(tmp_path: Path) -> None:
+    """Titles are read from what was published, by its hash."""
+    from pelican_resourcesync.errors import PublicationError
+
+    source, contents = march(tmp_path)
+    (tmp_path / MARCH).write_bytes((tmp_path / MARCH).read_bytes().replace(b"News", b"Lies"))
+    with pytest.raises(PublicationError, match=r"changes/20240301T000000Z\.html is not what"):
+        source.publish(contents, "2024-03-20T12:00")
+
+
+def test_a_site_that_moves_keeps_its_titles(tmp_path: Path) -> None:
+    """At a new address the pages are written again, with the titles of the old ones."""
+    source, contents = march(tmp_path)
+    moved = Source(tmp_path, siteurl="https://new.example")
+    moved.publish({"index.html": contents["index.html"]}, "2024-03-20T12:00", previous=source.previous())
+    listed = [each for _, _, names in shown(page_of(moved, MARCH)) for each in names]
+    assert "removed News & <b>" in listed
+    assert "new News & <b>" in listed
+
+
+def test_the_rate_of_changes(tmp_path: Path) -> None:
+    """How often something changes is said after a month, and does not count the first publication."""
+    source = Source(tmp_path)
+    contents = {f"{number}.html": b"1" for number in range(100)}
+    past = history("a", "2024-03-01T12:00", *((("2024-02-01T12:00"), path, CREATED) for path in contents))
+    source.publish(contents, past)
+    for day in ("2024-04-10", "2024-04-20", "2024-04-29"):
+        contents["0.html"] = day.encode()
+        source.publish(contents, f"{day}T12:00")
+        assert "How often" not in page_of(source).text_content()
+    contents["0.html"] = b"May"
+    source.publish(contents, "2024-05-10T12:00")  # 4 changes in the 39.5 days since April began
+    assert "about 3.1 changes a month" in page_of(source).text_content()
+
+
+def test_a_bar_that_would_flatten_the_others_is_cut(tmp_path: Path) -> None:
+    """Bars stand at their time, the axis has numbers, and a first publication of 100 does not hide single changes."""
+    source = Source(tmp_path)
+    contents = {f"{number}.html": b"1" for number in range(100)}
+    source.publish(contents, history("a", "2024-01-01T12:00"))
+    for month, count in ((2, 3), (3, 1), (12, 2)):
+        contents |= {f"{number}.html": f"{month}".encode() for number in range(count)}
+        source.publish(contents, f"2024-{month:02}-15T12:00")
+    page = page_of(source)
+    assert [each.text for each in page.xpath("//*[@class='scale']/span")] == ["4", "2", "0"]
+    assert "The bar of 1 January 2024 is cut: it stands for 100 changes." in page.text_content()
+    bars = page.xpath("//*[@class='chart']//a")
+    rects = [each.xpath("./rect[@data-count]")[0] for each in bars]
+    assert [each.get("data-count") for each in rects] == ["100", "3", "1", "2"]
+    assert [each.get("height") for each in rects] == ["100", "75", "25", "50"]
+    # of 349.5 days from 1 January: 1 February is day 31, 1 March 60, 1 December 335
+    places = [float(each.get("x")) for each in rects]
+    assert places == pytest.approx([0, 31 / 349.5 * 900, 60 / 349.5 * 900, 335 / 349.5 * 900], abs=0.1)
