@@ -54,8 +54,8 @@ from pelican_resourcesync.static_site import (
     require_private_work_folder,
     scan,
     selection_warnings,
+    unstable_warnings,
     update_sitemap,
-    volatility_warnings,
     well_known_hint,
 )
 from pelican_resourcesync.terminal import Progress
@@ -128,7 +128,7 @@ def publish_folder(settings: FolderSettings, base: Path, progress: Progress) -> 
         hints = [*site.hints, update_sitemap(folder, layouts, wanted=settings.sitemap)]
         site.warnings += [
             *removed_set_warnings(site.removed_sets, settings),
-            *volatility_warnings(publications, settings),
+            *unstable_warnings(publications, settings, only_many=True),
         ]
         notes = [note for each in publications for note in each.notes]
         by_name = dict(zip(site.layouts, publications, strict=True))

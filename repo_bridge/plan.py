@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pelican_resourcesync.publication import (
     FOLDER,
@@ -138,18 +138,13 @@ def _options(
     is_complete = name == settings.set_name
     dumped = reader.sets.records if needs_records_set(settings) else settings.set_name
     has_dumps = name == dumped or (settings.set_dumps and not needs_records_set(settings))
-    archives = settings.archives
     return Options(
         output=settings.out,
         layout=predecessor.layout(Layout(settings.base_url, name)),
         site_name=settings.name,
         edition=settings.edition,
         dumps=settings.dumps if has_dumps and not settings.query else Dumps(),
-        archives=replace(
-            archives,
-            changelist=settings.keep if archives.changelist is None else archives.changelist,
-            changedump=settings.keep if archives.changedump is None else archives.changedump,
-        ),
+        archives=settings.archives.keeping(settings.keep),
         describedby=reader.pages.get(name) or settings.describedby,
         allow_deletions=settings.allow_deletions or not is_complete,
         on_deletions=_ON_DELETIONS,

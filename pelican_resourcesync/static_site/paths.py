@@ -105,26 +105,11 @@ class Exclusion:
 
 
 def walk(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Return each file below `folder` with its relative path, in the order of the paths.
-
-    Private files are left out.
-    """
-    return ((path, folder / path) for path in sorted(_paths(folder, "")))
-
-
-def _paths(folder: Path | str, above: str) -> Iterator[str]:
-    """Yield the path of each file below `folder`, itself at the path `above`: by strings, because `Path` is slow."""
-    try:
-        entries = os.scandir(folder)
-    except OSError:
-        return
-    with entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                if not is_private(f"{entry.name}/"):
-                    yield from _paths(entry.path, f"{above}{entry.name}/")
-            elif not is_private(entry.name) and (entry.is_file(follow_symlinks=False) or Path(entry.path).is_file()):
-                yield f"{above}{entry.name}"
+    """Yield each file below a folder, if there is one, with its relative path, in the order of paths; see `scan`."""
+    for path, leads_out in sorted(scan(folder)) if folder.is_dir() else ():
+        file = folder / path
+        if not leads_out or file.is_file():
+            yield path, file
 
 
 def is_private(path: str) -> bool:

@@ -3,14 +3,13 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pelican_resourcesync.errors import PublicationError, SettingsError
 from pelican_resourcesync.publication import (
     FOLDER,
-    Archives,
     Layout,
     Options,
     Output,
@@ -138,20 +137,11 @@ def options_of(output: Path, layout: Layout, settings: Settings, own: SetSetting
         edition=settings.edition,
         describedby=settings.describedby,
         dumps=settings.dumps if own.dumps is None else own.dumps,
-        archives=_archives(settings.archives if own.archives is None else own.archives, settings.keep),
+        archives=(settings.archives if own.archives is None else own.archives).keeping(settings.keep),
         allow_deletions=settings.allow_deletions or os.environ.get(ALLOW_DELETIONS) == "1",
         moved_from=settings.moved_from,
         key=signing_key(),
         **specific,
-    )
-
-
-def _archives(archives: Archives, keep: int | None) -> Archives:
-    """Return `archives` with the setting `keep` as the number of closed ranges, where it does not set one itself."""
-    return replace(
-        archives,
-        changelist=keep if archives.changelist is None else archives.changelist,
-        changedump=keep if archives.changedump is None else archives.changedump,
     )
 
 
@@ -165,15 +155,22 @@ def require_private_work_folder(base: Path, output: Path) -> None:
         raise SettingsError(message)
 
 
-def unstable_warnings(publications: Sequence[Publication], settings: Settings) -> Iterator[str]:
-    """Yield a warning about resources whose bytes change on every build: each Destination fetches them every time."""
+def unstable_warnings(
+    publications: Sequence[Publication], settings: Settings, *, only_many: bool = False
+) -> Iterator[str]:
+    """Yield a warning about resources whose bytes change on every build: each Destination fetches them every time.
+
+    `only_many`: only if they are many. Where bytes alone say what changed, feeds and lists of news change, too.
+    """
     unstable = sorted({uri for each in publications for uri in each.unstable})
-    if unstable:
-        number = f"{len(unstable):,} resources change" if len(unstable) > 1 else "1 resource changes"
+    total = max(each.resources for each in publications)
+    if len(unstable) >= (max(_MANY, total / _SHARE) if only_many else 1):
+        number = f"{len(unstable):,} of {total:,} resources change" if len(unstable) > 1 else "1 resource changes"
+        why = "" if only_many else " although no source changed"
         yield (
-            f"{number} on every build although no source changed, for example {unstable[0]}, and every Destination "
-            "downloads that each time. Such pages often show the time of the build or a random number: remove it, or "
-            f"exclude them ({settings.setting('exclude')})"
+            f"{number} on every build{why}, for example {unstable[0]}, and every Destination downloads that each time. "
+            "Such pages often show the time of the build or a random number: remove it from the templates, or exclude "
+            f"them ({settings.setting('exclude')})"
         )
 
 
@@ -195,16 +192,3 @@ def well_known_hint(siteurl: str) -> str:
         f"the URL of the site has a path, so {siteurl}/.well-known/resourcesync is not at the root, where Destinations "
         "look first. They find the documents by the links in the pages"
     )
-
-
-def volatility_warnings(publications: Sequence[Publication], settings: Settings) -> Iterator[str]:
-    """Yield a warning if many resources change with every publication; feeds and lists of news do so anyway."""
-    unstable = sorted({uri for each in publications for uri in each.unstable})
-    total = max(each.resources for each in publications)
-    if len(unstable) >= max(_MANY, total / _SHARE):
-        yield (
-            f"{len(unstable):,} of {total:,} resources have changed in each of the last publications, for example "
-            f"{unstable[0]}, so every Destination downloads them each time, and their dates say little. The generator "
-            "probably writes the time of the build into every page: remove that from its templates, or exclude the "
-            f"pages ({settings.setting('exclude')})"
-        )

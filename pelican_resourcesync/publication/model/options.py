@@ -1,9 +1,9 @@
 """How to publish: where, for which edition of the standard, with which limits and which capabilities."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication.model.layout import Layout
@@ -35,6 +35,11 @@ class Archives:
     resourcedump: int | None = 0
     changelist: int | None = None
     changedump: int | None = None
+
+    def keeping(self, closed: int | None) -> Self:
+        """Return these with at most so many `closed` documents of changes, where they do not say how many."""
+        changelist = closed if self.changelist is None else self.changelist
+        return replace(self, changelist=changelist, changedump=closed if self.changedump is None else self.changedump)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
