@@ -74,7 +74,7 @@ X13 publication/documents/documents.py publication/test_sets.py::test_each_is_a_
 X14 publication/documents/documents.py publication/documents/test_documents.py::test_change_list
 X15 publication/model/ranges.py publication/model/test_ranges.py::test_every_change_lies_in_one_range
 X16 publication/disk/staging.py e2e/test_live_sets.py::test_all_sets_are_carried_forward_from_what_is_live
-SD01 publication/documents/writer.py publication/documents/test_discovery.py::test_well_known_reachable
+SD01 publication/documents/writer.py folder/test_discovery.py::test_well_known_reachable
 SD02 publication/documents/documents.py publication/documents/test_documents.py::test_description
 SD03 publication/documents/documents.py publication/documents/test_documents.py::test_description
 SD04 publication/documents/documents.py publication/documents/test_documents.py::test_description
@@ -120,10 +120,10 @@ AR03 publication/documents/documents.py publication/documents/test_documents.py:
 AR04 publication/documents/writer.py protocol/test_writer.py::test_any_limits
 AR05 publication/documents/documents.py publication/documents/test_documents.py::test_change_list_index
 AR06 publication/model/ranges.py publication/model/test_ranges.py::test_every_change_lies_in_one_range
-DI01 publication/documents/writer.py publication/documents/test_discovery.py::test_well_known_reachable
+DI01 publication/documents/writer.py folder/test_discovery.py::test_well_known_reachable
 DI02 static_site/discovery.py e2e/test_plugin.py::test_every_page_of_the_set_links_to_the_capability_list
-DI03 publication/documents/discovery.py e2e/test_plugin.py::test_headers_link_to_the_capability_list
-DI04 publication/documents/discovery.py e2e/test_plugin.py::test_robots_names_the_resource_list
+DI03 static_site/discovery.py e2e/test_plugin.py::test_headers_link_to_the_capability_list
+DI04 static_site/discovery.py e2e/test_plugin.py::test_robots_names_the_resource_list
 V1101 publication/documents/documents.py e2e/test_adds_up.py::test_editions_differ_in_the_time_of_changes_alone
 V1102 publication/documents/documents.py e2e/test_adds_up.py::test_editions_differ_in_the_time_of_changes_alone
 V1103 publication/documents/documents.py e2e/test_adds_up.py::test_editions_differ_in_the_time_of_changes_alone

@@ -1,6 +1,13 @@
 """What git says: commits, paths, blobs, landing times and work trees. Nothing here knows Pelican."""
 
 from pelican_resourcesync.git.checkout import Checkout, Checkouts
-from pelican_resourcesync.git.landing import Landing, committer_time, landing_times
-from pelican_resourcesync.git.log import LINK, SUBMODULE, Commit, PathChange
+from pelican_resourcesync.git.log import (
+    LINK,
+    SUBMODULE,
+    Commit,
+    Landing,
+    PathChange,
+    committer_time,
+    landing_times,
+)
 from pelican_resourcesync.git.repository import UNCOMMITTED, Repository, find_repository

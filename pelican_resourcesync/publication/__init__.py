@@ -17,17 +17,18 @@ from pelican_resourcesync.publication.disk.durable import (
     temporary_sibling,
 )
 from pelican_resourcesync.publication.disk.staging import recover
-from pelican_resourcesync.publication.documents.discovery import (
-    HEADER_FILES,
-    add_link_headers,
-    add_robots_line,
-    keep_dot_folders,
-    well_known_reachable,
-)
 from pelican_resourcesync.publication.forget import TakedownResult, forget_uris
 from pelican_resourcesync.publication.model.clock import TICK, build_time, later, whole_milliseconds
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
-from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, RECORDS, STATE, WELL_KNOWN, Layout
+from pelican_resourcesync.publication.model.layout import (
+    DESCRIPTION,
+    FOLDER,
+    RECORDS,
+    STATE,
+    WELL_KNOWN,
+    Layout,
+    well_known_reachable,
+)
 from pelican_resourcesync.publication.model.media_types import UNKNOWN_TYPE, media_type
 from pelican_resourcesync.publication.model.options import PERIODS, Archives, Dumps, Options, PageOptions
 from pelican_resourcesync.publication.model.ranges import Calendar, FixedBoundaries, RangeBoundaries

@@ -27,7 +27,7 @@ from pelican_resourcesync.protocol import ChangeKind, EntryText, render_entries,
 from pelican_resourcesync.publication.model.ranges import Body
 from pelican_resourcesync.publication.model.resource import EDITION, Resources, Row, is_later
 from pelican_resourcesync.publication.model.state import Counts, sortable
-from pelican_resourcesync.publication.previous.resource_list import rows_in
+from pelican_resourcesync.publication.previous.previous import rows_in
 
 #: Applies a function to all items, in their order, as the built-in `map` does.
 Map = Callable[..., Iterable[Any]]

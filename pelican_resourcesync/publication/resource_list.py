@@ -39,8 +39,7 @@ from pelican_resourcesync.publication.parts import (
     head_of,
     write_part,
 )
-from pelican_resourcesync.publication.previous.previous import PreviousPublication
-from pelican_resourcesync.publication.previous.resource_list import ResourceList, rows_in
+from pelican_resourcesync.publication.previous.previous import PreviousPublication, ResourceList, rows_in
 
 STANDARD_LIMITS = Limits()
 #: The most entries of a draft, which is compared and written at once.

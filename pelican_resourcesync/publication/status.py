@@ -18,9 +18,8 @@ from pelican_resourcesync.errors import (
 from pelican_resourcesync.http import Web, is_plain
 from pelican_resourcesync.protocol import read
 from pelican_resourcesync.publication.disk.durable import same_bytes
-from pelican_resourcesync.publication.documents.discovery import well_known_reachable
 from pelican_resourcesync.publication.model.clock import is_ahead
-from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, WELL_KNOWN, Layout
+from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, WELL_KNOWN, Layout, well_known_reachable
 from pelican_resourcesync.publication.pages.overview import Amount, Overview, overview_of
 from pelican_resourcesync.publication.previous.fetch import Fetched, FetchLimits, NoPublicationReason, fetch_publication
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, publications_in, read_previous

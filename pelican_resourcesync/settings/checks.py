@@ -17,6 +17,9 @@ PREVIOUS = ("live", "output", "none")
 #: A key of IndexNow.
 INDEXNOW_KEY = re.compile("[A-Za-z0-9-]{8,128}")
 
+#: The files from which hosts read headers: `_headers` (Netlify, Cloudflare Pages) and `.htaccess` (Apache).
+HEADER_FILES = ("_headers", ".htaccess")
+
 #: What to do with a sitemap of another program.
 REPLACE, CORRECT = "replace", "correct"
 

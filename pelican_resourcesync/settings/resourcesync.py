@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.publication import HEADER_FILES, PERIODS, Archives, Dumps
+from pelican_resourcesync.publication import PERIODS, Archives, Dumps
 from pelican_resourcesync.settings import checks
 from pelican_resourcesync.settings.setting import PYTHON, Notation, Setting, checks_of, row
 
@@ -113,7 +113,7 @@ class Settings:
     html_links: bool = row(True, checks.boolean, "link to the documents from the head of every page")
     robots: bool = row(False, checks.boolean, "name the Resource List in `robots.txt`")
     sitemap: bool | str = row(False, checks.sitemap, "also write a sitemap of the pages, or replace or correct another")
-    link_headers: tuple[str, ...] = row((), checks.some_of(*HEADER_FILES), "files from which hosts read headers")
+    link_headers: tuple[str, ...] = row((), checks.some_of(*checks.HEADER_FILES), "files from which hosts read headers")
     indexnow_key: str = row("", checks.indexnow_key, "the key with which `announce` tells search engines of changes")
     describedby: str = row("", checks.web_page, "the URI of a page about the site; by default, the page for people")
     license: str = row("", checks.text, "the licence, for the page for people: a URL or a text")

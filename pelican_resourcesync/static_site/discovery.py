@@ -1,18 +1,19 @@
-"""What leads from a site to the documents: links in pages (DI02), lines in `robots.txt`, files for the web host."""
+"""What leads from a site to the documents: links in pages (DI02), a file of `Link` headers (DI03), `robots.txt` (DI04).
+
+Also `.nojekyll`, with which GitHub Pages publishes `.well-known`.
+"""
 
 import html
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from stat import S_ISLNK
+from urllib.parse import urlsplit
 
 from pelican_resourcesync.files import sha256
 from pelican_resourcesync.publication import (
     Layout,
     Representation,
-    add_link_headers,
-    add_robots_line,
-    keep_dot_folders,
     media_type,
     replace_file,
 )
@@ -33,6 +34,9 @@ _RESOURCESYNC = re.compile(rb"""\brel\s*=\s*(?:["'][^"']*\bresourcesync\b|resour
 ROBOTS = "robots.txt"
 #: A host may send a compressed copy instead of the page next to it, so a page with such a copy is not changed.
 _COMPRESSED = (".gz", ".br", ".zst")
+
+_BEGIN, _END = "# resourcesync: begin", "# resourcesync: end"
+_BLOCK = re.compile(rf"^{_BEGIN}\r?$(?:(?!^{_BEGIN}).)*?^{_END}\r?(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
 def add_discovery_files(output: Path, settings: Settings, layouts: Mapping[str, Layout]) -> None:
@@ -58,6 +62,52 @@ def add_robots_lines(folder: Path, settings: Settings, layouts: Mapping[str, Lay
         add_robots_line(folder, layout)
     if settings.sitemap:
         add_robots_line(folder, next(iter(layouts.values())), sitemap_name(folder))
+
+
+def add_robots_line(output: Path, layout: Layout, sitemap: str = "") -> None:
+    """Add the Resource List, or the `sitemap` at a path, to the end of the site's own `robots.txt`, once (`DI04`)."""
+    file = output / "robots.txt"
+    line = f"Sitemap: {layout.uri(sitemap or layout.resource_list)}"
+    text = _text(file)
+    if line not in (each.strip() for each in text.splitlines()):
+        _save(file, _with_newline(text) + line + "\n")
+
+
+def add_link_headers(output: Path, layout: Layout, files: Iterable[str]) -> None:
+    """Add rules to the hosts' header files so that every response links to the Capability List (`DI03`)."""
+    link = f'<{layout.uri(layout.capability_list)}>; rel="resourcesync"; type="application/xml"'
+    for name in files:
+        file = output / name
+        block = f"{_BEGIN}\n{_header_rule(name, layout, link)}\n{_END}\n"
+        _save(file, _with_newline(_BLOCK.sub("", _text(file))) + block)
+
+
+def keep_dot_folders(output: Path) -> None:
+    """Write `.nojekyll`, so that GitHub Pages publishes dot-folders when it publishes a branch."""
+    file = output / ".nojekyll"
+    if not file.exists():
+        _save(file, "")
+
+
+def _header_rule(name: str, layout: Layout, link: str) -> str:
+    if name == "_headers":
+        return f"{urlsplit(layout.siteurl).path}/*\n  Link: {link}"
+    escaped = link.replace("%", "%%").replace('"', '\\"')
+    return f'<IfModule mod_headers.c>\n  Header add Link "{escaped}"\n</IfModule>'
+
+
+def _text(file: Path) -> str:
+    return file.read_bytes().decode("utf-8", "surrogateescape") if file.is_file() else ""
+
+
+def _with_newline(text: str) -> str:
+    return text if not text or text.endswith("\n") else f"{text}\n"
+
+
+def _save(file: Path, text: str) -> None:
+    data = text.encode("utf-8", "surrogateescape")
+    if not file.is_file() or file.read_bytes() != data:
+        replace_file(file, data)
 
 
 def link_pages(

@@ -1,14 +1,18 @@
-"""Numbers for people, and JSON for programs."""
+"""Summaries of what was published, or would be, and numbers for people; and JSON for programs."""
 
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from pelican_resourcesync.protocol import render_datetime
+from pelican_resourcesync.protocol import ChangeKind, render_datetime
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
+    # commands that publish nothing, such as `mirror`, import this package too
+    from pelican_resourcesync.publication import ExpectedSet, Publication
 
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
@@ -35,3 +39,56 @@ def as_json(value: "DataclassInstance") -> str:
 
 def _text(value: object) -> str:
     return render_datetime(value) if isinstance(value, datetime) else str(value)
+
+
+def summaries(publications: "Mapping[str, Publication]", where: str, seconds: float) -> Iterator[str]:
+    """Yield a line for each set: resources, changes, ranges, packages, where they are published, and what is new.
+
+    Another says what was added from before its first publication.
+    """
+    for name, publication in publications.items():
+        of = f"{name}: " if len(publications) > 1 else ""
+        yield f"ResourceSync: {of}{_holds(publication)} at {where} in {seconds:.2f} seconds; {_news(publication)}."
+        if publication.added:
+            yield f"ResourceSync: {of}{past_of(publication)}."
+
+
+def past_of(publication: "Publication") -> str:
+    """Return what was added from before the first publication; empty if nothing was."""
+    if publication.added is None:
+        return ""
+    number, begin, end = publication.added
+    times = f"from {begin:%Y-%m-%d} to {end:%Y-%m-%d}"
+    return f"added {format_count(number, 'change')} {times}, before the first publication"
+
+
+def expectations(sets: "Mapping[str, ExpectedSet]") -> Iterator[str]:
+    """Yield what would be published of each set, with examples."""
+    for name, each in sets.items():
+        yield from _expected(name, each)
+
+
+def _expected(name: str, expected: "ExpectedSet") -> Iterator[str]:
+    changes = ", ".join(f"{expected.changes[kind]:,} {kind}" for kind in ChangeKind if expected.changes.get(kind))
+    news = "first publication" if expected.first else f"{changes or 'nothing changed'} since the last publication"
+    yield f"{name}: {format_count(expected.resources, 'resource')}; {news}."
+    examples = {"listed, for example": expected.listed, **{str(kind): each for kind, each in expected.examples.items()}}
+    for what, uris in examples.items():
+        yield from (f"  {what}: {uri}" for uri in uris)
+
+
+def _holds(publication: "Publication") -> str:
+    found = f"{format_count(publication.resources, 'resource')}, {format_count(publication.changes, 'change')} in "
+    found += format_count(publication.ranges, "Change List")
+    packages, size = publication.packages
+    return f"{found}, {format_count(packages, 'package')} of {format_bytes(size)}" if packages else found
+
+
+def _news(publication: "Publication") -> str:
+    new, gone = publication.new, publication.gone
+    if publication.first:
+        removed = f"{format_count(gone, 'URL')} that {'has' if gone == 1 else 'have'} since been removed"
+        return f"first publication; its history includes {removed}" if gone else "first publication"
+    if not any(new.values()):
+        return "nothing changed since the last publication"
+    return ", ".join(f"{new[kind]:,} {kind}" for kind in ChangeKind if new[kind]) + " since the last publication"

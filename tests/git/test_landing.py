@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.git.landing import Landing, committer_time, landing_times
-from pelican_resourcesync.git.log import Commit
+from pelican_resourcesync.git.log import Commit, Landing, committer_time, landing_times
 
 BUILT = datetime(2025, 1, 1, 12, tzinfo=UTC)
 MS = timedelta(milliseconds=1)

@@ -6,7 +6,7 @@ import pytest
 
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication import Publication
-from pelican_resourcesync.terminal.summary import summaries
+from pelican_resourcesync.terminal.text import summaries
 from tests.support.sites import Site, strip
 
 WHERE = "https://example.org/resourcesync/"

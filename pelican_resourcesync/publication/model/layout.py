@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
+from urllib.parse import urlsplit
 
 #: The folder of all documents except the well-known one.
 FOLDER = "resourcesync"
@@ -172,6 +173,11 @@ def is_page(path: str) -> bool:
 def is_package(path: str) -> bool:
     """Return whether a path is that of a package, which is not XML and may be large."""
     return path.endswith(".zip")
+
+
+def well_known_reachable(siteurl: str) -> bool:
+    """Return whether the host's well-known URI is part of the site: only if `siteurl` has no path (SD01)."""
+    return urlsplit(siteurl).path in ("", "/")
 
 
 @lru_cache(maxsize=4_096)

@@ -8,14 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.documents.discovery import (
-    HEADER_FILES,
-    add_link_headers,
-    add_robots_line,
-    keep_dot_folders,
-    well_known_reachable,
-)
-from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication.model.layout import Layout, well_known_reachable
+from pelican_resourcesync.settings.checks import HEADER_FILES
+from pelican_resourcesync.static_site.discovery import add_link_headers, add_robots_line, keep_dot_folders
 from tests.publication.support import LAYOUT, tree
 
 SITEMAP = b"Sitemap: https://example.org/resourcesync/site/resourcelist.xml\n"
