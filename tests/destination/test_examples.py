@@ -1,23 +1,28 @@
 """The programs of docs/examples that follow a Source: exact over a random life of it, also if they are killed."""
 
+import json
 import runpy
 import socket
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
 from io import BytesIO
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import psycopg
 import pytest
 
 from pelican_resourcesync.destination import FollowedChange, conflict_path_of, follow
+from tests.bridge.support.server import NoServerError, running
 from tests.destination.sources import FakeSource, fake_source
+from tests.support.live import Ask, live
 from tests.support.sites import ROOT
 
 
@@ -77,9 +82,69 @@ def stored(target: Path) -> dict[str, bytes]:
         return dict(db.execute("SELECT uri, content FROM resource"))
 
 
+class ElasticIndex:
+    """The part of Elasticsearch's API that the example uses: what is not refreshed yet is not found."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, Any] = {}
+        self.written: dict[str, Any] = {}
+        self.position: bytes | None = None
+        self.refuse = False
+
+    def answer(self, ask: Ask) -> None:
+        """Answer one request."""
+        body = ask.handler.rfile.read(int(ask.headers["Content-Length"] or 0))
+        if ask.path == "pages-cursor/_doc/1":
+            if body:
+                self.position = body
+            found = b'{"_source": %s}' % self.position if self.position else b'{"found": false}'
+            ask.send(200 if self.position else 404, found)
+            return
+        result: dict[str, Any] = {}
+        if ask.path == "pages/_bulk":
+            assert ask.headers["Content-Type"] == "application/x-ndjson"
+            assert body.endswith(b"\n")
+            result = {"items": list(self._bulk(iter(body.splitlines())))}
+        else:
+            assert (ask.path, json.loads(body)) == ("pages/_delete_by_query", {"query": {"match_all": {}}})
+            self.written = {key: data for key, data in self.written.items() if key not in self.found}
+        if "refresh=true" in ask.query:
+            self.found = dict(self.written)
+        ask.send(200, json.dumps(result).encode())
+
+    def _bulk(self, lines: Iterator[bytes]) -> Iterator[dict[str, Any]]:
+        for line in lines:
+            ((action, target),) = json.loads(line).items()
+            document = json.loads(next(lines)) if action == "index" else None
+            if self.refuse:
+                yield {action: {"status": 429, "error": {"type": "es_rejected_execution_exception"}}}
+                continue
+            self.written.pop(target["_id"], None)
+            if document:
+                self.written[target["_id"]] = document
+            yield {action: {"status": 200 if action == "index" else 404}}
+
+    def texts(self) -> dict[str, bytes]:
+        """Return the text of each page by its URI."""
+        return {each["uri"]: each["text"].encode() for each in self.found.values()}
+
+
+@contextmanager
+def place(name: str, folder: Path) -> Iterator[tuple[Any, Callable[[], dict[str, bytes]]]]:
+    """Yield where an example keeps what it follows, and a function that returns this."""
+    if name == "elastic_index":
+        index = ElasticIndex()
+        with live(index.answer) as site:
+            yield f"{site.url}/pages", index.texts
+    elif name == "database":
+        yield f"sqlite:///{folder}", partial(stored, folder)
+    else:
+        yield folder, partial({"search_index": indexed, "git_history": committed}[name], folder)
+
+
 #: No waiting for hosts.
 PATIENCE = {"backoff": 0.001, "max_wait": 0.02, "retries": 2, "jobs": 3, "timeout": 10}
-READERS = {"search_index": indexed, "git_history": committed, "database": stored}
+EXAMPLES = ("search_index", "git_history", "database", "elastic_index")
 
 
 def live_on(source: FakeSource, random: Random) -> None:
@@ -98,13 +163,12 @@ def live_on(source: FakeSource, random: Random) -> None:
     source.publish()
 
 
-@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_example(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """After each undisturbed run it has what the Source has."""
     for seed in range(30 if request.config.getoption("--long") else 1):
-        random, module, target = Random(seed), example(name), tmp_path / f"{seed}"
-        where = f"sqlite:///{target}" if name == "database" else target
-        with fake_source() as source:
+        random, module = Random(seed), example(name)
+        with fake_source() as source, place(name, tmp_path / f"{seed}") as (where, contents):
             for _ in range(8):
                 live_on(source, random)
                 module.follow = killing(random.randint(0, 2), within=random.random() < 0.5)
@@ -115,7 +179,50 @@ def test_example(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> N
                 wanted = {f"{source.url}{path}": data for path, data in source.resources.items()}
                 if name == "git_history":
                     wanted = {conflict_path_of(uri, None): data for uri, data in wanted.items()}
-                assert READERS[name](target) == wanted
+                assert contents() == wanted
+
+
+def test_a_change_that_the_index_refuses(tmp_path: Path) -> None:
+    """The run ends with the reason, and the next one sends it again; without a cursor, the index begins empty."""
+    module, index = example("elastic_index"), ElasticIndex()
+    with fake_source({"a.html": "1", "b.html": "2"}) as source, live(index.answer) as site:
+        where = f"{site.url}/pages"
+        index.refuse = True
+        with pytest.raises(OSError, match=r"/pages refused a change: .*es_rejected_execution_exception"):
+            module.update(source.url, where, **PATIENCE)
+        assert index.position is None
+        index.refuse = False
+        index.written["old"] = index.found["old"] = {
+            "uri": f"{source.url}gone.html",
+            "text": "of a run without a cursor",
+        }
+        module.update(source.url, where, **PATIENCE)
+        assert index.texts() == {f"{source.url}a.html": b"1", f"{source.url}b.html": b"2"}
+        module.BATCH = 2  # lines: the deletion and the update are sent apart
+        source.delete("a.html")
+        source.put("b.html", "3")
+        source.put("c.html", "4")
+        source.publish()
+        module.update(source.url, where, **PATIENCE)
+        assert index.texts() == {f"{source.url}b.html": b"3", f"{source.url}c.html": b"4"}
+
+
+def test_database_in_postgresql(tmp_path: Path) -> None:
+    """The same program follows into PostgreSQL."""
+    module = example("database")
+    try:
+        with running() as server, fake_source({"a.html": "1", "b.html": "2"}) as source:
+            url = server.empty_database()
+            module.update(source.url, url, **PATIENCE)
+            source.delete("a.html")
+            source.put("b.html", "3")
+            source.publish()
+            module.update(source.url, url, **PATIENCE)
+            with psycopg.connect(server.dsn(url)) as connection:
+                rows = connection.execute("SELECT uri, content FROM resource").fetchall()
+            assert rows == [(f"{source.url}b.html", b"3")]
+    except NoServerError as error:
+        pytest.skip(str(error))
 
 
 def test_search(tmp_path: Path) -> None:
@@ -141,14 +248,14 @@ def test_commits(tmp_path: Path) -> None:
         assert said == ["Begin", *(f"{kind} {source.url}{name}.html" for kind, name in map(str.split, ends))]
 
 
-@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_host_that_is_down(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An example ends with one message, and no traceback; the next run goes on."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         url = f"http://127.0.0.1:{free.getsockname()[1]}/"
-    target = f"sqlite:///{tmp_path}/table" if name == "database" else str(tmp_path / "target")
-    monkeypatch.setattr(sys, "argv", [name, url, target])
     monkeypatch.setattr("pelican_resourcesync.source.source.time.sleep", lambda _: None)
-    with pytest.raises(SystemExit) as ended:
-        runpy.run_path(str(ROOT / "docs/examples" / f"{name}.py"), run_name="__main__")
+    with place(name, tmp_path / "target") as (where, _):
+        monkeypatch.setattr(sys, "argv", [name, url, str(where)])
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_path(str(ROOT / "docs/examples" / f"{name}.py"), run_name="__main__")
     assert ended.value.code == f"{url}: Connection refused"
