@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
-from argparse import SUPPRESS, ArgumentParser, Namespace, _SubParsersAction
+from argparse import SUPPRESS, ArgumentParser, BooleanOptionalAction, Namespace, _SubParsersAction
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,16 +24,18 @@ from pelican_resourcesync.commands.source_options import (
     options_of,
 )
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.printable import printable
+from pelican_resourcesync.printable import get_logger
 from pelican_resourcesync.units import seconds
 
 if TYPE_CHECKING:
     from pelican_resourcesync.destination import FollowedChange, Following
 
+_logger = get_logger("pelican_resourcesync")
+_CLOSED = 128 + 13  # as if SIGPIPE had ended it, which is what shells know
 _SAVED = 1.0  # seconds between two times that the cursor is saved
 
-#: Handles a change, described by one line of JSON. Raises `IncompleteError` if it could not.
-Handler = Callable[[dict[str, Any], str], None]
+#: Handles a change, as it is described. Raises `IncompleteError` if it could not.
+Handler = Callable[[dict[str, Any]], None]
 
 
 def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
@@ -43,11 +45,16 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     verb.set_defaults(verb=run)
     add_source(verb)
     task = verb.add_argument_group("the run")
-    task.add_argument("--cursor", type=Path, required=True, metavar="FILE", help="where the position is saved")
     task.add_argument("--exec", dest="command", metavar="COMMAND", help="run COMMAND for each change")
     task.add_argument(
         "--json-lines", action="store_true", help="write a line for each change; with --exec, to one process of COMMAND"
     )
+    task.add_argument(
+        "--ack", action=BooleanOptionalAction, default=False, help="wait for an answer, `ok`, after each line (no)"
+    )
+    position = task.add_mutually_exclusive_group()
+    position.add_argument("--cursor", type=Path, metavar="FILE", help="where the position of what was handled is saved")
+    position.add_argument("--since", metavar="CURSOR", help="go on after the line with this cursor")
     task.add_argument("--every", type=seconds, metavar="TIME", help="keep running, and look again after TIME like 10m")
     task.add_argument(
         "--accept-older",
@@ -56,25 +63,72 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
         help="follow a Source that was set back to an older state",
     )
     add_by(task)
+    running.add_logging(verb)
     add_reading(verb)
 
 
 def run(arguments: Namespace) -> int:
     """Let a program handle the changes, and return the exit status."""
+    answers = arguments.ack or arguments.command is not None
     if arguments.command is None and not arguments.json_lines:
         message = "say who handles the changes: --exec COMMAND, or --json-lines for the program that reads this"
         raise SettingsError(message)
+    if answers and not arguments.cursor:
+        message = "--exec and --ack need --cursor FILE, where the position of what was handled is saved"
+        raise SettingsError(message)
+    if arguments.cursor and not answers:
+        message = (
+            "--cursor FILE needs --exec or --ack: nothing says which of the lines were handled. Add --ack, and answer "
+            "each line with 'ok'; or store the cursor of the last line, and go on with --since CURSOR"
+        )
+        raise SettingsError(message)
+    return _handle_all(arguments) if answers else _write_all(arguments)
+
+
+def _write_all(arguments: Namespace) -> int:
+    """Write all changes since a cursor as lines, for whoever reads them."""
+    since = arguments.since
 
     def once() -> int:
         from pelican_resourcesync.destination import follow
 
-        with running.progress() as show:
-            options = options_of(arguments)
-            text = _handle(arguments, lambda since: follow(arguments.source, since, **options, progress=show))
-        sys.stderr.write(f"{printable(text)}.\n")
+        nonlocal since
+        changes = follow(arguments.source, since, content=False, **options_of(arguments))
+        noted = 0
+        try:
+            for change in changes:
+                noted = _write_notes(changes.notes, noted)
+                sys.stdout.write(_line({**_described(change), "cursor": change.cursor}))
+                sys.stdout.flush()
+        finally:
+            _write_notes(changes.notes, noted)
+            since = changes.cursor or since
+            changes.close()
         return running.DONE
 
-    return running.run(once, begun=arguments.cursor, every=arguments.every)
+    try:
+        return running.run(once, arguments, begun=lambda: bool(since))
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left in it cannot be written either
+        if isinstance(error, BrokenPipeError):
+            return _CLOSED
+        sys.stderr.write(f"pelican-resourcesync: the lines cannot be written: {error.strerror}\n")
+        return running.INCOMPLETE
+
+
+def _handle_all(arguments: Namespace) -> int:
+    """Let a program handle all changes since the last run."""
+
+    def once() -> int:
+        from pelican_resourcesync.destination import follow
+
+        with running.progress(arguments) as show:
+            options = options_of(arguments)
+            text = _handle(arguments, lambda since: follow(arguments.source, since, **options, progress=show))
+        running.say(arguments, [f"{text}."], sys.stderr)
+        return running.DONE
+
+    return running.run(once, arguments, begun=arguments.cursor.exists)
 
 
 def _handle(arguments: Namespace, changes_since: "Callable[[str | None], Following]") -> str:
@@ -96,7 +150,8 @@ def _handle(arguments: Namespace, changes_since: "Callable[[str | None], Followi
                 if time.monotonic() - saved >= _SAVED:
                     _save(file, changes.cursor)
                     saved = time.monotonic()
-                handle(*_described(change, Path(folder, "content")))
+                content = _save_content(change, Path(folder, "content"))
+                handle({**_described(change), "file": content})
                 count += 1
         except OSError as error:
             message = f"{error.filename or folder} cannot be written ({error.strerror}): correct that, and run it again"
@@ -110,7 +165,7 @@ def _handle(arguments: Namespace, changes_since: "Callable[[str | None], Followi
 
 def _write_notes(notes: list[str], noted: int) -> int:
     for note in notes[noted:]:
-        sys.stderr.write(f"pelican-resourcesync: note: {printable(note)}\n")
+        _logger.warning("note: %s", note)
     return len(notes)
 
 
@@ -136,13 +191,18 @@ def _save(file: Path, cursor: str) -> None:
     new.replace(file)
 
 
-def _described(change: "FollowedChange", file: Path) -> tuple[dict[str, Any], str]:
-    """Write the bytes of a change to a file, and describe it."""
+def _save_content(change: "FollowedChange", file: Path) -> str | None:
+    """Write the bytes of a change to a file; return its path, if there are any."""
     file.unlink(missing_ok=True)
-    if change.content:
-        with file.open("wb") as stream:
-            shutil.copyfileobj(change.content, stream)
-    described: dict[str, Any] = {
+    if not change.content:
+        return None
+    with file.open("wb") as stream:
+        shutil.copyfileobj(change.content, stream)
+    return str(file)
+
+
+def _described(change: "FollowedChange") -> dict[str, Any]:
+    return {
         "uri": change.uri,
         "kind": change.kind,
         "time": change.time.isoformat().replace("+00:00", "Z") if change.time else None,
@@ -150,9 +210,11 @@ def _described(change: "FollowedChange", file: Path) -> tuple[dict[str, Any], st
         "length": change.length,
         "type": change.type,
         "links": [{"rel": each.rel, "href": each.href, "type": each.type} for each in change.links],
-        "file": str(file) if change.content else None,
     }
-    return described, f"{json.dumps(described)}\n"
+
+
+def _line(described: dict[str, Any]) -> str:
+    return f"{json.dumps(described)}\n"
 
 
 @contextmanager
@@ -169,7 +231,7 @@ def _handler(arguments: Namespace) -> Iterator[Handler]:
         raise SettingsError(message)
     environment = {name: value for name, value in os.environ.items() if name not in (USER, PASSWORD)}
     if not arguments.json_lines:
-        yield lambda described, line: _run(command, environment, described, line)
+        yield lambda described: _run(command, environment, described)
         return
     with subprocess.Popen(  # noqa: S603 - the user's own command, without a shell
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", env=environment
@@ -193,9 +255,9 @@ def _by_lines(out: IO[str], back: IO[str], who: str) -> Handler:
     """Return what writes a line for each change, and waits for `ok`."""
     from pelican_resourcesync.destination import IncompleteError
 
-    def handle(described: dict[str, Any], line: str) -> None:
+    def handle(described: dict[str, Any]) -> None:
         try:
-            out.write(line)
+            out.write(_line(described))
             out.flush()
             answer = back.readline()
         except (OSError, UnicodeDecodeError):
@@ -211,7 +273,7 @@ def _by_lines(out: IO[str], back: IO[str], who: str) -> Handler:
     return handle
 
 
-def _run(command: list[str], environment: dict[str, str], described: dict[str, Any], line: str) -> None:
+def _run(command: list[str], environment: dict[str, str], described: dict[str, Any]) -> None:
     """Run a command for a change, which is described in its environment and on its standard input."""
     from pelican_resourcesync.destination import IncompleteError
 
@@ -220,7 +282,7 @@ def _run(command: list[str], environment: dict[str, str], described: dict[str, A
     status: int | str
     try:
         status = subprocess.run(  # noqa: S603 - the user's own command, without a shell
-            command, input=line, text=True, encoding="utf-8", env={**environment, **more}, check=False
+            command, input=_line(described), text=True, encoding="utf-8", env={**environment, **more}, check=False
         ).returncode
     except OSError as error:
         status = error.strerror or type(error).__name__

@@ -5,7 +5,6 @@ import shlex
 import sys
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace, _SubParsersAction
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from pelican_resourcesync.commands import running
 from pelican_resourcesync.commands.running import DONE, INCOMPLETE, PROBLEMS
 from pelican_resourcesync.commands.source_options import add_by, add_reading, add_source, number, options_of
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
-from pelican_resourcesync.printable import printable, printable_lines
+from pelican_resourcesync.printable import printable
 from pelican_resourcesync.units import seconds
 
 if TYPE_CHECKING:
@@ -49,7 +48,12 @@ def add_verbs(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     task.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
     add_by(task)
     for verb in (mirror, audit, repair, restore):
-        verb.add_argument("--json", action="store_true", help="report as JSON")
+        verb.add_argument("--json", action="store_const", const="counts", help="report in a line of JSON")
+        # As an option of its own: a value that may be left out would take the SOURCE that follows.
+        verb.add_argument(
+            "--json=resources", action="store_const", const="resources", dest="json", help="and name the resources"
+        )
+        running.add_logging(verb)
         add_reading(verb)
 
 
@@ -94,7 +98,7 @@ def moment(text: str) -> "datetime":
 def _mirror(arguments: Namespace) -> int:
     if arguments.dry_run:
         return _run(arguments, lambda mirror: _plan_report(mirror.plan()))
-    return _run(arguments, lambda mirror: _result_report(mirror.run(), arguments.folder), every=arguments.every)
+    return _run(arguments, lambda mirror: _result_report(mirror.run(), arguments.folder))
 
 
 def _audit(arguments: Namespace) -> int:
@@ -111,16 +115,17 @@ def _restore(arguments: Namespace) -> int:
     if arguments.folder is None:
         message = "name the FOLDER of the copy"
         raise SettingsError(message)
-    return _mirror(Namespace(**vars(arguments), every=None))
+    return _mirror(arguments)
 
 
-#: An exit status, lines for people, and what `--json` prints.
-_Report = tuple[int, list[str], dict[str, Any]]
+#: An exit status, lines for people, what `--json` prints, and what `--json=resources` adds.
+_Report = tuple[int, list[str], dict[str, Any], dict[str, Any]]
 
 
-def _run(arguments: Namespace, task: "Callable[[Mirror], _Report]", every: float | None = None) -> int:
+def _run(arguments: Namespace, task: "Callable[[Mirror], _Report]") -> int:
     """Do something with a mirror, and report it when its progress is no longer shown."""
     from pelican_resourcesync.destination import STATE_FOLDER, Mirror, MirrorOptions
+    from pelican_resourcesync.http import shown
 
     if "keep" in arguments and "atomic" not in arguments:
         message = "--keep N needs --atomic"
@@ -128,15 +133,25 @@ def _run(arguments: Namespace, task: "Callable[[Mirror], _Report]", every: float
     folder = arguments.folder or Path()
 
     def once() -> int:
-        with running.progress() as show:
-            options = MirrorOptions(**options_of(arguments), progress=show)
-            status, lines, values = task(Mirror(arguments.source, folder, options))
-        text = json.dumps(values, indent=1) if arguments.json else "\n".join(printable(line) for line in lines)
-        sys.stdout.write(f"{printable_lines(text)}\n")
-        sys.stdout.flush()
+        lines: list[str] = []
+        values: dict[str, Any] = {"source": shown(arguments.source), "folder": str(folder), "begin": running.now()}
+        try:
+            with running.progress(arguments) as show, running.changes(arguments) as changes:
+                options = MirrorOptions(**options_of(arguments), progress=show)
+                status, lines, counts, uris = task(Mirror(arguments.source, folder, options))
+            values |= counts | ({"uris": changes | uris} if arguments.json == "resources" else {})
+        except ResourceSyncError as error:
+            values |= {"complete": False, "error": str(error)}
+            raise
+        finally:
+            if arguments.json:
+                sys.stdout.write(f"{printable(json.dumps(values | {'end': running.now()}))}\n")
+                sys.stdout.flush()
+            else:
+                running.say(arguments, lines, sys.stdout)
         return status
 
-    return running.run(once, begun=folder / STATE_FOLDER / "begun", every=every)
+    return running.run(once, arguments, begun=(folder / STATE_FOLDER / "begun").exists)
 
 
 # What they say
@@ -160,7 +175,8 @@ def _plan_report(plan: "FetchPlan") -> _Report:
         count = format_count(len(plan.other_packages), "package")
         lines.append(f"Resources that are not available one by one are searched for in {count}.")
     lines.append(f"Planning took {format_count(plan.requests, 'request')}.")
-    return DONE, lines, {"plan": asdict(plan)}
+    counts = {name: getattr(plan, name) for name in ("fetch", "delete", "size", "unknown", "foreign", "requests")}
+    return DONE, lines, {"plan": counts, "notes": plan.notes}, {}
 
 
 def _result_report(result: "MirrorResult", folder: Path) -> _Report:
@@ -169,7 +185,7 @@ def _result_report(result: "MirrorResult", folder: Path) -> _Report:
     lines = [f"Note: {note}." for note in result.plan.notes]
     lines += [f"Missing: {uri} ({reason or 'not tried'})" for uri, reason in result.missing[:_MOST_SHOWN]]
     if result.left > _MOST_SHOWN:
-        lines.append(f"… and {result.left - min(_MOST_SHOWN, len(result.missing)):,} more (all with --json)")
+        lines.append(f"… and {result.left - min(_MOST_SHOWN, len(result.missing)):,} more (all with --json=resources)")
     lines += [f"Not deleted: {uri}, whose file was changed by someone else" for uri in result.not_deleted[:_MOST_SHOWN]]
     if result.plan.foreign:
         allow = " ".join(f"--allow-host {shlex.quote(host)}" for host in result.plan.hosts)
@@ -180,7 +196,12 @@ def _result_report(result: "MirrorResult", folder: Path) -> _Report:
     summary += f", {result.adopted:,} already there" if result.adopted else ""
     state = "Complete" if result.complete else "Incomplete"
     lines.append(f"{state}: {summary} in {running.duration(result.seconds)}.")
-    return DONE if result.complete else INCOMPLETE, lines, asdict(result) | {"complete": result.complete}
+    names = ("complete", "resources", "fetched", "size", "deleted", "adopted", "left")
+    counts = {name: getattr(result, name) for name in names}
+    counts |= {"not_deleted": len(result.not_deleted), "foreign": result.plan.foreign}
+    counts |= {"sets": result.plan.sets, "notes": result.plan.notes}
+    uris = {"missing": dict(result.missing), "not_deleted": result.not_deleted}
+    return DONE if result.complete else INCOMPLETE, lines, counts, uris
 
 
 def _audit_report(differences: "list[Difference]", folder: Path) -> _Report:
@@ -193,7 +214,8 @@ def _audit_report(differences: "list[Difference]", folder: Path) -> _Report:
         if differences
         else f"{folder} matches the Source."
     )
-    return PROBLEMS if differences else DONE, lines, {"differences": [asdict(each) for each in differences]}
+    uris = {"differences": {each.uri: each.what for each in differences}}
+    return PROBLEMS if differences else DONE, lines, {"differences": len(differences)}, uris
 
 
 def _times_report(moments: "list[Moment]") -> _Report:
@@ -206,4 +228,4 @@ def _times_report(moments: "list[Moment]") -> _Report:
         for each in moments
     ]
     nothing = "No past state can be restored: the Source has no archives, and no Change Lists with hashes."
-    return DONE, lines or [nothing], {"times": [each._asdict() for each in moments]}
+    return DONE, lines or [nothing], {"times": [each._asdict() for each in moments]}, {}

@@ -1,37 +1,57 @@
 """Run a command that reads a Source, once or again and again, and show how far it has come."""
 
+import logging
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from datetime import UTC, datetime
+from typing import TextIO
 
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
-from pelican_resourcesync.printable import printable
+from pelican_resourcesync.printable import get_logger, printable
 
-DONE, PROBLEMS, INCOMPLETE = 0, 1, 3
+DONE, PROBLEMS, UNUSABLE, INCOMPLETE = 0, 1, 2, 3
 _PAUSE = 0.2  # seconds between two updates of the progress
+_logger = get_logger("pelican_resourcesync")
 
 
-def run(once: Callable[[], int], *, begun: Path, every: float | None = None) -> int:
-    """Run something, which returns an exit status, once or every so many seconds; return the last status.
+def add_logging(verb: ArgumentParser) -> None:
+    """Add how much is said."""
+    how = verb.add_mutually_exclusive_group()
+    how.add_argument(
+        "-v", "--verbose", action="store_const", dest="level", const=logging.INFO, default=logging.WARNING,
+        help="name each resource that is created, updated or deleted",
+    )  # fmt: skip
+    how.add_argument(
+        "-q", "--quiet", action="store_const", dest="level", const=logging.ERROR, help="print nothing but errors"
+    )
 
-    An error that may pass is reported, with the status for incomplete: any once the file `begun` is there, if it does
-    not come of what the user asked for. Raises others.
+
+def run(once: Callable[[], int], arguments: Namespace, *, begun: Callable[[], bool]) -> int:
+    """Run something, which returns an exit status, once or with `--every` again and again; return the last status.
+
+    An error that may pass is reported, with the status for incomplete: any once an earlier run has `begun`, if it does
+    not come of what the user asked for. Raises others; with `--every`, reports them and returns.
     """
-    with _stoppable() as stopped:
+    every = getattr(arguments, "every", None)
+    with _stoppable() as stopped, _logged(arguments):
         while True:
             try:
                 status = once()
             except ResourceSyncError as error:
-                if not _may_pass(error, begun):
+                passes = _may_pass(error, begun=begun())
+                if not passes and not every:
                     raise
-                sys.stderr.write(f"pelican-resourcesync: {printable(error)}\n")
+                _logger.error(error)  # noqa: TRY400 - the message says all
+                if not passes:
+                    return UNUSABLE
                 status = INCOMPLETE
             except KeyboardInterrupt:
-                sys.stderr.write("pelican-resourcesync: stopped; the next run goes on from here\n")
+                _logger.warning("stopped; the next run goes on from here")
                 return INCOMPLETE
             try:
                 if not every or stopped.wait(every):
@@ -40,13 +60,52 @@ def run(once: Callable[[], int], *, begun: Path, every: float | None = None) -> 
                 return status
 
 
-def _may_pass(error: ResourceSyncError, begun: Path) -> bool:
+def say(arguments: Namespace, lines: Iterable[str], stream: TextIO) -> None:
+    """Print lines for people, unless they want none."""
+    if arguments.level < logging.ERROR:
+        stream.writelines(f"{_when_and_where(arguments)}{printable(line)}\n" for line in lines)
+        stream.flush()
+
+
+def now() -> str:
+    """Return the time, as logs have it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _when_and_where(arguments: Namespace) -> str:
+    """Return how a line begins if many runs write to one log."""
+    from pelican_resourcesync.http import shown
+
+    return f"{now()} {printable(shown(arguments.source))} " if getattr(arguments, "every", None) else ""
+
+
+@contextmanager
+def _logged(arguments: Namespace) -> Iterator[None]:
+    """Write what is logged to standard error."""
+
+    class Lines(logging.Formatter):
+        def format(self, record: logging.LogRecord) -> str:
+            return (_when_and_where(arguments) or "pelican-resourcesync: ") + record.getMessage()
+
+    handler = logging.StreamHandler()
+    handler.setFormatter(Lines())
+    handler.setLevel(arguments.level)
+    _logger.addHandler(handler)
+    _logger.setLevel(arguments.level)
+    try:
+        yield
+    finally:
+        _logger.removeHandler(handler)
+        _logger.setLevel(logging.NOTSET)
+
+
+def _may_pass(error: ResourceSyncError, *, begun: bool) -> bool:
     from pelican_resourcesync.destination import IncompleteError
     from pelican_resourcesync.source import SourceError
 
     if isinstance(error, IncompleteError):
         return True
-    return begun.exists() and not isinstance(error, SourceError | SettingsError)
+    return begun and not isinstance(error, SourceError | SettingsError)
 
 
 @contextmanager
@@ -69,10 +128,33 @@ def _stoppable() -> Iterator[threading.Event]:
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[int, int, int, int], None]]:
+def changes(arguments: Namespace) -> Iterator[dict[str, list[str]]]:
+    """Collect the URIs of what is changed, by kind, if `--json=resources` names them."""
+    found: dict[str, list[str]] = {"created": [], "updated": [], "deleted": []}
+
+    class Collector(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if hasattr(record, "kind") and hasattr(record, "uri"):  # what `log_change` adds
+                found[record.kind].append(record.uri)
+
+    collector = Collector(logging.INFO)
+    if arguments.json == "resources":
+        _logger.addHandler(collector)
+        _logger.setLevel(logging.INFO)
+    try:
+        yield found
+    finally:
+        _logger.removeHandler(collector)
+
+
+@contextmanager
+def progress(arguments: Namespace) -> Iterator[Callable[[int, int, int, int], None]]:
     """Show on a terminal how far a run has come; yield what reports the resources and bytes done, of how many."""
     from pelican_resourcesync.terminal import Progress
 
+    if arguments.level != logging.WARNING:
+        yield lambda *_: None
+        return
     with Progress.shown(sys.stderr, "pelican-resourcesync") as shown:
         begin = last = 0.0
 

@@ -8,7 +8,7 @@ from itertools import islice
 
 from pelican_resourcesync.destination.files import Copy, hash_of
 from pelican_resourcesync.destination.installer import Installer
-from pelican_resourcesync.destination.options import MirrorOptions
+from pelican_resourcesync.destination.options import MirrorOptions, log_change
 from pelican_resourcesync.destination.paths import conflict_path_of, path_of
 from pelican_resourcesync.destination.plan import FetchPlan
 from pelican_resourcesync.destination.state import CopyState, Pending, StoredResource
@@ -264,6 +264,7 @@ class Fetch:
 
     def _take(self, sink: _PartSink, received: VerifiedContent, response: Response | None = None) -> None:
         sink.save()
+        log_change("updated" if sink.pending.stored else "created", sink.pending.uri)
         self._installer.add(sink.file, _stored(sink, received, response), ours=self._is_ours(sink.pending))
         total = self._result
         total.fetched += 1

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
 from pelican_resourcesync.destination.cursor import Cursor, LatestState
-from pelican_resourcesync.destination.options import IncompleteError, MirrorError
+from pelican_resourcesync.destination.options import IncompleteError, MirrorError, log_change
 from pelican_resourcesync.destination.routes import COST_OF_REQUEST
 from pelican_resourcesync.destination.state import CopyState, open_state
 from pelican_resourcesync.errors import AbsentError, DocumentError, TransportError
@@ -88,7 +88,7 @@ class FollowedChange:
     `algorithm:hexadecimal`: the strongest that is listed, else the SHA-256 of what came. `length` is in bytes.
 
     `content` has the bytes from their beginning, verified; it is closed when the next change is asked for. It is None
-    for `deleted` and `reset`.
+    for `deleted` and `reset`, and if `follow` was called without it.
     """
 
     uri: str
@@ -110,9 +110,11 @@ class FollowedChange:
 class Following(Iterator[FollowedChange]):
     """The changes of a Source. What it has opened is closed at their end, or when nothing refers to it any more."""
 
-    def __init__(self, source: str, since: str | None = None, options: SourceOptions | None = None) -> None:
-        """Take the URL or the folder of a Source, the cursor, and the options."""
-        self._follower = _Follower(source, since, options or SourceOptions())
+    def __init__(
+        self, source: str, since: str | None = None, options: SourceOptions | None = None, *, content: bool = True
+    ) -> None:
+        """Take the URL or the folder of a Source, the cursor, the options, and whether resources are fetched."""
+        self._follower = _Follower(source, since, options or SourceOptions(), content=content)
         self._changes = self._follower.follow()  # which does not refer to this object
 
     def __next__(self) -> FollowedChange:
@@ -140,6 +142,7 @@ class Following(Iterator[FollowedChange]):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Arguments(SourceOptions):
     since: str | None = field(default=None, kw_only=False)
+    content: bool = True
 
 
 @by_keyword(_Arguments)
@@ -148,13 +151,14 @@ def follow(source: str, given: _Arguments) -> Following:
 
     `source` is a URL or the folder of a site. Store the `cursor` of each change when it was handled, and pass it to the
     next call as `since`. Nothing is lost and changes are in order of time; they come twice only where a cursor was not
-    stored. Of several changes of a resource, only the last is yielded. The options are those of `SourceOptions`.
+    stored. Of several changes of a resource, only the last is yielded. Without `content`, no resource is fetched, and
+    a change is what the lists say of it. The other options are those of `SourceOptions`.
 
     Raises `MirrorError` for a text that is no cursor; while it is iterated, `SourceError` if no Source was found,
     `TransportError` or `DocumentError` for a list that cannot be fetched or read, and at the end `IncompleteError` if
     some resources cannot be fetched now.
     """
-    return Following(source, given.since, given)
+    return Following(source, given.since, given, content=given.content)
 
 
 class _Follower:
@@ -164,9 +168,9 @@ class _Follower:
     _source: Source
     _packed: "_Packed"
 
-    def __init__(self, source: str, since: str | None, options: SourceOptions) -> None:
+    def __init__(self, source: str, since: str | None, options: SourceOptions, *, content: bool) -> None:
         self._where = str(Path(source).resolve()) if "://" not in source and Path(source).is_dir() else source
-        self._options = options
+        self._options, self._content = options, content
         self.cursor = Cursor.decode(since) if since else None
         self.notes: list[str] = []
         self._reasons: dict[str, str] = {}  # why resources are postponed
@@ -211,6 +215,7 @@ class _Follower:
             self.notes.append(f"resources on other hosts, which were not requested: {self._foreign:,}")
         if again:
             reached = max((position.at for position in self._end.values()), default="")
+            log_change(RESET, "")
             yield FollowedChange(uri="", kind=RESET, time=_time(reached), done=now)
         self.cursor = now
         query = "SELECT count(*), CAST(total(coalesce(length, ?)) AS INTEGER) FROM change"
@@ -218,10 +223,12 @@ class _Follower:
         whole = self._done + left
         with ExitStack() as stack:
             self._packed = _Packed(self._state, self._source, self.notes, stack)
-            if now.after is not None and self._options.by != "lists":
+            if self._content and now.after is not None and self._options.by != "lists":
                 self._packed.open(self._sets, left, size, always=self._options.by == "dumps")
             for page in self._pages():
-                states = [found[0] for found in page if found[0].kind != _DELETED]
+                states = [latest for latest, *_ in page if latest.kind != _DELETED]
+                if not self._content:  # those that cannot be read are postponed all the same
+                    states = [latest for latest in states if why_unreadable(latest.hash)]
                 sinks = {each.uri: ResourceSink(each, f"{self._state.parts}/{part_name(each.uri)}") for each in states}
                 try:
                     received = self._receive(sinks)
@@ -237,6 +244,7 @@ class _Follower:
                         self._size += content.length if content else 0
                         self._options.progress(self._done, whole, self._size, 0)
                         change = _change(latest, sinks.get(latest.uri), content, now)
+                        log_change(change.kind, change.uri)
                         try:
                             yield change
                         finally:
@@ -554,7 +562,10 @@ def _change(
     links = tuple(Link(rel=rel, href=href, type=kind or None) for rel, href, kind in json.loads(latest.links))
     uri, kind, time = latest.uri, latest.kind, _time(latest.time)
     if sink is None or content is None:
-        return FollowedChange(uri=uri, kind=kind, time=time, links=links, done=done)
+        of = latest if kind != _DELETED else latest._replace(hash="", length=None, type="")
+        return FollowedChange(
+            uri=uri, kind=kind, time=time, hash=of.hash, length=of.length, type=of.type, links=links, done=done
+        )
     return FollowedChange(
         uri=uri, kind=kind, time=time, hash=content.hash, length=content.length, type=latest.type or sink.media_type,
         links=links, content=sink.open(), done=done,

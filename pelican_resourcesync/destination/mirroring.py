@@ -11,7 +11,7 @@ from pelican_resourcesync.destination.atomic import States
 from pelican_resourcesync.destination.fetch import Fetch, MirrorResult
 from pelican_resourcesync.destination.files import Copy
 from pelican_resourcesync.destination.installer import Installer
-from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError, MirrorOptions
+from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError, MirrorOptions, log_change
 from pelican_resourcesync.destination.past import Moment, Past
 from pelican_resourcesync.destination.plan import FetchPlan, plan
 from pelican_resourcesync.destination.state import CopyState, open_state
@@ -188,7 +188,12 @@ class Mirror:
         copy, gone = Copy(state.folder, sync=False), state.to_delete()
         with state.transaction():  # killed from here on, and listed again, they are fetched again
             state.invalidate(stored.uri for stored in gone)
-        result.not_deleted = sorted(stored.uri for stored in gone if not copy.remove(stored))
+        for stored in gone:
+            if copy.remove(stored):
+                log_change("deleted", stored.uri)
+            else:
+                result.not_deleted.append(stored.uri)
+        result.not_deleted.sort()
         result.deleted = len(gone) - len(result.not_deleted)
         with state.transaction():
             state.delete(stored.uri for stored in gone)

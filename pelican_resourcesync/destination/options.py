@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from pelican_resourcesync.printable import get_logger
 from pelican_resourcesync.source import SourceError, SourceOptions
 
 #: The folder in the copy that has the state.
 STATE_FOLDER = ".mirror"
+_logger = get_logger(__name__)
 
 
 class MirrorError(SourceError):
@@ -32,3 +34,8 @@ class MirrorOptions(SourceOptions):
     max_deletions: float = 20.0
     at: datetime | None = None
     sync: bool = True
+
+
+def log_change(kind: str, uri: str) -> None:
+    """Log what was done with a resource. `kind` and `uri` are attributes of the record, too."""
+    _logger.info("%s %s", kind, uri, extra={"kind": kind, "uri": uri})

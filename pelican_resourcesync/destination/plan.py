@@ -42,6 +42,7 @@ _SAME = """(e.hash <> '' AND (e.hash = r.listed OR e.hash = 'sha-256:' || r.dige
 class FetchPlan:
     """What is to be done: numbers of resources, their bytes as far as they are known, and remarks for people.
 
+    `sets` has the time up to which each set was read (`at`) and, of a signed set, the number of its `generation`.
     `foreign` resources are on other hosts that may not be asked; `hosts` are the first of these. `routes` are those to
     what is to be fetched, for each set the one that is taken first; `packages` are the packages of these, and
     `other_packages` those that may have what is not available singly.
@@ -53,6 +54,7 @@ class FetchPlan:
     unknown: int = 0
     requests: int = 0
     notes: list[str] = field(default_factory=list)
+    sets: dict[str, dict[str, str | int | None]] = field(default_factory=dict)
     foreign: int = 0
     hosts: list[str] = field(default_factory=list)
     routes: list[Route] = field(default_factory=list)
@@ -87,6 +89,9 @@ def _plan(state: CopyState, source: Source, options: MirrorOptions, *, reconcile
     planners = [_Planner(state, source, options, result, each) for each in sets]
     for planner in planners:
         planner.plan(reconcile=reconcile)
+    for each in sets:
+        at, *_ = state.get(f"at {each.uri}") or [""]
+        result.sets[each.name] = {"at": at.replace(".000000Z", "Z") or None, "generation": each.generation}
     _delete_removed_sets(state, {each.uri for each in sets}, result)
     state.set("selection", options.selection)
     if options.by == "dumps" or not (options.adopt or state.rebuilt):  # those may have the files already

@@ -22,11 +22,15 @@ _Named = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSet:
-    """A set of resources: its name, what it is remembered by, and the URIs of its documents by capability."""
+    """A set of resources: its name, what it is remembered by, and the URIs of its documents by capability.
+
+    `generation` is the number of its publication, if it is signed.
+    """
 
     name: str
     uri: str
     documents: dict[str, str]
+    generation: int | None = None
 
 
 def find_sets(source: Source) -> list[SourceSet]:
@@ -92,9 +96,9 @@ class _Discovery:
             return SourceSet(name=name, uri=self._source.key(uri), documents={kind: uri})
         with closing(self._source.whole_document(uri, kind)) as opened:
             named = {each.md.capability: each.loc for each in opened.entries if each.md and each.md.capability}
-            self._signatures.verify(uri, opened)
+            generation = self._signatures.verify(uri, opened)
         documents = {capability: uri_of(loc, uri) for capability, loc in named.items()}
-        return SourceSet(name=name, uri=self._source.key(uri), documents=documents)
+        return SourceSet(name=name, uri=self._source.key(uri), documents=documents, generation=generation)
 
     def _discover(self, uri: str) -> tuple[str, list[_Named]]:
         """Find the sets; return the URI of the Source Description, if there is one, with them."""

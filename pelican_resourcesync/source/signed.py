@@ -33,9 +33,10 @@ class Signatures:
         self._keys: list[str] = []
         self._hashes: dict[str, str] = {}
 
-    def verify(self, uri: str, capability_list: OpenDocument | None) -> None:
-        """Verify a set by its Capability List, which was read, or by another document.
+    def verify(self, uri: str, capability_list: OpenDocument | None) -> int | None:
+        """Verify a set by its Capability List, which was read, or by another document; return its generation.
 
+        It is None if the set is not signed, and none of the known keys should have signed it.
         Raises `SignatureError` if it is not signed by a trusted key, or older than last time or than the options allow.
         """
         links = capability_list.document.links if capability_list else ()
@@ -44,9 +45,9 @@ class Signatures:
             if self._trusted:
                 message = f"{shown(uri)} is not signed, and should be with the key {self._trusted[0]}: nothing was read"
                 raise SignatureError(message)
-            return
+            return None
         if not self._trusted and not can_verify():
-            return
+            return None
         state = uri_of(href, uri)
         data = self._source.whole(state)
         try:
@@ -63,6 +64,7 @@ class Signatures:
             raise not_signed(uri)
         self._keys.append(key)
         self._hashes.update(documents)
+        return int(content["generation"])
 
     def finish(self) -> None:
         """Remember what was verified. Raises `SignatureError` if a set that was verified before was not found."""

@@ -1,17 +1,22 @@
 """The commands `mirror`, `audit` and `repair`: what they say, exit statuses, options, and how they stop."""
 
 import json
+import logging
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from base64 import b64encode
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import pelican_resourcesync as library
 from pelican_resourcesync.cli import main, parser
 from pelican_resourcesync.commands.running import progress_text
 from pelican_resourcesync.commands.source_options import options_of
@@ -68,12 +73,79 @@ def test_what_it_says(source: FakeSource, tmp_path: Path, capsys: pytest.Capture
 
 
 def test_json(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each report is one JSON document for programs."""
+    """Each report is one line of JSON, with the time and the Source; the options may stand anywhere."""
     folder = tmp_path / "copy"
-    assert json.loads(run(capsys, source.url, folder, "--dry-run", "--json")[1])["plan"]["fetch"] == 5
-    lines = json.loads(run(capsys, source.url, folder, "--json")[1])
-    assert (lines["complete"], lines["fetched"], lines["missing"]) == (True, 5, [])
-    assert json.loads(run(capsys, "audit", source.url, folder, "--json")[1]) == {"differences": []}
+
+    def report(*arguments: object) -> dict[str, Any]:
+        code, out, err = run(capsys, *arguments)
+        assert (code, out.count("\n"), err) == (0, 1, "")
+        found = json.loads(out)
+        assert (found.pop("source"), found.pop("folder")) == (source.url, str(folder))
+        begin, end = (datetime.fromisoformat(found.pop(each)) for each in ("begin", "end"))
+        assert before <= begin <= end <= datetime.now(UTC)
+        assert isinstance(found, dict)
+        return found
+
+    before = datetime.now(UTC).replace(microsecond=0)
+    counts = {"fetch": 5, "delete": 0, "size": 19, "unknown": 0, "foreign": 0}
+    assert report(source.url, folder, "--dry-run", "--json")["plan"].items() >= counts.items()
+    done = {
+        "complete": True, "resources": 5, "fetched": 5, "size": 19, "deleted": 0, "adopted": 0, "left": 0,
+        "not_deleted": 0, "foreign": 0, "notes": [],
+        "sets": {"rs": {"at": "2024-01-01T00:05:00Z", "generation": None}},
+    }  # fmt: skip
+    assert report("--json", source.url, folder) == done
+    source.put("a.html", "new")
+    source.put("new.html", "new")
+    source.delete("e.bin")
+    source.publish()
+    uris = report("--json=resources", source.url, folder)["uris"]
+    assert {kind: [uri.removeprefix(source.url) for uri in found] for kind, found in uris.items()} == {
+        "created": ["new.html"], "updated": ["a.html"], "deleted": ["e.bin"], "missing": [], "not_deleted": [],
+    }  # fmt: skip
+    assert report("audit", source.url, folder, "--json") == {"differences": 0}
+    (folder / "a.html").unlink()
+    code, out, _ = run(capsys, "audit", source.url, folder, "--json=resources")
+    assert (code, json.loads(out)["differences"]) == (1, 1)
+    assert json.loads(out)["uris"]["differences"] == {f"{source.url}a.html": "is missing or damaged in the copy"}
+    source.site.manner = status(503)
+    code, out, err = run(capsys, source.url, folder, "--json", "--quiet")
+    assert (code, json.loads(out)["complete"]) == (3, False)
+    assert err == f"pelican-resourcesync: {json.loads(out)['error']}\n"
+
+
+def test_log(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With -v each resource is named, with -q nothing is said but errors; afterwards nothing is logged any more."""
+    folder = tmp_path / "copy"
+    assert run(capsys, source.url, folder, "-q") == (0, "", "")
+    source.put("a.html", "new")
+    source.put("new.html", "new")
+    source.delete("e.bin")
+    source.publish()
+    code, out, err = run(capsys, source.url, folder, "--verbose")
+    assert (code, out.startswith("Complete: ")) == (0, True)
+    assert sorted(err.splitlines()) == [
+        f"pelican-resourcesync: created {source.url}new.html",
+        f"pelican-resourcesync: deleted {source.url}e.bin",
+        f"pelican-resourcesync: updated {source.url}a.html",
+    ]
+    source.site.manner = status(503)
+    code, out, err = run(capsys, source.url, folder, "-q")
+    assert (code, out) == (3, "")
+    assert re.fullmatch(r"pelican-resourcesync: .* 503 .*\n", err)
+    assert logging.getLogger("pelican_resourcesync").handlers == []
+
+
+def test_log_of_a_program(source: FakeSource, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A program that copies or follows gets a record for each resource from the standard logging."""
+    caplog.set_level(logging.INFO, "pelican_resourcesync")
+    library.mirror(source.url, tmp_path / "copy", only=["*/a.html"])
+    list(library.follow(source.url, only=["*/e.bin"]))
+    assert caplog.messages == [f"created {source.url}a.html", f"created {source.url}e.bin"]
+    names = [
+        (record.name.partition(".")[0], record.__dict__["kind"], record.__dict__["uri"]) for record in caplog.records
+    ]
+    assert names[0] == ("pelican_resourcesync", "created", f"{source.url}a.html")
 
 
 def test_exit_statuses(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -250,7 +322,7 @@ def test_many_missing(source: FakeSource, tmp_path: Path, capsys: pytest.Capture
     code, out, _ = run(capsys, source.url, tmp_path / "copy")
     assert code == 3
     assert out.count("Missing: ") == 20
-    assert "… and 10 more (all with --json)" in out
+    assert "… and 10 more (all with --json=resources)" in out
 
 
 def process(source: FakeSource, folder: Path, *arguments: str) -> "subprocess.Popen[str]":
@@ -268,9 +340,10 @@ def test_kept_running(source: FakeSource, tmp_path: Path) -> None:
     with process(source, folder, "--every", "0.2", "--retries", "0") as running:
         assert running.stdout
         assert running.stderr
-        assert running.stdout.readline().startswith("Complete: ")
+        when_and_where = rf"20..-..-..T..:..:..Z {source.url} "
+        assert re.match(f"{when_and_where}Complete: ", running.stdout.readline())
         source.site.manner = status(503)
-        assert "503" in running.stderr.readline()
+        assert re.match(f"{when_and_where}.* 503 ", running.stderr.readline())
         source.put("a.html", "new")
         source.publish()
         source.site.manner = source.answer

@@ -2,19 +2,21 @@
 
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from io import StringIO
 from pathlib import Path
 
 import pytest
 
 from pelican_resourcesync.cli import main
-from tests.destination.sources import FakeSource, entry, fake_source, stamp
+from tests.destination.sources import FakeSource, digest, entry, fake_source, stamp
 from tests.support.live import status
 from tests.support.sites import ROOT
 
@@ -161,8 +163,8 @@ def test_json_lines_to_a_command(source: FakeSource, tmp_path: Path, capsys: pyt
 def test_json_lines(
     source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a command, lines go to standard output, and answers come from standard input."""
-    arguments = [source.url, "--json-lines", "--cursor", tmp_path / "cursor"]
+    """With --ack, and without a command, lines go to standard output, and answers come from standard input."""
+    arguments = [source.url, "--json-lines", "--ack", "--cursor", tmp_path / "cursor"]
     monkeypatch.setattr(sys, "stdin", StringIO("ok\n"))
     code, out, err = run(capsys, *arguments)
     assert code == 3
@@ -173,9 +175,83 @@ def test_json_lines(
     assert (code, [json.loads(line)["uri"] for line in out.splitlines()]) == (0, [f"{source.url}b.html"])
 
 
+def test_plain_lines(source: FakeSource, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without answers, each line has the cursor to go on from, and nothing is fetched but lists."""
+    code, out, err = run(capsys, source.url, "--json-lines")
+    first, second = map(json.loads, out.splitlines())
+    assert (code, err) == (0, "")
+    assert {key: first[key] for key in first if key != "cursor"} == {
+        "uri": f"{source.url}a.html", "kind": "created", "time": "2024-01-01T00:01:00Z", "hash": digest(b"one\n"),
+        "length": 4, "type": "", "links": [],
+    }  # fmt: skip
+    assert not [ask.path for ask in source.site.asks if ask.path.endswith(".html")]
+    code, out, _ = run(capsys, source.url, "--json-lines", "--since", first["cursor"])
+    assert (code, [json.loads(line)["uri"] for line in out.splitlines()]) == (0, [second["uri"]])
+    source.put("c.html", "three")
+    source.delete("b.html")
+    source.publish()
+    code, out, _ = run(capsys, source.url, "--json-lines", "--no-ack", "--since", second["cursor"])
+    changes = [json.loads(line) for line in out.splitlines()]
+    assert [(each["kind"], each["uri"], each["hash"]) for each in changes] == [
+        ("created", f"{source.url}c.html", digest(b"three")), ("deleted", f"{source.url}b.html", ""),
+    ]  # fmt: skip
+    assert run(capsys, source.url, "--json-lines", "--since", changes[-1]["cursor"]) == (0, "", "")
+
+
+def test_plain_lines_of_entries_that_cannot_be_read(source: FakeSource, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are said to be missing, as always, and come when they are right."""
+    right = source.published["rs/resourcelist.xml"]
+    source.published["rs/resourcelist.xml"] = right.replace(b'length="4"', b'length="1e9"', 1)
+    code, out, err = run(capsys, source.url, "--json-lines")
+    [line] = map(json.loads, out.splitlines())
+    assert (code, line["uri"]) == (3, f"{source.url}b.html")
+    assert "1 of the resources cannot be fetched" in err
+    source.published["rs/resourcelist.xml"] = right
+    code, out, _ = run(capsys, source.url, "--json-lines", "--since", line["cursor"])
+    assert (code, [json.loads(each)["uri"] for each in out.splitlines()]) == (0, [f"{source.url}a.html"])
+
+
+def test_head(source: FakeSource, tmp_path: Path) -> None:
+    """A reader of plain lines that has read enough ends it without a word, as it ends any program."""
+    for number in range(2_000):
+        source.put(f"{number}.html", "x")
+    source.publish()
+    follow = f"{sys.executable} -m pelican_resourcesync follow {source.url} --json-lines"
+    command = ["bash", "-c", f"set -o pipefail; {follow} --every 1h | head -n 1; echo ${{PIPESTATUS[0]}}"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    line, exit_status = done.stdout.splitlines()
+    assert (json.loads(line)["kind"], exit_status, done.stderr) == ("created", "141", "")
+
+
+def test_lines_of_a_source_that_lives_on(source: FakeSource, tmp_path: Path) -> None:
+    """With --every, it goes on after the last line; what fails meanwhile is one line with the time and the Source."""
+    command = [sys.executable, "-m", "pelican_resourcesync", "follow", source.url, "--json-lines", "--every", "0.2"]
+    with subprocess.Popen(
+        [*command, "--retries", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    ) as process, ExitStack() as stack:  # fmt: skip
+        stack.callback(process.kill)
+        assert process.stdout
+        assert process.stderr
+        assert [json.loads(process.stdout.readline())["uri"][-6:] for _ in range(2)] == ["a.html", "b.html"]
+        source.site.manner = status(503)
+        assert re.fullmatch(
+            rf"20..-..-..T..:..:..Z {source.url} {source.url}\S*: .* 503 .*\n", process.stderr.readline()
+        )
+        source.put("c.html", "three")
+        source.publish()
+        source.site.manner = source.answer
+        assert json.loads(process.stdout.readline())["uri"] == f"{source.url}c.html"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) in (0, 3)
+
+
 def test_reader_that_is_gone(source: FakeSource, tmp_path: Path) -> None:
-    """Where nobody reads the lines, it stops with a message."""
-    command = [sys.executable, "-m", "pelican_resourcesync", "follow", source.url, "--json-lines", "--cursor", "cursor"]
+    """Where nobody reads the lines that are to be answered, it stops with a message."""
+    command = [sys.executable, "-m", "pelican_resourcesync", "follow", source.url, "--json-lines"]
+    command += ["--ack", "--cursor", "cursor"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -197,22 +273,30 @@ def test_output_that_cannot_be_written(
     assert (code, "ended with status Exec format error" in err) == (3, True)
     with open("/dev/full", "w") as full:  # noqa: PTH123 - a device
         monkeypatch.setattr(sys, "stdout", full)
-        code, _, err = run(capsys, source.url, "--json-lines", "--cursor", tmp_path / "cursor")
+        code, _, err = run(capsys, source.url, "--json-lines", "--ack", "--cursor", tmp_path / "cursor")
     assert (code, f"{source.url}a.html will be sent again" in err) == (3, True)
+    with open("/dev/full", "w") as full:  # noqa: PTH123 - a device
+        monkeypatch.setattr(sys, "stdout", full)
+        code, _, err = run(capsys, source.url, "--json-lines")
+    assert (code, err) == (3, "pelican-resourcesync: the lines cannot be written: No space left on device\n")
 
 
 def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Options that do not go together, commands that do not exist, and files that are no cursor."""
     (tmp_path / "cursor").write_text("no cursor")
     (tmp_path / "bytes").write_bytes(b"\xff")
-    followed = ["https://example.org/", "--json-lines", "--cursor", tmp_path / "cursor"]
+    followed = ["https://example.org/", "--json-lines", "--ack", "--cursor", tmp_path / "cursor"]
     for arguments, message in (
         (["https://example.org/", "--cursor", "x"], "--exec COMMAND, or --json-lines"),
         ([*followed, "--exec", "there-is-no-such-program x"], "there is no such program"),
         ([*followed, "--exec", ""], "there is no such program"),
         (followed, "not a cursor that an earlier run gave"),
-        ([*followed[:3], tmp_path / "bytes"], "cannot be read"),
-        ([*followed[:3], tmp_path / "none/cursor"], "cannot be written"),
+        ([*followed[:4], tmp_path / "bytes"], "cannot be read"),
+        ([*followed[:4], tmp_path / "none/cursor"], "cannot be written"),
+        (followed[:3], "--exec and --ack need --cursor FILE"),
+        (["https://example.org/", "--exec", "cat"], "--exec and --ack need --cursor FILE"),
+        ([*followed[:2], "--cursor", "x"], "--cursor FILE needs --exec or --ack: nothing says which of the lines"),
+        ([*followed[:2], "--since", "x"], "not a cursor that an earlier run gave"),
     ):
         code, _, err = run(capsys, *arguments)
         assert (code, message in err) == (2, True), err
