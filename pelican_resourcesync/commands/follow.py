@@ -45,16 +45,16 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     verb.set_defaults(verb=run)
     add_source(verb)
     task = verb.add_argument_group("the run")
-    task.add_argument("--exec", dest="command", metavar="COMMAND", help="run COMMAND for each change")
+    position = task.add_mutually_exclusive_group()
     task.add_argument(
         "--json-lines", action="store_true", help="write a line for each change; with --exec, to one process of COMMAND"
     )
+    position.add_argument("--since", metavar="CURSOR", help="go on after the line with this cursor")
+    task.add_argument("--exec", dest="command", metavar="COMMAND", help="run COMMAND for each change")
     task.add_argument(
         "--ack", action=BooleanOptionalAction, default=False, help="wait for an answer, `ok`, after each line (no)"
     )
-    position = task.add_mutually_exclusive_group()
     position.add_argument("--cursor", type=Path, metavar="FILE", help="where the position of what was handled is saved")
-    position.add_argument("--since", metavar="CURSOR", help="go on after the line with this cursor")
     task.add_argument("--every", type=seconds, metavar="TIME", help="keep running, and look again after TIME like 10m")
     task.add_argument(
         "--accept-older",

@@ -114,6 +114,27 @@ def test_json(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert err == f"pelican-resourcesync: {json.loads(out)['error']}\n"
 
 
+def test_documented_keys(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The keys in the documentation are those of the lines."""
+    folder, found = tmp_path / "copy", list[str]()
+    lines: list[list[object]] = [
+        [tmp_path], [source.url, folder], [source.url, folder, "--dry-run"],
+        ["audit", source.url, folder, "--json=resources"], ["restore", source.url, "--list-times"],
+    ]  # fmt: skip
+    for arguments in lines:
+        line = [*map(str, arguments), "--retries", "0"] + ["--json"] * ("--json=resources" not in arguments)
+        main(line if line[0] in ("audit", "restore") else ["mirror", *line, *[str(folder)] * (len(arguments) == 1)])
+        found += json.loads(capsys.readouterr().out)
+    table = (
+        (ROOT / "docs/commands.md")
+        .read_text()
+        .partition("| in the line | meaning |\n|---|---|\n")[2]
+        .partition("\n\n")[0]
+    )
+    named = [name for row in table.splitlines() for name in re.findall(r"`(\w+)`", row.split("|")[1])]
+    assert sorted(named) == sorted(set(found))
+
+
 def test_log(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With -v each resource is named, with -q nothing is said but errors; afterwards nothing is logged any more."""
     folder = tmp_path / "copy"
