@@ -15,7 +15,7 @@ from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.publication.disk.durable import replace_file
 from pelican_resourcesync.publication.disk.staging import recover, staging
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, WELL_KNOWN
-from tests.publication.disk.faults import MODES, Mode, installing
+from tests.publication.disk.faults import MODES, Mode, disturbed, fail, installing
 from tests.publication.support import LAYOUT, STATE, Source, tree
 
 UNWRITABLE = r"the documents cannot be written to .*: .*; nothing was published"
@@ -172,6 +172,20 @@ def test_entry_points_that_are_links_are_put_back(source: Source, tmp_path: Path
     assert (tmp_path / "page.html").read_bytes() == b"own"
 
 
+@pytest.mark.parametrize("at", [1, 2])
+def test_a_folder_that_cannot_be_renamed(source: Source, at: int) -> None:
+    """Whether the old ones or the new ones: the old are in their place again, and that is on disk."""
+    previous = source.previous()
+    source.write("a.html", b"b")
+    before = tree(source.output)
+    failing = disturbed(source.output, "renames", at, fail(0), only="os.rename")
+    with failing as disturbance, pytest.raises(PublicationError, match=UNWRITABLE):
+        source.publish({"a.html": b"b"}, "2024-02-05T12:00", previous)
+    assert tree(source.output) == before
+    backwards = disturbance.calls[::-1]
+    assert ("fsync" in backwards[: backwards.index("os.rename")]) == (at == 2)
+
+
 def test_what_a_killed_build_left_is_removed(source: Source, tmp_path: Path) -> None:
     """Folders, files and links of ours go with the next build; what a link leads to stays."""
     (tmp_path / "own.txt").write_bytes(b"own")
@@ -226,9 +240,12 @@ def test_what_cannot_be_linked_is_copied(source: Source, monkeypatch: pytest.Mon
     def refuse(*_arguments: object) -> None:
         raise PermissionError(errno.EPERM, "no links here")
 
+    owners: list[tuple[object, ...]] = []
     monkeypatch.setattr(os, "link", refuse)
+    monkeypatch.setattr(os, "chown", lambda path, *owner: owners.append((Path(path).name, *owner)))
     source.publish({"a.html": b"b"}, "2024-02-05T12:00")
     after = note.stat()
+    assert ("note.txt", before.st_uid, before.st_gid) in owners
     assert note.read_bytes() == b"own"
     assert (after.st_mode, after.st_mtime, after.st_uid) == (before.st_mode, before.st_mtime, before.st_uid)
     assert after.st_ino != before.st_ino
