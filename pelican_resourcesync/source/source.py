@@ -381,7 +381,6 @@ class Entries:
         self._source, self._uri, self._capability = source, uri, capability
         self._first = source.document(uri, capability, remembered=remembered)
         self._read = {uri}
-        self._open = [self._first] if self._first else []
         self.changed = self._first is not None
         self.md = (self._first.document.md if self._first else None) or Metadata()
 
@@ -399,9 +398,9 @@ class Entries:
         return (listed_resource(entry, self._uri) for entry in self)
 
     def close(self) -> None:
-        """Close the documents that are being read."""
-        for opened in self._open:
-            opened.close()
+        """Close the document; a part of it is closed when nobody reads on."""
+        if self._first is not None:
+            self._first.close()
 
     def _of(self, opened: OpenDocument, uri: str, depth: int) -> Iterator[Entry]:
         with closing(opened):
@@ -414,16 +413,9 @@ class Entries:
                     message = f"{shown(uri)} names {shown(loc)} again, or nests too many indexes"
                     raise DocumentError(message)
                 self._read.add(loc)
-                if len(self._read) > self._source.options.max_documents:
-                    message = (
-                        f"{shown(self._uri)} has more than {self._source.options.max_documents} parts (--max-documents)"
-                    )
-                    raise DocumentError(message)
                 inner = self._source.document(loc, self._capability, remembered=False)
                 assert inner is not None  # noqa: S101 - it was not remembered
-                self._open.append(inner)
                 yield from self._of(inner, loc, depth - 1)
-                self._open.remove(inner)
 
 
 def conditions(etag: str, modified: str) -> dict[str, str]:

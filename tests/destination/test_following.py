@@ -70,11 +70,12 @@ def test_begin_and_go_on(source: FakeSource) -> None:
 
 
 def test_progress(source: FakeSource) -> None:
-    """Resources and bytes are counted while they come: how many, of how many."""
+    """Resources and bytes are counted while they come: how many, of how many; at the pace that robots.txt asks for."""
     calls: list[tuple[int, ...]] = []
     options = replace(FAST, progress=lambda *numbers: calls.append(numbers))
     assert len([*Following(source.url, None, options)]) == 3
     assert calls == [(1, 3, 3, 0), (2, 3, 6, 0), (3, 3, 11, 0)]
+    assert source.site.asked()["robots.txt"] == 1
 
 
 def test_links(source: FakeSource) -> None:
@@ -200,6 +201,8 @@ def test_owed(source: FakeSource) -> None:
     assert [each.uri for each in [next(changes)]] == [f"{source.url}d.bin"]
     with pytest.raises(IncompleteError, match=r"2 of the resources cannot be fetched.*a\.html.*403.*503"):
         next(changes)
+    asked = source.site.asked()
+    assert (asked["a.html"], asked["b/c.html"]) == (2, 4)  # at first, and now; what may pass is asked for three times
     source.site.manners.clear()
     source.put("b/c.html", "newer")
     source.put("e.html", "five")
@@ -357,22 +360,30 @@ def test_several_sets(source: FakeSource) -> None:
     found, both = history(source, cursor)
     assert found == ["reset", "created a.html one", "created b/c.html two", "created d.bin three"]
     assert history(source, both)[0] == []
+    source.close_range()
     source.put("z.html", "z")
     data = source.resources["a.html"]
     source.delete("a.html")
     source.delete("b/c.html")
     source.delete("d.bin")
     source.publish()
-    source.published |= {"a.html": data, "d.bin": b"bin"}
-    change = entry(f"{source.url}d.bin", {"change": "updated", "hash": digest(b"bin")}, stamp(source.now))
+    source.published |= {"a.html": data, "d.bin": b"bin", "m.html": b"m"}
+    new = {"change": "created", "hash": digest(b"m")}
+    change = entry(f"{source.url}m.html", new, stamp(source.times["z.html"]))
+    change += entry(f"{source.url}d.bin", {"change": "updated", "hash": digest(b"bin")}, stamp(source.now))
     gone = entry(f"{source.url}z.html", {"change": "deleted"}, stamp(source.now))
-    add_set(source, {**shared, "z.html": b"z"}, change + gone)
+    add_set(source, {**shared, "z.html": b"z", "m.html": b"m"}, change + gone)
     found, cursor = history(source, both)
-    assert found == ["updated a.html one", "deleted b/c.html", "updated d.bin bin", "created z.html z"]
+    assert found[0] == "created m.html m"
+    assert found[1:] == ["updated a.html one", "deleted b/c.html", "updated d.bin bin", "created z.html z"]
+    for number, each in enumerate([*Following(source.url, both, FAST)], 1):
+        rest = [other.split()[1] for other in history(source, each.cursor)[0]]
+        assert {other.split()[1] for other in found[number:]} <= {*rest}
     assert history(source, cursor)[0] == []
     assert history(source, cursor, replace(FAST, set=("more",)))[0] == [
         "reset",
         "created a.html one",
+        "created m.html m",
         "created d.bin bin",
     ]
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.destination import STATE_FOLDER, IncompleteError, Mirror, MirrorError, MirrorOptions
-from pelican_resourcesync.destination.files import Copy
+from pelican_resourcesync.destination.files import Copy, hash_of
 from pelican_resourcesync.destination.state import CopyState, StoredResource
 from pelican_resourcesync.source import SourceError
 from pelican_resourcesync.source.source import crawl_delay
@@ -842,7 +842,8 @@ def test_unreadable_state_folder(source: FakeSource, tmp_path: Path) -> None:
         mirror(source, tmp_path / "copy").run()
 
 
-def test_in_batches(source: FakeSource, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("limit", "value"), [("_BATCH_FILES", 3), ("_BATCH_SIZE", 20)])
+def test_in_batches(source: FakeSource, folder: Path, monkeypatch: pytest.MonkeyPatch, limit: str, value: int) -> None:
     """While a batch is synced, others are fetched; no file has its name before it is synced."""
     for number in range(20):
         source.put(f"more/{number}.html", f"text {number}")
@@ -860,7 +861,7 @@ def test_in_batches(source: FakeSource, folder: Path, monkeypatch: pytest.Monkey
         install(self, *arguments, **options)
         assert len(files_of(folder)) <= len(synced)
 
-    monkeypatch.setattr("pelican_resourcesync.destination.installer._BATCH_FILES", 3)
+    monkeypatch.setattr(f"pelican_resourcesync.destination.installer.{limit}", value)
     monkeypatch.setattr("pelican_resourcesync.destination.installer._MOST_BATCHES", 2)
     monkeypatch.setattr(Copy, "sync", slow)
     monkeypatch.setattr(Copy, "install", checked)
@@ -897,6 +898,19 @@ def test_synced(source: FakeSource, folder: Path) -> None:
     with sqlite3.connect(folder / STATE_FOLDER / "state.sqlite3") as database:
         assert database.execute("SELECT count(*) FROM pending").fetchone() == (0,)
     database.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux lists the open files")
+def test_nothing_stays_open(tmp_path: Path) -> None:
+    """However many files are written through or read, as few are open as before."""
+    copy, file = Copy(tmp_path, sync=True), tmp_path / "file"
+    file.write_bytes(b"x")
+    before = len([*Path("/proc/self/fd").iterdir()])
+    for count in (1, 20):
+        copy.sync([str(file)] * count)
+        copy.sync_names(["file"] * count)
+        assert hash_of(str(file), count)[1] == (count == 1)
+    assert len([*Path("/proc/self/fd").iterdir()]) == before
 
 
 def test_urls_that_would_share_a_file(folder: Path) -> None:

@@ -517,6 +517,8 @@ def test_program_that_begins_with_a_package(source: ArchivedSource) -> None:
     assert followed(source, replace(FAST, by="lists")) == (30, [])
     halfway = next(Following(source.url, None, FAST)).cursor
     assert followed(source, FAST, halfway) == (0, [])
+    with archived_source({"a.html": "one"}) as small:
+        assert followed(small) == (1, [])  # a package would take no fewer requests
     source.put("0/0.html", "new")
     large = b"0123456789" * 20_000
     source.put("1/1.html", large)
@@ -525,6 +527,23 @@ def test_program_that_begins_with_a_package(source: ArchivedSource) -> None:
     assert followed(source, DUMPS) == (0, [])
     changes = Following(source.url, None, DUMPS)
     assert {each.hash for each in changes} >= {digest(large), digest(b"new")}
+
+
+def test_program_and_package_that_is_overtaken(source: ArchivedSource) -> None:
+    """What the lists say when they are read again is not looked for in packages that were opened before."""
+    old = {path: data for path, data in source.published.items() if "dump" in path}
+    source.put("0/0.html", "new")
+    source.publish()
+    source.published |= old
+
+    def overtaken(ask: Ask) -> None:
+        source.site.manners.clear()
+        source.put("0/0.html", "newest")
+        source.publish()
+        source.answer(ask)
+
+    source.site.manners["0/0.html"] = overtaken
+    assert followed(source) == (2, [])
 
 
 def test_program_and_older_package(source: ArchivedSource) -> None:

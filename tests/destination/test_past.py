@@ -312,6 +312,8 @@ def test_packages_that_nobody_expects(source: ArchivedSource, tmp_path: Path) ->
     assert result.complete
     assert "cannot be used" in result.plan.notes[0]
     assert times(source)[then] == (5, 0)
+    source.site.manners |= {f"rs/changedump-2024-01-01T000400Z.zip{more}": status(404) for more in ("", ".xml")}
+    assert restored(source, then, tmp_path / "from an earlier dump").complete
     source.site.manners |= {path: content(b"") for path in source.published if path.endswith(".zip")}
     assert not restored(source, then, tmp_path / "nothing").complete
     source.site.manners |= {path: content(b"") for path in source.published if path.endswith(".zip.xml")}
