@@ -1,0 +1,77 @@
+"""The recipes for cron, systemd and Docker Compose in docs/mirror.md, as far as their programs are here."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.destination.sources import fake_source
+from tests.support.sites import ROOT
+
+MIRROR = (ROOT / "docs/mirror.md").read_text("utf-8")
+BIN = Path(sys.executable).parent
+
+
+def test_cron(tmp_path: Path) -> None:
+    """The line has five fields and a command, which copies the Source and prints nothing that cron would send."""
+    (line,) = re.findall(r"```text\n(.*)\n```", MIRROR)
+    fields, command = re.fullmatch(r"((?:[\d*]+ ){5}) *(.*)", line).groups()  # type: ignore[union-attr]  # or it fails
+    assert fields.split() == ["7", "*", "*", "*", "*"]
+    assert "%" not in command  # to cron, the end of the command
+    with fake_source({"a.html": "1"}) as source:
+        command = command.replace("https://example.org/", source.url).replace("/srv/mirror/venv/bin", str(BIN))
+        command = command.replace("/srv/mirror/", f"{tmp_path}/")
+        done = subprocess.run(["/bin/sh", "-c", command], check=False, capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (tmp_path / "copy/a.html").read_text() == "1"
+
+
+def units() -> dict[str, str]:
+    """Return the units by name."""
+    return dict(re.findall(r"`/etc/systemd/system/([\w@.-]+)`[^`]*:\n\n```ini\n(.*?)```", MIRROR, re.DOTALL))
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")
+def test_systemd(tmp_path: Path) -> None:
+    """The units are valid, for one of the copies; and no other key would be."""
+    assert [*units()] == ["mirror@.service", "mirror@.timer", "mirror-failed@.service"]
+    for name, text in units().items():
+        (tmp_path / name).write_text(text.replace("/srv/mirror/venv/bin", str(BIN)), "utf-8")
+    names = [str(tmp_path / name.replace("@", "@museum")) for name in units()]
+    command = ["systemd-analyze", "verify", *names]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    with (tmp_path / "mirror@.timer").open("a") as unit:
+        unit.write("Hourly=yes\n")
+    assert "Unknown key" in subprocess.run(command, check=False, capture_output=True, text=True).stderr
+
+
+def test_what_systemd_runs(tmp_path: Path) -> None:
+    """With the address from the file of its instance, the service copies the Source."""
+    (start,) = re.findall(r"^ExecStart=(.*pelican-resourcesync .*)$", units()["mirror@.service"], re.MULTILINE)
+    with fake_source({"a.html": "1"}) as source:
+        command = start.replace("${SOURCE}", source.url).replace("%i", "museum")
+        command = command.replace("/srv/mirror/venv/bin", str(BIN)).replace("/srv/mirror", str(tmp_path))
+        subprocess.run(command.split(), check=True, capture_output=True, cwd=ROOT)
+    assert (tmp_path / "museum/a.html").read_text() == "1"
+
+
+def test_docker_compose(tmp_path: Path) -> None:
+    """The file follows the schema of Compose, and its command is one of ours."""
+    (text,) = re.findall(r"```yaml\n(services:.*?)```", MIRROR, re.DOTALL)
+    file = tmp_path / "compose.yaml"
+    file.write_text(text, "utf-8")
+    command = [str(BIN / "check-jsonschema"), "--builtin-schema", "vendor.compose-spec", str(file)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    file.write_text(text.replace("    command:", "    comand:"), "utf-8")
+    assert subprocess.run(command, check=False, capture_output=True).returncode == 1
+    (program,) = re.findall(r"command: (.*)", text)
+    with fake_source({"a.html": "1"}) as source:
+        words = program.replace("https://example.org/", source.url).replace("/srv/", f"{tmp_path}/").split()
+        words = [str(BIN / words[0]), *words[1 : words.index("--every")]]
+        subprocess.run(words, check=True, capture_output=True, cwd=ROOT)
+    assert (tmp_path / "copy/a.html").read_text() == "1"
