@@ -21,7 +21,7 @@ from pelican_resourcesync.publication.pages.overview import DOCUMENTS, Amount, O
 from pelican_resourcesync.publication.pages.rendering import Page, environment_of
 
 #: How much a page shows: days of changes, names of each, periods, media types; and how much a feed has.
-_MOST_DAYS, _MOST_NAMES, _MOST_PERIODS, _MOST_TYPES, _MOST_IN_FEED = 12, 15, 12, 20, 50
+_MOST_DAYS, _MOST_NAMES, _MOST_PERIODS, _MOST_TYPES, _MOST_IN_FEED = 7, 15, 12, 20, 50
 
 #: How often something changes, by the period.
 _RATES = {
@@ -192,6 +192,7 @@ def _shown_set(page: Page, shown: PageSet) -> dict[str, Any]:
         "total": overview.total,
         "changes": overview.changes,
         "last": overview.last,
+        "began": overview.began,
         "open": overview.open,
         "chart": chart_of(overview.ranges, overview.at, lambda start: page.href(layout.change_page(start))),
         "days": overview.days[:_MOST_DAYS],
