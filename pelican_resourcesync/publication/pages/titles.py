@@ -61,7 +61,9 @@ def titles_in(page: str) -> Iterator[tuple[str, str]]:
 
 def clean(text: str) -> str:
     """Return a text as one line of limited length, without characters that XML cannot hold or that hide others."""
-    return short(" ".join("".join(each for each in text if each.isspace() or _is_shown(each)).split()))
+    if not text.isprintable():
+        text = "".join(each for each in text if each.isspace() or _is_shown(each))
+    return short(" ".join(text.split()))
 
 
 def shown_path(uri: str, layout: Layout) -> str:
