@@ -1,6 +1,6 @@
 """Archives: which earlier Resource Lists and Resource Dumps are kept, and the documents that link to them (AR)."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -11,6 +11,7 @@ from pelican_resourcesync.publication.documents.documents import Documents
 from pelican_resourcesync.publication.documents.writer import DocumentWriter
 from pelican_resourcesync.publication.dumps.changedump import dump_of, dump_packages, has_bytes, read_dumped
 from pelican_resourcesync.publication.dumps.writer import DumpWriter
+from pelican_resourcesync.publication.model.layout import part_path
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.previous.previous import PreviousPublication
@@ -95,11 +96,12 @@ class ArchiveWriter:
             self._list(each)
         for each in contents.dumps:
             self._dump(each)
+        layout = self.writing.options.layout
         return {
-            **self._states(_LIST, Capability.RESOURCELIST_ARCHIVE, contents.lists),
-            **self._states(_DUMP, Capability.RESOURCEDUMP_ARCHIVE, contents.dumps),
-            **self._changes(contents.ranges),
-            **self._dumped(contents.dumped),
+            **self._states(_LIST, contents.lists),
+            **self._states(_DUMP, contents.dumps),
+            **self._changes(Capability.CHANGELIST, layout.change_list, contents.ranges),
+            **self._changes(Capability.CHANGEDUMP, layout.change_dump, contents.dumped),
         }
 
     def _list(self, archived: ResourceSnapshot) -> None:
@@ -125,29 +127,17 @@ class ArchiveWriter:
             document = self.documents.resource_dump(archived.at, self.dumps.packages(archived))
             self.writing.put_parts(path, document, partial(layout.archived_part, _DUMP, archived.at))
 
-    def _states(
-        self, of: Capability, archive: Capability, archived: Sequence[ResourceSnapshot]
+    def _states(self, of: Capability, archived: Sequence[ResourceSnapshot]) -> dict[Capability, str]:
+        pointers = [(self.writing.options.layout.archived(of, each.at), each.at) for each in archived]
+        return self._archive(of, self.documents.archive_of_states(of, pointers)) if pointers else {}
+
+    def _changes(
+        self, of: Capability, path_of: Callable[[datetime], str], ranges: Iterable[Range | ChangeDumpContents]
     ) -> dict[Capability, str]:
-        layout = self.writing.options.layout
-        pointers = [(layout.archived(of, each.at), each.at) for each in archived]
-        return self._archive(of, archive, self.documents.archive_of_states(archive, pointers)) if pointers else {}
+        closed = [(path_of(each.start), each.start, each.until) for each in ranges if each.closed]
+        return self._archive(of, self.documents.archive_of_changes(of, closed)) if closed else {}
 
-    def _changes(self, ranges: Sequence[Range]) -> dict[Capability, str]:
-        layout = self.writing.options.layout
-        closed = [(layout.change_list(each.start), each.start, each.until) for each in ranges if each.closed]
-        archive = Capability.CHANGELIST_ARCHIVE
-        document = self.documents.archive_of_changes(archive, closed)
-        return self._archive(Capability.CHANGELIST, archive, document) if closed else {}
-
-    def _dumped(self, dumped: Sequence[ChangeDumpContents]) -> dict[Capability, str]:
-        layout = self.writing.options.layout
-        closed = [(layout.change_dump(each.start), each.start, each.until) for each in dumped if each.closed]
-        archive = Capability.CHANGEDUMP_ARCHIVE
-        document = self.documents.archive_of_changes(archive, closed)
-        return self._archive(Capability.CHANGEDUMP, archive, document) if closed else {}
-
-    def _archive(self, of: Capability, archive: Capability, document: Document) -> dict[Capability, str]:
-        layout = self.writing.options.layout
-        path = layout.archive(of)
-        self.writing.put_parts(path, document, partial(layout.archive_part, of, self.at))
-        return {archive: path}
+    def _archive(self, of: Capability, document: Document) -> dict[Capability, str]:
+        path = self.writing.options.layout.archive(of)
+        self.writing.put_parts(path, document, partial(part_path, path, self.at))
+        return {Capability(f"{of}-archive"): path}

@@ -56,19 +56,19 @@ class GenerationWriter:
     def _changes(self, archives: dict[Capability, str]) -> dict[Capability, str]:
         """Write the Change Lists, the Change Dumps and their indexes; return the indexes' paths by capability."""
         layout, contents = self._layout, self._contents
-        found = {}
         for each in contents.ranges:
             self._change_list(each)
-        if contents.ranges:
-            archive = archives.get(Capability.CHANGELIST_ARCHIVE, "")
-            index = found[Capability.CHANGELIST] = layout.change_list_index
-            self._writing.put(index, self._documents.change_list_index(contents.ranges, archive))
         for dumped in contents.dumped:
             self._dumps.change_dump(dumped)
-        if contents.dumped:
-            archive = archives.get(Capability.CHANGEDUMP_ARCHIVE, "")
-            index = found[Capability.CHANGEDUMP] = layout.change_dump_index
-            self._writing.put(index, self._documents.change_dump_index(contents.dumped, archive))
+        found = {}
+        for of, index, ranges in (
+            (Capability.CHANGELIST, layout.change_list_index, contents.ranges),
+            (Capability.CHANGEDUMP, layout.change_dump_index, contents.dumped),
+        ):
+            if ranges:
+                archive = archives.get(Capability(f"{of}-archive"), "")
+                self._writing.put(index, self._documents.index_of_changes(of, ranges, archive))
+                found[of] = index
         return found
 
     def _change_list(self, commit_range: Range) -> None:

@@ -20,6 +20,7 @@ from pelican_resourcesync.protocol import (
 from pelican_resourcesync.publication.changes import Decision
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.documents.documents import Documents, as_part
+from pelican_resourcesync.publication.model.layout import part_path
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Body
 from pelican_resourcesync.publication.model.resource import (
@@ -189,7 +190,7 @@ class ResourceListPlan:
             message = f"an index cannot hold {len(documents):,} parts; publish the resources as several sets (X04)"
             raise DocumentError(message)
         head = self._head(at, archive, part=several)
-        names = (layout.resource_list_part(at, number) for number in count(1))
+        names = (part_path(layout.resource_list, at, number) for number in count(1))
         parts: list[Part | None] = []
         writings: list[tuple[str, Writing]] = []
         for each in documents:

@@ -108,15 +108,17 @@ class Documents:
         head = renderer.head(self.change_list(Range(start=_LONGEST_TIME, until=_LONGEST_TIME)))
         return (head + renderer.tail()).encode()
 
-    def change_list_index(self, ranges: Sequence[Range], archive: str = "") -> Document:
-        """Return the Change List Index of `ranges`, oldest first (`CH07`)."""
-        pointers = [self._pointer(self.layout.change_list(each.start), each.start, each.until) for each in ranges]
-        return self._index(Capability.CHANGELIST, ranges[0].start, pointers, archive)
-
-    def change_dump_index(self, dumped: Sequence[ChangeDumpContents], archive: str = "") -> Document:
-        """Return the Change Dump Index of `dumped`, oldest first (`CD05`)."""
-        pointers = [self._pointer(self.layout.change_dump(each.start), each.start, each.until) for each in dumped]
-        return self._index(Capability.CHANGEDUMP, dumped[0].start, pointers, archive)
+    def index_of_changes(
+        self, of: Capability, ranges: Sequence[Range | ChangeDumpContents], archive: str = ""
+    ) -> Document:
+        """Return the index of the Change Lists or Change Dumps (`of`) of ranges, oldest first (`CH07`, `CD05`)."""
+        path_of = self.layout.change_list if of is Capability.CHANGELIST else self.layout.change_dump
+        return Document(
+            root=Root.SITEMAPINDEX,
+            md=Metadata(capability=of, from_=ranges[0].start),
+            links=self._links(archive),
+            entries=[self._pointer(path_of(each.start), each.start, each.until) for each in ranges],
+        )
 
     def change_dump(self, dumped: ChangeDumpContents, packages: Iterable[Entry]) -> Document:
         """Return the Change Dump of a range with these entries for its packages, oldest first (`CD01`)."""
@@ -129,25 +131,20 @@ class Documents:
         md = Metadata(capability=Capability.CHANGEDUMP_MANIFEST, from_=start, until=until)
         return Document(root=Root.URLSET, md=md, links=(self._up(),))
 
-    def archive_of_changes(self, capability: Capability, closed: Iterable[Closed]) -> Document:
-        """Return the Change List Archive or the Change Dump Archive of closed documents, oldest first (AR)."""
-        entries = [self._pointer(path, start, until, ChangeFreq.NEVER) for path, start, until in closed]
-        return self._archive(capability, entries)
+    def archive_of_changes(self, of: Capability, closed: Iterable[Closed]) -> Document:
+        """Return the archive of closed Change Lists or Change Dumps (`of`), oldest first (AR)."""
+        return self._archive(of, [self._pointer(*each, ChangeFreq.NEVER) for each in closed])
 
-    def archive_of_states(self, capability: Capability, archived: Iterable[tuple[str, datetime]]) -> Document:
-        """Return the Resource List Archive or the Resource Dump Archive: paths and `at`, oldest first (`AR02`)."""
+    def archive_of_states(self, of: Capability, archived: Iterable[tuple[str, datetime]]) -> Document:
+        """Return the archive of Resource Lists or Resource Dumps (`of`): paths and `at`, oldest first (`AR02`)."""
         entries = [
             Entry(loc=self.layout.uri(path), changefreq=ChangeFreq.NEVER, md=Metadata(at=at)) for path, at in archived
         ]
-        return self._archive(capability, entries)
+        return self._archive(of, entries)
 
-    def _archive(self, capability: Capability, entries: Sequence[Entry]) -> Document:
-        md = Metadata(capability=capability)
+    def _archive(self, of: Capability, entries: Sequence[Entry]) -> Document:
+        md = Metadata(capability=Capability(f"{of}-archive"))
         return Document(root=Root.URLSET, md=md, links=(self._up(),), entries=entries)
-
-    def _index(self, capability: Capability, start: datetime, pointers: Sequence[Entry], archive: str) -> Document:
-        md = Metadata(capability=capability, from_=start)
-        return Document(root=Root.SITEMAPINDEX, md=md, links=self._links(archive), entries=pointers)
 
     def _links(self, archive: str) -> tuple[Link, ...]:
         """Return the links of a current document: to its parent (`up`) and to the archive of its kind (`AR05`)."""

@@ -20,6 +20,7 @@ from pelican_resourcesync.publication.documents.writer import DocumentWriter
 from pelican_resourcesync.publication.dumps.changedump import dump_packages
 from pelican_resourcesync.publication.dumps.package import Bitstream, open_package, repacked, write_package
 from pelican_resourcesync.publication.dumps.packing import begins_package, divided, package_limits, size_in_package
+from pelican_resourcesync.publication.model.layout import part_path
 from pelican_resourcesync.publication.model.ranges import Body
 
 _PATH = re.compile(r' path="[^"]*+"')
@@ -41,7 +42,7 @@ class DumpWriter:
         """
         layout = self.writing.options.layout
         document = self.documents.resource_dump(dump.at, self.packages(dump), archive)
-        self.writing.put_parts(layout.resource_dump, document, partial(layout.resource_dump_part, at))
+        self.writing.put_parts(layout.resource_dump, document, partial(part_path, layout.resource_dump, at))
 
     def packages(self, dump: ResourceSnapshot) -> list[Entry]:
         """Write the packages of a Resource Dump, or carry over the previous ones; return their entries."""

@@ -120,17 +120,13 @@ class Layout:
         """Return the path of the archive of documents with the capability `of`, or of the index of its parts."""
         return f"{self.folder}/{of}-archive.xml"
 
-    def archive_part(self, of: str, at: datetime, number: int) -> str:
-        """Return the path of part `number` of an archive, named by the time of its publication."""
-        return f"{self.folder}/{of}-archive-{stamp(at)}-{number:05}.xml"
-
     def archived(self, of: str, at: datetime) -> str:
         """Return the path of an archived Resource List or Resource Dump (`of`), or of the index of its parts."""
         return f"{self.archive_folder}{of}-{stamp(at)}.xml"
 
     def archived_part(self, of: str, at: datetime, number: int) -> str:
         """Return the path of part `number` of an archived Resource List or Resource Dump."""
-        return f"{self.archive_folder}{of}-{stamp(at)}-{number:05}.xml"
+        return part_path(f"{self.archive_folder}{of}.xml", at, number)
 
     def change_list(self, start: datetime) -> str:
         """Return the path of the Change List of the range that begins at `start`; it never changes."""
@@ -143,14 +139,6 @@ class Layout:
     def change_dump_package(self, until: datetime) -> str:
         """Return the path of the package of the changes up to `until`, a time that no other package has."""
         return f"{self.folder}/changedump-{stamp(until)}.zip"
-
-    def resource_list_part(self, at: datetime, number: int) -> str:
-        """Return the path of part `number` of a Resource List; the time of its publication makes it unique."""
-        return f"{self.folder}/resourcelist-{stamp(at)}-{number:05}.xml"
-
-    def resource_dump_part(self, at: datetime, number: int) -> str:
-        """Return the path of part `number` of a Resource Dump."""
-        return f"{self.folder}/resourcedump-{stamp(at)}-{number:05}.xml"
 
     def resource_dump_package(self, at: datetime, number: int) -> str:
         """Return the path of package `number` of a Resource Dump."""
@@ -168,6 +156,11 @@ class Layout:
 def is_page(path: str) -> bool:
     """Return whether a path is that of a page for people, which is not XML."""
     return path.endswith(".html")
+
+
+def part_path(path: str, at: datetime, number: int) -> str:
+    """Return the path of part `number` of the document at a path; the time of its publication makes it unique."""
+    return f"{path.removesuffix('.xml')}-{stamp(at)}-{number:05}.xml"
 
 
 def is_package(path: str) -> bool:

@@ -118,7 +118,7 @@ def test_head_of_a_change_list_is_the_same_for_life() -> None:
 
 def test_change_list_index() -> None:
     """CH07, AR05: all lists, oldest first, `until` on the closed ones alone, and a link to the archive of these."""
-    found = seen(DOCUMENTS.change_list_index([CLOSED, OPEN], LAYOUT.archive("changelist")))
+    found = seen(DOCUMENTS.index_of_changes(Capability.CHANGELIST, [CLOSED, OPEN], LAYOUT.archive("changelist")))
     first = {"from": "2024-01-01T00:00:00Z", "until": "2024-03-01T00:00:00Z"}
     assert found == XmlDocument(
         root="sitemapindex",
@@ -133,14 +133,14 @@ def test_change_list_index() -> None:
 
 def test_no_archive_to_link_to() -> None:
     """While no list is closed, there is no archive."""
-    assert seen(DOCUMENTS.change_list_index([OPEN])).links == UP
+    assert seen(DOCUMENTS.index_of_changes(Capability.CHANGELIST, [OPEN])).links == UP
 
 
 def test_change_list_archive() -> None:
     """AR01 to AR03, X12: the closed lists, which never change again."""
     md = {"from": "2024-01-01T00:00:00Z", "until": "2024-03-01T00:00:00Z"}
     closed = [(LAYOUT.change_list(CLOSED.start), CLOSED.start, CLOSED.until)]
-    assert seen(DOCUMENTS.archive_of_changes(Capability.CHANGELIST_ARCHIVE, closed)) == XmlDocument(
+    assert seen(DOCUMENTS.archive_of_changes(Capability.CHANGELIST, closed)) == XmlDocument(
         root="urlset",
         md={"capability": "changelist-archive"},
         links=UP,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.publication.model.layout import Layout, stamp
+from pelican_resourcesync.publication.model.layout import Layout, part_path, stamp
 from tests.publication.support import utc
 
 _milliseconds = st.datetimes(
@@ -43,7 +43,7 @@ def test_paths_and_uris() -> None:
     assert layout.change_list_index == "resourcesync/site/changelist.xml"
     assert layout.archive("changelist") == "resourcesync/site/changelist-archive.xml"
     assert layout.change_list(utc("2024-03-01")) == "resourcesync/site/changelist-20240301T000000Z.xml"
-    part = layout.resource_list_part(utc("2024-03-01T12:00"), 7)
+    part = part_path(layout.resource_list, utc("2024-03-01T12:00"), 7)
     assert part == "resourcesync/site/resourcelist-20240301T120000Z-00007.xml"
     assert layout.uri(layout.folder) == "https://example.org/sub/resourcesync/site"
     assert Layout("https://example.org", "books").folder == "resourcesync/books"
