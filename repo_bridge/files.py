@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from hashlib import md5
+from hashlib import file_digest, md5
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -19,7 +19,6 @@ from repo_bridge.report import MOST_LEFT_OUT
 #: The internal id of a registered file begins with this; the rest is its path in the store.
 _REGISTERED = "-R"
 _LEVELS, _DIGITS = 3, 2
-_CHUNK = 1 << 20
 
 
 class RecordFiles:
@@ -256,11 +255,8 @@ def relative_path(internal_id: str) -> PurePosixPath | None:
 
 def _md5(file: Path) -> str | None:
     """Return the MD5 of a file; `None` if it cannot be read."""
-    digest = md5(usedforsecurity=False)
     try:
         with file.open("rb") as stream:
-            while chunk := stream.read(_CHUNK):
-                digest.update(chunk)
+            return file_digest(stream, lambda: md5(usedforsecurity=False)).hexdigest()
     except OSError:
         return None
-    return digest.hexdigest()

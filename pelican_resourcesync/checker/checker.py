@@ -17,14 +17,13 @@ from pelican_resourcesync.checker.resources import (
     CheckedPackage,
     ResourceChecker,
     check_package,
-    looks_like_page,
     sitemaps,
 )
 from pelican_resourcesync.checker.rule import UNCHECKED, CheckError, CheckReport, Findings
 from pelican_resourcesync.checker.rules import RULES
 from pelican_resourcesync.checker.scan import STANDARD_LIMITS, CheckLimits, Head, Scan, UnreadableError
 from pelican_resourcesync.errors import TransportError
-from pelican_resourcesync.http import links_of_headers, links_of_page
+from pelican_resourcesync.http import links_of_headers, links_of_page, looks_like_page
 from pelican_resourcesync.protocol import EDITIONS
 from pelican_resourcesync.source import WELL_KNOWN, Several, by_keyword
 

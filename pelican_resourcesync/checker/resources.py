@@ -19,7 +19,7 @@ from pelican_resourcesync.checker.rule import Findings
 from pelican_resourcesync.checker.scan import Attributes, RawEntry
 from pelican_resourcesync.checker.values import Measurement, measure
 from pelican_resourcesync.errors import TransportError
-from pelican_resourcesync.http import DamagedZipError, ZipReader, links_of_headers, links_of_page
+from pelican_resourcesync.http import DamagedZipError, ZipReader, links_of_headers, links_of_page, looks_like_page
 
 #: Possessive quantifiers, so that matching takes linear time whatever a host sends.
 _SITEMAP = re.compile(r"^[ \t]*+sitemap[ \t]*+:[ \t]*+(\S++)", re.IGNORECASE | re.MULTILINE)
@@ -28,12 +28,6 @@ _SITEMAP = re.compile(r"^[ \t]*+sitemap[ \t]*+:[ \t]*+(\S++)", re.IGNORECASE | r
 def sitemaps(data: bytes) -> list[str]:
     """Return the URIs of the `Sitemap` directives in a robots.txt file (DI04)."""
     return _SITEMAP.findall(data.decode("utf-8", "replace"))
-
-
-def looks_like_page(head: bytes, media_type: str) -> bool:
-    """Return whether bytes are an HTML page."""
-    start = head[:1024].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
-    return media_type in ("text/html", "application/xhtml+xml") or start.startswith((b"<!doctype html", b"<html"))
 
 
 _BATCH = 64

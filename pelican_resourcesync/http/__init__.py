@@ -29,5 +29,5 @@ from pelican_resourcesync.http.urls import (
     uri_of_path,
     without_query,
 )
-from pelican_resourcesync.http.web import Received, Web, links_of_headers, links_of_page
+from pelican_resourcesync.http.web import Received, Web, links_of_headers, links_of_page, looks_like_page
 from pelican_resourcesync.http.zips import DamagedZipError, ZipLimits, ZipReader

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import cached_property
 from typing import Any, Protocol, Self
 
 from pelican_resourcesync.errors import AbsentError, NoHostError, StatusError, TransportError
@@ -44,25 +45,17 @@ class Headers:
     The parser of e-mail, which the standard library uses, takes most of the time of a small response.
     """
 
-    __slots__ = ("_found", "_lines", "_text")
-
     def __init__(self, lines: Iterable[bytes] = ()) -> None:
         """Take the lines as they came, without the status line; those that are no headers are left out."""
         self._lines = lines
-        self._text: str | None = None
-        self._found = ""  # the text in lower case, to find names in
 
     def get(self, name: str, default: str = "") -> str:
         """Return the first value of a header."""
-        text, begin = self._read(), self._found.find(f"\n{name.lower()}:")
-        if begin < 0:
-            return default
-        begin += len(name) + 2
-        return text[begin : text.find("\n", begin)].lstrip(" \t").rstrip()
+        return next(iter(self.get_all(name)), default)
 
     def get_all(self, name: str) -> Sequence[str]:
         """Return all values of a header."""
-        return [value.rstrip() for other, value in _FIELD.findall(self._read()) if other.lower() == name.lower()]
+        return self._values.get(name.lower(), [])
 
     @property
     def media_type(self) -> str:
@@ -79,13 +72,14 @@ class Headers:
         """Return a time in UTC, None if there is none that can be read."""
         return http_time(self.get(name))
 
-    def _read(self) -> str:
-        """Return the lines as one text, which begins and ends with a line feed."""
-        if self._text is None:
-            text = f"\n{b''.join(self._lines).decode('latin-1')}\n"
-            self._text = _FOLDED.sub(" ", text) if "\n " in text or "\n\t" in text else text
-            self._found = self._text.lower()
-        return self._text
+    @cached_property
+    def _values(self) -> Mapping[str, Sequence[str]]:
+        """The values by name, in lower case."""
+        values: dict[str, list[str]] = {}
+        text = _FOLDED.sub(" ", b"".join(self._lines).decode("latin-1"))
+        for name, value in _FIELD.findall(text):
+            values.setdefault(name.lower(), []).append(value.rstrip())
+        return values
 
 
 @dataclass(slots=True, kw_only=True)

@@ -41,10 +41,13 @@ class Received:
     @property
     def is_html(self) -> bool:
         """Whether it is an HTML page, which some hosts return for any path."""
-        start = self.head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
-        return self.media_type in ("text/html", "application/xhtml+xml") or start.startswith(
-            (b"<!doctype html", b"<html")
-        )
+        return looks_like_page(self.head, self.media_type)
+
+
+def looks_like_page(head: bytes, media_type: str) -> bool:
+    """Return whether bytes that begin like this are an HTML page."""
+    start = head[:1024].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    return media_type in ("text/html", "application/xhtml+xml") or start.startswith((b"<!doctype html", b"<html"))
 
 
 class Web:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.checker import check
-from pelican_resourcesync.checker.resources import looks_like_page, sitemaps
-from pelican_resourcesync.http import Headers, links_of_headers, links_of_page
+from pelican_resourcesync.checker.resources import sitemaps
+from pelican_resourcesync.http import Headers, links_of_headers, links_of_page, looks_like_page
 from tests.checker.bounds import require_linear
 from tests.checker.documents import ABOUT, BASE, document, entry, names, text
 
