@@ -13,7 +13,7 @@ from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.resource import Resources
 from pelican_resourcesync.publication.model.state import PublicationState
-from pelican_resourcesync.publication.pages.days import days_of, latest_changes
+from pelican_resourcesync.publication.pages.days import days_of, latest_changes, with_times
 from pelican_resourcesync.publication.pages.rendering import Page
 from pelican_resourcesync.publication.pages.titles import is_html, shown_path, title_of, titles_in
 from pelican_resourcesync.publication.previous.previous import PreviousPublication
@@ -66,13 +66,14 @@ class ChangePageWriter:
 
     def _render(self, path: str, found: Range, before: Sequence[Range], after: Sequence[Range]) -> str:
         page, layout = self._page.at(path), self._options.layout
-        days = days_of(found, self._titles_of(found), self._state)
+        days = with_times(days_of(found, self._titles_of(found), self._state))
         begin, end = (page.language.date(each) for each in (found.start, found.until or self._state.at))
         return page.render(
             "changes.html",
             [page.text("Changes"), begin if begin == end else f"{begin} \N{EN DASH} {end}"],
             at=found.until or self._state.at,
             days=days,
+            of_repository=self._state.read_as_of is not None,
             list=page.href(layout.change_list(found.start)),
             before=[page.href(layout.change_page(each.start)) for each in before],
             after=[page.href(layout.change_page(each.start)) for each in after],

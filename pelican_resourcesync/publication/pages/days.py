@@ -35,16 +35,16 @@ class ChangeDay:
     """The changes of one day that were published together: of what people `read`, and of other `files`.
 
     What is new comes first, then what changed, and what was removed. `more` is the number of changes that were not
-    read. `time` is that of the last change, and with `shows_time` the day has other publications. `is_first` is whether
-    this was the first one.
+    read. `time` is the time of the last change, and `shows_time` is whether others on the page are of the same day.
+    `is_first` is whether this was the first publication.
     """
 
     time: datetime
     read: Sequence[TitledChange]
     files: Sequence[TitledChange]
     is_first: bool
-    shows_time: bool
     more: int = 0
+    shows_time: bool = False
 
     def count(self, kind: str) -> int:
         """Return the number of changes of this kind, of what people read."""
@@ -72,17 +72,15 @@ def days_of(found: Range, titles: Mapping[str, str], state: PublicationState) ->
     times = sorted((state.at, *state.earlier))
     is_known = len(state.earlier) < MOST_ANCESTORS  # otherwise the first publication is not among them
     groups = {key: [*group] for key, group in groupby(changes, key=lambda each: _published(each.time, times))}
-    days_with = Counter(day for day, _ in groups)
     days = []
-    for (day, number), together in groups.items():
+    for key, together in groups.items():
         named = sorted(_titled(together, titles), key=_order)
         days.append(
             ChangeDay(
                 time=together[0].time,
                 read=[each for each in named if each.title],
                 files=[each for each in named if not each.title],
-                is_first=is_known and (day, number) == _published(times[0], times),
-                shows_time=days_with[day] > 1,
+                is_first=is_known and key == _published(times[0], times),
             )
         )
     more = sum(found.counts) - len(changes)
@@ -90,9 +88,19 @@ def days_of(found: Range, titles: Mapping[str, str], state: PublicationState) ->
     return [each for each in days if each.read or each.files or each.more]
 
 
+def with_times(days: Sequence[ChangeDay]) -> list[ChangeDay]:
+    """Return the days of a page, which show their times where several are of the same day."""
+    number = Counter(_day(each.time) for each in days)
+    return [replace(each, shows_time=number[_day(each.time)] > 1) for each in days]
+
+
+def _day(time: datetime) -> date:
+    return time.astimezone(UTC).date()
+
+
 def _published(time: datetime, times: Sequence[datetime]) -> tuple[date, int]:
     """Return the day of a change, and the number of the publication it was in, of those at these times."""
-    return time.astimezone(UTC).date(), bisect_left(times, time)
+    return _day(time), bisect_left(times, time)
 
 
 def _order(change: TitledChange) -> int:

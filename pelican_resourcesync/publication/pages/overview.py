@@ -11,7 +11,7 @@ from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.dumps.changedump import read_dumped
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.state import ChangeListSummary, Part, PublicationState
-from pelican_resourcesync.publication.pages.days import ChangeDay, days_of
+from pelican_resourcesync.publication.pages.days import ChangeDay, days_of, with_times
 from pelican_resourcesync.publication.pages.titles import titles_in
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
 
@@ -131,7 +131,7 @@ def overview_of_stage(stage: Stage, layout: Layout, state: PublicationState) -> 
 def _read(publication: PreviousPublication) -> Overview:
     layout = publication.layout
     types, years, last = _survey(publication.state.parts)
-    days = [*_days(publication)]
+    days = with_times([*_days(publication)])
     lengths = publication.state.packages
     packages = [
         Amount(len(each.packages), sum(lengths.get(package.path, 0) for package in each.packages))

@@ -197,6 +197,7 @@ def _shown_set(page: Page, shown: PageSet) -> dict[str, Any]:
         "chart": chart_of(overview.ranges, overview.at, lambda start: page.href(layout.change_page(start))),
         "days": overview.days[:_MOST_DAYS],
         "names": _MOST_NAMES,
+        "of_repository": overview.of_repository,
         "periods": [*islice(_periods(page, shown), _MOST_PERIODS)],
         "more_periods": max(0, len(overview.ranges) - _MOST_PERIODS),
         "types": [

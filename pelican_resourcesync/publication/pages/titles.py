@@ -21,8 +21,9 @@ _MOST_CHARACTERS = 200
 _HTML, _XML = ("text/html", "application/xhtml+xml"), ("application/xml", "text/xml")
 _DC_TITLE = "{http://purl.org/dc/elements/1.1/}title"
 _REDIRECT = re.compile(rb"<meta[^>]+http-equiv\s*=\s*[\"']?refresh", re.IGNORECASE)
-#: A change on one of our pages: the URI and the title, which files that people do not read lack.
-_NAMED = re.compile(r'<li data-uri="([^"]*)"(?: class="(file)")?>.*?<bdi>([^<]*)</bdi>', re.DOTALL)
+#: A change on one of our pages: the URI and the title, which files that people do not read lack. It ends before the next
+#: list item, so that a page of another form takes no longer.
+_NAMED = re.compile(r'<li data-uri="([^"]*)"(?: class="(file)")?>[^<]*(?:<(?!li|bdi)[^>]*>[^<]*)*<bdi>([^<]*)</bdi>')
 #: Characters that change the direction of the text after them.
 _OVERRIDES = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 

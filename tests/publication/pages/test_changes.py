@@ -9,6 +9,7 @@ from lxml import etree, html
 
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.options import PageOptions
+from pelican_resourcesync.publication.model.ranges import FixedBoundaries
 from pelican_resourcesync.publication.model.resource import Representation, Resource
 from pelican_resourcesync.publication.pages import days
 from tests.publication.support import CREATED, DELETED, SITEURL, UPDATED, Contents, Source, utc
@@ -204,6 +205,19 @@ def test_records_lead_to_their_pages(tmp_path: Path) -> None:
     assert shown(page)[0][2] == ["new Of ice", "removed /first.css"]
     assert page.xpath("//section[@class='day']//a/@href") == ["https://repository.example/items/1"]
     assert page.xpath("//h1/a/@href") == ["https://repository.example/"]
+
+
+def test_a_day_in_two_lists(tmp_path: Path) -> None:
+    """Two publications of one day show their times, also where a list ends between them; a repository has no feeds."""
+    source = Source(tmp_path, boundaries=FixedBoundaries([utc("2024-03-02T12:00")]))
+    for time in ("01T12:00", "02T09:00", "02T17:00"):
+        history = ChangeHistory(built=utc(f"2024-03-{time}"), read_as_of=utc(f"2024-03-{time}"), complete=False)
+        source.publish({"a.html": html_of(time), "b.pdf": time.encode()}, history)
+    assert [(day, text) for day, text, _ in shown(page_of(source))] == [
+        ("2 March 2024, 17:00", "1 changed | 1 other file"),
+        ("2 March 2024, 09:00", "1 changed | 1 other file"),
+    ]
+    assert len(source.change_lists()) == 2
 
 
 def test_many_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
