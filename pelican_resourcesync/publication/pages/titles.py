@@ -20,9 +20,9 @@ _MOST_CHARACTERS = 200
 
 _HTML, _XML = ("text/html", "application/xhtml+xml"), ("application/xml", "text/xml")
 _DC_TITLE = "{http://purl.org/dc/elements/1.1/}title"
-_REDIRECT = re.compile(rb"<meta[^>]+http-equiv\s*=\s*[\"']?refresh", re.IGNORECASE)
-#: A change on one of our pages: the URI and the title, which files that people do not read lack. It ends before the next
-#: list item, so that a page of another form takes no longer.
+_META = re.compile(rb"<meta[^>]*>")
+#: A change on one of our pages: the URI and the title, which files that people do not read lack. It ends before the
+#: next list item, so that a page of another form takes no longer.
 _NAMED = re.compile(r'<li data-uri="([^"]*)"(?: class="(file)")?>[^<]*(?:<(?!li|bdi)[^>]*>[^<]*)*<bdi>([^<]*)</bdi>')
 #: Characters that change the direction of the text after them.
 _OVERRIDES = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -85,8 +85,8 @@ def _is_shown(character: str) -> bool:
 def _title_of_html(file: Path, site_name: str, path: str) -> str:
     with file.open("rb") as stream:
         head = stream.read(_HEAD)
-    if _REDIRECT.search(head):
-        return ""
+    if any(b"refresh" in each and b"url=" in each for each in _META.findall(head.lower())):
+        return ""  # a page that leads elsewhere
     found = etree.fromstring(head, etree.HTMLParser(encoding=_encoding(head))) if head.strip() else None
     title = clean(found.findtext("head/title") or "") if found is not None else ""
     name = clean(site_name)

@@ -38,7 +38,8 @@ def title(folder: Path, data: bytes, type_: str, site_name: str = "", **values: 
         (b"<p>no title", "", "/café/"),
         (b"", "", "/café/"),
         (b"\x00\xff\xfe", "", "/café/"),
-        (b'<title>https://x/</title><META content="0" HTTP-EQUIV=refresh>', "", ""),
+        (b'<title>https://x/</title><META content="0; URL=https://x/" HTTP-EQUIV=refresh>', "", ""),
+        (b'<meta http-equiv="refresh" content="60"><title>Clock</title>', "", "Clock"),
         (b"<title>\x07bell\xe2\x80\xae</title>", "", "bell"),
         (b"<title>" + b"x" * 500 + b"</title>", "", "x" * 200 + "…"),
         (b"<title>" + "ä".encode() * 40_000, "", "ä" * 200 + "…"),  # it ends within a character
