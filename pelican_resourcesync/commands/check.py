@@ -2,14 +2,10 @@
 
 import sys
 from argparse import ArgumentParser, Namespace, _SubParsersAction
-from collections.abc import Callable
-from time import monotonic
+from dataclasses import fields
 
 from pelican_resourcesync.commands.source_options import add_jobs, add_max_documents
-from pelican_resourcesync.printable import printable, printable_lines
-
-_EVERY = 0.2  # seconds
-_WIDTH = 100
+from pelican_resourcesync.printable import printable_lines
 
 
 def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
@@ -39,7 +35,8 @@ def run(arguments: Namespace) -> int:
 
     Raises `CheckError` if nothing can be checked (exit status 2).
     """
-    from pelican_resourcesync.checker import RULES, CheckError, check, list_rules
+    from pelican_resourcesync.checker import RULES, CheckError, CheckOptions, check, list_rules
+    from pelican_resourcesync.terminal import Progress
 
     if arguments.rules:
         sys.stdout.write(f"{printable_lines(list_rules(RULES))}\n")
@@ -47,32 +44,9 @@ def run(arguments: Namespace) -> int:
     if not arguments.target:
         message = "say what to check: a folder, a document, a ZIP package or a URL"
         raise CheckError(message)
-    progress = _progress() if sys.stderr.isatty() else lambda _: None
-    report = check(
-        arguments.target,
-        deep=arguments.deep,
-        follow=arguments.follow,
-        edition=arguments.edition,
-        ignore=tuple(arguments.ignore),
-        max_documents=arguments.max_documents,
-        jobs=arguments.jobs,
-        progress=progress,
-    )
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r{' ' * _WIDTH}\r")
+    options = {each.name: getattr(arguments, each.name) for each in fields(CheckOptions) if each.name in arguments}
+    with Progress.shown(sys.stderr, "pelican-resourcesync") as shown:
+        shown.say(f"checking {arguments.target}")
+        report = check(arguments.target, **options, progress=lambda _: shown.advance(1))
     sys.stdout.write(f"{printable_lines(report.as_json() if arguments.json else report.as_text())}\n")
     return report.status(strict=arguments.strict)
-
-
-def _progress() -> Callable[[str], None]:
-    """Return a function that shows what is being read on the terminal, at most five times a second."""
-    shown = 0.0
-
-    def show(uri: str) -> None:
-        nonlocal shown
-        if monotonic() - shown > _EVERY:
-            shown = monotonic()
-            sys.stderr.write(f"\r{printable(uri)[:_WIDTH]:{_WIDTH}}")
-            sys.stderr.flush()
-
-    return show

@@ -132,14 +132,14 @@ def _run(arguments: Namespace, task: "Callable[[Mirror], _Report]") -> int:
         raise SettingsError(message)
     folder = arguments.folder or Path()
 
-    def once() -> int:
+    def once(done: running.Done) -> int:
         lines: list[str] = []
         values: dict[str, Any] = {"source": shown(arguments.source), "folder": str(folder), "begin": running.now()}
         try:
-            with running.progress(arguments) as show, running.changes(arguments) as changes:
+            with running.progress(arguments) as show:
                 options = MirrorOptions(**options_of(arguments), progress=show)
                 status, lines, counts, uris = task(Mirror(arguments.source, folder, options))
-            values |= counts | ({"uris": changes | uris} if arguments.json == "resources" else {})
+            values |= counts | ({"uris": done | uris} if arguments.json == "resources" else {})
         except ResourceSyncError as error:
             values |= {"complete": False, "error": str(error)}
             raise

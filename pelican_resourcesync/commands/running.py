@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TextIO
+from typing import Self, TextIO
 
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
 from pelican_resourcesync.printable import get_logger, printable
@@ -17,6 +17,9 @@ from pelican_resourcesync.printable import get_logger, printable
 DONE, PROBLEMS, UNUSABLE, INCOMPLETE = 0, 1, 2, 3
 _PAUSE = 0.2  # seconds between two updates of the progress
 _logger = get_logger("pelican_resourcesync")
+
+#: The URIs of what a run did, by kind, with `--json=resources`.
+Done = dict[str, list[str]]
 
 
 def add_logging(verb: ArgumentParser) -> None:
@@ -31,17 +34,18 @@ def add_logging(verb: ArgumentParser) -> None:
     )
 
 
-def run(once: Callable[[], int], arguments: Namespace, *, begun: Callable[[], bool]) -> int:
+def run(once: Callable[[Done], int], arguments: Namespace, *, begun: Callable[[], bool]) -> int:
     """Run something, which returns an exit status, once or with `--every` again and again; return the last status.
 
     An error that may pass is reported, with the status for incomplete: any once an earlier run has `begun`, if it does
     not come of what the user asked for. Raises others; with `--every`, reports them and returns.
     """
     every = getattr(arguments, "every", None)
-    with _stoppable() as stopped, _logged(arguments):
+    with _stoppable() as stopped, _Log(arguments) as log:
         while True:
             try:
-                status = once()
+                log.done = {"created": [], "updated": [], "deleted": []}
+                status = once(log.done)
             except ResourceSyncError as error:
                 passes = _may_pass(error, begun=begun())
                 if not passes and not every:
@@ -54,7 +58,7 @@ def run(once: Callable[[], int], arguments: Namespace, *, begun: Callable[[], bo
                 _logger.warning("stopped; the next run goes on from here")
                 return INCOMPLETE
             try:
-                if not every or stopped.wait(every):
+                if status > INCOMPLETE or not every or stopped.wait(every):
                     return status
             except KeyboardInterrupt:
                 return status
@@ -79,23 +83,30 @@ def _when_and_where(arguments: Namespace) -> str:
     return f"{now()} {printable(shown(arguments.source))} " if getattr(arguments, "every", None) else ""
 
 
-@contextmanager
-def _logged(arguments: Namespace) -> Iterator[None]:
-    """Write what is logged to standard error."""
+class _Log(logging.Handler):
+    """Writes what is logged to standard error, and collects the URIs of what was done, if they are wanted."""
 
-    class Lines(logging.Formatter):
-        def format(self, record: logging.LogRecord) -> str:
-            return (_when_and_where(arguments) or "pelican-resourcesync: ") + record.getMessage()
+    done: Done
 
-    handler = logging.StreamHandler()
-    handler.setFormatter(Lines())
-    handler.setLevel(arguments.level)
-    _logger.addHandler(handler)
-    _logger.setLevel(arguments.level)
-    try:
-        yield
-    finally:
-        _logger.removeHandler(handler)
+    def __init__(self, arguments: Namespace) -> None:
+        super().__init__()
+        self._arguments = arguments
+        self._collects = getattr(arguments, "json", None) == "resources"
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self._collects and hasattr(record, "kind"):
+            self.done[record.kind].append(record.__dict__["uri"])
+        if record.levelno >= self._arguments.level:
+            begin = _when_and_where(self._arguments) or "pelican-resourcesync: "
+            sys.stderr.write(f"{begin}{record.getMessage()}\n")
+
+    def __enter__(self) -> Self:
+        _logger.addHandler(self)
+        _logger.setLevel(logging.INFO if self._collects else self._arguments.level)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _logger.removeHandler(self)
         _logger.setLevel(logging.NOTSET)
 
 
@@ -125,26 +136,6 @@ def _stoppable() -> Iterator[threading.Event]:
         yield stopped
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-@contextmanager
-def changes(arguments: Namespace) -> Iterator[dict[str, list[str]]]:
-    """Collect the URIs of what is changed, by kind, if `--json=resources` names them."""
-    found: dict[str, list[str]] = {"created": [], "updated": [], "deleted": []}
-
-    class Collector(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            if hasattr(record, "kind") and hasattr(record, "uri"):  # what `log_change` adds
-                found[record.kind].append(record.uri)
-
-    collector = Collector(logging.INFO)
-    if arguments.json == "resources":
-        _logger.addHandler(collector)
-        _logger.setLevel(logging.INFO)
-    try:
-        yield found
-    finally:
-        _logger.removeHandler(collector)
 
 
 @contextmanager

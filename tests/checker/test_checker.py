@@ -1,6 +1,7 @@
 """What a target leads to — a folder, a file, a URL — and the command line."""
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from pelican_resourcesync.cli import main
 from tests.checker.between import Changed
 from tests.checker.documents import BASE, SOURCE, hosted, lay, names, text
 from tests.support.live import served
+from tests.terminal.screen import terminal
 
 DOCUMENTS = sum(name.endswith((".xml", "/resourcesync")) for name in SOURCE)
 #: A Source Description is the same at its two addresses, and read once where only links lead to it.
@@ -275,12 +277,16 @@ def test_rules(capsys: pytest.CaptureFixture[str]) -> None:
 def test_progress_on_a_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who waits at a terminal sees what is read; the report stays as it is."""
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    assert main(["check", str(lay(tmp_path))]) == 0
-    shown = capsys.readouterr()
-    assert f"\r{BASE}.well-known/resourcesync" in shown.err
-    assert shown.out.count("\n") == 1
+    """Who waits at a terminal sees how much was read; the report stays as it is."""
+    monkeypatch.setattr("pelican_resourcesync.terminal.progress._PATIENCE", 0.0)
+    monkeypatch.setattr("pelican_resourcesync.terminal.progress._PAUSE", 0.0)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    with terminal() as there:
+        monkeypatch.setattr(sys, "stderr", there.stream)
+        assert main(["check", str(lay(tmp_path))]) == 0
+        assert f"pelican-resourcesync: checking {tmp_path}, 4 items read" in there.seen()
+    assert capsys.readouterr().out.count("\n") == 1
 
 
 @pytest.mark.parametrize(

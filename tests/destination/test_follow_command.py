@@ -28,19 +28,6 @@ printf '%s %s %s %s %s\\n' "$RESOURCESYNC_KIND" "$RESOURCESYNC_URI" "$RESOURCESY
 cat >> "{0}/lines"
 [ -z "$RESOURCESYNC_FILE" ] || cat "$RESOURCESYNC_FILE" >> "{0}/handled"
 """
-#: Answers each line of JSON, with what the file `answer` has.
-PROGRAM = """import json, pathlib, sys
-here = pathlib.Path(sys.argv[1])
-for line in sys.stdin:
-    change = json.loads(line)
-    text = pathlib.Path(change["file"]).read_text() if change["file"] else ""
-    with (here / "handled").open("a") as handled:
-        handled.write(change["kind"] + " " + text + "\\n")
-    if (here / "answer").read_text() == "":
-        break
-    print((here / "answer").read_text(), flush=True)
-sys.exit((here / "exit").exists())
-"""
 
 
 @pytest.fixture
@@ -139,37 +126,19 @@ def test_reset_and_notes(source: FakeSource, tmp_path: Path, script: str, capsys
     assert run(capsys, *arguments) == (0, "", "Complete: 1 change handled.\n")
 
 
-def test_json_lines_to_a_command(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One process handles all changes, and says `ok` after each."""
-    program, answer, handled = tmp_path / "program.py", tmp_path / "answer", tmp_path / "handled"
-    program.write_text(PROGRAM)
-    command = f"{sys.executable} {program} {tmp_path}"
-    arguments = [source.url, "--json-lines", "--exec", command, "--cursor", tmp_path / "cursor"]
-    for word, what in (("no", f"answered 'no' instead of 'ok': {source.url}a.html will"), ("", "ended before it")):
-        answer.write_text(word)
-        code, _, err = run(capsys, *arguments)
-        assert (code, what in err) == (3, True), err
-    assert handled.read_text() == "created one\n\n" * 2
-    handled.unlink()
-    answer.write_text("ok")
-    (tmp_path / "exit").touch()
-    code, _, err = run(capsys, *arguments)
-    assert (code, "ended with status 1, after it had handled all changes" in err) == (3, True)
-    assert handled.read_text() == "created one\n\ncreated two\n\n"
-    (tmp_path / "exit").unlink()
-    assert run(capsys, *arguments) == (0, "", "Complete: 0 changes handled.\n")
-
-
 def test_json_lines(
     source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With --ack, and without a command, lines go to standard output, and answers come from standard input."""
+    """With --ack, lines go to standard output, and answers come from standard input."""
     arguments = [source.url, "--json-lines", "--ack", "--cursor", tmp_path / "cursor"]
     monkeypatch.setattr(sys, "stdin", StringIO("ok\n"))
     code, out, err = run(capsys, *arguments)
     assert code == 3
     assert [json.loads(line)["uri"] for line in out.splitlines()] == [f"{source.url}a.html", f"{source.url}b.html"]
-    assert "the program that reads this ended before it answered 'ok'" in err
+    assert f"the program that reads this ended before it answered 'ok': {source.url}b.html will be sent again" in err
+    monkeypatch.setattr(sys, "stdin", StringIO("no\n"))
+    code, _, err = run(capsys, *arguments)
+    assert (code, "the program that reads this answered 'no' instead of 'ok'" in err) == (3, True)
     monkeypatch.setattr(sys, "stdin", StringIO("ok\n"))
     code, out, _ = run(capsys, *arguments)
     assert (code, [json.loads(line)["uri"] for line in out.splitlines()]) == (0, [f"{source.url}b.html"])
@@ -285,21 +254,25 @@ def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     """Options that do not go together, commands that do not exist, and files that are no cursor."""
     (tmp_path / "cursor").write_text("no cursor")
     (tmp_path / "bytes").write_bytes(b"\xff")
-    followed = ["https://example.org/", "--json-lines", "--ack", "--cursor", tmp_path / "cursor"]
+    lines, handled = ["https://example.org/", "--json-lines"], ["https://example.org/", "--cursor", tmp_path / "cursor"]
     for arguments, message in (
-        (["https://example.org/", "--cursor", "x"], "--exec COMMAND, or --json-lines"),
-        ([*followed, "--exec", "there-is-no-such-program x"], "there is no such program"),
-        ([*followed, "--exec", ""], "there is no such program"),
-        (followed, "not a cursor that an earlier run gave"),
-        ([*followed[:4], tmp_path / "bytes"], "cannot be read"),
-        ([*followed[:4], tmp_path / "none/cursor"], "cannot be written"),
-        (followed[:3], "--exec and --ack need --cursor FILE"),
+        ([*handled, "--exec", "there-is-no-such-program x"], "there is no such program"),
+        ([*handled, "--exec", ""], "there is no such program"),
+        ([*lines, "--ack", "--cursor", tmp_path / "cursor"], "not a cursor that an earlier run gave"),
+        ([*lines, "--ack", "--cursor", tmp_path / "bytes"], "cannot be read"),
+        ([*lines, "--ack", "--cursor", tmp_path / "none/cursor"], "cannot be written"),
+        ([*lines, "--ack"], "--exec and --ack need --cursor FILE"),
         (["https://example.org/", "--exec", "cat"], "--exec and --ack need --cursor FILE"),
-        ([*followed[:2], "--cursor", "x"], "--cursor FILE needs --exec or --ack: nothing says which of the lines"),
-        ([*followed[:2], "--since", "x"], "not a cursor that an earlier run gave"),
+        ([*lines, "--cursor", "x"], "--cursor FILE needs one of them, because nothing else says what was handled"),
+        ([*lines, "--since", "x"], "not a cursor that an earlier run gave"),
     ):
         code, _, err = run(capsys, *arguments)
         assert (code, message in err) == (2, True), err
+    for wrong in (handled, [*handled, "--json-lines", "--exec", "cat"], [*lines, "--since", "x", "--cursor", "y"]):
+        with pytest.raises(SystemExit) as caught:
+            run(capsys, *wrong)
+        assert caught.value.code == 2
+        assert "usage:" in capsys.readouterr().err
 
 
 def test_a_disk_that_is_full(
