@@ -151,3 +151,18 @@ def test_a_host_that_fails() -> None:
         address = source.url
     with pytest.raises(TransportError, match=f"^{address}: Connection refused$"):
         list(follow(address, retries=0))
+
+
+def test_names_that_not_every_system_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder is copied and followed, whatever its files are called, as it is from its host."""
+    names = ["a:b.txt", 'a"b.txt', "a<b>.txt", "a?b.txt", "a\\b.txt", "a\nb.txt", "c:d/e?f/g.txt", "?", "a%2Fb|*.txt"]
+    monkeypatch.chdir(tmp_path)
+    for name in names:
+        file = tmp_path / "site" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(name)
+    publish("site", base_url="https://a.example/sub")
+    assert {change.content.read().decode() for change in follow("site") if change.content} == set(names)
+    result = mirror("site", "copy", by="lists")
+    assert (result.complete, result.missing) == (True, [])
+    assert {data.decode() for data in files_of(tmp_path / "copy").values()} == set(names)

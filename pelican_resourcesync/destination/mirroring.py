@@ -1,7 +1,7 @@
 """The mirror: an exact copy of a Source, kept in step with it."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -128,7 +128,9 @@ class Mirror:
     @contextmanager
     def _opened(self, folder: Path | None = None) -> Iterator[tuple[CopyState, Source]]:
         options = self._options
-        with open_state(folder or self._folder, self._where, adopt=options.adopt, sync=options.sync) as state:
+        with open_state(
+            folder or self._folder, self._where, adopt=options.adopt, sync=options.sync, is_same=self._is_same
+        ) as state:
             self._check_time(state)
             Installer(state, Copy(state.folder, sync=options.sync)).recover()
             source = Source(self._where, self._options, state)
@@ -137,6 +139,14 @@ class Mirror:
                 yield state, source
             finally:
                 source.close()
+
+    def _is_same(self, state: CopyState) -> bool:
+        """Return whether a copy that was made from another URL is of the Source that this one leads to."""
+        with TemporaryDirectory() as folder, open_state(Path(folder), self._where, adopt=False) as found:
+            with closing(Source(self._where, self._options, found)) as source:
+                find_sets(source)
+            now, before = found.get("discovered"), state.get("discovered") or ()
+            return any(one and one == other for one, other in zip(now, before, strict=False))
 
     def _check_time(self, state: CopyState) -> None:
         """Raise `MirrorError` if the folder has the Source as it was at another time; remember the time."""

@@ -4,13 +4,13 @@ import json
 import os
 import shutil
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pelican_resourcesync.destination.options import STATE_FOLDER, IncompleteError, MirrorError
-from pelican_resourcesync.http import without_query
+from pelican_resourcesync.http import shown, without_query
 from pelican_resourcesync.lock import lock_file
 
 _FORMAT = 1
@@ -216,16 +216,24 @@ class CopyState:
 
 
 @contextmanager
-def open_state(folder: Path, source: str, *, adopt: bool, sync: bool = True) -> Iterator[CopyState]:
+def open_state(
+    folder: Path,
+    source: str,
+    *,
+    adopt: bool,
+    sync: bool = True,
+    is_same: Callable[[CopyState], bool] = lambda _: False,
+) -> Iterator[CopyState]:
     """Open the state of the copy in a folder, or begin one, and lock it.
 
-    Raises `MirrorError` if the folder holds other files, or a copy of another Source, or if another mirror works in it.
+    `is_same` says whether the copy is one of the Source, where another URL of it was given before. Raises `MirrorError`
+    if the folder holds other files, or a copy of another Source, or if another mirror works in it.
     """
     own = folder / STATE_FOLDER
     new = not own.is_dir()
     _check_folder(folder, own, new=new, adopt=adopt)
     with _locked(own) as handle:
-        _check_source(own, without_query(source) if "://" in source else source, adopt=adopt)
+        recorded = _record_source(own, without_query(source) if "://" in source else source, adopt=adopt)
         synchronous, suspect = ("FULL" if sync else "OFF"), bool(os.fstat(handle).st_size)
         connection, rebuilt = _connect(own / _DATABASE, synchronous, suspect=suspect)
         state = CopyState(folder, connection)
@@ -234,6 +242,12 @@ def open_state(folder: Path, source: str, *, adopt: bool, sync: bool = True) -> 
         try:
             if rebuilt:
                 state.rebuilt = True
+            if recorded and not is_same(state):
+                message = (
+                    f"{folder} is a copy of {recorded}, not of {shown(source)}: name another folder, or add --adopt if "
+                    "the Source has moved there"
+                )
+                raise MirrorError(message)
             yield state
         except sqlite3.DatabaseError as error:
             usable = False
@@ -296,22 +310,19 @@ def locked(file: Path, busy: str) -> Iterator[int]:
         os.close(handle)
 
 
-def _check_source(own: Path, source: str, *, adopt: bool) -> None:
-    """Record the Source of a copy; one that moved is adopted, and raises `MirrorError` otherwise."""
+def _record_source(own: Path, source: str, *, adopt: bool) -> str:
+    """Record the Source of a copy, or adopt one that moved; otherwise return what was recorded, if it is another."""
     file = own / "source"
     recorded = file.read_text("utf-8").strip() if file.is_file() else ""
     if recorded == source:
-        return
+        return ""
     if recorded and not adopt:
-        message = (
-            f"{own.parent} is a copy of {recorded}, not of {source}: name another folder, or add --adopt if the Source "
-            "has moved there"
-        )
-        raise MirrorError(message)
+        return recorded
     if recorded:  # its files are compared with the new lists
         for each in own.glob("state.sqlite3*"):
             each.unlink()
     file.write_text(f"{source}\n", "utf-8")
+    return ""
 
 
 def _connect(file: Path, synchronous: str, *, suspect: bool) -> tuple[sqlite3.Connection, bool]:

@@ -965,7 +965,8 @@ def test_secret_in_the_url(source: FakeSource, folder: Path, capsys: pytest.Capt
         source.publish()
         assert main(["mirror", secret, str(copy)]) == 0
         assert files_of(copy) == source.resources
-        assert main(["mirror", f"{secret}s", str(copy)]) == 2
+        # The one list that is named is another Source; the other leads to the same Capability List.
+        assert main(["mirror", f"{secret}s", str(copy)]) == (2 if "capabilitylist" in start else 0)
         assert main(["mirror", nobody, f"{copy}.none", "--retries", "0"]) == 2
         assert main(["follow", secret, "--cursor", f"{copy}.cursor", "--exec", "true"]) == 0
     assert {ask.query for ask in source.site.asks} >= {"key=TopSecret"}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.destination import IncompleteError, Mirror
+from pelican_resourcesync.destination import IncompleteError, Mirror, MirrorError
 from pelican_resourcesync.errors import DocumentError, ResourceSyncError
 from pelican_resourcesync.http import retry_after
 from pelican_resourcesync.protocol import Hash
@@ -465,3 +465,16 @@ def test_memory_of_change_lists(source: FakeSource, folder: Path) -> None:
         tracemalloc.stop()
     assert (result.complete, files_of(folder)) == (True, source.resources)
     assert held < 8_000_000
+
+
+def test_another_url_of_the_same_source(source: FakeSource, folder: Path) -> None:
+    """A copy is of the Source that was found, whatever was typed to find it; another Source is refused."""
+    assert Mirror(source.url, folder, FAST).run().complete
+    source.put("a.html", "new")
+    source.publish()
+    for start in ("nope", ".well-known/resourcesync", "rs/capabilitylist.xml"):
+        result = Mirror(source.url + start, folder, FAST).run()
+        assert (result.complete, result.fetched) == (True, int(start == "nope"))
+    with fake_source({"a.html": "one"}) as other, pytest.raises(MirrorError, match=r"is a copy of .*, not of .*nope"):
+        Mirror(f"{other.url}nope", folder, FAST).run()
+    assert Mirror(source.url, folder, FAST).audit() == []
