@@ -21,7 +21,7 @@ from pelican_resourcesync.publication.model.history import Change
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, HTML_PAGE, Layout
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Range
-from pelican_resourcesync.publication.model.resource import EDITION, SHA_256
+from pelican_resourcesync.publication.model.resource import EDITION, SHA_256, Representation
 from pelican_resourcesync.signing import JSON, RELATION
 
 #: The media types of packages and of the documents themselves.
@@ -178,21 +178,14 @@ def description(sets: Mapping[str, str], describedby: str, neighbours: Iterable[
 
 
 def change_entries(changes: Iterable[Change]) -> Iterator[Entry]:
-    """Yield the entries of changes; consecutive ones with equal metadata, as in one commit, share one object for it."""
-    said, md = None, Metadata()
+    """Yield the entries of changes."""
     for change in changes:
-        to_say = (change.time, change.kind, change.representation)
-        if to_say != said:
-            said, md = to_say, _change(change)
+        shown = change.representation or Representation()
+        md = Metadata(
+            change=change.kind,
+            datetime=change.time,
+            hash=(shown.hash,) if shown.hash else (),
+            length=shown.length,
+            type=shown.type,
+        )
         yield Entry(loc=change.uri, lastmod=change.time, md=md, links=change.links)
-
-
-def _change(change: Change) -> Metadata:
-    shown = change.representation
-    return Metadata(
-        change=change.kind,
-        datetime=change.time,
-        hash=(shown.hash,) if shown and shown.hash else (),
-        length=shown.length if shown else None,
-        type=shown.type if shown else None,
-    )
