@@ -1,10 +1,11 @@
 """Rules about what every document and every entry says, and about the links of entries (X05 to X15, LN)."""
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 
 from pelican_resourcesync.checker.document import DocumentState
-from pelican_resourcesync.checker.rule import MUST, SHOULD, HeadFaults, rule
+from pelican_resourcesync.checker.rule import MUST, SHOULD, HeadFaults, Level, rule
 from pelican_resourcesync.checker.scan import Attributes, RawEntry
 from pelican_resourcesync.checker.values import (
     REGISTERED,
@@ -14,7 +15,6 @@ from pelican_resourcesync.checker.values import (
     number,
     quoted,
     read_time,
-    read_time_and_form,
     same_type,
     wrong_hash,
 )
@@ -28,32 +28,24 @@ _SNAPSHOT, _INTERVAL = frozenset(("at", "completed")), frozenset(("from", "until
 #: Capabilities whose documents have `at`, and those whose documents have `from` (App. A).
 _OF_SNAPSHOTS = frozenset(("resourcelist", "resourcedump", "resourcedump-manifest"))
 _OF_INTERVALS = frozenset(("changelist", "changedump", "changedump-manifest", "change-notification"))
-_VALID, _USUAL = "A time is a W3C Datetime", "A time is written in UTC as YYYY-MM-DDThh:mm:ssZ"
-_PAST = "A time is not more than a day in the future"
 
 
-@rule(("head md", "head link", "md", "link"), "X05", MUST, _VALID, "core §7")
-def times(attributes: Attributes, _item: object, _doc: DocumentState) -> str | None:
-    for name in _time_names(tuple(attributes)):
-        if read_time(attributes[name]) is None:
-            return f"{name} {quoted(attributes[name])} is not a W3C Datetime"
-    return None
+def _time_rule(
+    scopes: tuple[str, ...], level: Level, sentence: str, wrong: Callable[[str, DocumentState], str]
+) -> None:
+    """Define a rule for the times among the attributes in these scopes, and for each `lastmod`."""
 
+    @rule(scopes, "X05", level, sentence, "core §7")
+    def times(attributes: Attributes, _item: object, doc: DocumentState) -> str | None:
+        for name in _time_names(tuple(attributes)):
+            if what := wrong(attributes[name], doc):
+                return f"{name} {quoted(attributes[name])} {what}"
+        return None
 
-@rule(("head md", "head link", "md"), "X05", SHOULD, _USUAL, "core §7")
-def usual_times(attributes: Attributes, _item: object, _doc: DocumentState) -> str | None:
-    for name in _time_names(tuple(attributes)):
-        if not is_recommended(attributes[name]) and read_time(attributes[name]) is not None:
-            return f"{name} {quoted(attributes[name])} is not to the second in UTC"
-    return None
-
-
-@rule(("head md", "head link", "md"), "X05", SHOULD, _PAST, "core §7")
-def future_times(attributes: Attributes, _item: object, doc: DocumentState) -> str | None:
-    for name in _time_names(tuple(attributes)):
-        if doc.is_future(attributes[name]):
-            return f"{name} {quoted(attributes[name])} is in the future"
-    return None
+    @rule("entry", "X05", level, sentence, "core §7")
+    def lastmod(item: RawEntry, doc: DocumentState) -> str | None:
+        what = "" if item.lastmod is None else wrong(item.lastmod, doc)
+        return f"lastmod {quoted(item.lastmod)} {what}" if what else None
 
 
 @lru_cache(maxsize=1024)
@@ -61,28 +53,21 @@ def _time_names(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in names if name in _TIMES)
 
 
-@rule("entry", "X05", MUST, _VALID, "core §7")
-def lastmod(item: RawEntry, _: DocumentState) -> str | None:
-    text = item.lastmod
-    return (
-        f"lastmod {quoted(text)} is not a W3C Datetime"
-        if text is not None and read_time_and_form(text)[0] is None
-        else None
-    )
+def _invalid(text: str, _: DocumentState) -> str:
+    return "is not a W3C Datetime" if read_time(text) is None else ""
 
 
-@rule("entry", "X05", SHOULD, _USUAL, "core §7")
-def usual_lastmod(item: RawEntry, _: DocumentState) -> str | None:
-    text = item.lastmod
-    if text is None or read_time_and_form(text)[1] or read_time_and_form(text)[0] is None:
-        return None
-    return f"lastmod {quoted(text)} is not to the second in UTC"
+def _unusual(text: str, _: DocumentState) -> str:
+    return "is not to the second in UTC" if read_time(text) is not None and not is_recommended(text) else ""
 
 
-@rule("entry", "X05", SHOULD, _PAST, "core §7")
-def future_lastmod(item: RawEntry, doc: DocumentState) -> str | None:
-    text = item.lastmod
-    return f"lastmod {quoted(text)} is in the future" if text is not None and doc.is_future(text) else None
+def _in_the_future(text: str, doc: DocumentState) -> str:
+    return "is in the future" if doc.is_future(text) else ""
+
+
+_time_rule(("head md", "head link", "md", "link"), MUST, "A time is a W3C Datetime", _invalid)
+_time_rule(("head md", "head link", "md"), SHOULD, "A time is written in UTC as YYYY-MM-DDThh:mm:ssZ", _unusual)
+_time_rule(("head md", "head link", "md"), SHOULD, "A time is not more than a day in the future", _in_the_future)
 
 
 @rule(("head link", "link"), "X06", MUST, "A link has an href, which is a URI, and a rel", "core §7")
