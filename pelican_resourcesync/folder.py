@@ -159,11 +159,11 @@ def _folder_of(settings: FolderSettings, base: Path) -> Path:
     for key, value in (("folder", settings.folder), ("base_url", settings.base_url)):
         if not value:
             option = "FOLDER" if key == "folder" else "--base-url"
-            message = f"{settings.setting(key)} is not set: set it, or give {option}"
+            message = f"{settings.setting(key)} is not set: set it, or pass {option}"
             raise SettingsError(message)
     folder = settings.folder
     if folder is None or not folder.is_dir():
-        message = f"there is no folder {folder}: build the site first, or name the folder that the generator writes"
+        message = f"there is no folder {folder}: build the site first, or pass the folder that the generator writes"
         raise PublicationError(message)
     require_private_work_folder(base, folder)
     return folder

@@ -52,7 +52,7 @@ class RecordFiles:
                     with open(new, "xb") as stream:  # noqa: PTH123 - strings are faster than paths
                         stream.write(content)
             except FileExistsError as error:
-                message = f"two records would have the path {path}: give one of the two items another handle"
+                message = f"two records would have the path {path}: change the handle of one of the two items"
                 raise InventoryError(message) from error
         return path
 

@@ -448,8 +448,8 @@ def _item_row(item: ItemEntries) -> tuple[str, int, str, str, str]:
 
 def _refuse(uri: str, *items: str) -> NoReturn:
     message = (
-        f"two resources have the URI {uri}, of {' and '.join(f'the item {item}' for item in items)}: give one item"
-        " another handle"
+        f"two resources have the URI {uri}, of {' and '.join(f'the item {item}' for item in items)}: change the handle "
+        "of one of them"
     )
     raise InventoryError(message)
 

@@ -263,7 +263,7 @@ def _require_one_source(given: Mapping[str, Setting]) -> None:
         message = f"{query} needs a database: set database"
     elif not database and not saf:
         message = (
-            f"database is missing, the repository to publish: give --database or --saf, or set one of them in {FILE}"
+            f"database is missing, the repository to publish: pass --database or --saf, or set one of them in {FILE}"
         )
     else:
         return
@@ -273,7 +273,7 @@ def _require_one_source(given: Mapping[str, Setting]) -> None:
 def _require_all(values: Mapping[str, Any], file: Path) -> None:
     for key in ("out", "base-url", "ui-url"):
         if not values.get(key) and not (key == "ui-url" and "query" in values):
-            message = f"{key} is missing, {ROWS[key].text}: give --{key}, or set it in {file}"
+            message = f"{key} is missing, {ROWS[key].text}: pass --{key}, or set it in {file}"
             raise SettingsError(message)
 
 

@@ -37,7 +37,7 @@ def find_settings(dspace: Path) -> dict[str, object]:
     """
     texts = [_read(dspace / name) for name in _FILES]
     if not any(texts):
-        message = f"{dspace} has no {_FILES[1]}: name the folder in which DSpace is installed"
+        message = f"{dspace} has no {_FILES[1]}: pass the folder in which DSpace is installed"
         raise SettingsError(message)
     values = {"dspace.dir": str(dspace)}
     for text in reversed(texts):
@@ -64,7 +64,7 @@ def complete(given: Mapping[str, object], ask: Callable[[str], str] | None, *, o
     settings: dict[str, object] = {"out": "public", **given}
     for key in (each for each in _REQUIRED if each not in settings):
         if ask is None:
-            message = f"{key} is missing, {ROWS[key].text}: give --{key}"
+            message = f"{key} is missing, {ROWS[key].text}: pass --{key}"
             raise SettingsError(message)
         settings[key] = ask(f"{key}, {ROWS[key].text}: ").strip()
     if not of_dspace:
@@ -138,9 +138,9 @@ def _notes(settings: Mapping[str, object]) -> Iterator[str]:
             " metadata.hide.… in its local.cfg, or they will be published."
         )
     if "timezone" not in settings:
-        yield "timezone is not known, because the database did not answer: set it to that of DSpace's machine."
+        yield "timezone is not known, because the database did not answer: set it to the time zone of DSpace's machine."
     if "assetstore" not in settings:
-        yield "assetstore is not set, so dumps would have no files: name the folder with those that are not in S3."
+        yield "assetstore is not set, so dumps would have no files: set it to the folder with those that are not in S3."
 
 
 def _user() -> str:
@@ -171,7 +171,7 @@ def _read(file: Path) -> str:
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except OSError as error:
-        message = f"{file} cannot be read: {error.strerror or error}: give the options instead of --dspace"
+        message = f"{file} cannot be read: {error.strerror or error}: use the other options instead of --dspace"
         raise SettingsError(message) from error
 
 

@@ -113,7 +113,7 @@ def _restore(arguments: Namespace) -> int:
     if arguments.list_times:
         return _run(arguments, lambda mirror: _times_report(mirror.times()))
     if arguments.folder is None:
-        message = "name the FOLDER of the copy"
+        message = "the FOLDER of the copy is missing: add it"
         raise SettingsError(message)
     return _mirror(arguments)
 

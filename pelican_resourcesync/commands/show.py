@@ -55,7 +55,7 @@ def _status_of(target: str) -> Status | None:
         with TemporaryDirectory(prefix="resourcesync-") as folder:
             return remote_status(target, Path(folder, "publication"))
     if not Path(target).is_dir():
-        message = f"there is no folder {target}: build the site, or give an output folder or the http(s) URL of a site"
+        message = f"there is no folder {target}: build the site, or pass an output folder or the http(s) URL of a site"
         raise SettingsError(message)
     return local_status(Path(target))
 

@@ -53,7 +53,7 @@ def add_verbs(verbs: "_SubParsersAction[ArgumentParser]") -> None:
         action="extend",
         default=[],
         metavar="KEY=VALUE",
-        help="Pelican settings, in JSON, that override those of every commit",
+        help="Pelican settings, in JSON, that override the settings of every commit",
     )
     _add_settings(verb)
     _add_output(verb)

@@ -46,7 +46,9 @@ def add_reading(verb: ArgumentParser) -> None:
     web = verb.add_argument_group("requests", argument_default=argparse.SUPPRESS)
     add_jobs(web, 8)
     web.add_argument("--rate", type=checked_rate, metavar="N", help="requests (5) or bytes (2MB) per second")
-    web.add_argument("--user", metavar="NAME[:PASSWORD]", help=f"log in; without password, that of ${PASSWORD}")
+    web.add_argument(
+        "--user", metavar="NAME[:PASSWORD]", help=f"log in; without a password, with the one in ${PASSWORD}"
+    )
     web.add_argument("--netrc", action="store_true", help="log in as ~/.netrc says")
     web.add_argument(
         "--header", action="append", default=[], metavar="NAME:VALUE", help="send this to the Source's origin"

@@ -153,7 +153,7 @@ class Mirror:
         time, there = text_of(self._options.at), state.get("time") or ""
         if time != there and state.count():
             what = f"as it was at {there}" if there else "as it is now"
-            message = f"{self._folder} has the Source {what}: name another folder"
+            message = f"{self._folder} has the Source {what}: choose another folder"
             raise MirrorError(message)
         state.set("time", time)
 

@@ -244,8 +244,8 @@ def open_state(
                 state.rebuilt = True
             if recorded and not is_same(state):
                 message = (
-                    f"{folder} is a copy of {recorded}, not of {shown(source)}: name another folder, or add --adopt if "
-                    "the Source has moved there"
+                    f"{folder} is a copy of {recorded}, not of {shown(source)}: choose another folder, or add --adopt "
+                    "if the Source has moved there"
                 )
                 raise MirrorError(message)
             yield state
@@ -274,7 +274,7 @@ def _check_folder(folder: Path, own: Path, *, new: bool, adopt: bool) -> None:
         message = f"{folder} is not an empty folder: choose a new one, or add --adopt to keep and use what is there"
         raise MirrorError(message)
     if own.is_symlink():
-        message = f"{own} is a symbolic link: remove it, or name another folder"
+        message = f"{own} is a symbolic link: remove it, or choose another folder"
         raise MirrorError(message)
 
 

@@ -149,7 +149,7 @@ class Repository:
         try:
             return str(self._git.rev_parse("--verify", "--end-of-options", f"{revision}^{{commit}}"))
         except self._failure() as error:
-            message = f"{revision!r} names no commit of {self.top}: give a revision of it, such as a tag or v1.0~2"
+            message = f"{revision!r} is no commit of {self.top}: use a revision of it, such as a tag or v1.0~2"
             raise HistoryError(message) from error
 
     def first_parent_commits(self) -> Iterator[Commit]:

@@ -175,7 +175,9 @@ def require_public(host: str, address: str) -> None:
     if the name resolves to another one a moment later.
     """
     if not is_public(address):
-        message = f"{host} is not requested: only what you name may be private, and its address {address} is not public"
+        message = (
+            f"{host} is not requested: only what you enter may be private, and its address {address} is not public"
+        )
         raise TransportError(message)
 
 

@@ -143,7 +143,7 @@ def find_uris(asked: Iterable[str], known: Collection[str]) -> set[str]:
         if not matching:
             near = difflib.get_close_matches(uri, known, n=2)
             hint = f"did you mean {' or '.join(near)}?" if near else "write it as the Resource List does"
-            message = f"{uri} is not in the publication, and no Change List names it: {hint}"
+            message = f"{uri} is neither in the publication nor in a Change List: {hint}"
             raise PublicationError(message)
         found |= matching
     return found

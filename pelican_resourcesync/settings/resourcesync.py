@@ -179,7 +179,7 @@ def parse_folder_settings(raw: object, notation: Notation) -> FolderSettings:
         for key in ("categories", "tags", "languages"):
             if getattr(each.selection, key):
                 message = (
-                    f"{settings.setting(f'sets.{each.name}.{key}')} is set, but only Pelican tells us of {key}: select "
+                    f"{settings.setting(f'sets.{each.name}.{key}')} is set, but only Pelican knows {key}: select "
                     "by paths or types"
                 )
                 raise SettingsError(message)

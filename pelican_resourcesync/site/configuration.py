@@ -55,7 +55,7 @@ def read_configuration(file: Path, extra: Mapping[str, Any] | None = None) -> Co
     Raises `SettingsError` where the file is missing or fails, or where one of the plug-in's settings is invalid.
     """
     if not file.is_file():
-        message = f"there is no settings file {file}: name it with --settings, or run the command in its folder"
+        message = f"there is no settings file {file}: set it with --settings, or run the command in its folder"
         raise SettingsError(message)
     logging.disable(logging.WARNING)  # Pelican logs its warnings about the settings when it builds
     try:

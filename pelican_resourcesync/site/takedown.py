@@ -41,7 +41,7 @@ def take_down(output: Path, uris: Collection[str], site: Configuration | None = 
     `PublicationError` where there is no publication or a later one, and as `forget_uris` does.
     """
     if not output.is_dir():
-        message = f"there is no folder {output}: build the site first, or name the output folder of a publication"
+        message = f"there is no folder {output}: build the site first, or pass the output folder of a publication"
         raise PublicationError(message)
     with locked(output):
         recover(output)

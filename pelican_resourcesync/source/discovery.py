@@ -85,7 +85,7 @@ class _Discovery:
                 return found
             locs = []
         if not locs or len(locs) > _MOST_SETS:
-            message = f"{shown(uri)} names {len(locs)} Capability Lists"
+            message = f"{shown(uri)} lists {len(locs)} Capability Lists"
             raise DocumentError(message)
         return _named(locs)
 
@@ -138,7 +138,9 @@ class _Discovery:
                     return "", _named([up])
         if kind in (None, Capability.RESOURCELIST):
             return "", [("sitemap" if kind is None else "list", uri, kind or "")]
-        message = f"{shown(uri)} is a document of kind {kind!a}: name a site, a Capability List or a Resource List"
+        message = (
+            f"{shown(uri)} is a document of kind {kind!a}: use the URL of a site, a Capability List or a Resource List"
+        )
         raise SourceError(message)
 
 

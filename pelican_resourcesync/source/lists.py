@@ -167,7 +167,7 @@ class ChangeLists:
                     md = opened.document.md or _NONE
             found.setdefault(loc, ChangeList(loc, text_of(md.from_), text_of(md.until)))
             if len(found) > self._source.options.max_documents:
-                message = f"{shown(uri)} names more than {self._source.options.max_documents} lists (--max-documents)"
+                message = f"{shown(uri)} lists more than {self._source.options.max_documents} lists (--max-documents)"
                 raise DocumentError(message)
         return [*found.values()]
 

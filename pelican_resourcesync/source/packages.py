@@ -109,7 +109,7 @@ class ListedDumps:
         most = self._source.options.max_documents
         for count, each in enumerate(entries):
             if count >= most:
-                message = f"{shown(uri)} names more than {most} packages (--max-documents)"
+                message = f"{shown(uri)} lists more than {most} packages (--max-documents)"
                 raise DocumentError(message)
             yield each
 
@@ -196,7 +196,7 @@ class Packages:
         with self._fetched(package).open("rb") as stream:
             archive = ZipReader(stream, self._limits)
             if archive.twice:
-                raise DamagedZipError(_about(min(archive.twice), "is the name of two members"))
+                raise DamagedZipError(_about(min(archive.twice), "is used by two members"))
             if MANIFEST not in archive.names:
                 message = f"it has no {MANIFEST}"
                 raise DamagedZipError(message)

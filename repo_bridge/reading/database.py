@@ -145,7 +145,7 @@ def _file(name: str) -> Path:
     for each in (name, unquote(name)):
         if each and "\0" not in each and Path(each).is_file():
             return Path(each)
-    message = f"there is no database {name or 'in memory'}: name the file, as in sqlite:///export.db"
+    message = f"there is no database {name or 'in memory'}: check the path of the file, as in sqlite:///export.db"
     raise DatabaseError(message)
 
 

@@ -447,7 +447,7 @@ def import_dump(
     DSpace or lacks a table or a column. The previous `export` is then kept.
     """
     if export.exists() and dump.exists() and export.samefile(dump):
-        message = f"{export} is the dump itself: name another file for the database"
+        message = f"{export} is the dump itself: choose another file for the database"
         raise DumpError(message)
     part = export.with_name(f"{export.name}.part")
     try:

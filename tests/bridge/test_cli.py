@@ -81,7 +81,7 @@ def test_usage() -> None:
         ("publish --no-keep", "there is no option --no-keep"),
         ("import --dry-run x y", "there is no option --dry-run"),
         *((f"{verb} --js", "there is no option --js (did") for verb in ("publish", "init", "import x y")),
-        ("publish", "database is missing, the repository to publish: give --database or --saf"),
+        ("publish", "database is missing, the repository to publish: pass --database or --saf"),
         ("publish --config wrong.toml", "wrong.toml has no setting 'ot': did you mean 'out'?"),
         ("publish --config none.toml", "none.toml cannot be read: No such file or directory"),
         ("publish --config wrong.toml --database postgresql://me:hunter2@h/d", "wrong.toml has no setting 'ot'"),
@@ -158,7 +158,7 @@ def test_import(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [
         (("none.sql", "export.db"), "none.sql cannot be read: No such file or directory"),
         (("cut.sql", "export.db"), "cut.sql"),
-        (("cut.sql", "cut.sql"), "cut.sql is the dump itself: name another file for the database"),
+        (("cut.sql", "cut.sql"), "cut.sql is the dump itself: choose another file for the database"),
         (("cut.sql", "none/export.db"), "export.db cannot be written"),
         (("cut.sql", "export.db", "--schema", "8"), "--schema is '8': it may be 5, 6, 7 or 10"),
     ],

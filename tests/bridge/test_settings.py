@@ -235,8 +235,8 @@ def test_wrong_values(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "database is missing, the repository to publish: give --database or --saf"),
-        ({"database": "x.sql"}, "out is missing, the folder to publish into: give --out, or set it in repo_bridge"),
+        ({}, "database is missing, the repository to publish: pass --database or --saf"),
+        ({"database": "x.sql"}, "out is missing, the folder to publish into: pass --out, or set it in repo_bridge"),
         ({"database": "x.sql", "out": "o"}, "base-url is missing"),
         ({"database": "x.sql", "out": "o", "base-url": "https://e.org"}, "ui-url is missing"),
         ({"database": "x.sql", "saf": "y"}, "--database and --saf are both set: leave one out"),

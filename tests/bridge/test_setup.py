@@ -171,14 +171,14 @@ def test_files_in_s3(dspace: Path, home: Path, capsys: pytest.CaptureFixture[str
     (dspace / "config" / "modules" / "assetstore.cfg").write_text("assetstore.index.primary = 1\n")
     assert main(["init", "--dspace", str(dspace), "--base-url", "https://s.example"]) == 0
     assert "assetstore" not in tomllib.loads((home / FILE).read_text("utf-8"))
-    assert "name the folder with those that are not in S3" in capsys.readouterr().out
+    assert "set it to the folder with those that are not in S3" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "base-url is missing, the URL at which that folder is served: give --base-url"),
-        (["--dspace", "nowhere"], "nowhere has no config/dspace.cfg: name the folder in which DSpace is installed"),
+        ([], "base-url is missing, the URL at which that folder is served: pass --base-url"),
+        (["--dspace", "nowhere"], "nowhere has no config/dspace.cfg: pass the folder in which DSpace is installed"),
         (["--base-url", "x", "--ui-url", "https://e.org", "--database", "d"], "--base-url is 'x'"),
         (
             ["--database", "postgresql://a:b@c/d", "--base-url", "https://e.org", "--ui-url", "https://e.org"],

@@ -125,7 +125,7 @@ def test_two_items_of_one_handle(press: Press) -> None:
     for other in (same, {**same, "metadata_local.xml": '<dublin_core schema="local"/>'}):
         folder = pack(press.folder / "saf", {"one": same, "two": other})
         for do in (press.publish, press.dry_run):
-            with pytest.raises(InventoryError, match=r"two (resources|records) .*give one .* another handle"):
+            with pytest.raises(InventoryError, match=r"two (resources|records) .*change the handle of one"):
                 do(None, saf=folder)
 
 

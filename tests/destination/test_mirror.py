@@ -445,7 +445,7 @@ def test_moved_source(source: FakeSource, folder: Path) -> None:
     """At a new address, another Source is refused; with --adopt it is followed there, and nothing is fetched twice."""
     mirror(source, folder).run()
     with fake_source(PAGES) as new:
-        with pytest.raises(MirrorError, match=r"is a copy of .*: name another folder, or add --adopt"):
+        with pytest.raises(MirrorError, match=r"is a copy of .*: choose another folder, or add --adopt"):
             mirror(new, folder).run()
         result = mirror(new, folder, adopt=True).run()
         assert (result.fetched, result.adopted, result.complete) == (0, 5, True)

@@ -221,7 +221,7 @@ def test_limits_and_leave(source: ArchivedSource, tmp_path: Path) -> None:
     source.published["rs/resourcedump.xml"] = dump.replace(pointer, pointer * 9)
     result, singly = run(source, tmp_path / "many", replace(DUMPS, max_documents=8))
     assert singly == 30
-    assert "names more than 8 packages (--max-documents)" in "".join(result.plan.notes)
+    assert "lists more than 8 packages (--max-documents)" in "".join(result.plan.notes)
     for number, (old, new, said) in enumerate((
         (source.url.encode() + b"rs/dump-", b"http://other.test/rs/dump-", "it is on another host"),
         (b"application/zip", b"application/x-tar", ""),
@@ -366,7 +366,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "cut in front": (packed(GOOD)[40:], "outside the file"),
     "no manifest": (zipped([GOOD]), "it has no manifest.xml"),
     "a manifest in a folder": (zipped([Piece(name=b"x/manifest.xml", data=b""), GOOD]), "it has no manifest.xml"),
-    "two manifests": (packed(GOOD, Piece(name=b"manifest.xml", data=b"")), "the name of two members"),
+    "two manifests": (packed(GOOD, Piece(name=b"manifest.xml", data=b"")), "is used by two members"),
     "a manifest of another kind": (packed(GOOD, kind="changedump"), "a document of kind 'changedump-manifest'"),
     "a manifest that is no XML": (packed(GOOD, listed=b"hello"), "manifest.xml"),
     "a manifest with a DOCTYPE": (packed(GOOD, listed=b"<!DOCTYPE a><urlset/>"), "DOCTYPE"),
@@ -375,7 +375,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "a manifest with another checksum": (
         zipped([Piece(name=b"manifest.xml", data=manifest("resourcedump", TRUE), crc=1), GOOD]), "Bad CRC-32",
     ),
-    "two members of one name": (packed(GOOD, GOOD), "the name of two members"),
+    "two members of one name": (packed(GOOD, GOOD), "is used by two members"),
     "members that overlap": (
         packed(Piece(name=b"b", data=bytes(99), method=STORED, packed_size=4_000), GOOD), "overlaps another",
     ),

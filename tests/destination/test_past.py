@@ -177,10 +177,10 @@ def test_folders(source: ArchivedSource, tmp_path: Path) -> None:
     assert Mirror(source.url, copy, then).repair().fetched == 1
     with pytest.raises(MirrorError, match="as it was at 2024-01-01T00:06:00"):
         Mirror(source.url, copy, FAST).run()
-    with pytest.raises(MirrorError, match="name another folder"):
+    with pytest.raises(MirrorError, match="choose another folder"):
         Mirror(source.url, copy, replace(FAST, at=BEGIN + 5 * MINUTE)).run()
     Mirror(source.url, tmp_path / "now", FAST).run()
-    with pytest.raises(MirrorError, match="as it is now: name another folder"):
+    with pytest.raises(MirrorError, match="as it is now: choose another folder"):
         Mirror(source.url, tmp_path / "now", then).run()
 
 
@@ -225,7 +225,7 @@ def test_command(source: ArchivedSource, tmp_path: Path, capsys: pytest.CaptureF
         main(["restore", source.url, str(tmp_path / "part"), "--at", "yesterday"])
     assert "is not a time like 2024-01-31" in capsys.readouterr().err
     assert main(["restore", source.url, "--at", "2024-01-01"]) == 2
-    assert "name the FOLDER" in capsys.readouterr().err
+    assert "the FOLDER of the copy is missing: add it" in capsys.readouterr().err
 
 
 def without(source: ArchivedSource, *capabilities: str) -> None:

@@ -223,7 +223,7 @@ def test_sets_of_the_same_name(source: FakeSource, folder: Path) -> None:
     ("start", "said"),
     [
         ("rs/changelist.xml", ""),
-        ("only.xml", "name a site, a Capability List or a Resource List"),
+        ("only.xml", "use the URL of a site, a Capability List or a Resource List"),
         ("empty.xml", "has no Resource List"),
     ],
 )
@@ -293,7 +293,7 @@ def test_list_that_comes_in_two_attempts(source: FakeSource, folder: Path) -> No
 def test_description_of_nothing(source: FakeSource, folder: Path) -> None:
     """A Source Description that names nothing is an error."""
     source.published[".well-known/resourcesync"] = document("urlset", {"capability": "description"}, "")
-    with pytest.raises(DocumentError, match="names 0 Capability Lists"):
+    with pytest.raises(DocumentError, match="lists 0 Capability Lists"):
         Mirror(source.url, folder, FAST).run()
 
 

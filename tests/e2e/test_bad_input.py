@@ -133,7 +133,7 @@ def test_build_that_stops_publishes_nothing(bare: Site, monkeypatch: pytest.Monk
     assert not bare.output.exists()
     with pytest.raises(ResourceSyncError, match=r"\['changes_by'\] is 'mouth'.*did you mean 'month'\?"):
         bare.build(RESOURCESYNC={"changes_by": "mouth"})
-    with pytest.raises(ResourceSyncError, match=r"RESOURCESYNC\['history'\]: 'nowhere' names no commit"):
+    with pytest.raises(ResourceSyncError, match=r"RESOURCESYNC\['history'\]: 'nowhere' is no commit"):
         bare.build(RESOURCESYNC={"history": "nowhere"})
     for epoch in ("tomorrow", "99999999999999999", "1.5"):
         monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
@@ -201,7 +201,7 @@ def test_failed_build_keeps_the_previous_publication(bare: Site) -> None:
     bare.commit("2024-02-01T10:00:00Z")
     status, said = run(bare)
     assert status != 0
-    assert "both have the URI https://example.org/about: give one of them another URL, or exclude it" in said
+    assert "both have the URI https://example.org/about: change the URL of one of them, or exclude it" in said
     assert (
         f"ResourceSync: nothing was published. The output {bare.output} has the new pages and the documents of the "
         "last publication: do not upload it. When the cause is gone, build again: nothing else has to be repaired."

@@ -262,7 +262,7 @@ def test_commit_of_the_future(folder: Folder, at: At) -> None:
     [
         ('history = "all"', "history in resourcesync.toml is set, but a folder has no history before its first publi"),
         ('changes_by = "tag"', "changes_by in resourcesync.toml is 'tag': it may be 'day', 'week', 'month' or 'year'"),
-        ("[sets.news]\ntags = ['x']", "sets.news.tags in resourcesync.toml is set, but only Pelican tells us of tags"),
+        ("[sets.news]\ntags = ['x']", "sets.news.tags in resourcesync.toml is set, but only Pelican knows tags"),
         ("folders = 1", "resourcesync.toml has no setting 'folders': did you mean 'folder'? There are enabled, "),
         ('sitemap = "correkt"', "sitemap in resourcesync.toml is 'correkt': it may be true, false, 'replace' or 'corr"),
         ("robots = 1 2", "resourcesync.toml is not valid TOML: "),
@@ -278,7 +278,7 @@ def test_where_and_what(folder: Folder) -> None:
     """The folder and the URL are options or settings; what is missing is named."""
     alone = our_command(folder.base, "publish", "public", check=False)
     assert alone.stderr == (
-        "pelican-resourcesync: base_url in resourcesync.toml is not set: set it, or give --base-url\n"
+        "pelican-resourcesync: base_url in resourcesync.toml is not set: set it, or pass --base-url\n"
     )
     (folder.base / "else").mkdir()
     other = folder.base / "else" / "my.toml"
@@ -287,7 +287,7 @@ def test_where_and_what(folder: Folder) -> None:
     assert len(folder.listed()) == 3
     assert "Manual" in (folder.public / "resourcesync/index.html").read_text("utf-8")
     for options, message in (
-        (["nowhere"], f"there is no folder {folder.base / 'nowhere'}: build the site first, or name the folder "),
+        (["nowhere"], f"there is no folder {folder.base / 'nowhere'}: build the site first, or pass the folder "),
         (["."], f"the output {folder.base} contains {folder.base}, the folder of the settings, so settings, "),
         (["--config", "no.toml"], "no.toml cannot be read: No such file or directory"),
         (["--base-url", "manual.test"], "base_url in resourcesync.toml is 'manual.test': make it an absolute http(s) "),

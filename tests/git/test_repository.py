@@ -171,7 +171,7 @@ def test_revisions(committed: Site, repository: Repository) -> None:
     committed.commit("2024-01-02T10:00:00Z")
     assert {repository.commit(each) for each in ("v1", first[:10], "HEAD~1", "main^")} == {first}
     for wrong in ("v2", "--all", committed.git("rev-parse", "HEAD:content/a.md"), ""):
-        with pytest.raises(HistoryError, match=r"names no commit of .*: give a revision of it"):
+        with pytest.raises(HistoryError, match=r"is no commit of .*: use a revision of it"):
             repository.commit(wrong)
 
 

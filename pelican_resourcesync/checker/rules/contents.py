@@ -268,7 +268,7 @@ def timemap(link: Attributes, _item: RawEntry, _doc: DocumentState) -> str | Non
     return "a link with rel=timemap is not of type application/link-format" if wrong else None
 
 
-@rule("link", "LN07", SHOULD, "Only the original Source is named with rel=via", "core §14.8")
+@rule("link", "LN07", SHOULD, "rel=via links only to the original Source", "core §14.8")
 def via(link: Attributes, item: RawEntry, _: DocumentState) -> str | None:
     vias = [each for each in item.links if each.get("rel") == "via"]
     return "the entry has a second link with rel=via" if link in vias[1:] else None

@@ -54,7 +54,7 @@ def _find(output: Path, layouts: Sequence[Layout]) -> OtherSets:
         try:
             entries = place.named(path)
         except DocumentError as error:
-            notes.append(f"the sets of other publishers that only {path} in the output names are left out: {error}")
+            notes.append(f"sets of other publishers that are listed only in {path} in the output are left out: {error}")
         else:
             found = {entry.loc: entry for entry in entries} | found
     named = {folder for loc in found if (folder := place.folder_of(loc))}

@@ -253,7 +253,7 @@ class _Backfill:
         since = self.repository.commit(revision) if revision else None
         chosen = landings_since(landings, since)
         if not chosen:
-            message = f"--since is {revision!r}, a commit that was never the head of this branch: name its merge"
+            message = f"--since is {revision!r}, a commit that was never the head of this branch: use its merge"
             raise HistoryError(message)
         before, _ = self.store.environment() or (self.environment, None)
         if before != self.environment:

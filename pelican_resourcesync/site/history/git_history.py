@@ -240,13 +240,13 @@ class GitHistory:
         try:
             begin = repository.commit("HEAD" if self._settings.history == "none" else self._settings.history)
         except HistoryError as error:
-            message = f"RESOURCESYNC['history']: {error}; or give 'all' or 'none'"
+            message = f"RESOURCESYNC['history']: {error}; or use 'all' or 'none'"
             raise HistoryError(message) from error
         shas = [each.commit.sha for each in landings]
         if begin not in shas:
             message = (
                 f"'history' is {self._settings.history!r}, a commit that was never the head of this branch: "
-                "give 'all', 'none' or one of its first-parent history"
+                "use 'all', 'none' or one of its first-parent history"
             )
             raise HistoryError(message)
         return shas.index(begin)

@@ -35,7 +35,7 @@ def select_resources(outputs: Iterable[OutputFile], exclusion: Exclusion) -> lis
         if other is not output:
             message = (
                 f"{_named(other)} and {_named(output)} both have the URI {output.uri}: "
-                "give one of them another URL, or exclude it (RESOURCESYNC['exclude'])"
+                "change the URL of one of them, or exclude it (RESOURCESYNC['exclude'])"
             )
             raise PublicationError(message)
     return [found[uri] for uri in sorted(found)]

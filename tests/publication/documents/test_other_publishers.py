@@ -169,7 +169,7 @@ def test_a_description_that_is_none(source: Source, data: bytes) -> None:
     source.write(BOOKS, b"")
     publication = source.publish({"a.html": b"a"}, "2024-01-05T12:00")
     (note,) = publication.notes
-    assert note.startswith(f"the sets of other publishers that only {DESCRIPTION} in the output names are left out: ")
+    assert note.startswith(f"sets of other publishers that are listed only in {DESCRIPTION} in the output are left ")
     assert named(source) == [f"{SITEURL}/{BOOKS}", OWN]
 
 

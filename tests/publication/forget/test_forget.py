@@ -214,7 +214,9 @@ def test_a_uri_as_it_is_written_is_meant() -> None:
 def test_an_unknown_uri_is_named_with_the_nearest(source: Source) -> None:
     """And nothing is written, for none."""
     before = tree(source.output)
-    with pytest.raises(PublicationError, match=r"/b\.htm is not in .*: did you mean https://example\.org/b\.html or "):
+    with pytest.raises(
+        PublicationError, match=r"/b\.htm is neither in .*: did you mean https://example\.org/b\.html or "
+    ):
         take_down(source, "a.html", "b.htm")
     with pytest.raises(PublicationError, match="write it as the Resource List does"):
         find_uris(["?"], source.resource_list())

@@ -115,9 +115,9 @@ def test_history_from_a_commit_of_no_use(tmp_path: Path) -> None:
     site.git("checkout", "-q", "-b", "side")
     take(site, 2, {"y.md": B})
     site.git("checkout", "-q", "main")
-    with pytest.raises(HistoryError, match="'side', a commit that was never the head of this branch: give 'all'"):
+    with pytest.raises(HistoryError, match="'side', a commit that was never the head of this branch: use 'all'"):
         build(site, noon(3), RESOURCESYNC={"previous": "output", "history": "side"})
-    with pytest.raises(HistoryError, match=r"RESOURCESYNC\['history'\]: 'nothing' names no commit"):
+    with pytest.raises(HistoryError, match=r"RESOURCESYNC\['history'\]: 'nothing' is no commit"):
         build(site, noon(3), RESOURCESYNC={"previous": "output", "history": "nothing"})
 
 

@@ -70,7 +70,7 @@ def test_two_outputs_with_one_uri_are_an_error_that_names_both() -> None:
     outputs = [written("a/index.html", "a/", source="a.md"), written("b.html", "a/")]
     message = (
         rf"^a/index\.html \(of a\.md\) and b\.html both have the URI {SITEURL}/a/: "
-        r"give one of them another URL, or exclude it \(RESOURCESYNC\['exclude'\]\)$"
+        r"change the URL of one of them, or exclude it \(RESOURCESYNC\['exclude'\]\)$"
     )
     with pytest.raises(PublicationError, match=message):
         select_resources(outputs, NOTHING)
