@@ -222,6 +222,8 @@ class _Planner:
         begin = position.at
         note = (lambda gap: self._note(f"{gap}: the changes in between are not known")) if partial else None
         lists = ChangeLists(self._source, self._set)
+        if partial:  # the last change that was followed may be in the gap
+            position = position._replace(number=0, mark="")
         try:
             for each, now in lists.after(position, note):
                 position = now

@@ -221,7 +221,7 @@ def open_state(
     source: str,
     *,
     adopt: bool,
-    sync: bool = True,
+    sync: bool,
     is_same: Callable[[CopyState], bool] = lambda _: False,
 ) -> Iterator[CopyState]:
     """Open the state of the copy in a folder, or begin one, and lock it.
@@ -281,11 +281,8 @@ def _check_folder(folder: Path, own: Path, *, new: bool, adopt: bool) -> None:
 @contextmanager
 def _locked(own: Path) -> Iterator[int]:
     """Lock the folder of the state, which is made if it is not there; yield the open file of the lock."""
-    try:
+    with suppress(OSError):  # then it cannot be locked, either
         (own / "parts").mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        message = f"{own} cannot be written: {error.strerror}"
-        raise MirrorError(message) from error
     with locked(own / "lock", f"another mirror is working in {own.parent}: wait until it is done") as handle:
         yield handle
 

@@ -451,8 +451,9 @@ def test_moved_source(source: FakeSource, folder: Path) -> None:
         assert (result.fetched, result.adopted, result.complete) == (0, 5, True)
 
 
-def test_capability_list_that_moved(source: FakeSource, folder: Path) -> None:
-    """What was remembered of the Source is found again where it is now."""
+@pytest.mark.parametrize("said", [True, False])
+def test_capability_list_that_moved(source: FakeSource, folder: Path, *, said: bool) -> None:
+    """What was remembered of the Source is found again where it is now, also if its host does not say that it moved."""
     mirror(source, folder).run()
     old, new = f"{source.url}rs/".encode(), f"{source.url}new/".encode()
     for path in [*source.published]:
@@ -460,6 +461,9 @@ def test_capability_list_that_moved(source: FakeSource, folder: Path) -> None:
             source.published[path.replace("rs/", "new/")] = source.published.pop(path).replace(old, new)
     known = ".well-known/resourcesync"
     source.published[known] = source.published[known].replace(old, new)
+    if not said:
+        site = source.site
+        site.manners[known] = lambda ask: (ask.begin(304) if ask.headers["If-None-Match"] else source.answer(ask))
     result = mirror(source, folder).run()
     assert (result.complete, result.fetched, result.deleted) == (True, 0, 0)
 

@@ -211,6 +211,26 @@ def test_dump_without_lists(source: ArchivedSource, tmp_path: Path) -> None:
     lists = source.published["rs/capabilitylist.xml"]
     source.published |= {**dumps, "rs/capabilitylist.xml": lists.replace(b'"resourcelist"', b'"other"')}
     assert run(source, tmp_path / "newer")[1] == 1
+    source.begin = source.now
+    source.changes.clear()
+    source.put("0/0.html", "after a gap")
+    source.publish()
+    lists = source.published["rs/capabilitylist.xml"]
+    source.published |= {**dumps, "rs/capabilitylist.xml": lists.replace(b'"resourcelist"', b'"other"')}
+    result, singly = run(source, tmp_path / "copy True")  # which has the time of the dump
+    assert singly == 1
+    assert "the changes in between are not known" in result.plan.notes[-1]
+    assert Mirror(source.url, tmp_path / "copy True", FAST).audit() == []
+
+
+def test_files_that_are_there_already(source: ArchivedSource, tmp_path: Path) -> None:
+    """Where files are adopted, no package is fetched before it is known what is missing."""
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    (copy / "0").mkdir()
+    (copy / "0/0.html").write_bytes(source.resources["0/0.html"])
+    result, singly = run(source, copy, replace(FAST, adopt=True))
+    assert (result.adopted, result.plan.packages, singly) == (1, [], 29)
 
 
 def test_limits_and_leave(source: ArchivedSource, tmp_path: Path) -> None:

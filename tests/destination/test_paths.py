@@ -61,6 +61,7 @@ SITE = "https://example.org/"
         ("%FF.html", "~~25~46~46.html"),
         ("a%00b.html", "~a~2500b.html"),
         ("stra%C3%9Fe.html", "~stra~25~433~259~46e.html"),
+        ("%C3%89t%C3%A9.html", "~~25~433~2589t~25~433~25~419.html"),
     ],
 )
 def test_paths(url: str, path: str) -> None:

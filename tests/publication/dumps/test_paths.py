@@ -146,7 +146,7 @@ def _seconds(form: str, count: int) -> float:
 def test_time_grows_no_faster_than_the_paths(form: str) -> None:
     """Twenty times the paths, versions of one URI or of as many, take about twenty times as long, not four hundred."""
     few = min(_seconds(form, 300) for _ in range(5))
-    assert _seconds(form, 6_000) < 100 * few
+    assert _seconds(form, 6_000) < 100 * max(few, 0.001)  # some systems count processor time in steps
 
 
 def test_fifty_thousand_paths_take_little_memory() -> None:
