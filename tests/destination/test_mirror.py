@@ -463,7 +463,7 @@ def test_capability_list_that_moved(source: FakeSource, folder: Path, *, said: b
     source.published[known] = source.published[known].replace(old, new)
     if not said:
         site = source.site
-        site.manners[known] = lambda ask: (ask.begin(304) if ask.headers["If-None-Match"] else source.answer(ask))
+        site.manners[known] = lambda ask: ask.begin(304) if ask.headers["If-None-Match"] else source.answer(ask)
     result = mirror(source, folder).run()
     assert (result.complete, result.fetched, result.deleted) == (True, 0, 0)
 
