@@ -142,7 +142,7 @@ class Mirror:
 
     def _is_same(self, state: CopyState) -> bool:
         """Return whether a copy that was made from another URL is of the Source that this one leads to."""
-        with TemporaryDirectory() as folder, open_state(Path(folder), self._where, adopt=False) as found:
+        with TemporaryDirectory() as folder, open_state(Path(folder), self._where, adopt=False, sync=False) as found:
             with closing(Source(self._where, self._options, found)) as source:
                 find_sets(source)
             now, before = found.get("discovered"), state.get("discovered") or ()
