@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 
 from pelican_resourcesync.checker.crawler import Crawler
@@ -20,6 +21,14 @@ from pelican_resourcesync.protocol import XML_SPACE, Capability
 _DESCRIPTION, _CAPABILITY_LIST = ("description",), ("capabilitylist",)
 _NEVER_LISTED = frozenset(("description", "capabilitylist", "resourcedump-manifest", "changedump-manifest"))
 _LISTED = frozenset(Capability) - _NEVER_LISTED
+_LISTS = ("changelist", "change-notification")
+
+#: Rules for the entries of a Source Description, a Capability List, a Change List, any list of changes, an archive.
+_for_description = partial(rule, "entry", on=_DESCRIPTION, index=False)
+_for_capability_list = partial(rule, "entry", on=_CAPABILITY_LIST)
+_for_change = partial(rule, "entry", on=_LISTS, index=False)
+_for_any_change = partial(rule, "entry", on=LISTS_OF_CHANGES, index=False)
+_for_archived_changes = partial(rule, "entry", on=CHANGE_ARCHIVES, index=False)
 
 
 #: The time that the rs:md of each document must have (App. A).
@@ -53,15 +62,7 @@ def _capability(item: RawEntry) -> str:
     return item.md.get("capability", "").strip(XML_SPACE)
 
 
-@rule(
-    "entry",
-    "SD03",
-    MUST,
-    "An entry of a Source Description has rs:md with capability=capabilitylist",
-    "core §8",
-    on=_DESCRIPTION,
-    index=False,
-)
+@_for_description("SD03", MUST, "An entry of a Source Description has rs:md with capability=capabilitylist", "core §8")
 def lists_capability_lists(item: RawEntry, _: DocumentState) -> str | None:
     capability = _capability(item)
     return None if capability == "capabilitylist" else f"the entry's capability is {quoted(capability)}"
@@ -73,15 +74,7 @@ def describes_itself(doc: DocumentState) -> HeadFaults:
         yield "the document has no link with rel=describedby", doc.head.md_line
 
 
-@rule(
-    "entry",
-    "SD04",
-    SHOULD,
-    "An entry of a Source Description links to a page about the set",
-    "core §8",
-    on=_DESCRIPTION,
-    index=False,
-)
+@_for_description("SD04", SHOULD, "An entry of a Source Description links to a page about the set", "core §8")
 def describes_sets(item: RawEntry, _: DocumentState) -> str | None:
     return None if any(link.get("rel") == "describedby" for link in item.links) else "no link with rel=describedby"
 
@@ -92,13 +85,8 @@ def described(doc: DocumentState) -> HeadFaults:
         yield "the document has no link with rel=describedby", doc.head.md_line
 
 
-@rule(
-    "entry",
-    "CL04",
-    MUST,
-    "Each entry of a Capability List has a capability, and no two have the same",
-    "core §9",
-    on=_CAPABILITY_LIST,
+@_for_capability_list(
+    "CL04", MUST, "Each entry of a Capability List has a capability, and no two have the same", "core §9"
 )
 def one_each(item: RawEntry, doc: DocumentState) -> str | None:
     capability = _capability(item)
@@ -108,21 +96,14 @@ def one_each(item: RawEntry, doc: DocumentState) -> str | None:
     return f"the capability {quoted(capability)} is already listed in line {first.line}" if first is not item else None
 
 
-@rule(
-    "entry",
-    "CL05",
-    MUST,
-    "A Capability List lists lists, dumps and archives",
-    "core §9, arch §2.1",
-    on=_CAPABILITY_LIST,
-)
+@_for_capability_list("CL05", MUST, "A Capability List lists lists, dumps and archives", "core §9, arch §2.1")
 def listable(item: RawEntry, _: DocumentState) -> str | None:
     capability = _capability(item)
     wrong = capability in _NEVER_LISTED or _without_index(capability) in _LISTED - {capability}
     return f"a Capability List does not list a {quoted(capability)}" if wrong else None
 
 
-@rule("entry", "CL05", SHOULD, "The capability is one that a specification defines", "core §9", on=_CAPABILITY_LIST)
+@_for_capability_list("CL05", SHOULD, "The capability is one that a specification defines", "core §9")
 def defined(item: RawEntry, _: DocumentState) -> str | None:
     capability = _capability(item)
     wrong = capability and capability not in frozenset(Capability) and not listable(item, _)
@@ -134,9 +115,7 @@ def no_index(doc: DocumentState) -> HeadFaults:
     yield "a Capability List is a urlset", doc.head.line
 
 
-@rule(
-    "entry", "CN04", MUST, "A Capability List names the hub of its change notifications", "CN §3", on=_CAPABILITY_LIST
-)
+@_for_capability_list("CN04", MUST, "A Capability List names the hub of its change notifications", "CN §3")
 def hub(item: RawEntry, _: DocumentState) -> str | None:
     if _capability(item) != "change-notification" or any(link.get("rel") == "hub" for link in item.links):
         return None
@@ -182,14 +161,11 @@ def of_a_resource(md: Attributes, _item: RawEntry, _doc: DocumentState) -> str |
 
 
 _CL, _CD, _CN = ("changelist",), ("changedump",), ("change-notification",)
-_LISTS = ("changelist", "change-notification")
 _ORDERED = "Changes are in forward chronological order"
 _WITHIN = "Every change is within from and until"
 
 
-@rule(
-    "entry", "CH02", MUST, "Each entry has a change: created, updated or deleted", "core §12.1", on=_LISTS, index=False
-)
+@_for_change("CH02", MUST, "Each entry has a change: created, updated or deleted", "core §12.1")
 def change(item: RawEntry, _: DocumentState) -> str | None:
     kind = item.md.get("change")
     if kind is not None and kind.strip() in ("created", "updated", "deleted"):
@@ -197,28 +173,19 @@ def change(item: RawEntry, _: DocumentState) -> str | None:
     return "the entry has no change" if kind is None else f"change is {quoted(kind)}, not created, updated or deleted"
 
 
-@rule(
-    "entry",
-    "CH02",
-    MUST,
-    "Each entry has a lastmod",
-    "core §12.1, of 2014",
-    on=LISTS_OF_CHANGES,
-    index=False,
-    editions=(2014,),
-)
+@_for_any_change("CH02", MUST, "Each entry has a lastmod", "core §12.1, of 2014", editions=(2014,))
 def lastmod(item: RawEntry, _: DocumentState) -> str | None:
     dated = "datetime" in item.md
     return "the entry has no lastmod" if item.lastmod is None and dated else None
 
 
 @rule("entry", "CD02", MUST, _ORDERED, "core §13.2", on=("changedump-manifest",))
-@rule("entry", "CH03", MUST, _ORDERED, "core §12.1", on=_LISTS, index=False)
+@_for_change("CH03", MUST, _ORDERED, "core §12.1")
 def order(item: RawEntry, doc: DocumentState) -> str | None:
     return _earlier(item, doc) if doc.certain else None
 
 
-@rule("entry", "CH03", SHOULD, _ORDERED, "core §12.1", on=_LISTS, index=False)
+@_for_change("CH03", SHOULD, _ORDERED, "core §12.1")
 def order_by_lastmod(item: RawEntry, doc: DocumentState) -> str | None:
     return None if doc.certain else _earlier(item, doc)
 
@@ -229,19 +196,19 @@ def _earlier(_: RawEntry, doc: DocumentState) -> str | None:
     return f"the change of {_shown(doc.time)} comes after one of {_shown(doc.last)}"
 
 
-@rule("entry", "CH05", SHOULD, "No two changes have the same URI and time", "core §12.1", on=_LISTS, index=False)
+@_for_change("CH05", SHOULD, "No two changes have the same URI and time", "core §12.1")
 def unique(item: RawEntry, doc: DocumentState) -> str | None:
     if doc.time is None or doc.time != doc.last or hash(item.loc) not in doc.together:
         return None
     return f"{quoted(item.loc)} already has a change at {_shown(doc.time)}"
 
 
-@rule("entry", "CH06", MUST, _WITHIN, "core §12.1", on=LISTS_OF_CHANGES, index=False)
+@_for_any_change("CH06", MUST, _WITHIN, "core §12.1")
 def within(item: RawEntry, doc: DocumentState) -> str | None:
     return _outside(doc) if doc.certain and not _has_datetime(item) else None
 
 
-@rule("entry", "V1101", MUST, "datetime is between from and until", "core 1.1 §7", on=LISTS_OF_CHANGES, index=False)
+@_for_any_change("V1101", MUST, "datetime is between from and until", "core 1.1 §7")
 def datetime_within(item: RawEntry, doc: DocumentState) -> str | None:
     return _outside(doc) if _has_datetime(item) else None
 
@@ -266,30 +233,12 @@ def _outside(doc: DocumentState) -> str | None:
     return None
 
 
-@rule(
-    "entry",
-    "V1104",
-    MUST,
-    "A change has a time",
-    "core §12.1, of 2014",
-    on=LISTS_OF_CHANGES,
-    index=False,
-    editions=(2014,),
-)
+@_for_any_change("V1104", MUST, "A change has a time", "core §12.1, of 2014", editions=(2014,))
 def timeless(item: RawEntry, _: DocumentState) -> str | None:
     return "the entry has no lastmod" if item.lastmod is None and not _has_datetime(item) else None
 
 
-@rule(
-    "entry",
-    "V1104",
-    SHOULD,
-    "A change has a time",
-    "core 1.1 §12.1",
-    on=LISTS_OF_CHANGES,
-    index=False,
-    editions=(2017, None),
-)
+@_for_any_change("V1104", SHOULD, "A change has a time", "core 1.1 §12.1", editions=(2017, None))
 def hardly_dated(item: RawEntry, _: DocumentState) -> str | None:
     if item.lastmod is None and not _has_datetime(item):
         return "the entry has neither datetime nor lastmod"
@@ -356,30 +305,14 @@ def archive_at(item: RawEntry, _: DocumentState) -> str | None:
     return None if "at" in item.md else "the entry has no at"
 
 
-@rule(
-    "entry",
-    "AR02",
-    SHOULD,
-    "An archive gives the interval of each document",
-    "arch §5",
-    on=CHANGE_ARCHIVES,
-    index=False,
-)
+@_for_archived_changes("AR02", SHOULD, "An archive gives the interval of each document", "arch §5")
 def archive_interval(item: RawEntry, _: DocumentState) -> str | None:
     md = item.md
     missing = [name for name in ("from", "until") if name not in md]
     return f"the entry has no {' and no '.join(missing)}" if missing else None
 
 
-@rule(
-    "entry",
-    "AR06",
-    SHOULD,
-    "Archived changes leave no gap and do not overlap",
-    "arch §5",
-    on=CHANGE_ARCHIVES,
-    index=False,
-)
+@_for_archived_changes("AR06", SHOULD, "Archived changes leave no gap and do not overlap", "arch §5")
 def archive_gapless(_: RawEntry, doc: DocumentState) -> str | None:
     begin, last = doc.interval[0], doc.previous[1]
     if begin is None or last is None or begin == last or _out_of_order(doc):  # AR03 reports the last
