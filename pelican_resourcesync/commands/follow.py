@@ -52,7 +52,7 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
         "--ack", action=BooleanOptionalAction, default=False, help="wait for an answer, `ok`, after each line (no)"
     )
     position.add_argument("--cursor", type=Path, metavar="FILE", help="where the position of what was handled is saved")
-    task.add_argument("--every", type=seconds, metavar="TIME", help="keep running, and look again after TIME like 10m")
+    task.add_argument("--every", type=seconds, metavar="TIME", help="keep running, and repeat after TIME, such as 10m")
     task.add_argument(
         "--accept-older",
         action="store_true",
@@ -221,7 +221,7 @@ def _ask(described: dict[str, Any]) -> str:
     if answer.strip() == "ok":
         return ""
     what = f"answered {answer.strip()[:100]!a} instead of 'ok'" if answer else "ended before it answered 'ok'"
-    return f"the program that reads this {what}"
+    return f"the program that reads the output {what}"
 
 
 def _run(command: list[str], environment: dict[str, str], described: dict[str, Any]) -> str:

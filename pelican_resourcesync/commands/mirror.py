@@ -28,11 +28,11 @@ _MOST_SHOWN = 20
 
 def add_verbs(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     """Add the commands."""
-    mirror = _add(verbs, "mirror", "copy a Source into a folder, and keep the copy in step with it", _mirror)
+    mirror = _add(verbs, "mirror", "copy a Source into a folder, and keep the copy up to date", _mirror)
     task = mirror.add_argument_group("the run")
     what = task.add_mutually_exclusive_group()
     what.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
-    what.add_argument("--every", type=seconds, metavar="TIME", help="keep running, and look again after TIME like 10m")
+    what.add_argument("--every", type=seconds, metavar="TIME", help="keep running, and repeat after TIME, such as 10m")
     task.add_argument("--adopt", action="store_true", help="use the files of a folder that is not a copy yet")
     _add_update(mirror)
     audit = _add(verbs, "audit", "compare a copy with the Source's list, and change nothing", _audit)
@@ -51,7 +51,7 @@ def add_verbs(verbs: "_SubParsersAction[ArgumentParser]") -> None:
         verb.add_argument("--json", action="store_const", const="counts", help="report in a line of JSON")
         # As an option of its own: a value that may be left out would take the SOURCE that follows.
         verb.add_argument(
-            "--json=resources", action="store_const", const="resources", dest="json", help="and name the resources"
+            "--json=resources", action="store_const", const="resources", dest="json", help="and list the resources"
         )
         running.add_logging(verb)
         add_reading(verb)

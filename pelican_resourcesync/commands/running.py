@@ -27,7 +27,7 @@ def add_logging(verb: ArgumentParser) -> None:
     how = verb.add_mutually_exclusive_group()
     how.add_argument(
         "-v", "--verbose", action="store_const", dest="level", const=logging.INFO, default=logging.WARNING,
-        help="name each resource that is created, updated or deleted",
+        help="list each resource that is created, updated or deleted",
     )  # fmt: skip
     how.add_argument(
         "-q", "--quiet", action="store_const", dest="level", const=logging.ERROR, help="print nothing but errors"

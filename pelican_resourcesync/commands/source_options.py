@@ -40,9 +40,11 @@ def add_reading(verb: ArgumentParser) -> None:
     selection = verb.add_argument_group("selection")
     selection.add_argument("--set", action="append", default=[], metavar="NAME", help="only this set")
     selection.add_argument(
-        "--only", action="append", default=[], metavar="PATTERN", help="only URLs like '*/2024/*.pdf'"
+        "--only", action="append", default=[], metavar="PATTERN", help="only URLs that match, such as '*/2024/*.pdf'"
     )
-    selection.add_argument("--type", action="append", default=[], metavar="TYPE", help="only media types like image/*")
+    selection.add_argument(
+        "--type", action="append", default=[], metavar="TYPE", help="only media types that match, such as image/*"
+    )
     web = verb.add_argument_group("requests", argument_default=argparse.SUPPRESS)
     add_jobs(web, 8)
     web.add_argument("--rate", type=checked_rate, metavar="N", help="requests (5) or bytes (2MB) per second")
@@ -55,7 +57,7 @@ def add_reading(verb: ArgumentParser) -> None:
     )
     web.add_argument("--allow-host", action="append", default=[], metavar="HOST", help="request this other host, too")
     web.add_argument("--user-agent", type=agent, metavar="TEXT", help="introduce yourself by this name")
-    web.add_argument("--allow-private", action="store_true", help="such hosts may have private addresses")
+    web.add_argument("--allow-private", action="store_true", help="hosts of --allow-host may have private addresses")
     web.add_argument("--proxy", action="store_true", help="use the proxies of the environment")
     web.add_argument("--retries", type=number, metavar="N", help="attempts after a failure (4)")
     signed = verb.add_argument_group("signatures", argument_default=argparse.SUPPRESS)
@@ -63,7 +65,7 @@ def add_reading(verb: ArgumentParser) -> None:
         "--key", action="append", type=parse_public, metavar="KEY", help="the key that signs the Source"
     )
     signed.add_argument(
-        "--max-age", type=seconds, metavar="TIME", help="refuse what was signed longer ago than TIME like 48h"
+        "--max-age", type=seconds, metavar="TIME", help="refuse what was signed longer ago than TIME, such as 48h"
     )
     limits = verb.add_argument_group("limits", argument_default=argparse.SUPPRESS)
     limits.add_argument("--timeout", type=seconds, metavar="TIME", help="longest silence (30s)")

@@ -135,10 +135,12 @@ def test_json_lines(
     code, out, err = run(capsys, *arguments)
     assert code == 3
     assert [json.loads(line)["uri"] for line in out.splitlines()] == [f"{source.url}a.html", f"{source.url}b.html"]
-    assert f"the program that reads this ended before it answered 'ok': {source.url}b.html will be sent again" in err
+    assert (
+        f"the program that reads the output ended before it answered 'ok': {source.url}b.html will be sent again" in err
+    )
     monkeypatch.setattr(sys, "stdin", StringIO("no\n"))
     code, _, err = run(capsys, *arguments)
-    assert (code, "the program that reads this answered 'no' instead of 'ok'" in err) == (3, True)
+    assert (code, "the program that reads the output answered 'no' instead of 'ok'" in err) == (3, True)
     monkeypatch.setattr(sys, "stdin", StringIO("ok\n"))
     code, out, _ = run(capsys, *arguments)
     assert (code, [json.loads(line)["uri"] for line in out.splitlines()]) == (0, [f"{source.url}b.html"])
