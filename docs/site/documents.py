@@ -4,15 +4,18 @@ The title is the first heading. `docs/README.md` has the order and the sections.
 a forge, lead to pages.
 """
 
+import inspect
 import posixpath
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
 
+import pdoc.doc
 from markdown import Markdown
 from markdown.extensions import Extension
 from markdown.extensions.codehilite import CodeHiliteExtension
@@ -24,8 +27,13 @@ from markdown.treeprocessors import Treeprocessor
 from pelican import Pelican, signals
 from pelican.readers import BaseReader, Readers
 
+import pelican_resourcesync
+
 DOCS = Path(__file__).resolve().parent.parent
 INDEX = "README.md"
+#: Where a document has the reference of the code.
+REFERENCE = "<!-- reference -->"
+MOST = 100  # characters of a line of code
 
 
 class DocumentReader(BaseReader):  # type: ignore[misc]
@@ -40,6 +48,7 @@ class DocumentReader(BaseReader):  # type: ignore[misc]
         title, _, text = Path(source_path).read_text("utf-8").partition("\n")
         if not root.samefile(DOCS):  # the plug-in asks for the metadata of an earlier state of a document
             text = ""
+        text = text.replace(REFERENCE, reference() if REFERENCE in text else "")
         markdown = Markdown(
             extensions=[
                 TableExtension(),
@@ -99,6 +108,55 @@ class LinkRewriter(Treeprocessor):
                 if (link.text or "").endswith(".md"):  # the name of a file, which says little on a page
                     link.text = dict(each for _, pages in sections() for each in pages).get(path, link.text)
                 link.set("href", posixpath.relpath(page_of(path), posixpath.dirname(self.name) or ".") + mark + anchor)
+
+
+def reference() -> str:
+    """Return the reference of the package from its docstrings, which pdoc reads, as Markdown."""
+    package = pelican_resourcesync
+    exported = {name: getattr(package, name) for name in package.__all__ if name not in ("__version__", "register")}
+    functions = [each for each in exported.values() if not isinstance(each, type)]
+    classes = [each for each in exported.values() if isinstance(each, type)]
+    groups = {
+        "Functions": [package.publish, package.mirror, package.follow, package.check],
+        "Options": [package.destination.MirrorOptions, package.source.SourceOptions, package.checker.CheckOptions],
+        "Results": [package.destination.Following, *(each for each in classes if not issubclass(each, Exception))],
+        "More of a mirror": [package.destination.Mirror],
+        "Errors": sorted((each for each in classes if issubclass(each, Exception)), key=lambda each: len(each.__mro__)),
+    }
+    assert {*functions} == {*groups["Functions"]}
+    return "\n\n".join(f"## {title}\n\n" + "\n\n".join(map(described, each)) for title, each in groups.items())
+
+
+def described(named: Any) -> str:
+    """Return a function or a class: its name, how it is called, and what its docstrings say."""
+    kind = pdoc.doc.Class if isinstance(named, type) else pdoc.doc.Function
+    found = kind(named.__module__, named.__qualname__, named, (named.__module__, named.__qualname__))
+    if isinstance(found, pdoc.doc.Function):
+        lines, members = [f"def {found.name}{found.signature}"], []
+    else:
+        fields = getattr(named, "__dataclass_fields__", {})
+        options = found.name.endswith("Options")
+        members = [each for each in found.own_members if each.name in fields or not (options or each.name[0] == "_")]
+        made = (
+            ""
+            if fields or issubclass(named, Exception | Iterator)
+            else str(inspect.signature(named)).removesuffix(" -> None")
+        )
+        lines = [f"class {found.name}{made}" + "".join(f"({base[2]})" for base in found.bases)]
+    for each in members:
+        is_value = isinstance(each, pdoc.doc.Variable)
+        lines.append(f"    {each.name}{each.annotation_str}" if is_value else f"    def {each.name}{each.signature}")
+    notes = (f"- `{each.name}`: {each.docstring}".replace("\n", "\n    ") for each in members if each.docstring)
+    return "\n\n".join([f"### `{found.name}`", code("\n".join(lines)), found.docstring, "\n".join(notes)])
+
+
+def code(text: str) -> str:
+    """Return Python in Markdown: names without modules, and a line for each of many parameters."""
+    text = re.sub(r"\b(?:[a-z_]\w*\.)+(?=\w)", "", text)
+    text = re.sub(r"<function [^,\n]*>", "…", re.sub(r"CheckLimits\(.*?\)", "…", text))
+    if any(len(line) > MOST for line in text.splitlines()):
+        text = re.sub(r", (?=\w+: |\*, )", ",\n    ", text)
+    return f"```python\n{text}\n```"
 
 
 def page_of(name: str) -> str:

@@ -227,7 +227,7 @@ class _Arguments(MirrorOptions):
 
 @by_keyword(_Arguments)
 def mirror(source: str, given: _Arguments) -> MirrorResult:
-    """Bring a copy of a Source, in a folder, in step with it; return what was done.
+    """Update the copy of a Source in a folder, or make it; return what was done.
 
     `source` is the URL of a site, a page or a document, or the output folder of a site. The options are those of
     `MirrorOptions`. Raises `SourceError` if no Source was found, `IncompleteError` if a run could do harm, and

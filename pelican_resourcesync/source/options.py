@@ -150,6 +150,7 @@ def by_keyword(
         def call(source: str, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
             return function(source, options(*args, **kwargs))
 
+        del call.__wrapped__  # which has other parameters
         first, _ = inspect.signature(function).parameters.values()
         given = inspect.signature(options).parameters.values()
         call.__signature__ = inspect.signature(function).replace(parameters=[first, *given])  # type: ignore[attr-defined]  # what help() and the API reference show

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 import pytest
 from lxml import html
 
+import pelican_resourcesync
 from tests.support.browser import look_at, needs_chromium
 from tests.support.sites import ROOT, run_program
 
@@ -90,6 +91,21 @@ def test_each_page_leads_to_the_next(pages: dict[str, Any]) -> None:
     assert sorted(seen) == sorted(pages)
     assert seen[1] == "tutorial.html"
     assert turn == pages["index.html"].xpath("//a[@rel='prev']") == []
+
+
+def test_reference_of_the_code(pages: dict[str, Any]) -> None:
+    """It has all that the package exports, as the docstrings describe it, with the options of the commands."""
+    page = pages["api.html"]
+    named = {*page.xpath("//h3/code/text()")}
+    assert {*pelican_resourcesync.__all__} - named == {"__version__", "register"}
+    text = page.text_content()
+    assert "mirror(source: str," in text
+    assert "    keep: int = 1," in text
+    assert "    max_size: int = 10000000000," in text
+    assert "def publish(" in text
+    assert "Return the changes of a Source since a cursor; without one, begin with all its resources" in text
+    assert "0x" not in text  # where something was in memory
+    assert "pelican_resourcesync." not in page.xpath("string(//main/h2[1]/following-sibling::div[1])")
 
 
 def links(page: Any) -> set[str]:
