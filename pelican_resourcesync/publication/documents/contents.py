@@ -1,7 +1,7 @@
 """The contents of one generation: everything that its documents will say, before any of them is written."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import BinaryIO, Protocol
 
@@ -15,10 +15,6 @@ from pelican_resourcesync.publication.model.state import Part
 #: Called with a URI, the hash of its bytes (if known) and the time since which it has them. Returns a function that
 #: opens the bytes (and raises `OSError` if it cannot), or `None` if they are not available and not expected to be.
 FindBytes = Callable[[str, Hash | None, datetime | None], Callable[[], BinaryIO] | None]
-
-
-def no_bytes(_uri: str, _hash: Hash | None, _since: datetime | None) -> None:
-    """Return `None`: for publications without dumps, which need no bytes."""
 
 
 class Rows(Protocol):
@@ -87,9 +83,9 @@ class Contents:
 
     at: datetime
     listed: PlannedList
+    bytes: FindBytes
     ranges: Sequence[Range] = ()
     dump: ResourceSnapshot | None = None
     dumped: Sequence[ChangeDumpContents] = ()
     lists: Sequence[ResourceSnapshot] = ()
     dumps: Sequence[ResourceSnapshot] = ()
-    bytes: FindBytes = field(default=no_bytes)
