@@ -46,6 +46,10 @@ class NoHostError(TransportError):
     """Raised when there is no host with that name."""
 
 
+class RefusedError(TransportError):
+    """Raised when the host refuses the connection: nothing serves that address now."""
+
+
 class StatusError(TransportError):
     """Raised for any other answer that is a failure; `retry_after` is its header of that name."""
 

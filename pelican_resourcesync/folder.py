@@ -285,4 +285,5 @@ class _Folder:
             options=options,
             previous=predecessor.previous,
             restarted_from=predecessor.restarted_from,
+            not_live=predecessor.not_live,
         )

@@ -14,8 +14,14 @@ from pelican import Pelican, signals
 
 from pelican_resourcesync.errors import ResourceSyncError
 from pelican_resourcesync.lock import locked
-from pelican_resourcesync.printable import get_logger, make_printable
-from pelican_resourcesync.should_publish import PAGE_URL, WORK_FOLDER, published_names, why_not_to_publish
+from pelican_resourcesync.printable import get_logger, make_printable, print_line
+from pelican_resourcesync.should_publish import (
+    NO_ADDRESS,
+    PAGE_URL,
+    WORK_FOLDER,
+    published_names,
+    why_not_to_publish,
+)
 
 if TYPE_CHECKING:
     from pelican_resourcesync.site import Session
@@ -90,9 +96,9 @@ def _begin(pelican: Pelican) -> "Session | None":
     settings["IGNORE_FILES"] = list(dict.fromkeys([*settings["IGNORE_FILES"], WORK_FOLDER]))
     why_not = why_not_to_publish(settings, os.environ, sys.argv)
     if why_not:
-        logger.info("ResourceSync: %s; nothing is written", why_not)
         output, sources = Path(settings["OUTPUT_PATH"]), Path(settings["PATH"])
         published = published_names(output)
+        _say_why(why_not, output)
         if not (published and output.resolve().is_relative_to(sources.resolve())):
             _retain(pelican, published)
             return None
@@ -104,6 +110,17 @@ def _begin(pelican: Pelican) -> "Session | None":
         session = Session(settings, publishes=not why_not, began=began)
     _retain(pelican, session.output_retention)
     return session
+
+
+def _say_why(why_not: str, output: Path) -> None:
+    """Say why nothing is published, if the user may not expect it or the output then has documents of other pages."""
+    line, has_documents = f"nothing is published, because {why_not}", (output / "resourcesync").is_dir()
+    if has_documents:
+        line += f": the documents in {output} are those of an earlier build, so publish again before you upload it"
+    if has_documents or why_not == NO_ADDRESS:
+        print_line(f"ResourceSync: {line}.")
+    else:
+        logger.info("ResourceSync: %s", line)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ other publishers may hold anything.
 
 import logging
 import re
+import sys
 
 _USER = re.compile(r"(?<=//)[^\s/?#'\"<>]+@")
 _NAME = r"[\w.%\[\]-]{0,60}"  # bounded, so that matching takes linear time
@@ -30,6 +31,11 @@ def printable(text: object) -> str:
 def printable_lines(text: str) -> str:
     """Return text made safe as `printable` does, except that its line breaks stay."""
     return "\n".join(map(printable, text.split("\n")))
+
+
+def print_line(text: str) -> None:
+    """Print a text as one line."""
+    sys.stdout.write(f"{printable(text)}\n")
 
 
 def mask_credentials(text: str) -> str:

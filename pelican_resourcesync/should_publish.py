@@ -17,6 +17,7 @@ PREVIEWS = {
     "CI_PIPELINE_SOURCE": "merge_request_event|external_pull_request_event",  # GitLab
     "AWS_PULL_REQUEST_ID": ".+",  # Amplify
 }
+NO_ADDRESS = "SITEURL is empty (pelican-quickstart sets it in publishconf.py, for make publish)"
 
 
 #: The work folder next to the settings file, which is never a source; temporary files in an output begin so, too.
@@ -33,16 +34,14 @@ def why_not_to_publish(
     """Return the reason why a build publishes nothing and leaves what is there unchanged; `None` where it publishes.
 
     `settings` are Pelican's, not checked yet. `arguments` are the process's arguments, including the program name:
-    `pelican --listen` is for local drafts.
+    `pelican --listen` and `--autoreload` are for local drafts.
     """
     own = settings.get("RESOURCESYNC")
     if isinstance(own, Mapping) and own.get("enabled") is False:
         return "it is not enabled"
-    if not settings.get("SITEURL"):
-        return "SITEURL is empty, so there are no URIs to publish"
-    if _listens(arguments):
-        return "the output is served as it is built (--listen)"
-    return why_preview(environment)
+    if _is_local(arguments):
+        return "this is a preview (--autoreload or --listen)"
+    return why_preview(environment) or (None if settings.get("SITEURL") else NO_ADDRESS)
 
 
 def why_preview(environment: Mapping[str, str]) -> str | None:
@@ -59,8 +58,8 @@ def published_names(output: Path) -> list[str]:
     return [name for name in names if any(fnmatch(name, pattern) for pattern in _PUBLISHED)]
 
 
-def _listens(arguments: Sequence[str]) -> bool:
-    """Return whether the process is the command `pelican` with the option `--listen`."""
+def _is_local(arguments: Sequence[str]) -> bool:
+    """Return whether the process is the command `pelican` with the option `--listen` or `--autoreload`."""
     program, *options = arguments or [""]
     is_pelican = Path(program).stem == "pelican" or Path(program).parts[-2:] == ("pelican", "__main__.py")
-    return is_pelican and any(re.fullmatch(r"--li(s|st|ste|sten)?|-[vqDdr]*l.*", each) for each in options)
+    return is_pelican and any(re.fullmatch(r"--li(s|st|ste|sten)?|--a\w*|-[vqDd]*[lr].*", each) for each in options)

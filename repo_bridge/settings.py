@@ -182,7 +182,7 @@ class BridgeSettings:
     interface: Interface = row(Interface.JSPUI, _INTERFACE, "for DSpace 5 and 6: jspui or xmlui", metavar="NAME")
     timezone: ZoneInfo | None = row(None, timezone, "the time zone of the machine that DSpace runs on", metavar="NAME")
     at: datetime = row(build_time, at, "the time of evaluation (now)", metavar="TIME")
-    previous: str = row("live", checks.previous, "live, output, none, a URL or a folder (live)", metavar="WHERE")
+    previous: str = row("live", checks.previous, "live, output, a URL or a folder (live)", metavar="WHERE")
     allow_deletions: bool = row(False, checks.boolean, "allow more than a fifth to be deleted", metavar="")
     moved_from: str = row("", checks.site_url, "the former base-url, if it changed", metavar="URL")
     changes_by: str = row("month", checks.one_of(*PERIODS), "the period of a Change List (month)", metavar="PERIOD")

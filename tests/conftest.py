@@ -96,7 +96,7 @@ def plain_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str 
         patch.setenv("GIT_CONFIG_GLOBAL", str(home / "gitconfig"))
         patch.setattr(sys, "dont_write_bytecode", True)
         patch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-        for name in ("SOURCE_DATE_EPOCH", TRACE, *PREVIEWS):
+        for name in ("SOURCE_DATE_EPOCH", "CI", TRACE, *PREVIEWS):
             patch.delenv(name, raising=False)
         yield trace
 

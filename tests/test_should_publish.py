@@ -14,10 +14,12 @@ from types import MappingProxyType
 import pytest
 
 from pelican_resourcesync.should_publish import PREVIEWS, why_not_to_publish
+from tests.support.live import live, status
 from tests.support.museum import Tree, tree
-from tests.support.sites import Site, strip
+from tests.support.sites import Site, our_command, run, strip
 
-LISTENS = "the output is served as it is built (--listen)"
+PREVIEW = "this is a preview (--autoreload or --listen)"
+NO_ADDRESS = "SITEURL is empty (pelican-quickstart sets it in publishconf.py, for make publish)"
 
 
 def why(siteurl: str = "https://example.org", *arguments: str, enabled: bool = True, **environment: str) -> str | None:
@@ -45,8 +47,9 @@ def test_a_build_publishes() -> None:
 
 
 def test_reasons_in_the_settings() -> None:
-    """What the site itself says comes first."""
-    assert why("") == "SITEURL is empty, so there are no URIs to publish"
+    """That it publishes nothing comes first, and that it has no address yet last: previews need none."""
+    assert why("") == NO_ADDRESS
+    assert why("", "-l") == PREVIEW
     assert why("", "-l", enabled=False, CONTEXT="deploy-preview") == "it is not enabled"
 
 
@@ -87,12 +90,14 @@ def test_the_site_itself(name: str, value: str) -> None:
     assert asked(["pelican"], environment={name: value}) is None
 
 
-@pytest.mark.parametrize("option", ["-l", "--listen", "--lis", "-lr", "-rl", "-Drl", "-lp8000"])
+@pytest.mark.parametrize(
+    "option", ["-l", "--listen", "--lis", "-lr", "-rl", "-Drl", "-lp8000", "-r", "-qr", "--autoreload", "--auto"]
+)
 def test_listening(option: str) -> None:
     """However the option is written."""
-    assert why("https://example.org", "content", option) == LISTENS
+    assert why("https://example.org", "content", option) == PREVIEW
     for program in ("/usr/lib/python3/pelican/__main__.py", "C:/Python/Scripts/pelican.exe", "pelican"):
-        assert asked([program, option]) == LISTENS
+        assert asked([program, option]) == PREVIEW
 
 
 def test_options_of_other_programs() -> None:
@@ -161,29 +166,61 @@ def free_port() -> int:
         return int(sock.getsockname()[1])
 
 
-def test_pelican_that_listens_publishes_nothing(published: Site) -> None:
-    """`pelican --autoreload --listen` builds and serves drafts of the site: what is published stays as it is."""
+@pytest.mark.parametrize("options", [["--autoreload"], ["--autoreload", "--listen"]], ids=["reload", "listen"])
+def test_previews_of_pelican_publish_nothing(published: Site, options: list[str]) -> None:
+    """Each build of drafts has one line; what is published stays as it is, and the live host is not asked."""
     before = documents(published)
     port = str(free_port())
-    command = [sys.executable, "-m", "pelican", "--autoreload", "--listen", "--port", port]
-    with subprocess.Popen(
-        command, cwd=published.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-    ) as process:
-        try:
-            assert _eventually(published.output / "b.html")
-            with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
-                f"http://127.0.0.1:{port}/resourcesync/publication.json", timeout=10
-            ) as answer:
-                assert answer.read() == before["resourcesync/publication.json"][0]
-            assert _eventually(published.output / ".well-known/resourcesync")  # the build is done
-        finally:
-            os.killpg(process.pid, signal.SIGTERM)
+    served_at = ["--port", port] if "--listen" in options else []
+    with live(status(500), proxy=True) as host, (published.folder / "log").open("wb") as log:
+        settings = ["-e", 'RESOURCESYNC={"previous": "live"}', 'SITEURL="http://museum.test"']
+        command = [sys.executable, "-u", "-m", "pelican", *settings, *options, *served_at]
+        environment = {**os.environ, "http_proxy": host.url}
+        with subprocess.Popen(
+            command, cwd=published.folder, env=environment, stdout=log, stderr=log, start_new_session=True
+        ) as process:
+            try:
+                assert _eventually(published.output / "b.html")
+                for _ in range(60):  # it may not watch yet
+                    published.article("c.md", "C")
+                    if _eventually(published.output / "c.html", seconds=1):
+                        break
+                assert (published.output / "c.html").exists()
+                assert not served_at or _served(port) == before["resourcesync/publication.json"][0]
+                assert _eventually(published.output / ".well-known/resourcesync")  # the build is done
+            finally:
+                os.killpg(process.pid, signal.SIGTERM)
+        assert host.asked() == {}
     assert documents(published) == before
+    said = [line for line in (published.folder / "log").read_text().splitlines() if "ResourceSync" in line]
+    line = f"because {PREVIEW}: the documents in {published.output} are those of an earlier build"
+    assert len(said) >= 2
+    assert {line in each for each in said} == {True}
+    assert "Error" not in (published.folder / "log").read_text()
 
 
-def _eventually(file: Path) -> bool:
-    """Wait until a file is there, for at most half a minute."""
-    for _ in range(600):
+def _served(port: str) -> bytes:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(f"http://127.0.0.1:{port}/resourcesync/publication.json", timeout=10) as answer:
+        return bytes(answer.read())
+
+
+def test_pages_that_were_built_again(published: Site) -> None:
+    """As by `make html` after `make publish`: a line says so, and so does a check of the folder."""
+    assert our_command(published.folder, "check", "output").returncode == 0
+    (said,) = [each for each in run(published, "-e", 'SITEURL=""')[1].splitlines() if "ResourceSync" in each]
+    why = (
+        f"nothing is published, because {NO_ADDRESS}: the documents in {published.output} are those of an earlier build"
+    )
+    assert said.startswith(f"ResourceSync: {why}")
+    done = our_command(published.folder, "check", "output", check=False)
+    assert done.returncode == 1
+    assert "https://example.org/a.html" in done.stdout
+
+
+def _eventually(file: Path, seconds: int = 30) -> bool:
+    """Wait until a file is there, for at most so many seconds."""
+    for _ in range(20 * seconds):
         if file.exists():
             return True
         time.sleep(0.05)

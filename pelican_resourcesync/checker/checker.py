@@ -125,12 +125,12 @@ def _check_source(crawler: Crawler) -> None:
 class CheckOptions:
     """How to check: the options of the command.
 
-    `deep`: also read every resource and package. `follow`: also check what a single document links to. `edition`, 2014
-    or 2017, is the one of the standard, by default the one that each document uses. `ignore` are rules to skip.
-    `progress` is called with each URI that is read.
+    `deep`: also read every resource and package, by default only those of a folder. `follow`: also check what a single
+    document links to. `edition`, 2014 or 2017, is the one of the standard, by default the one that each document uses.
+    `ignore` are rules to skip. `progress` is called with each URI that is read.
     """
 
-    deep: bool = False
+    deep: bool | None = None
     follow: bool = False
     edition: int | None = None
     ignore: Several = ()
@@ -260,7 +260,7 @@ class _Checker:
             fetcher=fetcher,
             options=self.rule_options,
             findings=self.findings,
-            whole=options.deep,
+            whole=isinstance(fetcher, FolderFetcher) if options.deep is None else options.deep,
             jobs=options.jobs,
             progress=options.progress,
             linked=crawler.take_links,

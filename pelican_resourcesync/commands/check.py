@@ -13,7 +13,9 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     verb = verbs.add_parser("check", help="check a Source, a document or a package against the standard")
     verb.set_defaults(verb=run)
     verb.add_argument("target", nargs="?", metavar="TARGET", help="a folder, a document, a ZIP package or a URL")
-    verb.add_argument("--deep", action="store_true", help="also read the resources and packages, and compare them")
+    text = "also read the resources and packages, and compare them: the default for a folder"
+    verb.add_argument("--deep", action="store_true", default=None, help=text)
+    verb.add_argument("--no-deep", dest="deep", action="store_false", help="read the documents alone")
     verb.add_argument("--follow", action="store_true", help="also check what a single document links to")
     verb.add_argument(
         "--edition",

@@ -10,6 +10,7 @@ from pelican_resourcesync.errors import PublicationError, SettingsError
 from pelican_resourcesync.protocol import Capability, render_datetime
 from pelican_resourcesync.publication import (
     DOCUMENTS,
+    START_OVER,
     Amount,
     Overview,
     SetStatus,
@@ -125,8 +126,8 @@ def _summary(status: SetStatus) -> Iterator[tuple[str, str]]:
         changes += f", about {number:,.{int(number < 10)}f} a {period}"  # noqa: PLR2004 - 9.5, but 12
     yield "changes", changes
     yield "last change", render_datetime(overview.last) if overview.last else _UNKNOWN
-    restarts = f", restarted {format_count(status.restart_number - 1, 'time')}" if status.restart_number > 1 else ""
-    ahead = ", which is in the future: see `previous` 'none'" if status.ahead else ""
+    restarts = ", started over" if status.restart_number > 1 else ""
+    ahead = f", which is in the future: {START_OVER}" if status.ahead else ""
     yield "published", f"{render_datetime(overview.at)}{ahead}, generation {status.generation}{restarts}"
     if status.packages.number:
         yield "dumps", f"{_packages(status.packages)}, with those in archives"

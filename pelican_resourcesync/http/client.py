@@ -17,7 +17,7 @@ from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Any, Protocol, Self
 
-from pelican_resourcesync.errors import AbsentError, NoHostError, StatusError, TransportError
+from pelican_resourcesync.errors import AbsentError, NoHostError, RefusedError, StatusError, TransportError
 from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds, Deadline, Pace
 from pelican_resourcesync.http.urls import check_url, redirected, shown
 from pelican_resourcesync.version import __version__
@@ -277,6 +277,8 @@ def network_failure(error: BaseException, transfer: Transfer, *, direct: bool = 
     """Return the failure of a transfer for an error of the network; `direct`: an unknown name is that of the host."""
     if direct and isinstance(error, socket.gaierror) and error.errno == socket.EAI_NONAME:
         return NoHostError(f"{shown(transfer.url)}: no such host")
+    if direct and isinstance(error, ConnectionRefusedError):
+        return RefusedError(f"{shown(transfer.url)}: {error.strerror}")
     match error.__cause__ or error:  # urllib3 has errors of its own, with the one that was raised as their cause
         case TimeoutError():
             why = str(transfer.deadline)

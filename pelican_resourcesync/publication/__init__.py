@@ -7,7 +7,7 @@ Other packages import from here.
 """
 
 from pelican_resourcesync.lock import locked
-from pelican_resourcesync.publication.changes import changes_since
+from pelican_resourcesync.publication.changes import MOST_EXAMPLES, changes_since
 from pelican_resourcesync.publication.disk.durable import (
     TEMPORARY_PREFIX,
     remove_tree,
@@ -46,10 +46,10 @@ from pelican_resourcesync.publication.model.resource import (
     parse_time,
     render_time,
 )
-from pelican_resourcesync.publication.model.sanity_checks import are_few, is_loopback
+from pelican_resourcesync.publication.model.sanity_checks import START_OVER, is_loopback
 from pelican_resourcesync.publication.model.state import FirstPublication, PublicationState, parse_state, render_state
 from pelican_resourcesync.publication.pages.overview import DOCUMENTS, Amount, Overview, mirror_command
-from pelican_resourcesync.publication.plan import MOST_EXAMPLES, ExpectedSet, PublishRequest
+from pelican_resourcesync.publication.plan import ExpectedSet, PublishRequest
 from pelican_resourcesync.publication.previous.previous import (
     Ancestry,
     HashedState,
@@ -69,6 +69,7 @@ from pelican_resourcesync.publication.previous.search import (
     PredecessorSearch,
     is_published,
     predecessor_messages,
+    state_in_output,
 )
 from pelican_resourcesync.publication.publish import Publication, plan_sets, publish_sets, require_plausible
 from pelican_resourcesync.publication.status import (

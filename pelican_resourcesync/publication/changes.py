@@ -47,6 +47,9 @@ from pelican_resourcesync.publication.parts import (
 #: The number of changes that are sorted in memory; more are sorted in files, some of which are read at a time.
 _MOST, _BATCH = 50_000, 1_000
 
+#: At most this many URIs are given as examples.
+MOST_EXAMPLES = 10
+
 _KINDS = (ChangeKind.CREATED, ChangeKind.UPDATED, ChangeKind.DELETED)
 
 
@@ -266,10 +269,11 @@ Divide = Callable[[Sequence[Change]], Iterable[Sequence[Change]]]
 
 @dataclass(slots=True)
 class NewChanges:
-    """The changes of a publication, as published: their ranges, numbers and times."""
+    """The changes of a publication, as published: their ranges, times and numbers, and `examples` of each kind."""
 
     ranges: list[Range] = field(default_factory=list)
     kinds: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, tuple[str, ...]] = field(default_factory=dict)
     finals: Finals = field(default_factory=Finals)
     last: datetime | None = None
     updated: list[str] = field(default_factory=list)
@@ -374,6 +378,10 @@ class ChangeListBuilder:
         self._last = time
         kinds = Counter([each.kind for each in together])
         self._found.kinds.update(kinds)
+        for kind in kinds:
+            known = self._found.examples.get(kind, ())
+            uris = (each.uri for each in together if each.kind == kind)
+            self._found.examples[kind] = (*known, *islice(uris, MOST_EXAMPLES - len(known)))
         created, updated, deleted = (
             before + kinds[kind] for before, kind in zip(self._range.counts, _KINDS, strict=True)
         )

@@ -12,6 +12,7 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Capability, ChangeKind, Hash
 from pelican_resourcesync.publication.archives import archives_stay, dumps_after, lists_after
 from pelican_resourcesync.publication.changes import (
+    MOST_EXAMPLES,
     ChangeListBuilder,
     Decision,
     DecisionByBytes,
@@ -53,6 +54,7 @@ class PublishRequest:
 
     `previous` is the publication to continue. Without it the set starts over under new addresses, and with
     `restarted_from`, a known publication, it continues the numbering of that one's generations (see `layout_after`).
+    `not_live` is that of the `Predecessor`.
     `records` is a folder with the set's records. It is in a folder of its own in the output, whose name begins like
     that of a stage, and is moved from there.
     """
@@ -63,11 +65,8 @@ class PublishRequest:
     options: Options
     previous: PreviousPublication | None = None
     restarted_from: KnownGeneration | None = None
+    not_live: bool = False
     records: Path | None = None
-
-
-#: At most this many URIs are given as examples.
-MOST_EXAMPLES = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,14 +115,12 @@ class PlannedPublication:
 
     def expected(self) -> ExpectedSet:
         """Return what would be published, for a user who asks before it is."""
-        kinds: dict[ChangeKind, list[str]] = {}
-        for change in self.new_changes:
-            kinds.setdefault(change.kind, []).append(change.uri)
+        new = self.new_changes
         return ExpectedSet(
             first=self.request.previous is None,
             resources=self.resources.total,
-            changes={kind: len(uris) for kind, uris in kinds.items()},
-            examples={kind: tuple(uris[:MOST_EXAMPLES]) for kind, uris in kinds.items()},
+            changes={ChangeKind(kind): number for kind, number in new.kinds.items()},
+            examples={ChangeKind(kind): uris for kind, uris in new.examples.items()},
             listed=tuple(islice(self.resources.uris(), MOST_EXAMPLES)),
         )
 
@@ -291,7 +288,7 @@ class _Planning:
         unstable = count_unstable(before.unstable, new.updated) if before and self._counts_unstable else {}
         return PublicationState(
             generation=known.state.generation + 1 if known else 1,
-            predecessor=known.digest if known else None,
+            predecessor=(known.digest or None) if known else None,
             ancestors=known.state.ancestry[: MOST_ANCESTORS - 1] if known else (),
             earlier=(before.at, *before.earlier)[:MOST_ANCESTORS] if before else (),
             siteurl=layout.siteurl,

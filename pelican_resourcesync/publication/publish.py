@@ -32,18 +32,21 @@ _UNSTABLE = 2
 class Publication:
     """The result for a set: the number of resources, of all listed changes, of ranges, and of new changes.
 
-    `first` is true if no publication was continued. `new` counts the new changes by kind, and `gone` their URIs that no
-    longer exist. `added` are changes from before the first publication, which are listed from now on: their number, and
-    the times of the first and the last. `unstable` maps each unstable URI to the number of publications: its bytes
-    changed in two or more in a row although the history lists no change. `packages` are the number of packages of its
-    dumps and their bytes. `notes` are messages for the user.
+    `first` is true if no publication was continued, `not_live` if that was so before, too. `new` counts the new changes
+    by kind, `examples` are URIs of each kind, and `gone` counts those that no longer exist.
+    `added` are changes from before the first publication, which are listed from now on: their number, and the times of
+    the first and the last. `unstable` maps each unstable URI to the number of publications: its bytes changed in two or
+    more in a row although the history lists no change. `packages` are the number of packages of its dumps and their
+    bytes. `notes` are messages for the user.
     """
 
     first: bool = True
+    not_live: bool = False
     resources: int
     changes: int
     ranges: int
     new: Mapping[ChangeKind, int]
+    examples: Mapping[ChangeKind, tuple[str, ...]] = field(default_factory=dict)
     gone: int
     added: tuple[int, datetime, datetime] | None = None
     unstable: Mapping[str, int] = field(default_factory=dict)
@@ -103,7 +106,8 @@ def require_plausible(planned: Sequence[PlannedPublication]) -> None:
     """Raise `PublicationError` for a likely mistake: a large part of the site or a whole set deleted.
 
     The limit applies to all sets together, because one page may be a large part of a small set and its deletion is
-    normal. A set may lose any part of itself, but not all. A site that has moved is not compared.
+    normal. A set may lose any part of itself, but not all. What the history explains counts only towards half of all
+    pages. A site that has moved is not compared.
     """
     before: list[Iterable[str]] = []
     now: list[Iterable[str]] = []
@@ -127,6 +131,7 @@ def require_plausible(planned: Sequence[PlannedPublication]) -> None:
         uncounted=options.uncounted_below,
         records=options.link_changes_below,
         advice=options.on_deletions,
+        explained=frozenset().union(*(each.request.history.explained for each in limited)),
     )
 
 
@@ -202,10 +207,12 @@ def _result(planned: PlannedPublication, packages: tuple[int, int]) -> Publicati
     state, removed = planned.state, planned.removed_packages
     return Publication(
         first=planned.request.previous is None,
+        not_live=planned.request.not_live,
         resources=planned.resources.total,
         changes=sum(each.changes for each in state.change_lists),
         ranges=len(planned.contents.ranges),
         new={kind: planned.new_changes.kinds[kind] for kind in ChangeKind},
+        examples={ChangeKind(kind): uris for kind, uris in planned.new_changes.examples.items()},
         gone=planned.gone,
         added=planned.added,
         unstable={uri: count for uri, count in state.unstable.items() if count >= _UNSTABLE},

@@ -11,7 +11,6 @@ from pelican_resourcesync.errors import (
     AbsentError,
     DocumentError,
     MismatchError,
-    NoHostError,
     PublicationError,
     TransportError,
 )
@@ -21,7 +20,7 @@ from pelican_resourcesync.publication.disk.durable import same_bytes
 from pelican_resourcesync.publication.model.clock import is_ahead
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, WELL_KNOWN, Layout, well_known_reachable
 from pelican_resourcesync.publication.pages.overview import Amount, Overview, overview_of
-from pelican_resourcesync.publication.previous.fetch import Fetched, FetchLimits, NoPublicationReason, fetch_publication
+from pelican_resourcesync.publication.previous.fetch import Fetched, FetchLimits, fetch_publication
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, publications_in, read_previous
 
 #: Report the current state: do not wait for a deployment to finish.
@@ -209,9 +208,8 @@ def _fetch(web: Web, state: str, folder: Path) -> Fetched | None:
         raise
     if isinstance(found, Fetched):
         return found
-    if found.reason is NoPublicationReason.NO_HOST:
-        message = f"{found.reason.value}: {found.url}"
-        raise NoHostError(message)
+    if found.unreachable:
+        raise found.unreachable
     return None
 
 

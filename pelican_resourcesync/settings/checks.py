@@ -12,7 +12,7 @@ from pelican_resourcesync.publication import PERIODS, Archives, Dumps
 from pelican_resourcesync.settings.setting import Check, Setting, suggestion
 
 #: The keywords for where the previous publication is; any other value is a URL or a folder.
-PREVIOUS = ("live", "output", "none")
+PREVIOUS = ("live", "output")
 
 #: A key of IndexNow.
 INDEXNOW_KEY = re.compile("[A-Za-z0-9-]{8,128}")
@@ -144,7 +144,7 @@ def previous(setting: Setting, value: object) -> str:
     """Check where the previous publication is: a keyword, the URL of a site, or a folder."""
     where = str(value) if isinstance(value, Path) else value
     if not _is_text(where):
-        raise setting.wrong(value, "'live', 'output', 'none', the URL of a site or a folder")
+        raise setting.wrong(value, "'live', 'output', the URL of a site or a folder")
     if "://" in where:
         return site_url(setting, where)
     return where if where in PREVIOUS or setting.notation.folder is None else str(path(setting, where).absolute())

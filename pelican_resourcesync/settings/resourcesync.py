@@ -120,6 +120,7 @@ class Settings:
     contact: str = row("", checks.text, "whom to ask, for the page for people: a URL or a text")
     allow_deletions: bool = row(False, checks.boolean, "publish even if more than a fifth would be deleted")
     moved_from: str = row("", checks.site_url, "the URL of the site before it moved")
+    on_error: str = row("stop", checks.one_of("stop", "warn"), "what happens to the build if nothing can be published")
     notation: Notation = PYTHON
 
     def setting(self, key: str) -> Setting:

@@ -123,6 +123,7 @@ class Publisher:
             options=options_of(self._run.settings, self._settings, resource_set.layout, resource_set.settings),
             previous=self._predecessors[name].previous,
             restarted_from=self._predecessors[name].restarted_from,
+            not_live=self._predecessors[name].not_live,
         )
 
     def _modified(self, written: OutputFile, history: ChangeHistory) -> datetime | None:

@@ -3,14 +3,12 @@
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from pelican.log import console
-
-from pelican_resourcesync.errors import ResourceSyncError
-from pelican_resourcesync.printable import get_logger, printable
+from pelican_resourcesync.errors import PublicationError, ResourceSyncError
+from pelican_resourcesync.printable import get_logger, print_line
 from pelican_resourcesync.publication import (
     FOLDER,
     Predecessor,
@@ -18,10 +16,11 @@ from pelican_resourcesync.publication import (
     locked,
     predecessor_messages,
     recover,
+    state_in_output,
 )
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
 from pelican_resourcesync.site.outputs import Run
-from pelican_resourcesync.site.predecessors import find_site_predecessors, require_sources
+from pelican_resourcesync.site.predecessors import find_site_predecessors
 from pelican_resourcesync.site.publisher import Publisher
 from pelican_resourcesync.site.saved_documents import SavedDocuments
 from pelican_resourcesync.site.scope import settings_folder_of
@@ -29,6 +28,7 @@ from pelican_resourcesync.static_site import (
     PublishResult,
     failing_disk,
     find_removed_sets,
+    layouts_of,
     own_sitemaps,
     require_private_work_folder,
     well_known_hint,
@@ -68,7 +68,7 @@ class Session:
         self._seconds = time.perf_counter() - began
 
     def _begin(self, settings: Mapping[str, Any], stack: ExitStack) -> None:
-        base = settings_folder_of(settings)
+        self._base = base = settings_folder_of(settings)
         if self._publishes:
             require_private_work_folder(base, self._output)
         stack.enter_context(locked(self._output))
@@ -77,9 +77,13 @@ class Session:
         stack.callback(saved.close)
         if not self._publishes:
             return
-        self._predecessors = find_site_predecessors(settings, self._settings, self._siteurl, saved, stack)
-        require_sources(settings, self._settings, self._predecessors)
-        self._removed_sets = find_removed_sets(self._predecessors, self._settings, self._siteurl, saved, base)
+        try:
+            self._predecessors = find_site_predecessors(settings, self._settings, self._siteurl, saved, stack)
+            self._removed_sets = find_removed_sets(self._predecessors, self._settings, self._siteurl, saved, base)
+        except PublicationError as error:
+            if not self._tolerates(error):
+                raise
+            return
         self._run = Run(settings, self._siteurl, clean_urls=self._settings.clean_urls)
         for line in predecessor_messages(self._predecessors):
             print_line(f"ResourceSync: {line}.")
@@ -120,20 +124,42 @@ class Session:
                     self._run, self._settings, self._predecessors, self._removed_sets, progress.packed
                 )
                 outcome = self._publish(publisher)
-        self._published = True
-        self._report(outcome)
+        if outcome:
+            self._published = True
+            self._report(outcome)
 
-    def _publish(self, publisher: Publisher) -> PublishResult:
+    def _publish(self, publisher: Publisher) -> PublishResult | None:
         """Publish; where that fails, print what the output has now that Pelican has written it."""
         try:
             return publisher.publish()
-        except ResourceSyncError:
+        except ResourceSyncError as error:
+            if self._tolerates(error):
+                return None
             documents = "the documents of the last publication" if (self._output / FOLDER).is_dir() else "no documents"
             print_line(
                 f"ResourceSync: nothing was published. The output {self._output} has the new pages and {documents}: do "
                 "not upload it. When the cause is gone, build again: nothing else has to be repaired."
             )
             raise
+
+    def _tolerates(self, error: ResourceSyncError) -> bool:
+        """Return whether the build goes on although nothing is published, and warn of that.
+
+        It does not where the output lacks the documents that are live: the next build would start over.
+        """
+        if self._settings.on_error == "stop":
+            return False
+        if not self._has_live_documents():
+            print_line("ResourceSync: 'on_error' is 'warn', but the output lacks the documents that are live.")
+            return False
+        logger.warning("ResourceSync: nothing is published, and the documents in %s stay: %s", self._output, error)
+        return True
+
+    def _has_live_documents(self) -> bool:
+        layouts = layouts_of(self._settings, self._siteurl).values()
+        with suppress(PublicationError):
+            return all(state_in_output(self._saved, self._base, each) for each in layouts)
+        return False
 
     @contextmanager
     def _counted(self) -> Iterator[None]:
@@ -160,8 +186,3 @@ class Session:
             print_line(line)
         if hint := well_known_hint(self._siteurl):
             print_line(f"ResourceSync: {hint}.")
-
-
-def print_line(line: str) -> None:
-    """Print one line on Pelican's console, without wrapping."""
-    console.print(printable(line), highlight=False, markup=False, soft_wrap=True)

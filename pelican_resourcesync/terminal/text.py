@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 _STEP = 1000
+#: So many URIs of each kind of change are shown.
+_SHOWN = 2
 
 
 def format_count(number: int, noun: str) -> str:
@@ -48,7 +50,8 @@ def summaries(publications: "Mapping[str, Publication]", where: str, seconds: fl
     """
     for name, publication in publications.items():
         of = f"{name}: " if len(publications) > 1 else ""
-        yield f"ResourceSync: {of}{_holds(publication)} at {where} in {seconds:.2f} seconds; {_news(publication)}."
+        news = _news(publication, where)
+        yield f"ResourceSync: {of}{_holds(publication)} at {where} in {seconds:.2f} seconds; {news}."
         if publication.added:
             yield f"ResourceSync: {of}{past_of(publication)}."
 
@@ -84,11 +87,18 @@ def _holds(publication: "Publication") -> str:
     return f"{found}, {format_count(packages, 'package')} of {format_bytes(size)}" if packages else found
 
 
-def _news(publication: "Publication") -> str:
+def _news(publication: "Publication", where: str) -> str:
     new, gone = publication.new, publication.gone
+    if publication.not_live:
+        return "not live yet"
     if publication.first:
         removed = f"{format_count(gone, 'URL')} that {'has' if gone == 1 else 'have'} since been removed"
         return f"first publication; its history includes {removed}" if gone else "first publication"
     if not any(new.values()):
         return "nothing changed since the last publication"
-    return ", ".join(f"{new[kind]:,} {kind}" for kind in ChangeKind if new[kind]) + " since the last publication"
+    site, counts = where.removesuffix("/resourcesync/"), []
+    for kind in filter(new.get, ChangeKind):
+        shown = ", ".join([uri.removeprefix(site) for uri in publication.examples[kind][:_SHOWN]])
+        more = f" and {new[kind] - _SHOWN:,} more" if new[kind] > _SHOWN else ""
+        counts.append(f"{new[kind]:,} {kind} ({shown}{more})")
+    return f"{', '.join(counts)} since the last publication"

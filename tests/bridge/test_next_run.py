@@ -271,7 +271,7 @@ def test_another_key(press: Press) -> None:
     execute(press, "UPDATE bitstreamformatregistry SET mimetype = 'image/png' WHERE bitstream_format_id = 2")
     assert key_of(press, {}) != keys[0]
     execute(press, "UPDATE bitstreamformatregistry SET mimetype = 'application/pdf' WHERE bitstream_format_id = 2")
-    for same in ({"at": day(3)}, {"password": "x"}, {"previous": "none"}, {"prometheus": Path("x")}):
+    for same in ({"at": day(3)}, {"password": "x"}, {"previous": "output"}, {"prometheus": Path("x")}):
         assert key_of(press, same) == keys[0]
 
 

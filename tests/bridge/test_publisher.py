@@ -408,17 +408,19 @@ def test_previous_is_a_folder_or_a_url(press: Press) -> None:
     assert press.files() == folder.files() == web.files()
 
 
-def test_previous_none(press: Press) -> None:
+def test_starting_over(press: Press, monkeypatch: pytest.MonkeyPatch) -> None:
     """Begun anew twice, the documents lie in a folder of their own each time; the records stay where they are."""
     local: dict[str, Any] = {"base_url": "http://127.0.0.1:9/sync"}
     press.publish(shelf(1, 2), **local)
+    monkeypatch.setenv("RESOURCESYNC_FIRST", "1")
     for number, start in ((1, 2), (2, 3)):
-        outcome = press.publish(shelf(1, 2, 3), number, previous="none", **local)
+        outcome = press.publish(shelf(1, 2, 3), number, **local)
         assert outcome.publications[SET].first
         assert any(f"starts over in resourcesync/{SET}/{start}/" in note for note in outcome.notes)
         assert f"resourcesync/{SET}/{start}/resourcelist.xml" in press.files()
         assert {path.name for path in press.records.rglob("*.xml")} == {"1.xml", "2.xml", "3.xml"}
     assert f"resourcesync/{SET}/2/resourcelist.xml" not in press.files()
+    monkeypatch.delenv("RESOURCESYNC_FIRST")
     press.publish(shelf(1, 2, 3, 4), 3, **local)
     assert len(press.document("3/resourcelist.xml").entries) == 8
 

@@ -94,7 +94,7 @@ def test_versions_are_those_that_are_known() -> None:
         ("timezone", "Europe/Berlin", "'Europe/Berlin'", "timezone", ZoneInfo("Europe/Berlin")),
         ("at", "2024-02-03T04:05:06.7891+01:00", "2024-02-03T04:05:06.7891+01:00", "at", "2024-02-03T03:05:06.789Z"),
         ("at", "2024-02-03T04:05:06Z", "'2024-02-03T04:05:06Z'", "at", "2024-02-03T04:05:06Z"),
-        ("previous", "none", "'none'", "previous", "none"),
+        ("previous", "output", "'output'", "previous", "output"),
         ("allow-deletions", True, "true", "allow_deletions", True),
         ("changes-by", "week", "'week'", "changes_by", "week"),
         ("keep", "12", "12", "keep", 12),

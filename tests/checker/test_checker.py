@@ -203,7 +203,21 @@ def test_no_private_address_that_a_document_names(tmp_path: Path) -> None:
 def test_conforming(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A Source without a fault: status 0 and one line."""
     assert main(["check", "--strict", str(lay(tmp_path))]) == 0
-    assert capsys.readouterr() == (f"{tmp_path}: conforming: 0 errors, 0 warnings in 21 documents\n", "")
+    said = f"{tmp_path}: conforming: 0 errors, 0 warnings in 21 documents"
+    assert capsys.readouterr() == (f"{said} and 4 packages\n", "")
+    assert main(["check", "--strict", "--no-deep", str(tmp_path)]) == 0
+    assert capsys.readouterr() == (f"{said}\n", "")
+
+
+def test_resources_of_a_folder_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By default, because they may have been built again without being published; those of a host only if asked."""
+    (lay(tmp_path / "site") / "a.txt").write_text("built again")
+    assert main(["check", str(tmp_path / "site")]) == 1
+    assert "'https://example.org/a.txt'" in capsys.readouterr().out
+    assert main(["check", "--no-deep", str(tmp_path / "site")]) == 0
+    with on_the_web(tmp_path / "web", {"a.txt": b"built again"}) as address:
+        assert main(["check", address]) == 0
+        assert main(["check", "--deep", address]) == 1
 
 
 def test_warnings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

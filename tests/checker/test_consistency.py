@@ -32,7 +32,7 @@ LEAN = only(*LISTS)
 
 def found(folder: Path, changed: Changed, *, edition: int | None = None) -> list[str]:
     """Check the Source with this changed: what is found, with the documents and what is said."""
-    report = check(str(lay(folder, changed)), edition=edition)
+    report = check(str(lay(folder, changed)), edition=edition, deep=False)
     return [
         f"{each.rule} {each.document.removeprefix(BASE)}:{each.line} {each.message}"
         for _, _, group in report.findings.groups()

@@ -110,7 +110,9 @@ def test_settings_together(site: Site, row: dict[str, Any], tmp_path: Path) -> N
     for number, revision in enumerate([*REVISIONS[: row["before"]], "main"]):
         site.git("checkout", "-q", revision)
         built = site if row["git"] or revision != "main" else without_git(site, tmp_path / "copy")
-        built.build(OUTPUT_PATH=str(output), **chosen(row, first=not number, last=revision == "main"))
+        last = revision == "main"
+        starts = last and row["anew"]
+        built.build(first=starts, OUTPUT_PATH=str(output), **chosen(row, first=not number, last=last))
         report = check(str(output), deep=True, edition=2014 if row["edition"] == 2014 else None)
         assert faults(report) == "", f"{revision} with {row}"
         assert report.documents > 3
@@ -119,7 +121,7 @@ def test_settings_together(site: Site, row: dict[str, Any], tmp_path: Path) -> N
 def chosen(row: Mapping[str, Any], *, first: bool, last: bool) -> dict[str, Any]:
     """Return the settings of a row, for one of its publications."""
     settings = {name: value for name, value in row.items() if name not in ELSEWHERE}
-    settings["previous"] = "none" if first or (last and row["anew"]) else "output"
+    settings["previous"] = "output"
     settings["allow_deletions"] = True  # of so small a site, more than a fifth is soon gone
     if row["moved"] and not last:
         return {"SITEURL": OLD, "RESOURCESYNC": settings}
@@ -159,7 +161,7 @@ def test_documents_that_are_split(tmp_path: Path, limits: Limits, ranges: Any, e
 def test_sample_site(settings: dict[str, Any], tmp_path: Path) -> None:
     """A site of many pages, with its whole history, in two ways."""
     site = import_sample_site(tmp_path / "site")
-    site.build(OUTPUT_PATH=str(tmp_path / "output"), RESOURCESYNC={"previous": "none", **settings})
+    site.build(OUTPUT_PATH=str(tmp_path / "output"), RESOURCESYNC={"previous": "output", **settings})
     report = check(str(tmp_path / "output"), deep=True, edition=settings.get("edition"))
     assert faults(report) == ""
     assert report.documents > 3

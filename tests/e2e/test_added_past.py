@@ -79,7 +79,7 @@ class Host:
         """Publish the head of the site from a clone of it."""
         self.count += 1
         clone = clone_of(self.site, self.folder / f"clone-{self.count}", *depth)
-        previous = self.address if self.public.exists() else "none"
+        previous = self.address if self.public.exists() else "output"
         clone.build(SITEURL=self.address, RESOURCESYNC={**self.options, "allow_deletions": True, "previous": previous})
         shutil.rmtree(self.public, ignore_errors=True)
         shutil.copytree(clone.output, self.public)

@@ -9,7 +9,6 @@ from collections.abc import Callable
 import pytest
 from pelican.settings import read_settings
 
-from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication import HashedState
 from pelican_resourcesync.site.predecessors import earlier_addresses
 from tests.support.live import Ask, Manner, content, files, first, hosts, late, page, status
@@ -162,8 +161,8 @@ def test_what_cannot_be_known_stops_the_build(museum: Museum, manner: Callable[[
     museum.edit(3)
     sentence = museum.stops()
     assert why in sentence
-    assert "what is published stays as it is: try again, or repair what is published there" in sentence
-    assert "another with the setting `previous` (a folder, a URL, 'output', or 'none')" in sentence
+    assert sentence.count("RESOURCESYNC_FIRST=1") == 1
+    assert "what is published stays as it is: try again later, or publish once with RESOURCESYNC_FIRST=1" in sentence
     museum.host.manner = files(museum.www)
     museum.build_again()
     assert museum.state()["generation"] == 2
@@ -303,34 +302,30 @@ def test_site_that_changed_its_scheme(museum: Museum) -> None:
     assert sorted(kind for _, kind, _ in museum.site.changes()) == ["created", "created", "deleted"]
 
 
-def test_move_is_noticed_in_a_fresh_clone(museum: Museum) -> None:
-    """Nothing is live at the new SITEURL; git knows the earlier one, where a publication is, or may be."""
+def test_move_is_noticed_in_a_fresh_clone(museum: Museum, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is live at the new SITEURL; git knows the earlier one: a hint, which never stops a build."""
     museum.publish(1)
     museum.site.configure(SITEURL="http://localhost:8000")
     museum.site.commit("2024-02-01T10:00:00Z")
     museum.site.configure(SITEURL=ARCHIVE)
     museum.site.commit("2024-02-02T10:00:00Z")
     shutil.rmtree(museum.site.folder / ".resourcesync", ignore_errors=True)
-    old = files(museum.www)
-    museum.host.manner = hosts({MUSEUM: old, ARCHIVE: status(404)})
-    sentence = museum.stops()
-    assert f"there is a publication at {MUSEUM}, and there is none at the new address" in sentence
-    assert f"set RESOURCESYNC = {{'moved_from': '{MUSEUM}'}}" in sentence
-    museum.host.manner = hosts({MUSEUM: status(500), ARCHIVE: status(404)})
-    with pytest.raises(PublicationError, match=f"whether there is a publication at {MUSEUM} is not known"):
+    hint = f"SITEURL was {MUSEUM} in an earlier commit, and a publication is there: if the site has moved"
+    for old, is_hinted in ((files(museum.www), True), (status(500), False), (status(404), False)):
+        museum.host.manner = hosts({MUSEUM: old, ARCHIVE: status(404)})
+        capsys.readouterr()
         museum.build()
-    museum.build(previous="none")  # as the message says, for an address of somebody else
-    assert museum.state()["generation"] == 1
-    museum.host.manner = status(404)
-    museum.build()
-    assert museum.state()["generation"] == 1
-    museum.host.manner = hosts({MUSEUM: old, ARCHIVE: status(404)})
+        assert museum.state()["generation"] == 1
+        first_line = capsys.readouterr().out.splitlines()[0]
+        assert first_line.startswith(f"ResourceSync: there is no publication at {ARCHIVE}/{STATE}: this is the first")
+        assert (hint in first_line) == is_hinted
+    museum.host.manner = hosts({MUSEUM: files(museum.www), ARCHIVE: status(404)})
     museum.build(moved_from=MUSEUM)
     assert museum.state()["generation"] == 2
 
 
 def test_addresses_are_read_from_the_history_of_the_settings_and_never_run(museum: Museum) -> None:
-    """Literals alone, the latest first; what cannot be parsed, is no address or is this machine's is skipped."""
+    """Literals alone, the latest first; what is no address or is this machine's is skipped."""
     conf = museum.site.folder / "pelicanconf.py"
     now = conf.read_text("utf-8")
     texts = [
@@ -340,7 +335,7 @@ def test_addresses_are_read_from_the_history_of_the_settings_and_never_run(museu
         "SITEURL = 5\n",
         "SITEURL = 'no address'\n",
         "SITEURL = 'http://127.0.0.1:8000'\n",
-        "SITEURL = 'http://broken.test'\n)\n",
+        "SITEURL = 'http://third.test'\n)\n",
         "import os\nSITEURL = os.environ['SITEURL']\nOTHER = 'http://other.test'\nraise SystemExit\n",
         now,
     ]
@@ -351,5 +346,5 @@ def test_addresses_are_read_from_the_history_of_the_settings_and_never_run(museu
         patch.chdir(museum.site.folder)
         pelican = read_settings("pelicanconf.py")
         found = earlier_addresses(museum.site.folder, pelican, MUSEUM)
-    assert found == ["https://second.test/blog", "http://first.test"]
+    assert found == ["http://third.test", "https://second.test/blog", "http://first.test"]
     assert earlier_addresses(museum.www.parent, pelican, MUSEUM) == []  # no repository

@@ -146,7 +146,7 @@ def test_sets_start_over_together(museum: Museum) -> None:
     """Each beside what was public of it, with packages of its own; set back, they go on."""
     museum.publish(1)
     museum.publish(2)
-    museum.build(previous="none")
+    museum.build(first=True)
     assert [each["restart_number"] for each in states(museum.site.output).values()] == [2, 2, 2]
     assert generations(museum) == [3, 3, 3]
     walker = walk(museum.site.output)

@@ -1,12 +1,13 @@
 """The setting `previous`: which publication a build carries forward, or starts over beside, and what stops it."""
 
 import shutil
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from tests.support.follower import Follower
-from tests.support.live import content, files, hosts, served, status
+from tests.support.live import Manner, content, files, hosts, served, status
 from tests.support.museum import ARCHIVE, HOME, KEPT, MUSEUM, PAGE, STATE, Museum, digest, tree
 
 # --- a folder, a URL ---------------------------------------------------------
@@ -61,7 +62,10 @@ def test_url_without_a_publication_stops_the_build(museum: Museum) -> None:
     museum.publish(1)
     museum.host.manner = hosts({ARCHIVE: status(404)})
     museum.site.configure(RESOURCESYNC={"previous": ARCHIVE})
-    assert f"there is no publication at {ARCHIVE}/{STATE}: name another with the setting `previous`" in museum.stops()
+    assert (
+        f"there is no publication at {ARCHIVE}/{STATE}: correct the setting `previous`, or publish once"
+        in museum.stops()
+    )
 
 
 # --- the output --------------------------------------------------------------
@@ -88,7 +92,7 @@ def test_output_is_read_before_it_is_cleaned(museum: Museum) -> None:
     assert museum.host.asked() == {}
 
 
-# --- none --------------------------------------------------------------------
+# --- starting over ---------------------------------------------------------------
 
 
 def test_starting_over_leaves_every_public_address_to_what_is_there(
@@ -100,9 +104,9 @@ def test_starting_over_leaves_every_public_address_to_what_is_there(
     old = {path: data for path, (data, _) in tree(museum.www / HOME).items() if not path.endswith(PAGE)}
     museum.edit(3)
     capsys.readouterr()
-    museum.build(previous="none")
+    museum.build(first=True)
     said = capsys.readouterr().out
-    assert f"the publication starts over in {HOME}/2/: set `previous` back when it is public." in said
+    assert f"the publication starts over in {HOME}/2/: do not set RESOURCESYNC_FIRST again when it is public." in said
     assert "first publication" in said
     state = museum.state()
     assert (state["generation"], state["restart_number"], state["predecessor"]) == (3, 2, digest(museum.www / STATE))
@@ -124,10 +128,10 @@ def test_started_over_again(museum: Museum) -> None:
     """Built twice before it is uploaded, it has the same addresses; once it is public, the next ones."""
     museum.publish(1)
     for _ in range(2):
-        museum.build(previous="none")
+        museum.build(first=True)
         assert museum.state()["restart_number"] == 2
     museum.deploy()
-    museum.build(previous="none")
+    museum.build(first=True)
     assert (museum.state()["restart_number"], museum.state()["generation"]) == (3, 3)
 
 
@@ -136,21 +140,40 @@ def test_starting_over_where_nothing_was(museum: Museum, siteurl: str, capsys: p
     """It is the first publication, at the first addresses, and a line says so."""
     museum.site.configure(SITEURL=siteurl)
     museum.edit(1)
-    museum.build(previous="none")
+    museum.build(first=True)
     assert "nothing was public: this is the first publication." in capsys.readouterr().out
     assert (museum.state()["restart_number"], museum.state()["generation"]) == (1, 1)
 
 
-def test_starting_over_over_a_damaged_state_finds_free_addresses(museum: Museum) -> None:
-    """Whoever starts over because all is damaged does not know how often it was: the site is asked."""
+def is_now(number: int) -> bool:
+    """Return whether a number says the present time: no public address can have it."""
+    time = datetime.strptime(str(number), "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    return abs(datetime.now(UTC) - time) < timedelta(minutes=5)
+
+
+@pytest.mark.parametrize(
+    "manner",
+    [status(500), status(403), content(b"Hello", Content_Type="text/plain"), content(b"{"), content(b'{"format": 9}')],
+    ids=["500", "403", "text", "damaged", "newer"],
+)
+def test_starting_over_where_nothing_can_be_known(museum: Museum, manner: Manner) -> None:
+    """Which addresses are taken is not guessed: the time names new ones. What the message says always works."""
     museum.publish(1)
-    museum.build(previous="none")
-    shutil.copytree(museum.site.output, museum.www, dirs_exist_ok=True)
-    for damage in (b"{", b'{"format": 9}'):
-        (museum.www / STATE).write_bytes(damage)
-        museum.build(previous="none")
-        assert museum.state()["restart_number"] == 3
-        assert museum.state()["predecessor"] == digest(museum.www / STATE)
+    public = tree(museum.www)
+    museum.host.manner = manner
+    museum.edit(2)
+    assert "publish once with RESOURCESYNC_FIRST=1 in the environment" in museum.stops()
+    museum.build(first=True)
+    state = museum.state()
+    assert is_now(state["restart_number"])
+    assert f"{HOME}/{state['restart_number']}/resourcelist.xml" in state["documents"]
+    assert not [path for path in tree(museum.site.output / HOME) if path in public and path not in PAGE]
+    museum.deploy()
+    museum.host.manner = files(museum.www)
+    museum.edit(3)
+    museum.build()
+    assert museum.state()["restart_number"] == state["restart_number"]
+    assert museum.state()["generation"] == state["generation"] + 1
 
 
 def test_starting_over_over_a_damaged_output(museum: Museum) -> None:
@@ -161,21 +184,23 @@ def test_starting_over_over_a_damaged_output(museum: Museum) -> None:
     (museum.site.output / STATE).write_bytes(b"{")
     with pytest.raises(PublicationError, match="is damaged"):
         museum.build_again()
-    museum.build_again(previous="none")
-    assert museum.state()["restart_number"] == 2
+    museum.build_again(first=True)
+    assert is_now(museum.state()["restart_number"])
 
 
 def test_starting_over_where_the_host_is_not_found(museum: Museum, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may be public all the same: what is in the output keeps its addresses."""
+    """It may be public all the same: what is in the output keeps its addresses, and so does what nobody here knows."""
     monkeypatch.delenv("http_proxy")
     museum.site.configure(SITEURL="http://nobody.invalid")
     museum.edit(1)
     museum.build()
     old = tree(museum.site.output / HOME)
     museum.edit(2)
-    museum.build_again(previous="none")
-    assert (museum.state()["restart_number"], museum.state()["generation"]) == (2, 2)
-    assert (museum.site.output / HOME / "2/capabilitylist.xml").is_file()
+    museum.build_again(first=True)
+    number = museum.state()["restart_number"]
+    assert is_now(number)
+    assert museum.state()["generation"] == 2
+    assert (museum.site.output / HOME / f"{number}/capabilitylist.xml").is_file()
     assert old.keys() & tree(museum.site.output / HOME).keys() == {*PAGE}
 
 
@@ -184,21 +209,11 @@ def test_starting_over_knows_what_was_live_before(museum: Museum) -> None:
     museum.publish(1)
     museum.build()
     museum.host.manner = status(404)
-    museum.build(previous="none")
+    museum.build(first=True)
     assert (museum.state()["restart_number"], museum.state()["generation"]) == (2, 2)
     (museum.site.folder / KEPT / STATE).write_bytes(b"{")
-    museum.build(previous="none")
-    assert museum.state()["restart_number"] == 2
-
-
-def test_starting_over_stops_where_nothing_can_be_known(museum: Museum) -> None:
-    """Which addresses are taken is not guessed: neither of a site that is ill nor of one that has all of them."""
-    museum.publish(1)
-    museum.site.configure(RESOURCESYNC={"previous": "none"})
-    museum.host.manner = status(500)
-    assert "it cannot be determined which addresses were public, so no new ones can be chosen" in museum.stops()
-    museum.host.manner = content(b"Hello", Content_Type="text/plain")
-    assert f"{MUSEUM} answers any path, so no new addresses can be chosen" in museum.stops()
+    museum.build(first=True)
+    assert is_now(museum.state()["restart_number"])
 
 
 # --- the disk ----------------------------------------------------------------

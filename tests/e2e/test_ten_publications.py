@@ -42,7 +42,7 @@ def test_ten_publications_are_followed(tmp_path: Path) -> None:
         for number in range(COUNT + 1):
             site.git("checkout", "-q", f"main~{COUNT - number}")
             shutil.rmtree(site.output, ignore_errors=True)
-            site.build(SITEURL=address, RESOURCESYNC={"previous": address if at else "none"})
+            site.build(SITEURL=address, RESOURCESYNC={"previous": address if at else "output"})
             shutil.rmtree(public, ignore_errors=True)
             shutil.copytree(site.output, public)
             assert b'"generation": %d,' % (number + 1) in (public / "resourcesync/publication.json").read_bytes()

@@ -62,7 +62,7 @@ def test_every_setting_is_explained() -> None:
     ("key", "values"),
     [
         ("enabled", {False: False}),
-        ("previous", {"live": "live", "output": "output", "none": "none", "../public copy": "../public copy"}),
+        ("previous", {"live": "live", "output": "output", "../public copy": "../public copy"}),
         ("previous", {"https://example.org/blog/": "https://example.org/blog", "http://[::1]:80": "http://[::1]:80"}),
         ("previous", {"/srv/site/": "/srv/site/", Path("/srv/site"): "/srv/site"}),
         ("history", {"all": "all", "none": "none", "built": "built", "v1.0": "v1.0"}),
@@ -124,7 +124,7 @@ def test_right_archives(value: object, parsed: Archives) -> None:
 
 _BOOLEAN = "True or False"
 _CHANGES_BY = "'day', 'week', 'month', 'year', 'tag', 'tag:PATTERN' or a number of commits"
-_PREVIOUS = "'live', 'output', 'none', the URL of a site or a folder"
+_PREVIOUS = "'live', 'output', the URL of a site or a folder"
 _DUMPS = "True, False or a dict of resourcedump, changedump, package_size"
 _ARCHIVES = "True, False or a dict of resourcelist, resourcedump, changelist, changedump"
 _NO_NUMBERS: tuple[Any, ...] = (-1, 1.0, True, "1", [], None)

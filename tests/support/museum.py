@@ -43,14 +43,14 @@ class Museum:
     www: Path
     host: Live
 
-    def build(self, **resourcesync: Any) -> None:
-        """Build as a fresh machine does: into no output."""
+    def build(self, *, first: bool = False, **resourcesync: Any) -> None:
+        """Build as a fresh machine does: into no output. `first` starts over."""
         shutil.rmtree(self.site.output, ignore_errors=True)
-        self.build_again(**resourcesync)
+        self.build_again(first=first, **resourcesync)
 
-    def build_again(self, **resourcesync: Any) -> None:
+    def build_again(self, *, first: bool = False, **resourcesync: Any) -> None:
         """Build into the output that is there."""
-        self.site.build(RESOURCESYNC={**self.site.settings["RESOURCESYNC"], **resourcesync})
+        self.site.build(first=first, RESOURCESYNC={**self.site.settings["RESOURCESYNC"], **resourcesync})
 
     def deploy(self) -> None:
         """Let what was built be what is live."""

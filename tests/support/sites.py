@@ -129,9 +129,10 @@ class Site:
         """Options of `pelican` with which nobody's site is asked what is public there."""
         return [] if "RESOURCESYNC" in self.settings else ["-e", f"RESOURCESYNC={json.dumps(NOT_LIVE)}"]
 
-    def build(self, **overrides: Any) -> None:
-        """Build the site in this process, as `pelican` does, with these settings overridden."""
-        build(self.folder, **overrides)
+    def build(self, *, first: bool = False, **overrides: Any) -> None:
+        """Build the site in this process, as `pelican` does, with these settings overridden; `first` starts over."""
+        with patch.dict(os.environ, {"RESOURCESYNC_FIRST": "1"} if first else {}):
+            build(self.folder, **overrides)
 
     def command(
         self, *arguments: str, environment: Mapping[str, str] | None = None, check: bool = True

@@ -33,9 +33,19 @@ def test_one_line_says_all() -> None:
     """Counts, where, how long, and what is new."""
     begin = f"ResourceSync: 2 resources, 3 changes in 1 Change List at {WHERE} in 1.23 seconds; "
     assert said(made()) == f"{begin}nothing changed since the last publication."
-    assert said(made(new=new(1, 2, 3))) == f"{begin}1 created, 2 updated, 3 deleted since the last publication."
-    assert said(made(new=new(12_300))) == f"{begin}12,300 created since the last publication."
-    assert said(made(new=new(deleted=1))) == f"{begin}1 deleted since the last publication."
+    pages = {kind: tuple(f"https://example.org/{kind}-{number}" for number in range(3)) for kind in ChangeKind}
+    news = "1 created (/created-0), 2 updated (/updated-0, /updated-1), 3 deleted (/deleted-0, /deleted-1 and 1 more)"
+    examples = {ChangeKind.CREATED: pages[ChangeKind.CREATED][:1], ChangeKind.UPDATED: pages[ChangeKind.UPDATED][:2]}
+    found = made(new=new(1, 2, 3), examples={**pages, **examples})
+    assert said(found) == f"{begin}{news} since the last publication."
+    assert said(made(new=new(12_300), examples=pages)) == (
+        f"{begin}12,300 created (/created-0, /created-1 and 12,298 more) since the last publication."
+    )
+    elsewhere = {ChangeKind.DELETED: ("https://old.example/a",)}
+    assert said(made(new=new(deleted=1), examples=elsewhere)) == (
+        f"{begin}1 deleted (https://old.example/a) since the last publication."
+    )
+    assert said(made(first=True, not_live=True, new=new(2))) == f"{begin}not live yet."
     assert said(made(first=True, new=new(2))) == f"{begin}first publication."
 
 

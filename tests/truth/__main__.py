@@ -134,7 +134,7 @@ def _backfill(
     tree = Clone(options.repository, folder / "judged").check_out(line[-1].sha)
     output, imports = folder / "backfill", folder / "backfill-imports"
     imports.mkdir()
-    settings = {"SITEURL": command.siteurl, "RESOURCESYNC": {"html_links": False, "previous": "none"}}
+    settings = {"SITEURL": command.siteurl, "RESOURCESYNC": {"html_links": False, "previous": "output"}}
     settings |= {"PATH": command.content} if command.content else {}
     extra = [
         *(each for each in options.more if each != "-e"),

@@ -57,7 +57,7 @@ def test_every_time_is_restored(folder: Path) -> None:
     landings = Landings(line, datetime.now(UTC))
     builds = load_builds(folder / "truth.json", Command(siteurl=SITEURL))
     built = [(landings.time(each.sha), builds[each.sha].outputs) for each in line]
-    options = {"html_links": False, "previous": "none", "dumps": True, "archives": True}
+    options = {"html_links": False, "previous": "output", "dumps": True, "archives": True}
     settings = [f"SITEURL={json.dumps(SITEURL)}", f"RESOURCESYNC={json.dumps(options)}"]
     our_command(folder / "site", "backfill", "--settings", "pelicanconf.py", "-e", *settings)
     output = str(folder / "site/output")

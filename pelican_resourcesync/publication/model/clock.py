@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.publication.model.sanity_checks import START_OVER
 
 #: The smallest difference between two published times.
 TICK = timedelta(milliseconds=1)
@@ -79,7 +80,7 @@ def require_plausible_time(
     which = f" ({where})" if where else ""
     message = (
         f"this publication would have the time {at:%Y-%m-%d %H:%M} UTC, {why}: set the clock of this machine; or, if"
-        f" the time is right, set {_EPOCH} to it; or, if the previous publication{which} has the wrong time, publish"
-        " once with `previous` 'none' to start over under new addresses"
+        f" the time is right, set {_EPOCH} to it; or, if the previous publication{which} has the wrong time,"
+        f" {START_OVER}"
     )
     raise PublicationError(message)

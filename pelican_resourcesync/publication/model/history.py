@@ -1,6 +1,6 @@
 """A change of a resource, as an object and as an entry of a Change List, and the history of a set (CH)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -65,6 +65,7 @@ class ChangeHistory:
     - `changes`: the changes since the last publication, oldest first for each URI.
     - `complete`: false if there is no history to read changes from.
     - `past`: the changes up to the commit of the first publication, if that listed none; `None` if they are not known.
+    - `explained`: the URIs of deletions that the history explains, so that they need no confirmation.
     - `touched`: whether anything, a commit or an uncommitted edit, may explain a change that `changes` does not list.
     - `commit` and `landed`: the commit built and its landing time.
     - `objects`: returns the file with the bytes of a SHA-256, for changes whose resource has other bytes now; `None` if
@@ -78,6 +79,7 @@ class ChangeHistory:
     changes: Sequence[Change] = ()
     complete: bool = True
     past: Sequence[Change] | None = None
+    explained: Collection[str] = ()
     touched: bool = False
     commit: str | None = None
     landed: datetime | None = None

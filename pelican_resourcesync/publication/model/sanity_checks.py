@@ -7,24 +7,36 @@ from urllib.parse import urlsplit
 
 from pelican_resourcesync.errors import PublicationError
 
+#: The environment variable that lets one build publish without a previous publication, and what messages say of it.
+FIRST = "RESOURCESYNC_FIRST"
+START_OVER = f"publish once with {FIRST}=1 in the environment, which starts over at new addresses"
 #: If more than one in this many resources is deleted at once, it counts as a mistake.
 _FEW = 5
 _EXAMPLES = 2
+_PAGES = "pages"
 #: What to do about deletions, for a publisher that does not know better.
 FIND_OUT = "find out what is missing, or allow deletions for one publication if this is right"
 
 
-def require_few_deletions(
-    before: Iterable[str], now: Iterable[str], *, uncounted: str = "", records: str = "", advice: str = FIND_OUT
+def require_few_deletions(  # noqa: PLR0913 - keyword-only: what is not counted, and what the message says
+    before: Iterable[str],
+    now: Iterable[str],
+    *,
+    uncounted: str = "",
+    records: str = "",
+    advice: str = FIND_OUT,
+    explained: Collection[str] = (),
 ) -> None:
     """Raise `PublicationError` if more than a fifth of the URIs `before` are missing `now`; both are sorted.
 
-    URIs that begin with `uncounted`, if that is not empty, do not count. `advice` ends the message.
-    The message counts pages and other files or, in a repository whose records begin with `records`, records and files.
+    Those `explained` are not among them, unless more than half of all pages are missing. URIs that begin with
+    `uncounted`, if that is not empty, do not count. `advice` ends the message. The message counts pages and other files
+    or, in a repository whose records begin with `records`, records and files.
     """
     listed: Counter[str] = Counter()
     gone: Counter[str] = Counter()
     examples: list[str] = []
+    reasons = 0
     current = iter(now)
     new = next(current, None)
     for old in before:
@@ -36,13 +48,15 @@ def require_few_deletions(
         listed[kind] += 1
         if new != old:
             gone[kind] += 1
+            reasons += old in explained
             examples += [old] if len(examples) < _EXAMPLES else []
-    if are_few(gone.total(), listed.total()):
+    if are_few(gone.total() - reasons, listed.total()) and (not reasons or gone[_PAGES] * 2 <= listed[_PAGES]):
         return
     shares = " and ".join(f"{gone[kind]} of {listed[kind]} {kind}" for kind in sorted(listed))
+    known = f"; commits explain {reasons} of them" if reasons else ""
     message = (
         f"{gone.total()} of {listed.total()} resources would be listed as deleted, such as {' and '.join(examples)}: "
-        f"{advice} ({shares} are missing)"
+        f"{advice} ({shares} are missing{known})"
     )
     raise PublicationError(message)
 
@@ -57,11 +71,11 @@ def _kind(uri: str, records: str) -> str:
     if records:
         return "records" if uri.startswith(records) else "files"
     if uri.endswith((".html", "/")) and "?" not in uri and "#" not in uri:  # nearly all
-        return "pages"
+        return _PAGES
     path = uri.partition("?")[0].partition("#")[0]
     name = path.rpartition("/")[2].lower()
     has_extension = "." in name[1:-1] and path.count("/") > 2  # noqa: PLR2004 - after those of https://host/
-    return "other files" if has_extension and not name.endswith((".html", ".htm")) else "pages"
+    return "other files" if has_extension and not name.endswith((".html", ".htm")) else _PAGES
 
 
 def require_same_site(before: str, siteurl: str, moved_from: str, setting: str = "moved_from") -> bool:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.printable import printable
 from pelican_resourcesync.protocol import parse_datetime, render_datetime
-from pelican_resourcesync.publication.model.sanity_checks import is_public
+from pelican_resourcesync.publication.model.sanity_checks import START_OVER, is_public
 from pelican_resourcesync.signing import SigningKey, signer
 
 FORMAT = 1
@@ -206,7 +206,7 @@ def parse_state(data: bytes, name: str) -> PublicationState:
         return _state(content)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError, DocumentError) as error:
         why = printable(str(error)[:_LONGEST])
-        message = f"{name} is damaged ({why}): upload it again, or start over with the setting `previous` 'none'"
+        message = f"{name} is damaged ({why}): upload it again, or {START_OVER}"
         raise PublicationError(message) from error
 
 

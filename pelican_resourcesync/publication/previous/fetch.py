@@ -4,31 +4,34 @@ import re
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from enum import Enum
 from pathlib import Path
+from secrets import token_hex
 
 from pelican_resourcesync.errors import (
     AbsentError,
     MismatchError,
     NoHostError,
     PublicationError,
+    RefusedError,
+    StatusError,
     TransportError,
 )
 from pelican_resourcesync.files import sha256
-from pelican_resourcesync.http import Received, Web, is_plain
+from pelican_resourcesync.http import Bounds, Received, Web, is_plain
 from pelican_resourcesync.publication.model.layout import FOLDER, STATE, is_package
+from pelican_resourcesync.publication.model.sanity_checks import START_OVER
 from pelican_resourcesync.publication.model.state import PublicationState, parse_state
 from pelican_resourcesync.publication.previous.previous import shown
 from pelican_resourcesync.publication.previous.store import Budget, Store
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_ADVICE = (
-    "what is published stays as it is: try again, or repair what is published there, or name another with the"
-    " setting `previous` (a folder, a URL, 'output', or 'none')"
-)
+#: The answers of object stores and of hosts with a password, which may hide that nothing is there.
+_FORBIDDEN = (401, 403)
+#: What to do if it cannot be determined what is public.
+ADVICE = f"what is published stays as it is: try again later, or {START_OVER}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,19 +70,19 @@ class FetchLimits:
 STANDARD_FETCH_LIMITS = FetchLimits()
 
 
-class NoPublicationReason(Enum):
-    """Why there is no publication at a URL."""
-
-    NONE_THERE = "there is no publication"
-    NO_HOST = "no such host"
-
-
 @dataclass(frozen=True, slots=True)
 class NoPublication:
-    """There is no publication; `url` is where its `publication.json` would be."""
+    """There is no publication at `url`, where its `publication.json` would be.
 
-    reason: NoPublicationReason
+    `unreachable` is the error if no host answered: then there may be one that this machine cannot see.
+    """
+
     url: str
+    unreachable: NoHostError | RefusedError | None = None
+
+    def __str__(self) -> str:
+        """Return why there is none."""
+        return str(self.unreachable or f"there is no publication at {self.url}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +153,33 @@ def fetch_publication(  # noqa: PLR0913 - keyword-only, one option each: of whic
         )
 
 
+def fetch_state(web: Web, path: str, bounds: Bounds) -> tuple[Received, bytes] | None:
+    """Fetch the state at a path; return `None` if the host answers that there is none.
+
+    This is the meaning of 404, of 410, and of an HTML page. So it is of 401 and 403 if the front page can be read and a
+    random name beside the state gets the same answer. Raises `TransportError` for any other failure.
+    """
+    try:
+        received, data = web.read(path, bounds)
+    except AbsentError:
+        return None
+    except StatusError as error:
+        if error.status in _FORBIDDEN and _is_answer_for_absent_files(web, path, error.status):
+            return None
+        raise
+    return None if _is_page(received, data) else (received, data)
+
+
+def _is_answer_for_absent_files(web: Web, path: str, status: int) -> bool:
+    with suppress(TransportError):
+        web.read("")
+        try:
+            web.read(f"{path.rpartition('/')[0]}/{token_hex(8)}.json")
+        except StatusError as error:
+            return error.status == status
+    return False
+
+
 @contextmanager
 def _beside(into: Path) -> Iterator[Path]:
     """Yield a temporary folder on the same file system, so that large files are neither copied nor held in memory."""
@@ -165,10 +195,10 @@ def _explained(base: str, into: Path) -> Iterator[None]:
         yield
     except MismatchError as error:
         why = "the publication is damaged, or its deployment is not done"
-        message = f"the publication at {base} cannot be read: {error}: {why}; {_ADVICE}"
+        message = f"the publication at {base} cannot be read: {error}: {why}; {ADVICE}"
         raise PublicationError(message) from error
     except (TransportError, _UnusableError) as error:
-        message = f"the publication at {base} cannot be read: {error}; {_ADVICE}"
+        message = f"the publication at {base} cannot be read: {error}; {ADVICE}"
         raise PublicationError(message) from error
     except OSError as error:
         message = f"the publication at {base} cannot be written to {into}: {error}: free disk space, and try again"
@@ -229,14 +259,14 @@ class _Live:
         url = self.web.url(self.path)
         try:
             size = min(self.allowance.state_size, self.web.bounds.size)
-            received, data = self.store.read(self.path, self._documents, size)
-            self.host_time = received.date
-        except NoHostError:
-            return NoPublication(NoPublicationReason.NO_HOST, url)
-        except AbsentError:
-            return NoPublication(NoPublicationReason.NONE_THERE, url)
-        if _is_page(received, data):
-            return NoPublication(NoPublicationReason.NONE_THERE, url)
+            found = fetch_state(self.web, self.path, self._documents.bounds(size))
+        except (NoHostError, RefusedError) as error:
+            return NoPublication(url, error)
+        if found is None:
+            return NoPublication(url)
+        received, data = found
+        self.host_time = received.date
+        self._documents.take(received.length)
         try:
             return data, parse_state(data, url)
         except PublicationError as error:

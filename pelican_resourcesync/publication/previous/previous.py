@@ -22,12 +22,9 @@ from pelican_resourcesync.protocol import Document, Entry, Root, parse_links, re
 from pelican_resourcesync.publication.model.layout import FOLDER, Layout, is_package
 from pelican_resourcesync.publication.model.ranges import Body, Range
 from pelican_resourcesync.publication.model.resource import Listed, Row, parse_representation, parse_time
-from pelican_resourcesync.publication.model.sanity_checks import is_loopback, known_hosts
+from pelican_resourcesync.publication.model.sanity_checks import START_OVER, is_loopback, known_hosts
 from pelican_resourcesync.publication.model.state import Part, PublicationState, parse_state
 from pelican_resourcesync.signing import ADOPT, ENVIRONMENT, SignatureError, SigningKey, verify_state
-
-#: What to do if no publication can be continued.
-OTHER = "name another with the setting `previous` (a folder, a URL, 'output', or 'none')"
 
 #: The number of parts whose resources are held in memory for looking them up.
 _HELD = 4
@@ -59,10 +56,7 @@ def explain_damage(where: str) -> Iterator[None]:
         reason = printable(why)
         if len(reason) > _LONGEST:  # because of a long URI in its middle
             reason = f"{reason[: _LONGEST // 2]}…{reason[-_LONGEST // 2 :]}"
-        message = (
-            f"the publication {place} is damaged: {reason}: upload it again, or name another with the setting"
-            " `previous` ('none' starts over under new addresses)"
-        )
+        message = f"the publication {place} is damaged: {reason}: upload it again, or {START_OVER}"
         raise PublicationError(message) from error
 
 
@@ -369,7 +363,7 @@ def require_signed(previous: PreviousPublication, key: SigningKey | None) -> Non
             why = f"cannot be continued: {error}"
         else:
             return
-    message = f"the publication in {previous.where} {why}: set {ADOPT}=1 once to continue it anyway, or {OTHER}"
+    message = f"the publication in {previous.where} {why}: set {ADOPT}=1 once to continue it anyway, or {START_OVER}"
     raise PublicationError(message)
 
 

@@ -1,29 +1,31 @@
 """The search for the predecessor: live, in the output, in a folder, or in the copy last seen live."""
 
+import os
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-from pelican_resourcesync.errors import AbsentError, NoHostError, PublicationError, TransportError
-from pelican_resourcesync.files import link_or_copy, sha256
+from pelican_resourcesync.errors import PublicationError, TransportError
+from pelican_resourcesync.files import link_or_copy
 from pelican_resourcesync.http import STANDARD_BOUNDS, Web
 from pelican_resourcesync.printable import get_logger
 from pelican_resourcesync.publication.model.layout import FOLDER, Layout
-from pelican_resourcesync.publication.model.sanity_checks import is_loopback, require_same_site
+from pelican_resourcesync.publication.model.sanity_checks import FIRST, START_OVER, is_loopback, require_same_site
 from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, PublicationState
 from pelican_resourcesync.publication.previous.fetch import (
+    ADVICE,
     STANDARD_FETCH_LIMITS,
     Fetched,
     NoPublication,
     fetch_publication,
+    fetch_state,
 )
 from pelican_resourcesync.publication.previous.previous import (
-    OTHER,
     Ancestry,
     HashedState,
     KnownGeneration,
@@ -44,12 +46,14 @@ logger = get_logger(__name__)
 class Predecessor:
     """The result of the search: the `previous` publication to continue, or the one `restarted_from`, or neither.
 
-    `line` says where it comes from, or why there is none, if the user may wonder.
+    `line` says where it comes from, or why there is none, if the user may wonder. `not_live` is true if there is none
+    although the output has a publication of the same site.
     """
 
     previous: PreviousPublication | None = None
     restarted_from: KnownGeneration | None = None
     line: str = ""
+    not_live: bool = False
 
     def layout(self, layout: Layout) -> Layout:
         """Return the layout of the next publication of this set: see `layout_after`."""
@@ -145,69 +149,35 @@ class LastPublishedCopy:
         shutil.rmtree(self._old, ignore_errors=True)
 
 
-#: More starts than any set has had: a site with a document at each of so many returns something for any path.
-_MOST_STARTS = 100
+def state_in_output(output: Output, base: Path, layout: Layout) -> HashedState | None:
+    """Return the state in an output, if nothing else of the set is known to have been live since.
+
+    `base` is the folder of the settings file, where a copy of what was last seen live is. Raises `PublicationError` if
+    one of the states is damaged.
+    """
+    found = _state_of(layout, output.folder)
+    seen = _state_of(layout, LastPublishedCopy(base, layout).folder)
+    return found if found and (not seen or compare_ancestry(found, seen) in (Ancestry.SAME, Ancestry.AHEAD)) else None
 
 
-def known_in(folder: Path | None, layout: Layout) -> Iterator[KnownGeneration]:
-    """Yield the state in a folder, if any; for an unreadable one, a substitute with the addresses in use."""
-    file = folder / layout.state if folder else None
-    if folder and file and file.is_file():
-        yield _known_generation(file.read_bytes(), layout, lambda path: (folder / path).is_file())
-
-
-def known_live(web: Web, layout: Layout, size: int) -> Iterator[KnownGeneration]:
-    """Yield the live state, of at most `size` bytes; for a damaged one, a substitute with the used addresses."""
-
-    def is_there(path: str) -> bool:
-        with suppress(AbsentError):
-            return not web.read(path)[0].is_html
-        return False
-
-    try:
-        received, data = web.read(layout.state, replace(web.bounds, size=size))
-        if not received.is_html or data.lstrip().startswith(b"{"):  # JSON may have any media type
-            yield _known_generation(data, layout, is_there)
-    except AbsentError:
-        return
-    except NoHostError:
-        raise
-    except TransportError as error:
-        message = (
-            f"it cannot be determined which addresses were public, so no new ones can be chosen: {error}: try again"
-        )
-        raise PublicationError(message) from error
-
-
-def is_published(layout: Layout) -> bool:
-    """Return whether a set is live at its address. Raises `TransportError` if that cannot be known."""
-    try:
-        received, data = Web(layout.siteurl, BOUNDS).read(layout.state, replace(BOUNDS, size=ALLOWANCE.state_size))
-    except (AbsentError, NoHostError):
-        return False
-    return not received.is_html or data.lstrip().startswith(b"{")
-
-
-def _known_generation(data: bytes, layout: Layout, is_there: Callable[[str], bool]) -> HashedState:
-    """Parse a state; if it is unreadable, find out which starts have a Capability List."""
-    try:
-        return HashedState.parse(data, layout.state)
-    except PublicationError:
-        starts = range(1, _MOST_STARTS)
-        free = next(
-            (each for each in starts if not is_there(replace(layout, restart_number=each).capability_list)), None
-        )
-        if free is None:
-            message = f"{layout.siteurl} answers any path, so no new addresses can be chosen: {OTHER}"
-            raise PublicationError(message) from None
-        begun = max(1, free - 1)
-        past = datetime.fromtimestamp(0, UTC)
-        state = PublicationState(generation=0, siteurl=layout.siteurl, restart_number=begun, at=past, documents={})
-        return HashedState(state, sha256(data))
+def _state_of(layout: Layout, folder: Path | None) -> HashedState | None:
+    """Return the state of a set in a folder, if it is for the address of the site."""
+    found = read_state(folder, layout) if folder else None
+    return found if found and found.state.siteurl == layout.siteurl else None
 
 
 #: The limits for fetching what is public: for all of it, and for one file.
-ALLOWANCE, BOUNDS = STANDARD_FETCH_LIMITS, STANDARD_BOUNDS
+ALLOWANCE, BOUNDS = STANDARD_FETCH_LIMITS, replace(STANDARD_BOUNDS, timeout=10.0)
+
+_NEVER = datetime.fromtimestamp(0, UTC)
+
+
+def is_published(layout: Layout) -> bool:
+    """Return whether a set is known to be live at its address."""
+    try:
+        return fetch_state(Web(layout.siteurl, BOUNDS), layout.state, BOUNDS) is not None
+    except TransportError:
+        return False
 
 
 class PredecessorSearch:
@@ -228,7 +198,8 @@ class PredecessorSearch:
         """Create a search for the predecessor of the set with this layout.
 
         `output` is what the output held before, and `base` the folder of the settings file. `previous` is `"live"`,
-        `"output"`, `"none"`, an http(s) URL, or a folder (a relative path starts at `base`). `moved_from` is the former
+        `"output"`, an http(s) URL, a folder (a relative path starts at `base`), or `"none"`, which is what it counts as
+        with `FIRST` in the environment: no publication is continued. `moved_from` is the former
         address of the site, without a final slash; messages call it `moved_setting`. The publication seen live is saved
         in `base`. `elsewhere` is as in `read_previous`; a site lists nothing elsewhere. Only a
         publication that `key` signed is continued, or an unsigned one without a key.
@@ -263,14 +234,14 @@ class PredecessorSearch:
         return found
 
     def _find_any(self) -> Predecessor:
-        where = self._previous
+        where = "none" if os.environ.get(FIRST) == "1" else self._previous
         local = is_loopback(self._layout.siteurl)
+        if where == "none":
+            return self._restart(local=local)
         if where == "output" or (where == "live" and local):
             return self._in_output()
         if where == "live":
             return self._live()
-        if where == "none":
-            return self._restart(local=local)
         if "://" in where:
             return self._at(where)
         folder = self._base / where
@@ -282,21 +253,42 @@ class PredecessorSearch:
 
     def _live(self) -> Predecessor:
         """Return the publication at `SITEURL` or at the former address of the site, else the copy last seen live."""
-        found: Fetched | NoPublication | None = None
-        for site in filter(None, (self._layout.siteurl, self._moved_from)):
-            found = found if isinstance(found, Fetched) else self._fetch(site)
+        found, saved = self._fetch(self._layout.siteurl), self._saved.folder
+        if isinstance(found, NoPublication) and found.unreachable:
+            before = self._without_host(found)
+            if before:
+                return before
+        if isinstance(found, NoPublication) and self._moved_from:
+            former = self._fetch(self._moved_from)
+            if isinstance(former, NoPublication) and former.unreachable and saved is None:
+                raise _unknown(former)
+            found = former if isinstance(former, Fetched) else found
         if isinstance(found, Fetched):
             if not is_loopback(found.state.siteurl):
                 return self._newest(found)
             why = f"the live publication is of {found.state.siteurl}, which is this machine"
         else:
-            why = f"{found.reason.value} at {found.url}" if found else ""
-        if self._saved.folder is None:
+            why = str(found)
+        if saved is None:
+            with suppress(PublicationError):
+                if _state_of(self._layout, self._output.folder):
+                    return Predecessor(line=f"{why}: not live yet", not_live=True)
             return Predecessor(line=f"{why}: this is the first publication")
-        return Predecessor(
-            self._read(self._saved.folder, str(self._saved.folder)),
-            line=f"{why}: the copy last seen live is continued",
-        )
+        return Predecessor(self._read(saved, str(saved)), line=f"{why}: the copy last seen live is continued")
+
+    def _without_host(self, found: NoPublication) -> Predecessor | None:
+        """Return the publication in the output, if no host answers; `None` if nothing here was ever published.
+
+        Raises `PublicationError` if something may be live of which this machine knows nothing, or not the latest.
+        """
+        if not os.environ.get("CI"):
+            if state_in_output(self._output, self._base, self._layout):
+                return replace(
+                    self._in_output(), line=f"{found}: not live now, so the publication in the output is continued"
+                )
+            if not _state_of(self._layout, self._saved.folder):  # else what was published after it would be lost
+                return None
+        raise _unknown(found)
 
     def _fetch(self, site: str) -> Fetched | NoPublication:
         into, known = self._stack.enter_context(self._saved.fetch_folder()) / "publication", self._saved.folder
@@ -335,20 +327,20 @@ class PredecessorSearch:
         message = (
             f"the live publication (generation {live.state.generation}) and the one last seen live (generation "
             f"{saved.state.generation}, in {self._saved.folder}) do not descend from each other, so each has changes "
-            f"that the other lacks: remove that folder to continue the live one, or {OTHER}"
+            f"that the other lacks: remove that folder to continue the live one, or {START_OVER}"
         )
         raise PublicationError(message)
 
     def _at(self, url: str) -> Predecessor:
         found = self._fetch(url)
         if isinstance(found, NoPublication):
-            message = f"{found.reason.value} at {found.url}: {OTHER}"
+            message = f"{found}: correct the setting `previous`, or {START_OVER}"
             raise PublicationError(message)
         return self._found(found.folder, url, found.host_time)
 
     def _in(self, folder: Path) -> Predecessor:
         if not folder.is_dir():
-            message = f"`previous` is {self._previous!r}, but there is no folder {folder}: {OTHER}"
+            message = f"`previous` is {self._previous!r}, but there is no folder {folder}: correct it, or {START_OVER}"
             raise PublicationError(message)
         return self._found(folder, str(folder))
 
@@ -367,15 +359,37 @@ class PredecessorSearch:
         )
 
     def _restart(self, *, local: bool) -> Predecessor:
-        """Return the publication to start over under new addresses, because public ones are never reused."""
-        known = [*known_in(self._output.folder if local else self._saved.folder, self._layout)]
+        """Return the publication to start over from, under addresses that were never public.
+
+        These are the next ones, or, if it cannot be determined which were public, new ones that the current time names.
+        """
+        layout, folders, certain = self._layout, [self._output.folder if local else self._saved.folder], True
+        states: list[bytes] = []
         try:
-            known += [] if local else known_live(Web(self._layout.siteurl, BOUNDS), self._layout, ALLOWANCE.state_size)
-        except NoHostError:
-            known += known_in(self._output.folder, self._layout)  # perhaps it is public where this machine cannot see
-        if not known:
+            bounds = replace(BOUNDS, size=ALLOWANCE.state_size)
+            live = None if local else fetch_state(Web(layout.siteurl, BOUNDS), layout.state, bounds)
+            states += [live[1]] if live else []
+        except TransportError:
+            certain = False
+            folders.append(self._output.folder)  # perhaps it is public where this machine cannot see it
+        states += [(each / layout.state).read_bytes() for each in folders if each and (each / layout.state).is_file()]
+        if certain and not states:
             return Predecessor(line="nothing was public: this is the first publication")
+        known = [HashedState(PublicationState(generation=0, siteurl=layout.siteurl, at=_NEVER, documents={}), "")]
+        for data in states:
+            try:
+                known.append(HashedState.parse(data, layout.state))
+            except PublicationError:
+                certain = False
         latest = max(known, key=lambda each: (each.state.restart_number, each.state.generation))
-        folder = layout_after(self._layout, None, latest).folder
-        line = f"the publication starts over in {folder}/: set `previous` back when it is public"
+        if not certain:
+            # The real time, because builds with one `SOURCE_DATE_EPOCH` would use the same addresses again.
+            number = int(f"{datetime.now(UTC):%Y%m%d%H%M%S}")
+            latest = replace(latest, state=replace(latest.state, restart_number=number - 1))
+        folder = layout_after(layout, None, latest).folder
+        line = f"the publication starts over in {folder}/: do not set {FIRST} again when it is public"
         return Predecessor(restarted_from=latest, line=line)
+
+
+def _unknown(found: NoPublication) -> PublicationError:
+    return PublicationError(f"it cannot be determined what is published: {found}; {ADVICE}")

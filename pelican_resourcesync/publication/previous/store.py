@@ -10,7 +10,7 @@ from threading import Lock
 
 from pelican_resourcesync.errors import AbsentError, MismatchError, TransportError
 from pelican_resourcesync.files import link_or_copy, measure
-from pelican_resourcesync.http import Bounds, Received, Web
+from pelican_resourcesync.http import Bounds, Web
 
 #: As many connections as a browser opens to one host: documents are small, so round trips take most of the time.
 _AT_ONCE = 6
@@ -80,12 +80,6 @@ class Store:
         self._folder = folder
         self._lock = Lock()
         self.received = 0
-
-    def read(self, path: str, budget: Budget, size: int) -> tuple[Received, bytes]:
-        """Fetch and return a small file of at most `size` bytes; its contents are not verified, and it is not kept."""
-        received, data = self._web.read(path, budget.bounds(size))
-        budget.take(received.length)
-        return received, data
 
     def adopt(self, files: Mapping[str, str], folder: Path) -> None:
         """Add those of the files that a folder already has; `files` maps paths to SHA-256 hashes."""

@@ -28,10 +28,12 @@ from pelican_resourcesync.publication import (
     PreviousPublication,
     RangeBoundaries,
     build_time,
+    is_loopback,
     later,
 )
 from pelican_resourcesync.settings import CORRECT, Settings
 from pelican_resourcesync.site.history.first_publication import Commits, FirstHistory
+from pelican_resourcesync.site.history.removals import explained_deletions
 from pelican_resourcesync.site.history.sources import Sources
 from pelican_resourcesync.site.outputs import OutputFile, ResourceSet, Run
 from pelican_resourcesync.site.scope import Scope, find_scope
@@ -145,9 +147,11 @@ class GitHistory:
             history = replace(history, changes=changes)
         else:
             since = self._since(repository, landings, self._previous.commit)
-            changes = self._touched(repository, scope, since, uncommitted, written) if since or uncommitted else []
             past = self._past_before(repository, scope, landings, written)
-            history = replace(history, changes=changes, past=past, touched=bool(since or uncommitted))
+            history = replace(history, past=past, touched=bool(since or uncommitted))
+            if history.touched:
+                changes, explained = self._touched(repository, scope, since, uncommitted, written)
+                history = replace(history, changes=changes, explained=explained)
         self._warn_of_patterns({*self._past, *(self._previous.resources if self._previous else ())})
         return history, self._boundaries(repository, landings)
 
@@ -168,8 +172,11 @@ class GitHistory:
         since: Sequence[Landing],
         uncommitted: Sequence[PathChange],
         written: Sequence[OutputFile],
-    ) -> Sequence[Change]:
-        """Return an update for each resource whose source was changed or removed since, at the time of that change."""
+    ) -> tuple[Sequence[Change], frozenset[str]]:
+        """Return an update for each resource whose source was changed or removed since, at the time of that change.
+
+        Also return the deletions that commits explain.
+        """
         times: dict[str, datetime] = {}
         with Sources(self._run, written, repository, scope) as sources:
             gone = self._previous.resources.keys() - sources.uris if self._previous else set()
@@ -177,7 +184,9 @@ class GitHistory:
                 for change in changes:
                     times |= dict.fromkeys(sources.built_from(change), time)
                     times |= {uri: time for uri in (sources.published_before(change) if gone else ()) if uri in gone}
-        return [Change(time, uri, ChangeKind.UPDATED) for uri, time in times.items()]
+            committed = (change for each in since for change in each.commit.changes)
+            explained = explained_deletions(sources, committed, self._run) if gone else frozenset()
+        return [Change(time, uri, ChangeKind.UPDATED) for uri, time in times.items()], explained
 
     def _past_before(
         self, repository: Repository, scope: Scope, landings: Sequence[Landing], written: Sequence[OutputFile]
@@ -264,7 +273,7 @@ class GitHistory:
             )
 
     def _hint_at(self, uncommitted: Sequence[PathChange]) -> None:
-        if uncommitted:
+        if uncommitted and not is_loopback(self._run.siteurl):
             files = "1 file" if len(uncommitted) == 1 else f"{len(uncommitted):,} files"
             self.hints.append(
                 f"uncommitted changes of {files}, such as {uncommitted[0].path}, are published with the time of this "

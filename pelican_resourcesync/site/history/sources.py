@@ -9,7 +9,6 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -110,13 +109,23 @@ class Sources:
 
     def published_before(self, change: PathChange) -> Iterator[str]:
         """Yield the URIs that the file had which a change replaced or removed, as far as they are known."""
-        former = replace(change, new=change.old)
         for role in self.roles(change.path) if change.old else ():
-            yield from self.past(former, role)
+            yield from self.past(change.before, role)
 
     def past(self, change: PathChange, role: Role) -> Sequence[str]:
         """Return the URIs that a file has as of a change, by Pelican's readers; none where they are not known."""
         return self._read(change, role)[1]
+
+    def version(self, change: PathChange, role: Role) -> tuple[Sequence[str], Any] | None:
+        """Return the URIs of a file as of a change, and the object if it is an article; `None` if they are not known.
+
+        A file that was removed, or is not published, has none.
+        """
+        since, uris = self._read(change, role) if change.new else (NEVER, ())
+        if since is None:
+            return None
+        data = self._data(change) if uris and role is Role.ARTICLE else None
+        return uris, self._content(str(self._scope.source(change.path)), role, data) if data else None
 
     def published_from(self, change: PathChange, role: Role) -> datetime | None:
         """Return from when on Pelican publishes a file as of a change; `NEVER` for a draft, `None` if not known.

@@ -151,7 +151,10 @@ def test_another_format(newer: object) -> None:
 @pytest.mark.parametrize("data", [b"", b"null", b"[]", b"{}", b"\xff", RENDERED[:-20], b"[" * 100_000, b'"format"'])
 def test_damaged(data: bytes) -> None:
     """What is no state is a clear error that says what to do."""
-    with pytest.raises(PublicationError, match=r"publication\.json is damaged .*: upload it again, or start over"):
+    with pytest.raises(
+        PublicationError,
+        match=r"publication\.json is damaged .*: upload it again, or publish once with RESOURCESYNC_FIRST=1",
+    ):
         parse_state(data, NAME)
 
 
@@ -196,7 +199,9 @@ def test_damaged(data: bytes) -> None:
 def test_damaged_values(key: str, value: object) -> None:
     """A value that cannot be is damage too, whatever it is."""
     data = json.dumps({**CONTENT, key: value}).encode()
-    with pytest.raises(PublicationError, match=r"is damaged .*: upload it again, or start over"):
+    with pytest.raises(
+        PublicationError, match=r"is damaged .*: upload it again, or publish once with RESOURCESYNC_FIRST=1"
+    ):
         parse_state(data, NAME)
 
 

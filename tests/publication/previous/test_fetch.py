@@ -20,7 +20,6 @@ from pelican_resourcesync.publication.previous.fetch import (
     Fetched,
     FetchLimits,
     NoPublication,
-    NoPublicationReason,
     fetch_publication,
 )
 from pelican_resourcesync.publication.previous.previous import read_previous
@@ -46,8 +45,8 @@ from tests.support.live import (
 )
 
 ADVICE = (
-    "what is published stays as it is: try again, or repair what is published there, or name another with the"
-    " setting `previous` (a folder, a URL, 'output', or 'none')"
+    "what is published stays as it is: try again later, or publish once with RESOURCESYNC_FIRST=1 in the environment,"
+    " which starts over at new addresses"
 )
 HALF = "the publication is damaged, or its deployment is not done"
 DESCRIPTION, WELL_KNOWN = "resourcesync/description.xml", ".well-known/resourcesync"
@@ -206,7 +205,7 @@ def test_nothing_there(into: Path) -> None:
     for code in (404, 410):
         with live(status(code)) as site:
             found = fetch_publication(Web(site.url), into)
-            assert found == NoPublication(NoPublicationReason.NONE_THERE, f"{site.url}/{STATE}")
+            assert found == NoPublication(f"{site.url}/{STATE}")
             assert site.asked() == {STATE: 1}
     assert not into.exists()
 
@@ -223,9 +222,7 @@ def test_nothing_there(into: Path) -> None:
 def test_page_for_any_path(manner: Manner, into: Path) -> None:
     """A host that answers any path with a page has no publication."""
     with live(manner) as site:
-        assert fetch_publication(Web(site.url), into) == NoPublication(
-            NoPublicationReason.NONE_THERE, f"{site.url}/{STATE}"
-        )
+        assert fetch_publication(Web(site.url), into) == NoPublication(f"{site.url}/{STATE}")
 
 
 def test_state_under_a_wrong_media_type(site: Live, new: Source, into: Path) -> None:
@@ -233,6 +230,36 @@ def test_state_under_a_wrong_media_type(site: Live, new: Source, into: Path) -> 
     site.manners[STATE] = content((new.output / STATE).read_bytes(), Content_Type="text/html")
     fetched(site, into)
     assert contents(into) == vouched(new)
+
+
+@pytest.mark.parametrize("code", [401, 403])
+def test_host_that_forbids_what_is_missing(code: int, into: Path) -> None:
+    """Object stores do: nothing is there if the front page is, and a random name gets the same answer."""
+    with live(status(code)) as site:
+        site.manners[""] = page
+        assert fetch_publication(Web(site.url), into) == NoPublication(f"{site.url}/{STATE}")
+        asked = [each.path for each in site.asks]
+    assert asked[:2] == [STATE, ""]
+    assert re.fullmatch(r"resourcesync/[0-9a-f]{16}\.json", asked[2])
+
+
+@pytest.mark.parametrize(
+    ("front", "other"),
+    [(status(403), status(403)), (status(404), status(403)), (page, status(404)), (page, page), (page, status(401))],
+)
+def test_host_that_forbids_the_state_alone(front: Manner, other: Manner, into: Path) -> None:
+    """Then there may be one: a site with a password, and one that hides the state."""
+    with live(other) as site:
+        site.manners |= {"": front, STATE: status(403)}
+        with pytest.raises(PublicationError, match=re.escape(f"{STATE}: the server answered 403 Forbidden; {ADVICE}")):
+            fetch_publication(Web(site.url), into)
+
+
+def test_nobody_listens(into: Path) -> None:
+    """A host that refuses the connection has no publication that this machine can see."""
+    found = fetch_publication(Web(f"http://127.0.0.1:{closed_port()}"), into)
+    assert isinstance(found, NoPublication)
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/resourcesync/publication\.json: Connection refused", str(found))
 
 
 def test_no_host(monkeypatch: pytest.MonkeyPatch, into: Path) -> None:
@@ -244,7 +271,9 @@ def test_no_host(monkeypatch: pytest.MonkeyPatch, into: Path) -> None:
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
     web = Web("https://museum.example")
-    assert fetch_publication(web, into) == NoPublication(NoPublicationReason.NO_HOST, f"https://museum.example/{STATE}")
+    found = fetch_publication(web, into)
+    assert isinstance(found, NoPublication)
+    assert str(found) == f"https://museum.example/{STATE}: no such host"
     number = socket.EAI_AGAIN
     with pytest.raises(
         PublicationError, match="no answer of name servers; what is published stays as it is: try again"
@@ -299,15 +328,6 @@ def test_slow(site: Live, into: Path, manner: Manner, said: str) -> None:
     """
     site.manners[RESOURCE_LIST] = manner
     assert failure(site, into, bounds=Bounds(timeout=1.5, total=2.5)) == f"URL/{RESOURCE_LIST}: {said}"
-
-
-def test_gone(into: Path) -> None:
-    """A server that is not there is a failure."""
-    port = closed_port()
-    with pytest.raises(
-        PublicationError, match=rf"^the publication at http://127.0.0.1:{port} cannot be read: .*; what"
-    ):
-        fetch_publication(Web(f"http://127.0.0.1:{port}"), into)
 
 
 @pytest.mark.parametrize(

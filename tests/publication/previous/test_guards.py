@@ -180,7 +180,7 @@ def test_the_way_out_of_a_wrong_time(source: Source, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
     source.publish({"a.html": b"2099"}, "2099-01-01T12:00")
     monkeypatch.delenv("SOURCE_DATE_EPOCH")
-    with pytest.raises(PublicationError, match=r"publish once with `previous` 'none' to start over"):
+    with pytest.raises(PublicationError, match=r"publish once with RESOURCESYNC_FIRST=1"):
         publish_live(source, "2024-03-07T12:00", utc("2024-03-06T12:00"))
     wrong = source.previous()
     source.publish({"a.html": b"now"}, "2024-03-07T12:00", None, restarted_from=wrong)

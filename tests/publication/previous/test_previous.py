@@ -23,7 +23,7 @@ from pelican_resourcesync.publication.model.layout import SHARED
 from pelican_resourcesync.publication.model.ranges import Body, Range
 from tests.publication.support import LAYOUT, SITEURL, STATE, UPDATED, Source, change, is_listed, tree, utc
 
-DAMAGED = r"the publication in the output is damaged: .*: upload it again, or name another"
+DAMAGED = r"the publication in the output is damaged: .*: upload it again, or publish once with RESOURCESYNC_FIRST=1"
 RESOURCE_LIST = "resourcesync/site/resourcelist.xml"
 OPEN_LIST = "resourcesync/site/changelist-20240201T000000Z.xml"
 CLOSED_LIST = "resourcesync/site/changelist-20240101T000000Z.xml"
@@ -246,7 +246,10 @@ def test_documents_that_the_state_does_not_name(source: Source, path: str) -> No
     content = source.state()
     del content["documents"][path]
     (source.output / STATE).write_text(json.dumps(content))
-    with pytest.raises(PublicationError, match=f"{path} is not listed in {STATE}: upload it again, or name another"):
+    with pytest.raises(
+        PublicationError,
+        match=f"{path} is not listed in {STATE}: upload it again, or publish once with RESOURCESYNC_FIRST=1",
+    ):
         source.previous()
 
 
@@ -255,7 +258,9 @@ def test_parts_that_lead_elsewhere(source: Source, path: str) -> None:
     """The parts of a Resource List are documents of this publication."""
     [part] = source.state()["parts"]
     source.reseal(parts=[part | {"path": path}])
-    with pytest.raises(PublicationError, match=r"is not listed in .*: upload it again, or name another"):
+    with pytest.raises(
+        PublicationError, match=r"is not listed in .*: upload it again, or publish once with RESOURCESYNC_FIRST=1"
+    ):
         source.previous()
 
 

@@ -140,8 +140,8 @@ def test_output_that_nobody_cleans_is_read_where_it_lies(
 def test_folder_that_is_named_must_be_there(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The sentence is right for whoever has a setting of that name, in whatever file."""
     sentence = (
-        f"`previous` is 'elsewhere', but there is no folder {base / 'elsewhere'}: name another with the setting "
-        "`previous` (a folder, a URL, 'output', or 'none')"
+        f"`previous` is 'elsewhere', but there is no folder {base / 'elsewhere'}: correct it, or publish once "
+        "with RESOURCESYNC_FIRST=1 in the environment, which starts over at new addresses"
     )
     with pytest.raises(PublicationError) as caught:
         find(base, monkeypatch, previous="elsewhere")
@@ -152,7 +152,7 @@ def test_publication_that_is_named_must_be_there(base: Path, monkeypatch: pytest
     """The one at a URL is continued; where there is none, the message says what to do."""
     assert find(base, monkeypatch, previous=MUSEUM)[1] == 1
     (base.parent / "public" / STATE).unlink()
-    with pytest.raises(PublicationError, match=f"^there is no publication at {MUSEUM}/{STATE}: name another"):
+    with pytest.raises(PublicationError, match=f"^there is no publication at {MUSEUM}/{STATE}: correct the setting"):
         find(base, monkeypatch, previous=MUSEUM)
 
 
@@ -178,19 +178,10 @@ def test_starting_over(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.restarted_from
     assert found.restarted_from.digest == digest(base.parent / "public" / STATE)
     assert found.layout(Layout(MUSEUM)).folder == "resourcesync/site/2"
-    assert found.line == "the publication starts over in resourcesync/site/2/: set `previous` back when it is public"
-
-
-@pytest.mark.parametrize("starts", [1, 3])
-def test_starting_over_from_a_damaged_one(base: Path, monkeypatch: pytest.MonkeyPatch, starts: int) -> None:
-    """Of one that cannot be read it is still found out which addresses are public."""
-    (base.parent / "public" / STATE).write_bytes(b"damaged")
-    for start in range(2, starts + 1):
-        capability_list = base.parent / "public" / Layout(MUSEUM, restart_number=start).capability_list
-        capability_list.parent.mkdir()
-        capability_list.touch()
-    found, _ = find(base, monkeypatch, previous="none")
-    assert found.layout(Layout(MUSEUM)).folder == f"resourcesync/site/{starts + 1}"
+    assert (
+        found.line
+        == "the publication starts over in resourcesync/site/2/: do not set RESOURCESYNC_FIRST again when it is public"
+    )
 
 
 def test_starting_over_where_every_path_has_a_page(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:

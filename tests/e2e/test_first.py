@@ -1,0 +1,204 @@
+"""The first publication: what counts as one, what stops a build instead, and what lets a build go on.
+
+The loopback server is asked for public names as a proxy; where it is not, real names and ports are.
+"""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pelican_resourcesync.errors import PublicationError
+from tests.support.live import Ask, Manner, closed_port, content, hosts, page, static, status
+from tests.support.museum import ARCHIVE, HOME, KEPT, MUSEUM, STATE, Museum, digest, tree
+from tests.support.sites import run, warnings
+
+FIRST = "RESOURCESYNC_FIRST=1"
+
+
+def store(folder: Path) -> Manner:
+    """Answer as an object store does: 403 where there is no file."""
+
+    def answer(ask: Ask) -> None:
+        path = ask.path or "index.html"
+        (static(folder) if (folder / path).is_file() else status(403))(ask)
+
+    return answer
+
+
+def said(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """Return what was said of the publication since the last time."""
+    return [line for line in capsys.readouterr().out.splitlines() if line.startswith("ResourceSync: ")]
+
+
+def test_object_store(museum: Museum, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """In CI, in a fresh clone each time: the first publication, the second, and one after the documents are gone."""
+    monkeypatch.setenv("CI", "true")
+    museum.host.manner = store(museum.www)
+    museum.edit(1)
+    assert FIRST in museum.stops()  # an empty store, or one that hides all that it has
+    museum.www.mkdir()
+    (museum.www / "index.html").write_text("An older site")
+    museum.build()
+    assert said(capsys)[0].endswith(f"there is no publication at {MUSEUM}/{STATE}: this is the first publication.")
+    for month in (2, 3):
+        museum.deploy()
+        (museum.www / "index.html").write_text("An older site")
+        museum.edit(month)
+        shutil.rmtree(museum.site.folder / ".resourcesync", ignore_errors=True)
+        museum.build()
+        assert museum.state()["generation"] == month
+
+
+def test_not_live_yet(museum: Museum, capsys: pytest.CaptureFixture[str]) -> None:
+    """Only the first of several builds says that it is the first publication; each is one, until the site is live."""
+    ends = []
+    for month in (1, 2, 3):
+        museum.edit(month)
+        museum.build_again()
+        lines = said(capsys)
+        ends.append((lines[0].rpartition(": ")[2], lines[-1].rpartition("; ")[2]))
+        assert museum.state()["generation"] == 1
+    assert ends == [("this is the first publication.", "first publication."), *[("not live yet.", "not live yet.")] * 2]
+    museum.deploy()
+    museum.build_again()
+    assert said(capsys)[-1].endswith("nothing changed since the last publication.")
+
+
+@pytest.fixture(params=["no such host", "Connection refused"])
+def dead(request: pytest.FixtureRequest, museum: Museum, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Let the site have an address where nobody answers; return why."""
+    monkeypatch.delenv("http_proxy")
+    host = "nobody.invalid" if request.param == "no such host" else f"127.0.0.1:{closed_port()}"
+    # Names of loopback are nobody's live site; this one has no name of its own.
+    address = f"http://{host}".replace("127.0.0.1", "0.0.0.0")
+    museum.site.configure(SITEURL=address)
+    museum.edit(1)
+    return str(request.param)
+
+
+def test_host_that_is_not_there_yet(museum: Museum, dead: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Outside CI it is the first publication; then what is in the output is never forgotten, whatever it was."""
+    museum.build()
+    assert f"{dead}: this is the first publication." in said(capsys)[0]
+    for generation in (2, 3):
+        before = digest(museum.site.output / STATE)
+        museum.edit(generation)
+        museum.build_again()
+        assert f"{dead}: not live now, so the publication in the output is continued." in said(capsys)[0]
+        assert (museum.state()["generation"], museum.state()["predecessor"]) == (generation, before)
+
+
+def test_host_that_is_not_there_in_ci(
+    museum: Museum, dead: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It stops: a fresh clone knows nothing of what was published. The way on always works."""
+    monkeypatch.setenv("CI", "1")
+    sentence = museum.stops()
+    assert f"it cannot be determined what is published: {museum.site.settings['SITEURL']}/{STATE}: {dead}; " in sentence
+    assert sentence.count(FIRST) == 1
+    museum.build(first=True)
+    assert "do not set RESOURCESYNC_FIRST again" in said(capsys)[0]
+    assert museum.state()["restart_number"] > 20_000_000_000_000
+
+
+def test_host_that_is_down_after_it_was_seen(museum: Museum, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was last seen live is not the latest, so it is not continued without the output, which is."""
+    museum.publish(1)
+    museum.publish(2)  # sees the first
+    monkeypatch.setenv("no_proxy", "museum.test")  # a name that nobody has
+    museum.edit(3)
+    output = museum.site.output
+    output.rename(output.with_name("latest"))
+    assert "it cannot be determined what is published" in museum.stops()
+    shutil.copytree(museum.site.folder / KEPT, output, dirs_exist_ok=True)  # the same as was seen
+    museum.build_again()
+    assert museum.state()["generation"] == 2
+    shutil.rmtree(output)
+    output.with_name("latest").rename(output)
+    museum.build_again()
+    assert museum.state()["generation"] == 3
+    monkeypatch.delenv("no_proxy")
+    museum.build()  # sees the second, of which what is in this output is one of two that follow
+    museum.deploy()
+    museum.build()  # sees the third, which the next output does not descend from
+    shutil.rmtree(output)
+    shutil.copytree(museum.www, output)
+    (output / STATE).write_bytes((output / STATE).read_bytes().replace(b'"generation": 3', b'"generation": 2'))
+    monkeypatch.setenv("no_proxy", "museum.test")
+    assert "it cannot be determined what is published" in museum.stops()
+
+
+def test_former_address_that_is_dead(museum: Museum, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stops where nothing here knows what was there, and goes on as the message says."""
+    museum.publish(1)
+    museum.build()  # sees it
+    museum.host.manner = hosts({ARCHIVE: status(404)})
+    monkeypatch.setenv("no_proxy", "museum.test")
+    museum.site.configure(SITEURL=ARCHIVE, RESOURCESYNC={"previous": "live", "moved_from": MUSEUM})
+    museum.edit(2)
+    museum.build()
+    assert (museum.state()["generation"], museum.state()["siteurl"]) == (2, ARCHIVE)  # by the copy last seen live
+    shutil.rmtree(museum.site.folder / ".resourcesync")
+    shutil.rmtree(museum.site.output)
+    sentence = museum.stops()
+    assert f"it cannot be determined what is published: {MUSEUM}/{STATE}: no such host" in sentence
+    museum.build(first=True)
+    assert (museum.state()["generation"], museum.state()["restart_number"]) == (1, 1)
+
+
+# --- warnings instead of errors ----------------------------------------------
+
+
+@pytest.mark.parametrize("manner", [status(500), status(403), content(b"{")], ids=["500", "403", "damaged"])
+def test_build_without_a_publication(museum: Museum, manner: Manner) -> None:
+    """One warning; the pages are new, and the documents in the output are kept. A fresh output has none: it stops."""
+    museum.site.configure(RESOURCESYNC={"previous": "live", "on_error": "warn"})
+    museum.publish(1)
+    museum.host.manner = manner
+    museum.edit(2, "A text that is new.")
+    before = museum.state()
+    status_, printed = run(museum.site)
+    assert status_ == 0
+    (warning,) = warnings(printed)
+    assert f"ResourceSync: nothing is published, and the documents in {museum.site.output} stay: " in warning
+    assert museum.state() == before
+    assert "A text that is new." in (museum.site.output / "a.html").read_text()
+    assert (museum.site.output / ".well-known/resourcesync").is_file()
+    shutil.rmtree(museum.site.output)
+    status_, printed = run(museum.site)
+    assert status_ == 1
+    assert "'on_error' is 'warn', but the output lacks the documents that are live." in printed
+    assert not tree(museum.site.output)
+
+
+def test_output_that_is_older_than_what_is_live(museum: Museum) -> None:
+    """Uploading it would take the site back: a warning is not enough."""
+    museum.publish(1)
+    shutil.copytree(museum.www, museum.www.with_name("first"))
+    museum.publish(2)
+    museum.build()  # sees the second
+    shutil.rmtree(museum.site.output)
+    shutil.copytree(museum.www.with_name("first"), museum.site.output)
+    museum.host.manner = status(500)
+    with pytest.raises(PublicationError, match="500 Internal Server Error"):
+        museum.build_again(on_error="warn")
+    (museum.site.output / STATE).write_bytes(b"{")
+    with pytest.raises(PublicationError, match="500 Internal Server Error"):
+        museum.build_again(on_error="warn")
+
+
+def test_error_after_the_build(museum: Museum, capsys: pytest.CaptureFixture[str]) -> None:
+    """Pages that would be missing are known late: the same, with what the last publication wrote."""
+    museum.publish(1)
+    museum.site.remove("content/a.md")
+    museum.site.article("b.md", "B")
+    before = museum.state()
+    museum.build_again(on_error="warn")
+    assert museum.state() == before
+    assert (museum.site.output / f"{HOME}/resourcelist.xml").is_file()
+    capsys.readouterr()
+    with pytest.raises(PublicationError, match="1 of 1 resources would be listed as deleted"):
+        museum.build(on_error="warn")
+    assert "nothing was published. The output" in capsys.readouterr().out
+    museum.host.manner = page
