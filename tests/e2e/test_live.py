@@ -36,8 +36,9 @@ def test_what_was_verified_is_not_fetched_again(museum: Museum) -> None:
 def asked_for(museum: Museum) -> set[str]:
     """Name the documents of the live publication that the one before did not have."""
     new = {"resourcelist.xml", "changelist.xml", "changelist-archive.xml", "capabilitylist.xml"}
-    lists = sorted(file.name for file in (museum.www / HOME).glob("changelist-2*"))
-    return {*lists[-2:], *new} - {"capabilitylist.xml"}
+    lists = sorted(file.stem for file in (museum.www / HOME).glob("changelist-2*"))[-2:]
+    pages = {each.replace("changelist-", "changes/") for each in lists}
+    return {*(f"{each}.xml" for each in lists), *(f"{each}.html" for each in pages), *new} - {"capabilitylist.xml"}
 
 
 def test_caches_are_passed(museum: Museum) -> None:

@@ -111,7 +111,7 @@ def test_starting_over_leaves_every_public_address_to_what_is_there(
     state = museum.state()
     assert (state["generation"], state["restart_number"], state["predecessor"]) == (3, 2, digest(museum.www / STATE))
     assert f"{MUSEUM}/{HOME}/2/capabilitylist.xml" in (museum.site.output / "a.html").read_text()
-    assert {path.split("/")[0] for path in tree(museum.site.output / HOME)} == {"2", *PAGE}
+    assert {path for path in tree(museum.site.output / HOME) if path[:2] != "2/"} == {*PAGE}
     shutil.copytree(museum.site.output, museum.www, dirs_exist_ok=True)
     there = {path: data for path, (data, _) in tree(museum.www / HOME).items() if path[:2] != "2/"}
     assert {path: data for path, data in there.items() if path not in PAGE} == old

@@ -23,8 +23,8 @@ MUSEUM, ARCHIVE = "http://museum.test", "http://archive.test"
 STATE = "resourcesync/publication.json"
 HOME = "resourcesync/site"
 KEPT = ".resourcesync/live"
-#: The page for people and its badge, which are no part of a publication.
-PAGE = ("index.html", "badge.svg")
+#: The pages for people that all starts have, the feed and the badge, which are no part of a publication.
+PAGE = ("index.html", "badge.svg", "changes.atom", "changes/index.html")
 
 Tree = dict[str, tuple[bytes, int]]
 
