@@ -148,7 +148,7 @@ def test_every_key_of_the_json_is_told() -> None:
     assert f"{MOST_LEFT_OUT} at most" in publish
     assert in_docs("JSON key of hidden items") == names(HiddenItems)
     assert all(f"`{reason}`" in publish for reason in Reason)
-    assert publish.count(f"{MOST_EXAMPLES} at most") == 3
+    assert publish.count(f"{MOST_EXAMPLES} at most") == 4
 
 
 # The page for administrators: tables, rules, links, columns and examples

@@ -210,7 +210,7 @@ def test_failed_build_keeps_the_previous_publication(bare: Site) -> None:
     bare.commit("2024-03-01T10:00:00Z")
     status, said = run(bare)
     assert (status, warnings(said)) == (0, [])
-    assert "1 created since the last publication" in said
+    assert "1 created (/other.html) since the last publication" in said
     assert bare.changes()[: len(before)] == before
 
 
