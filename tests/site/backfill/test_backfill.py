@@ -15,6 +15,7 @@ from pelican_resourcesync.publication import (
 from tests.site.backfill.support import TIMES, documents, run, worktrees
 from tests.support.follower import Follower
 from tests.support.live import served
+from tests.support.museum import PAGE
 from tests.support.sites import Site, changes, our_command, strip
 
 SITEURL = "https://example.org"
@@ -102,7 +103,7 @@ def test_over_what_is_public(recorded: Site) -> None:
     outcome = run(recorded)
     after = documents(recorded.output)
     assert outcome.built == 0
-    pages = {"resourcesync/site/index.html", "resourcesync/site/badge.svg"}
+    pages = {f"resourcesync/site/{name}" for name in PAGE}
     ours = {path for path in public if path.startswith("resourcesync/site/")} - pages
     assert {path: after[path] for path in ours} == {path: public[path] for path in ours}
     assert b"https://example.org/resourcesync/site/2/capabilitylist.xml" in after["first.html"]

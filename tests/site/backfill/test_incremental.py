@@ -14,7 +14,7 @@ from tests.site.backfill.support import TIMES, Terminal, changes_now, documents,
 from tests.site.backfill.test_backfill import PAST, state
 from tests.support.follower import Follower
 from tests.support.live import served
-from tests.support.museum import HOME, KEPT, public_museum
+from tests.support.museum import HOME, KEPT, PAGE, public_museum
 from tests.support.sites import Site, our_command
 
 SITEURL = "https://example.org"
@@ -159,7 +159,7 @@ def test_what_is_live_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_old_documents_stay_where_it_starts_over(backfilled: Site) -> None:
     """Because the bytes are others, for example: as they are, in every output to come, until `forget`."""
     old = {path: data for path, data in documents(backfilled.output).items() if path.startswith("resourcesync/site/")}
-    old = {path: data for path, data in old.items() if not path.endswith(("index.html", "badge.svg"))}
+    old = {path: data for path, data in old.items() if not path.endswith(PAGE)}
     backfilled.configure(RESOURCESYNC={"previous": "output", "html_links": False})
     stream = io.StringIO()
     run(backfilled, stream)
