@@ -135,6 +135,7 @@ def _run(arguments: Namespace, task: "Callable[[Mirror], _Report]") -> int:
     def once(done: running.Done) -> int:
         lines: list[str] = []
         values: dict[str, Any] = {"source": shown(arguments.source), "folder": str(folder), "begin": running.now()}
+        values["end"] = ""  # set below, in this place
         try:
             with running.progress(arguments) as show:
                 options = MirrorOptions(**options_of(arguments), progress=show)
@@ -180,7 +181,7 @@ def _plan_report(plan: "FetchPlan") -> _Report:
 
 
 def _result_report(result: "MirrorResult", folder: Path) -> _Report:
-    from pelican_resourcesync.terminal import format_bytes, format_count
+    from pelican_resourcesync.terminal import duration, format_bytes, format_count
 
     lines = [f"Note: {note}." for note in result.plan.notes]
     lines += [f"Missing: {uri} ({reason or 'not tried'})" for uri, reason in result.missing[:_MOST_SHOWN]]
@@ -195,7 +196,7 @@ def _result_report(result: "MirrorResult", folder: Path) -> _Report:
     summary += f"; {result.fetched:,} fetched ({format_bytes(result.size)}), {result.deleted:,} deleted"
     summary += f", {result.adopted:,} already there" if result.adopted else ""
     state = "Complete" if result.complete else "Incomplete"
-    lines.append(f"{state}: {summary} in {running.duration(result.seconds)}.")
+    lines.append(f"{state}: {summary} in {duration(result.seconds)}.")
     names = ("complete", "resources", "fetched", "size", "deleted", "adopted", "left")
     counts = {name: getattr(result, name) for name in names}
     counts |= {"not_deleted": len(result.not_deleted), "foreign": result.plan.foreign}

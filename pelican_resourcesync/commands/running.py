@@ -163,17 +163,9 @@ def progress(arguments: Namespace) -> Iterator[Callable[[int, int, int, int], No
 
 def progress_text(done: int, of: int, size: int, whole: int, seconds: float) -> str:
     """Return how far a run has come: resources, bytes, speed, and the time left."""
-    from pelican_resourcesync.terminal import format_bytes
+    from pelican_resourcesync.terminal import duration, format_bytes
 
     share = min(size / whole, 1) if whole else done / of
     left = f", {duration(seconds / share - seconds)} left" if share and seconds > 1 else ""
     sizes = f"{format_bytes(size)} of {format_bytes(whole)}" if whole >= size else format_bytes(size)
     return f"{done:,} of {of:,} resources, {sizes}, {format_bytes(round(size / max(seconds, 0.1)))}/s{left}"
-
-
-def duration(seconds: float) -> str:
-    """Return a time for people."""
-    if seconds < 60:  # noqa: PLR2004 - a minute
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min {rest} s"  # noqa: PLR2004

@@ -8,7 +8,7 @@ from pelican_resourcesync.source import SourceError, SourceOptions
 
 #: The folder in the copy that has the state.
 STATE_FOLDER = ".mirror"
-_logger = get_logger(__name__)
+_logger = get_logger("pelican_resourcesync")
 
 
 class MirrorError(SourceError):

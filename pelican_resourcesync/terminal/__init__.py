@@ -2,4 +2,12 @@
 
 from pelican_resourcesync.terminal.progress import Progress, spinner
 from pelican_resourcesync.terminal.sections import Section, write_sections
-from pelican_resourcesync.terminal.text import as_json, expectations, format_bytes, format_count, past_of, summaries
+from pelican_resourcesync.terminal.text import (
+    as_json,
+    duration,
+    expectations,
+    format_bytes,
+    format_count,
+    past_of,
+    summaries,
+)

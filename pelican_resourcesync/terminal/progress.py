@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, TextIO
 
 from pelican_resourcesync.printable import printable
-from pelican_resourcesync.terminal.text import format_bytes, format_count
+from pelican_resourcesync.terminal.text import duration, format_bytes, format_count
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Display
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 _PATIENCE, _PAUSE = 1.0, 0.2
 #: The number of builds after which the remaining time is estimated.
 _ENOUGH = 3
-_SECONDS, _MINUTES = 90, 90 * 60
 
 
 class Progress:
@@ -86,7 +85,7 @@ class Progress:
         left = self._total - self._done
         if self._done == _ENOUGH and left:
             needed = (self._clock() - self._begun) / self._done * left
-            self.message(f"{format_count(left, 'build')} left, which may take {_duration(needed)}.")
+            self.message(f"{format_count(left, 'build')} left, which may take {duration(needed)}.")
 
     def close(self) -> None:
         """Clear the line."""
@@ -137,12 +136,3 @@ def spinner(doing: str, name: str) -> AbstractContextManager[object]:
     from rich.text import Text
 
     return Console(stderr=True).status(Text(f"{name}: {printable(doing)} …"))
-
-
-def _duration(seconds: float) -> str:
-    """Return a duration in a readable unit."""
-    if seconds < _SECONDS:
-        return format_count(max(1, round(seconds)), "second")
-    if seconds < _MINUTES:
-        return format_count(round(seconds / 60), "minute")
-    return f"{seconds / 3600:.1f} hours"

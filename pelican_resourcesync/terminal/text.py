@@ -102,3 +102,11 @@ def _news(publication: "Publication", where: str) -> str:
         more = f" and {new[kind] - _SHOWN:,} more" if new[kind] > _SHOWN else ""
         counts.append(f"{new[kind]:,} {kind} ({shown}{more})")
     return f"{', '.join(counts)} since the last publication"
+
+
+def duration(seconds: float) -> str:
+    """Return a time for people."""
+    if seconds < 60:  # noqa: PLR2004 - a minute
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min {rest} s"  # noqa: PLR2004

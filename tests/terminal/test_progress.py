@@ -89,7 +89,7 @@ def test_nothing_but_messages_where_it_is_no_terminal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"), [(0.1, "1 second"), (30, "70 seconds"), (60, "2 minutes"), (3600, "2.3 hours")]
+    ("seconds", "said"), [(0.1, "0.2 s"), (30, "1 min 10 s"), (60, "2 min 20 s"), (3600, "2 h 20 min")]
 )
 def test_the_time_that_is_left(seconds: float, said: str) -> None:
     """After three builds it is estimated from these, once; where three are all, there is nothing to wait for."""
