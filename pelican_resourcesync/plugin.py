@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pelican import Pelican, signals
+from pelican.log import DEFAULT_LOG_HANDLER
 
 from pelican_resourcesync.errors import ResourceSyncError
 from pelican_resourcesync.lock import locked
@@ -31,6 +32,8 @@ logger = get_logger(__name__)
 #: The names of the plug-in in Pelican's `PLUGINS`: as listed by the user, or as found by Pelican itself.
 NAMES = frozenset({"pelican_resourcesync", "pelican.plugins.resourcesync"})
 
+_PREFIX = "ResourceSync: "
+
 #: The current build, `None` for one that publishes nothing. A plug-in that makes sub-sites runs Pelican within Pelican:
 #: these belong to the outer build.
 _builds: "list[Session | None]" = []
@@ -43,14 +46,26 @@ def connect() -> None:
     signals.content_written.connect(_content_written)
     signals.feed_written.connect(_feed_written)
     logging.getLogger("pelican").addFilter(_one_sentence)
+    DEFAULT_LOG_HANDLER.addFilter(_print_our_own)
 
 
 def _one_sentence(record: logging.LogRecord) -> bool:
-    """Drop the traceback where Pelican logs one of our errors: the message already says what to do."""
-    if record.exc_info and isinstance(record.exc_info[1], ResourceSyncError):
-        record.exc_info = None
+    """Turn Pelican's record of one of our errors into our message, without a traceback: it says what to do."""
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, ResourceSyncError):
+        record.msg, record.args, record.exc_info = f"{_PREFIX}{error}", (), None
         make_printable(record)
     return True
+
+
+def _print_our_own(record: logging.LogRecord) -> bool:
+    """Print our messages as the lines of a build that they are; Pelican would fold them beside names of our files."""
+    message = record.getMessage()
+    if not message.startswith(_PREFIX):
+        return True
+    level = ("error: " if record.levelno > logging.WARNING else "warning: ") if record.levelno > logging.INFO else ""
+    print_line(f"{_PREFIX}{level}{message.removeprefix(_PREFIX)}")
+    return False
 
 
 def _initialized(pelican: Pelican) -> None:

@@ -26,7 +26,8 @@ SHOWN = r"\x1b[2J\x07\x9b2J\r\n\u2028\u202e\u2066\udc9b https://***@example.org/
 WRITERS = {"sys.stdout.write", "sys.stderr.write", "print", "console.print", "self._display.console.print"}
 #: The modules whose streams are terminals.
 PROGRESS = {"terminal/progress.py"}
-SAFE = {"printable", "printable_lines"}
+#: JSON is for programs, and escapes what is not ASCII, and control characters.
+SAFE = {"printable", "printable_lines", "json.dumps"}
 
 
 @pytest.mark.parametrize(
@@ -65,11 +66,10 @@ def test_masking_takes_linear_time() -> None:
 def test_log_records_are_printable(caplog: pytest.LogCaptureFixture) -> None:
     """What a logger of this project is given, and what Pelican logs of our errors, is made safe."""
     get_logger("pelican_resourcesync.hostile").warning("bad: %s", HOSTILE)
-    record = logging.LogRecord(
-        "pelican", logging.CRITICAL, "", 0, HOSTILE, (), (ResourceSyncError, ResourceSyncError(), None)
-    )
+    error = ResourceSyncError(HOSTILE)
+    record = logging.LogRecord("pelican", logging.CRITICAL, "", 0, "%s", (error,), (ResourceSyncError, error, None))
     assert plugin._one_sentence(record)
-    assert [caplog.messages, record.getMessage()] == [[f"bad: {SHOWN}"], SHOWN]
+    assert [caplog.messages, record.getMessage()] == [[f"bad: {SHOWN}"], f"ResourceSync: {SHOWN}"]
 
 
 @pytest.mark.parametrize("error", [each for each in vars(errors).values() if isinstance(each, type)])

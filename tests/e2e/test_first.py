@@ -161,7 +161,9 @@ def test_build_without_a_publication(museum: Museum, manner: Manner) -> None:
     status_, printed = run(museum.site)
     assert status_ == 0
     (warning,) = warnings(printed)
-    assert f"ResourceSync: nothing is published, and the documents in {museum.site.output} stay: " in warning
+    assert warning.startswith(
+        f"ResourceSync: warning: nothing is published, and the documents in {museum.site.output} stay: "
+    )
     assert museum.state() == before
     assert "A text that is new." in (museum.site.output / "a.html").read_text()
     assert (museum.site.output / ".well-known/resourcesync").is_file()

@@ -225,5 +225,5 @@ def test_disk_that_fails_is_one_sentence(museum: Museum) -> None:
     museum.site.configure(PATH=".", ARTICLE_PATHS=["content"], PAGE_PATHS=[])
     museum.site.write(".resourcesync/saved.part", "in the way")
     sentence = museum.stops()
-    assert "PublicationError: nothing can be built: " in sentence
+    assert "error: nothing can be built: " in sentence
     assert "make it writable, and free disk space" in sentence

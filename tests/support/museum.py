@@ -84,8 +84,7 @@ class Museum:
             exit_status, printed = run(self.site)
         (sentence,) = (line for line in printed.splitlines() if line.strip())
         assert exit_status == 1
-        assert "CRITICAL" in sentence
-        assert "Error: " in sentence
+        assert sentence.startswith("ResourceSync: error: ")
         assert tree(self.site.output) == before
         assert not kept or tree(self.site.folder / KEPT) == kept
         return sentence

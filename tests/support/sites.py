@@ -206,7 +206,7 @@ _PROGRAMS: Mapping[str, Callable[[Sequence[str]], int | None]] = {
 
 def warnings(printed: str) -> list[str]:
     """Return the warnings among what was printed."""
-    return [" ".join(line.split()) for line in printed.splitlines() if "WARNING" in line]
+    return [" ".join(line.split()) for line in printed.splitlines() if "WARNING" in line or ": warning: " in line]
 
 
 def strip(site: Site) -> Site:
