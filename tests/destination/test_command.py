@@ -377,6 +377,14 @@ def test_kept_running(source: FakeSource, tmp_path: Path) -> None:
     assert running.returncode in (0, 3)  # 3 where it was just at work
 
 
+def test_kept_running_in_vain(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What will not pass by itself ends it, and is said with the time and the Source, too."""
+    source.site.manner = status(404)
+    code, out, err = run(capsys, source.url, tmp_path / "copy", "--every", "1h")
+    assert (code, out) == (2, "")
+    assert re.fullmatch(rf"20..-..-..T..:..:..Z {source.url} no Source was found: .*\n", err)
+
+
 def test_stopped(source: FakeSource, tmp_path: Path) -> None:
     """A run that is stopped says so, keeps what is complete, and the next one goes on."""
     folder = tmp_path / "copy"
