@@ -119,7 +119,10 @@ def reference() -> str:
     groups = {
         "Functions": [package.publish, package.mirror, package.follow, package.check],
         "Options": [package.destination.MirrorOptions, package.source.SourceOptions, package.checker.CheckOptions],
-        "Results": [package.destination.Following, *(each for each in classes if not issubclass(each, Exception))],
+        "What they return": [
+            package.destination.Following,
+            *(each for each in classes if not issubclass(each, Exception)),
+        ],
         "More of a mirror": [package.destination.Mirror],
         "Errors": sorted((each for each in classes if issubclass(each, Exception)), key=lambda each: len(each.__mro__)),
     }

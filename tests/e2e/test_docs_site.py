@@ -116,6 +116,8 @@ def links(page: Any) -> set[str]:
 def test_every_link_and_anchor_exists(output: Path, pages: dict[str, Any]) -> None:
     """Of each page to each page, written for a forge and rewritten for the site."""
     anchors = {path: set(map(str, page.xpath("//@id"))) for path, page in pages.items()}
+    for path, page in pages.items():
+        assert len(page.xpath("//@id")) == len(anchors[path]), path  # a heading has not the id of the search
     checked = 0
     for path, page in pages.items():
         for link in map(str, page.xpath("//@href | //@src")):
