@@ -98,7 +98,7 @@ class _Log(logging.Handler):
             self.done[record.kind].append(record.__dict__["uri"])
         if record.levelno >= self._arguments.level:
             begin = _when_and_where(self._arguments) or "pelican-resourcesync: "
-            sys.stderr.write(f"{begin}{record.getMessage()}\n")
+            sys.stderr.write(f"{printable(begin + record.getMessage())}\n")
 
     def __enter__(self) -> Self:
         _logger.addHandler(self)
