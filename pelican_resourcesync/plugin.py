@@ -113,7 +113,13 @@ def _begin(pelican: Pelican) -> "Session | None":
     if why_not:
         output, sources = Path(settings["OUTPUT_PATH"]), Path(settings["PATH"])
         published = published_names(output)
-        _say_why(why_not, output)
+        line, has_documents = f"nothing is published, because {why_not}", (output / "resourcesync").is_dir()
+        if has_documents:  # they describe other pages
+            line += f": the documents in {output} are those of an earlier build, so publish again before you upload it"
+        if has_documents or why_not == NO_ADDRESS:
+            print_line(f"ResourceSync: {line}.")
+        else:
+            logger.info("ResourceSync: %s", line)
         if not (published and output.resolve().is_relative_to(sources.resolve())):
             _retain(pelican, published)
             return None
@@ -125,17 +131,6 @@ def _begin(pelican: Pelican) -> "Session | None":
         session = Session(settings, publishes=not why_not, began=began)
     _retain(pelican, session.output_retention)
     return session
-
-
-def _say_why(why_not: str, output: Path) -> None:
-    """Say why nothing is published, if the user may not expect it or the output then has documents of other pages."""
-    line, has_documents = f"nothing is published, because {why_not}", (output / "resourcesync").is_dir()
-    if has_documents:
-        line += f": the documents in {output} are those of an earlier build, so publish again before you upload it"
-    if has_documents or why_not == NO_ADDRESS:
-        print_line(f"ResourceSync: {line}.")
-    else:
-        logger.info("ResourceSync: %s", line)
 
 
 @contextmanager

@@ -229,6 +229,7 @@ class _Publisher:
                 options=each.options,
                 previous=each.predecessor.previous,
                 restarted_from=each.predecessor.restarted_from,
+                not_live=each.predecessor.not_live,
                 records=self._records if each.within is None else None,
             )
             for each in self._plan.sets

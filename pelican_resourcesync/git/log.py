@@ -8,7 +8,7 @@ strictly, depend only on the past, and do not change when commits are added (pro
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import BinaryIO
 
@@ -70,11 +70,6 @@ class PathChange:
     old: str | None
     new: str | None
     mode: str = "100644"
-
-    @property
-    def before(self) -> "PathChange":
-        """The path as it was before this change, as if that was a change."""
-        return replace(self, new=self.old)
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,8 +139,8 @@ class Settings:
         return self.sets != (THE_SITE,)
 
 
-def _no_history(setting: Setting, _value: object) -> str:
-    message = f"{setting} is set, but a folder has no history before its first publication: leave it out"
+def _only_of_builds(setting: Setting, _value: object) -> str:
+    message = f"{setting} is set, but only a site that Pelican builds has it: leave it out"
     raise SettingsError(message)
 
 
@@ -152,8 +152,9 @@ class FolderSettings(Settings):
     base_url: str = row("", checks.site_url, "the URL at which the folder is public")
     site_name: str = row("", checks.text, "the name of the site, for the page for people")
     language: str = row("en", checks.required_text("a language, such as 'en'"), "the language of the page for people")
-    history: str = row("none", _no_history, "only sites that Pelican builds have a history before publication")
+    history: str = row("none", _only_of_builds, "only sites that Pelican builds have a history before publication")
     changes_by: str | int = row("month", checks.one_of(*PERIODS), "the period that a Change List covers")
+    on_error: str = row("stop", _only_of_builds, "only builds by Pelican go on, or do not")
     sitemap: bool | str = row(True, checks.sitemap, "write a sitemap of the pages, or replace or correct another")
 
     @property

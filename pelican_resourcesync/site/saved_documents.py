@@ -34,7 +34,7 @@ class SavedDocuments:
         build left there are restored first.
         """
         safe = workspace.saved_documents if workspace else None
-        self._output = output
+        self.path = output
         self._owed = False
         self._stack = ExitStack()
         if safe and (safe / FOLDER).is_dir():
@@ -53,20 +53,16 @@ class SavedDocuments:
         for left in (part, folder):
             shutil.rmtree(left, ignore_errors=True)
             self._stack.callback(shutil.rmtree, left, ignore_errors=True)
-        _fill(self._output / FOLDER, part / FOLDER)
+        _fill(self.path / FOLDER, part / FOLDER)
         part.rename(folder)
         return folder
-
-    def holds(self, folder: Path) -> bool:
-        """Return whether `folder` is the output, whatever path it is given by."""
-        return folder.resolve() == self._output.resolve()
 
     def restore(self) -> None:
         """Restore missing documents, so that the next build finds them and other publishers' documents are kept."""
         self._owed = True
         if self._safe:
-            _fill(self._safe, self._output)
-        file = self._output / WELL_KNOWN
+            _fill(self._safe, self.path)
+        file = self.path / WELL_KNOWN
         if self._well_known and not file.is_file():
             data, stat = self._well_known
             file.parent.mkdir(parents=True, exist_ok=True)

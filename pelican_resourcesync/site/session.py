@@ -149,16 +149,12 @@ class Session:
         """
         if self._settings.on_error == "stop":
             return False
-        if not self._has_live_documents():
-            print_line("ResourceSync: 'on_error' is 'warn', but the output lacks the documents that are live.")
-            return False
-        logger.warning("ResourceSync: nothing is published, and the documents in %s stay: %s", self._output, error)
-        return True
-
-    def _has_live_documents(self) -> bool:
         layouts = layouts_of(self._settings, self._siteurl).values()
         with suppress(PublicationError):
-            return all(state_in_output(self._saved, self._base, each) for each in layouts)
+            if all(state_in_output(self._saved, self._base, each) for each in layouts):
+                logger.warning("ResourceSync: nothing is published; the documents in %s stay: %s", self._output, error)
+                return True
+        print_line("ResourceSync: 'on_error' is 'warn', but the output lacks the documents that are live.")
         return False
 
     @contextmanager

@@ -165,6 +165,13 @@ def missing_reader(site: Site) -> None:
     site.commit("2024-02-01T10:00:00Z")
 
 
+def unreadable(site: Site) -> None:
+    """Edit articles so that Pelican cannot read them: whether they are to be public is not known."""
+    for name in NAMES[:3]:
+        edit(name, Date="some day")(site)
+    site.commit("2024-02-01T10:00:00Z")
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -180,8 +187,21 @@ def missing_reader(site: Site) -> None:
         rewritten,
         brought_back,
         missing_reader,
+        unreadable,
     ],
-    ids=["uncommitted", "listings", "urls", "static", "folder", "pagination", "shallow", "rewritten", "back", "reader"],
+    ids=[
+        "uncommitted",
+        "listings",
+        "urls",
+        "static",
+        "folder",
+        "pagination",
+        "shallow",
+        "rewritten",
+        "back",
+        "reader",
+        "unreadable",
+    ],
 )
 def test_what_commits_do_not_explain_stops_the_build(blog: Site, change: Change) -> None:
     """A setting, a missing folder or plug-in, and what is not committed: also beside a removal that is explained."""

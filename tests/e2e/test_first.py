@@ -162,7 +162,7 @@ def test_build_without_a_publication(museum: Museum, manner: Manner) -> None:
     assert status_ == 0
     (warning,) = warnings(printed)
     assert warning.startswith(
-        f"ResourceSync: warning: nothing is published, and the documents in {museum.site.output} stay: "
+        f"ResourceSync: warning: nothing is published; the documents in {museum.site.output} stay: "
     )
     assert museum.state() == before
     assert "A text that is new." in (museum.site.output / "a.html").read_text()

@@ -260,7 +260,14 @@ def test_commit_of_the_future(folder: Folder, at: At) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('history = "all"', "history in resourcesync.toml is set, but a folder has no history before its first publi"),
+        (
+            'history = "all"',
+            "history in resourcesync.toml is set, but only a site that Pelican builds has it: leave it",
+        ),
+        (
+            'on_error = "warn"',
+            "on_error in resourcesync.toml is set, but only a site that Pelican builds has it: leave",
+        ),
         ('changes_by = "tag"', "changes_by in resourcesync.toml is 'tag': it may be 'day', 'week', 'month' or 'year'"),
         ("[sets.news]\ntags = ['x']", "sets.news.tags in resourcesync.toml is set, but only Pelican knows tags"),
         ("folders = 1", "resourcesync.toml has no setting 'folders': did you mean 'folder'? There are enabled, "),

@@ -70,14 +70,14 @@ def predecessor_messages(predecessors: Mapping[str, Predecessor]) -> Iterator[st
 
 
 class Output(Protocol):
-    """What an output held before this publication: a tool that cleans it may have moved the documents elsewhere."""
+    """What the output at `path` held before this publication: a tool that cleans it may have moved the documents."""
+
+    @property
+    def path(self) -> Path: ...  # noqa: D102 - see above
 
     @property
     def folder(self) -> Path | None:
         """The folder with the documents, laid out like an output, if there are any."""
-
-    def holds(self, folder: Path) -> bool:
-        """Return whether `folder` is the output, under any name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +90,6 @@ class PlainOutput:
     def folder(self) -> Path | None:
         """The output itself, if it contains documents."""
         return self.path if (self.path / FOLDER).is_dir() else None
-
-    def holds(self, folder: Path) -> bool:
-        """Return whether `folder` is the output, under any name."""
-        return folder.resolve() == self.path.resolve()
 
 
 class LastPublishedCopy:
@@ -245,7 +241,7 @@ class PredecessorSearch:
         if "://" in where:
             return self._at(where)
         folder = self._base / where
-        return self._in_output() if self._output.holds(folder) else self._in(folder)
+        return self._in_output() if folder.resolve() == self._output.path.resolve() else self._in(folder)
 
     def _in_output(self) -> Predecessor:
         folder = self._output.folder

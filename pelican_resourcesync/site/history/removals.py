@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 from pelican.paginator import Paginator
 
@@ -12,13 +13,8 @@ from pelican_resourcesync.site.history.sources import Sources
 from pelican_resourcesync.site.outputs import Run
 from pelican_resourcesync.static_site import uri_of
 
-
-class _Listing(NamedTuple):
-    """A page or feed of several articles: the template that decides how it is divided, its URL and its file."""
-
-    template: str
-    url: str
-    save_as: str
+#: A page or feed of several articles: the template that decides how it is divided, its URL and its file.
+_Listing = tuple[str, str, str]
 
 
 def explained_deletions(sources: Sources, changes: Iterable[PathChange], run: Run) -> frozenset[str]:
@@ -36,7 +32,7 @@ def explained_deletions(sources: Sources, changes: Iterable[PathChange], run: Ru
     left: Counter[_Listing] = Counter()
     for path, change in first.items():
         for role in sources.roles(path) if change.old else ():
-            before, after = sources.version(change.before, role), sources.version(last[path], role)
+            before, after = sources.version(replace(change, new=change.old), role), sources.version(last[path], role)
             if before and after:
                 uris |= {*before[0]} - {*after[0]}
                 left.update({*_listings(before[1], run)} - {*_listings(after[1], run)})
@@ -55,23 +51,23 @@ def _listings(article: Any, run: Run) -> Iterator[_Listing]:
     for template in settings["DIRECT_TEMPLATES"]:
         file = f"{template}.html"
         url, save_as = (str(settings.get(f"{template.upper()}_{end}", file)) for end in ("URL", "SAVE_AS"))
-        yield _Listing(template, url, save_as)
+        yield template, url, save_as
     categories = [article.category] if hasattr(article, "category") else []
     for each in (*categories, *getattr(article, "tags", ()), *getattr(article, "authors", ())):
         name = type(each).__name__
-        yield _Listing(name.lower(), each.url, each.save_as)
+        yield name.lower(), each.url, each.save_as
         yield from _feeds(settings, name.upper(), slug=each.slug)
     yield from _feeds(settings, "TRANSLATION", lang=article.lang)
     for period in ("YEAR", "MONTH", "DAY"):
         url, save_as = (settings[f"{period}_ARCHIVE_{end}"].format(date=article.date) for end in ("URL", "SAVE_AS"))
-        yield _Listing("period_archives", url, save_as)
+        yield "period_archives", url, save_as
 
 
 def _feeds(settings: Mapping[str, Any], kind: str, **names: str) -> Iterator[_Listing]:
     for form in ("ATOM", "RSS"):
         if pattern := settings.get(f"{kind}_FEED_{form}"):
             path = str(pattern).format(**names)
-            yield _Listing("", path, path)
+            yield "", path, path
 
 
 def _pages(listing: _Listing, number: int, run: Run) -> Iterator[str]:

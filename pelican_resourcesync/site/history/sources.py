@@ -9,6 +9,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -109,8 +110,9 @@ class Sources:
 
     def published_before(self, change: PathChange) -> Iterator[str]:
         """Yield the URIs that the file had which a change replaced or removed, as far as they are known."""
+        former = replace(change, new=change.old)
         for role in self.roles(change.path) if change.old else ():
-            yield from self.past(change.before, role)
+            yield from self.past(former, role)
 
     def past(self, change: PathChange, role: Role) -> Sequence[str]:
         """Return the URIs that a file has as of a change, by Pelican's readers; none where they are not known."""
