@@ -28,22 +28,14 @@ if TYPE_CHECKING:
     from pelican_resourcesync.destination import (
         FollowedChange,
         IncompleteError,
+        Mirror,
         MirrorError,
+        MirrorOptions,
         MirrorResult,
         follow,
         mirror,
     )
-    from pelican_resourcesync.errors import (
-        AbsentError,
-        DocumentError,
-        HistoryError,
-        NoHostError,
-        PublicationError,
-        ResourceSyncError,
-        SettingsError,
-        StatusError,
-        TransportError,
-    )
+    from pelican_resourcesync.errors import *
     from pelican_resourcesync.folder import publish
     from pelican_resourcesync.signing import SignatureError
     from pelican_resourcesync.source import SourceError
@@ -57,7 +49,9 @@ __all__ = [
     "FollowedChange",
     "HistoryError",
     "IncompleteError",
+    "Mirror",
     "MirrorError",
+    "MirrorOptions",
     "MirrorResult",
     "NoHostError",
     "PublicationError",

@@ -116,15 +116,13 @@ def reference() -> str:
     exported = {name: getattr(package, name) for name in package.__all__ if name not in ("__version__", "register")}
     functions = [each for each in exported.values() if not isinstance(each, type)]
     classes = [each for each in exported.values() if isinstance(each, type)]
+    errors, mirror = [each for each in classes if issubclass(each, Exception)], [package.Mirror, package.MirrorOptions]
     groups = {
         "Functions": [package.publish, package.mirror, package.follow, package.check],
         "Options": [package.destination.MirrorOptions, package.source.SourceOptions, package.checker.CheckOptions],
-        "What they return": [
-            package.destination.Following,
-            *(each for each in classes if not issubclass(each, Exception)),
-        ],
-        "More of a mirror": [package.destination.Mirror],
-        "Errors": sorted((each for each in classes if issubclass(each, Exception)), key=lambda each: len(each.__mro__)),
+        "What they return": [package.destination.Following, *(each for each in classes if each not in errors + mirror)],
+        "More of a mirror": [package.Mirror],
+        "Errors": sorted(errors, key=lambda each: len(each.__mro__)),
     }
     assert {*functions} == {*groups["Functions"]}
     return "\n\n".join(f"## {title}\n\n" + "\n\n".join(map(described, each)) for title, each in groups.items())
