@@ -94,7 +94,24 @@ def publish(
     settings, base, why_not = read_folder_settings(folder, base_url, config)
     if why_not:
         return PublishResult({}, [], [why_not], [])
-    return publish_folder(settings, base, progress or Progress(sys.stderr))
+    output, progress = _folder_of(settings, base), progress or Progress(sys.stderr)
+    with failing_disk(f"{output} is not published"), locked(output), ExitStack() as stack:
+        recover(output)
+        site = _Folder(settings, base, stack)
+        progress.say(f"publishing {output}")
+        add_discovery_files(output, settings, site.layouts)
+        requests = site.requests(output / ROBOTS)
+        removed = list(removed_layouts(output, settings.base_url, site.removed_sets))
+        publications = publish_sets(requests, progress.packed, removed)
+        layouts = [each.options.layout for each in requests]
+        hints = [*site.hints, update_sitemap(output, layouts, wanted=settings.sitemap)]
+        site.warnings += [
+            *removed_set_warnings(site.removed_sets, settings),
+            *unstable_warnings(publications, settings, only_many=True),
+        ]
+        notes = [note for each in publications for note in each.notes]
+        by_name = dict(zip(site.layouts, publications, strict=True))
+        return PublishResult(by_name, site.warnings, [*filter(None, hints)], notes)
 
 
 def read_folder_settings(
@@ -110,33 +127,8 @@ def read_folder_settings(
     return settings, file.absolute().parent, f"nothing is published, because {why}" if why else ""
 
 
-def publish_folder(settings: FolderSettings, base: Path, progress: Progress) -> PublishResult:
-    """Publish a folder; `base` is the folder of its settings, where the work folder is.
-
-    Raises `PublicationError` if it cannot be published; the previous publication is then kept.
-    """
-    folder = _folder_of(settings, base)
-    with failing_disk(f"{folder} is not published"), locked(folder), ExitStack() as stack:
-        recover(folder)
-        site = _Folder(settings, base, stack)
-        progress.say(f"publishing {folder}")
-        add_discovery_files(folder, settings, site.layouts)
-        requests = site.requests(folder / ROBOTS)
-        removed = list(removed_layouts(folder, settings.base_url, site.removed_sets))
-        publications = publish_sets(requests, progress.packed, removed)
-        layouts = [each.options.layout for each in requests]
-        hints = [*site.hints, update_sitemap(folder, layouts, wanted=settings.sitemap)]
-        site.warnings += [
-            *removed_set_warnings(site.removed_sets, settings),
-            *unstable_warnings(publications, settings, only_many=True),
-        ]
-        notes = [note for each in publications for note in each.notes]
-        by_name = dict(zip(site.layouts, publications, strict=True))
-        return PublishResult(by_name, site.warnings, [*filter(None, hints)], notes)
-
-
 def dry_run_folder(settings: FolderSettings, base: Path) -> FolderDryRun:
-    """Return what `publish_folder` would publish and what would stop it, and change no file of the folder."""
+    """Return what `publish` would publish and what would stop it, and change no file of the folder."""
     folder = _folder_of(settings, base)
     with failing_disk(f"{folder} is not published"), ExitStack() as stack:
         site = _Folder(settings, base, stack)
