@@ -110,8 +110,8 @@ def unreadable_state(source: Source) -> None:
 
 ATTACKS: dict[str, tuple[Callable[[Source], None], str]] = {
     "arbitrary bytes": (new_bytes, "its signature does not fit its content"),
-    "an altered list": (new_list, "resourcelist.xml is not what the signed publication.json"),
-    "lists of two publications": (old_list, "resourcelist.xml is not what the signed publication.json"),
+    "an altered list": (new_list, "resourcelist.xml does not match the signed publication.json"),
+    "lists of two publications": (old_list, "resourcelist.xml does not match the signed publication.json"),
     "no link to the state": (old_capabilities, "capabilitylist.xml is not signed"),
     "no state": (without_state, "publication.json"),
     "no signature": (unreadable_state, "is not signed with the key"),

@@ -44,7 +44,7 @@ def run(arguments: Namespace) -> int:
         sys.stdout.write(f"{printable_lines(list_rules(RULES))}\n")
         return 0
     if not arguments.target:
-        message = "say what to check: a folder, a document, a ZIP package or a URL"
+        message = "the TARGET is missing: add a folder, a document, a ZIP package or a URL"
         raise CheckError(message)
     options = {each.name: getattr(arguments, each.name) for each in fields(CheckOptions) if each.name in arguments}
     with Progress.shown(sys.stderr, "pelican-resourcesync") as shown:

@@ -46,7 +46,7 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     task = verb.add_argument_group("the run")
     how, position = (task.add_mutually_exclusive_group(required=each) for each in (True, False))
     how.add_argument("--json-lines", action="store_true", help="write a line of JSON for each change")
-    position.add_argument("--since", metavar="CURSOR", help="go on after the line with this cursor")
+    position.add_argument("--since", metavar="CURSOR", help="continue after the line with this cursor")
     how.add_argument("--exec", dest="command", metavar="COMMAND", help="run COMMAND for each change")
     task.add_argument(
         "--ack", action=BooleanOptionalAction, default=False, help="wait for an answer, `ok`, after each line (no)"
@@ -69,8 +69,8 @@ def run(arguments: Namespace) -> int:
     answers = arguments.ack or arguments.command is not None
     if answers != (arguments.cursor is not None):
         message = (
-            "--exec and --ack need --cursor FILE, and --cursor FILE needs one of them, because nothing else says what "
-            "was handled. To go on after a line, give its cursor to --since"
+            "--exec and --ack need --cursor FILE, and --cursor FILE needs one of them, because otherwise it is not "
+            "known what was handled. To continue after a line, pass its cursor to --since"
         )
         raise SettingsError(message)
     return _handle_all(arguments) if answers else _write_all(arguments)
@@ -152,7 +152,7 @@ def _read(file: Path) -> str | None:
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
-        message = f"{file} cannot be read ({type(error).__name__}): name the file of an earlier run, or a new one"
+        message = f"{file} cannot be read ({type(error).__name__}): use the file of an earlier run, or a new one"
         raise SettingsError(message) from error
 
 

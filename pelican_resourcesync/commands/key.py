@@ -31,6 +31,6 @@ def run(options: Namespace) -> int:
     key = SigningKey.generate(there)
     sys.stderr.write(f"Secret: set {ENVIRONMENT} to this where you publish, and store it nowhere else.\n")
     sys.stdout.write(f"{printable(key)}\n")
-    sys.stderr.write("Public: give others this for `mirror --key`, for example on your site.\n")
+    sys.stderr.write("Public: share this for `mirror --key`, for example on your site.\n")
     sys.stdout.write(f"{printable(key.public)}\n")
     return DONE

@@ -88,7 +88,7 @@ def moment(text: str) -> "datetime":
     try:
         return parse_datetime(text)
     except ResourceSyncError as error:
-        message = f"{text!a} is not a time like 2024-01-31 or 2024-01-31T12:00:00Z"
+        message = f"{text!a} is not a time such as 2024-01-31 or 2024-01-31T12:00:00Z"
         raise ArgumentTypeError(message) from error
 
 

@@ -435,7 +435,7 @@ def _sha256(stream: BinaryIO) -> str:
 def not_signed(uri: str) -> SignatureError:
     """Return the error for a document that is not the one that its set's signed state lists."""
     return SignatureError(
-        f"{shown(uri)} is not what the signed publication.json of its set lists: run it again, because the set may "
+        f"{shown(uri)} does not match the signed publication.json of its set: run it again, because the set may "
         "have just been published again; if that does not help, somebody else has changed it"
     )
 

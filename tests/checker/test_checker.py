@@ -266,7 +266,7 @@ def test_single_document(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["none"], "cannot be read: No such file or directory"),
-        ([], "say what to check"),
+        ([], "the TARGET is missing"),
         (["--ignore", "X99", "."], "there is no rule 'X99' to ignore"),
         (["--ignore", "X16", "."], "this takes two visits"),
         (["a\0b"], "cannot be read"),

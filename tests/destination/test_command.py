@@ -127,7 +127,7 @@ def test_documented_keys(source: FakeSource, tmp_path: Path, capsys: pytest.Capt
         found += json.loads(capsys.readouterr().out)
     table = (
         (ROOT / "docs/commands.md")
-        .read_text()
+        .read_text("utf-8")
         .partition("| in the line | meaning |\n|---|---|\n")[2]
         .partition("\n\n")[0]
     )

@@ -265,7 +265,10 @@ def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         ([*lines, "--ack", "--cursor", tmp_path / "none/cursor"], "cannot be written"),
         ([*lines, "--ack"], "--exec and --ack need --cursor FILE"),
         (["https://example.org/", "--exec", "cat"], "--exec and --ack need --cursor FILE"),
-        ([*lines, "--cursor", "x"], "--cursor FILE needs one of them, because nothing else says what was handled"),
+        (
+            [*lines, "--cursor", "x"],
+            "--cursor FILE needs one of them, because otherwise it is not known what was handled",
+        ),
         ([*lines, "--since", "x"], "not a cursor that an earlier run gave"),
     ):
         code, _, err = run(capsys, *arguments)

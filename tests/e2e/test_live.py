@@ -113,7 +113,7 @@ def test_publication_for_this_machine_alone_is_nobodys(museum: Museum, capsys: p
     museum.build()
     said = capsys.readouterr().out
     assert (
-        "the live publication is of http://localhost:8000, which is this machine: this is the first publication."
+        "the live publication is for http://localhost:8000, which is this machine: this is the first publication."
         in said
     )
     assert museum.state()["generation"] == 1
@@ -268,7 +268,7 @@ def test_site_that_moved_to_another_host(museum: Museum) -> None:
     museum.site.configure(SITEURL=ARCHIVE)
     museum.edit(3)
     sentence = museum.stops()  # known here from what was last seen live
-    assert f"the previous publication is of {MUSEUM}, this one would be of {ARCHIVE}" in sentence
+    assert f"the previous publication is for {MUSEUM}, this one would be for {ARCHIVE}" in sentence
     assert f"set moved_from to '{MUSEUM}' if the site has moved" in sentence
     shutil.rmtree(museum.site.folder / ".resourcesync")
     museum.build(moved_from=MUSEUM)

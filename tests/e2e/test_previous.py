@@ -42,7 +42,7 @@ def test_folder_whose_publication_is_damaged_stops_the_build(museum: Museum) -> 
     shutil.copytree(museum.www, public)
     museum.site.configure(RESOURCESYNC={"previous": "public"})
     (public / HOME / "resourcelist.xml").write_bytes(b"")
-    assert f"the publication in {public} is damaged: {HOME}/resourcelist.xml is not what" in museum.stops()
+    assert f"the publication in {public} is damaged: {HOME}/resourcelist.xml does not match" in museum.stops()
     (public / STATE).write_bytes(b"{")
     assert f"{public / STATE} is damaged" in museum.stops()
 

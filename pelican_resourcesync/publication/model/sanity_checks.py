@@ -89,7 +89,7 @@ def require_same_site(before: str, siteurl: str, moved_from: str, setting: str =
     if before == moved_from:
         return True
     message = (
-        f"the previous publication is of {before}, this one would be of {siteurl}, and every URI would change: set"
+        f"the previous publication is for {before}, this one would be for {siteurl}, so every URI would change: set"
         f" the address back, or set {setting} to {before!r} if the site has moved"
     )
     raise PublicationError(message)

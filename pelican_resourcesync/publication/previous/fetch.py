@@ -301,7 +301,7 @@ class _Live:
             elif not _SHA256.fullmatch(digest):
                 what = f"{path} with {digest!a}, which is not a SHA-256"
         if what:
-            message = f"{self.web.url(self.path)} names {shown(what)}"
+            message = f"{self.web.url(self.path)} lists {shown(what)}"
             raise _UnusableError(message)
         return named
 

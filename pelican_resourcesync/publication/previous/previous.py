@@ -268,7 +268,7 @@ class PreviousPublication:
         """
         for path, digest in {**self.state.superseded, **self.state.documents}.items():
             if (packages or not is_package(path)) and not self._is_intact(path, digest):
-                what = f"{shown(path)} is not what {self.layout.state} says"
+                what = f"{shown(path)} does not match {self.layout.state}"
                 raise DamagedError(what)
         listed = [*(each.path for each in self.state.parts), *(each.path for each in self.state.change_lists)]
         for path in (self.layout.resource_list, *listed):

@@ -262,7 +262,7 @@ class PredecessorSearch:
         if isinstance(found, Fetched):
             if not is_loopback(found.state.siteurl):
                 return self._newest(found)
-            why = f"the live publication is of {found.state.siteurl}, which is this machine"
+            why = f"the live publication is for {found.state.siteurl}, which is this machine"
         else:
             why = str(found)
         if saved is None:

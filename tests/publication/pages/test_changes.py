@@ -331,7 +331,7 @@ def test_a_damaged_page_is_a_damaged_publication(tmp_path: Path) -> None:
 
     source, contents = march(tmp_path)
     (tmp_path / MARCH).write_bytes((tmp_path / MARCH).read_bytes().replace(b"News", b"Lies"))
-    with pytest.raises(PublicationError, match=r"changes/20240301T000000Z\.html is not what"):
+    with pytest.raises(PublicationError, match=r"changes/20240301T000000Z\.html does not match"):
         source.publish(contents, "2024-03-20T12:00")
 
 

@@ -532,7 +532,7 @@ def test_hostile_paths(source: Source, into: Path, path: str, kind: str) -> None
     """Nothing is written or asked for but documents: whoever has the site has not the machine that builds it."""
     altered(source, **{kind: {path: "0" * 64}})
     with live(files(source.output)) as site:
-        assert failure(site, into) == f"URL/{STATE} names {path!a}, which is not a document of a publication"
+        assert failure(site, into) == f"URL/{STATE} lists {path!a}, which is not a document of a publication"
         assert site.asked() == {STATE: 1}
 
 
@@ -541,7 +541,7 @@ def test_hostile_hashes(source: Source, into: Path, digest: str) -> None:
     """What is no SHA-256 proves nothing."""
     altered(source, documents={RESOURCE_LIST: digest})
     with live(files(source.output)) as site:
-        assert failure(site, into) == f"URL/{STATE} names {RESOURCE_LIST} with {digest!a}, which is not a SHA-256"
+        assert failure(site, into) == f"URL/{STATE} lists {RESOURCE_LIST} with {digest!a}, which is not a SHA-256"
 
 
 def test_file_and_folder_of_one_name(source: Source, into: Path) -> None:
@@ -560,7 +560,7 @@ def test_limits(site: Live, new: Source, into: Path) -> None:
     """A number of documents, the state, each document and all of them have limits; at a limit, all is well."""
     sizes = {path: len(data) for path, data in vouched(new).items()}
     state, largest = sizes.pop(STATE), max(sizes.values())
-    assert failure(site, into, allowance=FetchLimits(documents=5)) == f"URL/{STATE} names 8 documents, more than 5"
+    assert failure(site, into, allowance=FetchLimits(documents=5)) == f"URL/{STATE} lists 8 documents, more than 5"
     said = f"URL/{STATE} is larger than {state - 1} bytes"
     assert failure(site, into, allowance=FetchLimits(state_size=state - 1)) == said
     assert site.asked() == {STATE: 2}

@@ -133,7 +133,7 @@ def test_superseded_documents(source: Source) -> None:
     source.write(path, b"old")
     assert source.previous() is not None
     source.write(path, b"new")
-    with pytest.raises(PublicationError, match=f"{path} is not what {STATE} says"):
+    with pytest.raises(PublicationError, match=f"{path} does not match {STATE}"):
         source.previous()
     source.reseal(superseded={"../secret": sha256(b"old").hexdigest()})
     with pytest.raises(PublicationError, match=DAMAGED):
@@ -152,7 +152,7 @@ def test_one_byte_altered(published: Source, data: st.DataObject) -> None:
     try:
         with pytest.raises(PublicationError, match=DAMAGED) as error:
             published.previous()
-        assert f"{path} is not what {STATE} says" in str(error.value)
+        assert f"{path} does not match {STATE}" in str(error.value)
     finally:
         (published.output / path).write_bytes(documents[path])
 
@@ -172,12 +172,12 @@ def test_packages_have_their_length(tmp_path: Path) -> None:
         assert source.previous() is not None
         for other in (data[:-1], data + b"x"):
             source.write(path, other)
-            with pytest.raises(PublicationError, match=f"{path} is not what"):
+            with pytest.raises(PublicationError, match=f"{path} does not match"):
                 source.previous()
             assert read_previous(source.output, LAYOUT, packages=False) is not None
         source.write(path, data)
     source.reseal(packages={})
-    with pytest.raises(PublicationError, match=r"\.zip is not what"):
+    with pytest.raises(PublicationError, match=r"\.zip does not match"):
         source.previous()
 
 
@@ -189,7 +189,7 @@ def test_any_document_missing(published: Source) -> None:
             with pytest.raises(PublicationError, match=DAMAGED):
                 published.previous()
             (published.output / path).mkdir()
-            with pytest.raises(PublicationError, match=f"{path} is not what"):
+            with pytest.raises(PublicationError, match=f"{path} does not match"):
                 published.previous()
             (published.output / path).rmdir()
             (published.output / path).write_bytes(data)
