@@ -33,9 +33,6 @@ _logger = get_logger("pelican_resourcesync")
 _CLOSED = 128 + 13  # as if SIGPIPE had ended it, which is what shells know
 _SAVED = 1.0  # seconds between two times that the cursor is saved
 
-#: Handles a change, as it is described; returns why it could not, or an empty text.
-Handler = Callable[[dict[str, Any]], str]
-
 
 def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     """Add the command."""
@@ -199,8 +196,8 @@ def _write(described: dict[str, Any]) -> None:
         raise
 
 
-def _handler(arguments: Namespace) -> Handler:
-    """Return what handles each change: a new process, or whoever reads standard output and answers."""
+def _handler(arguments: Namespace) -> Callable[[dict[str, Any]], str]:
+    """Return what handles each change, a new process or whoever reads the lines; it returns why it could not."""
     if arguments.command is None:
         return _ask
     command = shlex.split(arguments.command)

@@ -37,8 +37,8 @@ def add_logging(verb: ArgumentParser) -> None:
 def run(once: Callable[[Done], int], arguments: Namespace, *, begun: Callable[[], bool]) -> int:
     """Run something, which returns an exit status, once or with `--every` again and again; return the last status.
 
-    An error that may pass is reported, with the status for incomplete: any once an earlier run has `begun`, if it does
-    not come of what the user asked for. Raises others; with `--every`, reports them and returns.
+    An error that may pass means incomplete: any once an earlier run has `begun`, if it does not come of what the user
+    asked for. Another ends it.
     """
     every = getattr(arguments, "every", None)
     with _stoppable() as stopped, _Log(arguments) as log:
@@ -47,11 +47,8 @@ def run(once: Callable[[Done], int], arguments: Namespace, *, begun: Callable[[]
                 log.done = {"created": [], "updated": [], "deleted": []}
                 status = once(log.done)
             except ResourceSyncError as error:
-                passes = _may_pass(error, begun=begun())
-                if not passes and not every:
-                    raise
                 _logger.error(error)  # noqa: TRY400 - the message says all
-                if not passes:
+                if not _may_pass(error, begun=begun()):
                     return UNUSABLE
                 status = INCOMPLETE
             except KeyboardInterrupt:
