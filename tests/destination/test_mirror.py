@@ -16,6 +16,7 @@ import pytest
 from pelican_resourcesync.destination import STATE_FOLDER, IncompleteError, Mirror, MirrorError, MirrorOptions
 from pelican_resourcesync.destination.files import Copy, hash_of
 from pelican_resourcesync.destination.state import CopyState, StoredResource
+from pelican_resourcesync.errors import StatusError
 from pelican_resourcesync.source import SourceError
 from pelican_resourcesync.source.source import crawl_delay
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
@@ -115,7 +116,10 @@ def test_where_one_may_begin(source: FakeSource, folder: Path, start: str) -> No
 
 
 def test_a_site_without_a_home_page(source: FakeSource, folder: Path) -> None:
-    """A host may refuse the address of the site itself; what is well known is asked for then."""
+    """A host may refuse the address of the site itself; what is well known is asked for then, unless it is busy."""
+    source.site.manners[""] = status(503)
+    with pytest.raises(StatusError, match="503"):
+        mirror(source, folder).run()
     source.site.manners[""] = status(403)
     assert mirror(source, folder).run().complete
 
@@ -124,7 +128,7 @@ def test_nothing_to_be_found(folder: Path) -> None:
     """A site without any list is one clear error, and no folder is made for it but the state's."""
     with fake_source() as source:
         source.published = {}
-        with pytest.raises(SourceError, match="no Source was found"):
+        with pytest.raises(SourceError, match=r"no Source was found: .* not found \(404.*; .*sitemap\.xml"):
             mirror(source, folder).run()
     with pytest.raises(SourceError, match="neither an http"):
         Mirror("nothing/at-all", folder, FAST).run()

@@ -271,8 +271,13 @@ def test_description_of_others(source: FakeSource, folder: Path) -> None:
         entries = entry(source.url + listed[0], listed[1])
         source.published[f"{name}.xml"] = document("urlset", md, entries, up=up)
     source.published["page.html"] = b'<!doctype html><head><link rel="resourcesync" href="own.xml"></head>'
-    assert Mirror(f"{source.url}page.html", folder, FAST).run().complete
+    assert Mirror(f"{source.url}page.html", folder, replace(FAST, set=("all",))).run().complete
     assert files_of(folder).keys() == {"a.html"}
+    known = source.published[".well-known/resourcesync"].decode()
+    own = entry(f"{source.url}own.xml", {"capability": "capabilitylist"})
+    source.published[".well-known/resourcesync"] = known.replace("</urlset>", f"{own}</urlset>").encode()
+    assert Mirror(f"{source.url}page.html", folder.with_name("all"), FAST).run().complete
+    assert files_of(folder.with_name("all")) == source.resources
 
 
 def test_list_that_comes_in_two_attempts(source: FakeSource, folder: Path) -> None:
