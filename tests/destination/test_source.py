@@ -1,6 +1,7 @@
 """Odd Sources: lists without times, gaps between lists, several Source Descriptions, folders, and files in the way."""
 
 import hashlib
+import os
 import re
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -12,10 +13,10 @@ import pytest
 
 from pelican_resourcesync.destination import IncompleteError, Mirror, MirrorError
 from pelican_resourcesync.errors import DocumentError, ResourceSyncError
-from pelican_resourcesync.http import retry_after
-from pelican_resourcesync.protocol import Hash
-from pelican_resourcesync.source import Source, SourceError
-from pelican_resourcesync.source.resource import strongest
+from pelican_resourcesync.http import Headers, Response, retry_after
+from pelican_resourcesync.protocol import Entry, Hash, Metadata
+from pelican_resourcesync.source import ListedResource, MismatchedError, ResourceSink, Source, SourceError
+from pelican_resourcesync.source.resource import listed_resource, strongest
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of, stamp
 from tests.support.live import Ask, truncated
 
@@ -131,6 +132,13 @@ def test_hash_of_an_entry(algorithm: str, digest: str, expected: str) -> None:
     assert strongest((Hash(algorithm=algorithm, digest=digest),)) == expected
 
 
+@pytest.mark.parametrize(("length", "expected"), [(0, 0), (1, 1), (2**63, 2**63 - 1), (-1, None)])
+def test_length_of_an_entry(length: int, expected: int | None) -> None:
+    """Any length but a negative one counts, as far as SQLite can hold it."""
+    each = Entry(loc="https://example.org/a", md=Metadata(length=length))
+    assert listed_resource(each, "https://example.org/").length == expected
+
+
 def test_change_list_out_of_order(source: FakeSource, folder: Path) -> None:
     """Where no list can be followed, the message says which change is out of order, and the copy stays as it is."""
     assert Mirror(source.url, folder, FAST).run().complete
@@ -171,6 +179,48 @@ def test_two_changes_at_one_time(source: FakeSource, folder: Path) -> None:
     result = Mirror(source.url, folder, FAST).run()
     assert (result.complete, result.fetched, result.plan.notes) == (True, 1, [])
     assert files_of(folder) == source.resources
+
+
+LARGE = bytes(150_000)
+ANSWER = Response(url="https://example.org/a", status=200, headers=Headers([b'ETag: "1"']))
+
+
+@pytest.mark.parametrize(
+    ("length", "listed", "why"),
+    [
+        (150_000, LARGE, ""),
+        (149_999, LARGE, "is longer than the 149999 bytes"),
+        (150_001, LARGE, "has 150000 bytes; 150001 are listed"),
+        (150_000, b"other", "has another hash"),
+    ],
+)
+def test_what_is_left_of_a_large_resource(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, length: int, listed: bytes, why: str
+) -> None:
+    """If it is as listed, the bytes alone, also after an attempt that was cut short; otherwise nothing."""
+    write, handles = os.write, len([*Path("/dev/fd").glob("*")])
+    monkeypatch.setattr(os, "write", lambda handle, data: write(handle, data[:50_000]))  # as a disk may do
+    sink = ResourceSink(ListedResource(ANSWER.url, "", "", digest(listed), length, "", (), ""), str(tmp_path / "part"))
+    sink.begin(ANSWER)
+    sink.write(b"some")
+    sink.close()
+    sink.begin(ANSWER)
+
+    def receive() -> None:
+        sink.write(LARGE[:140_000])
+        assert {each.name for each in tmp_path.iterdir()} == {"part", "part.etag"}
+        sink.write(LARGE[140_000:])
+        sink.verified()
+
+    if why:
+        with pytest.raises(MismatchedError, match=why):
+            receive()
+        assert [*tmp_path.iterdir()] == []
+    else:
+        receive()
+        sink.save()
+        assert [each.read_bytes() for each in tmp_path.iterdir()] == [LARGE]
+    assert len([*Path("/dev/fd").glob("*")]) == handles
 
 
 def test_shorter_than_listed(source: FakeSource, folder: Path) -> None:
@@ -447,7 +497,31 @@ def test_too_many_documents(source: FakeSource, folder: Path) -> None:
     """All kinds of documents count."""
     with pytest.raises(DocumentError, match=r"more than 2 documents are to be read \(--max-documents\)"):
         Mirror(source.url, folder, replace(FAST, max_documents=2)).run()
-    assert Mirror(source.url, folder, replace(FAST, max_documents=4)).run().complete
+    assert Mirror(source.url, folder, replace(FAST, max_documents=3)).run().complete
+
+
+@pytest.mark.parametrize("remembered", [10, 1_000_000])
+def test_index_of_parts(source: FakeSource, folder: Path, monkeypatch: pytest.MonkeyPatch, remembered: int) -> None:
+    """A list may be in parts, also in large ones that are not remembered; one that is listed twice is an error."""
+    monkeypatch.setattr("pelican_resourcesync.source.source._REMEMBERED", remembered)
+    path, part = "rs/resourcelist.xml", "rs/part.xml"
+    mirror = Mirror(source.url, folder, FAST)
+    for act, times in ((mirror.run, 1), (mirror.repair, 1), (mirror.repair, 2)):
+        source.put("a.html", f"text {len(source.changes)}")
+        source.publish()
+        source.published[part] = source.published[path]
+        source.published[path] = index_of("sitemapindex", "resourcelist", *[source.url + part] * times)
+        source.site.asked()
+        if times == 1:
+            assert act().complete
+            assert files_of(folder) == source.resources
+            source.site.asked()
+            assert mirror.repair().fetched == 0
+        else:
+            with pytest.raises(DocumentError, match="again"):
+                act()
+        asked = source.site.asked()
+        assert (asked[path], asked[part]) == (1, 1)
 
 
 def test_memory_of_change_lists(source: FakeSource, folder: Path) -> None:
