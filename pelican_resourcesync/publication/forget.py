@@ -51,6 +51,7 @@ from pelican_resourcesync.signing import SigningKey
 
 _NAME = re.compile(r'<meta name="application-name" content="([^"]*)">')
 _LANGUAGE = re.compile(r'<html lang="([^"]*)">')
+_HOME = re.compile(r'<h1 dir="auto"><a href="([^"]*)">')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,13 +171,13 @@ def _options(previous: PreviousPublication, output: Path, uris: Collection[str],
         raise PublicationError(message)
     file = output / HTML_PAGE
     page = file.read_text("utf-8", "replace") if file.is_file() else ""
-    name, language = _NAME.search(page), _LANGUAGE.search(page)
+    name, language, home = _NAME.search(page), _LANGUAGE.search(page), _HOME.search(page)
     return Options(
         output=output,
         layout=previous.layout,
         site_name=unescape(name[1]) if name and name[1] != "This site" else "",
         describedby=links["describedby"].replace(previous.layout.uri(HTML_PAGE), ""),
-        page=PageOptions(language=language[1] if language else "en"),
+        page=PageOptions(language=language[1] if language else "en", home=unescape(home[1]) if home else ""),
         key=key,
     )
 
@@ -231,7 +232,7 @@ class _Rewriting:
             )
             for each in state.change_lists
         ]
-        pages = ChangePageWriter(self._stage, self._options, state, previous=self._previous, withdrawn=self._uris)
+        pages = ChangePageWriter(self._stage, self._options, state, previous=self._previous, hidden=self._uris)
         pages.write(ranges)
 
     def _add_deletions(self) -> None:

@@ -89,14 +89,14 @@ def write_state(  # noqa: PLR0913 - keyword-only option
     before: KnownGeneration | None,
     key: SigningKey | None = None,
     *,
-    drop_packages: bool = False,
+    withdraws: bool = False,
 ) -> PublicationState:
     """Write the state of the generation to the stage, signed if there is a key, and return it.
 
     Documents of the generation `before` that this one no longer has stay for one more generation, so that a client that
     has just read an index finds everything it lists; after starting over, they stay until `forget`. If nothing changed,
     the previous generation stays as it is: its state, byte for byte, and the documents it superseded. With
-    `drop_packages`, no superseded package stays.
+    `withdraws`, no superseded package and no superseded page about changes stays.
     """
     own = {path: stage.measure(path) for path in stage.paths() if path.startswith(f"{layout.home}/")}
     packages = {path: length for path, (_, length) in own.items() if is_package(path)}
@@ -112,8 +112,8 @@ def write_state(  # noqa: PLR0913 - keyword-only option
         there = {path: digest for path, digest in previous.state.superseded.items() if not path.startswith(current)}
         there |= previous.state.documents
         gone = {path: there[path] for path in there if path.startswith(f"{layout.home}/") and path not in own}
-        if drop_packages:
-            gone = {path: digest for path, digest in gone.items() if not path.endswith((".zip", MANIFEST))}
+        if withdraws:
+            gone = {path: digest for path, digest in gone.items() if not path.endswith((".zip", MANIFEST, ".html"))}
         _carry(stage, previous, gone)
         packages |= {path: length for path, length in previous.state.packages.items() if path in gone}
         state = replace(state, superseded=gone, packages=packages)

@@ -48,14 +48,15 @@ def add_past(
     first = previous.state.first
     if first is None or first.past:
         return None
-    changes = [*_leading_to(_first_listed(previous), past, first.at)]
-    end = first.at
+    began = previous.state.began
+    changes = [*_leading_to(_first_listed(previous), past, began)]
+    end = began
     while changes:
         dated = dated_changes(_up_to(end, changes), edition)
         found = builder().build(dated, floor=None, begin=None, opened=None, note_updates=False)
-        if found.last is None or found.last < first.at:
+        if found.last is None or found.last < began:
             return AddedPast(found.ranges, {each.uri: found.finals.of(each.time, each.uri) for each in dated})
-        end -= found.last - first.at + TICK  # what does not fit into one document comes a millisecond later
+        end -= found.last - began + TICK  # what does not fit into one document comes a millisecond later
     return None
 
 

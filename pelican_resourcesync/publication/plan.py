@@ -88,8 +88,8 @@ class PlannedPublication:
     """The next publication: the contents of its documents, its state, its `resources` and its `new_changes`.
 
     `added` are the number of changes from before the first publication that are added, and the times of the first and
-    the last. `gone` is the number of resources in the changes that no longer exist, and `removed_packages` that of
-    packages which go because they have bytes of deleted ones.
+    the last. `gone` is the number of resources in the changes that no longer exist. `withdrawn` are URIs of which only
+    the deletion may stay public, and `removed_packages` is the number of packages that go because of them.
     """
 
     request: PublishRequest
@@ -100,6 +100,7 @@ class PlannedPublication:
     added: tuple[int, datetime, datetime] | None
     gone: int
     removed_packages: int
+    withdrawn: Collection[str]
 
     def require_plausible_time(self) -> None:
         """Raise `PublicationError` if the time of the publication is probably wrong."""
@@ -179,6 +180,7 @@ class _Planning:
             added=self._added.span(contents.ranges) if self._added else None,
             gone=gone,
             removed_packages=self._removed_packages(self._withdrawn(new)),
+            withdrawn=self._withdrawn(new),
         )
 
     def _contents(self, new: NewChanges, ranges: Sequence[Range], at: datetime) -> Contents:
@@ -259,9 +261,12 @@ class _Planning:
 
     def _withdrawn(self, new: NewChanges) -> set[str]:
         """Return the URIs whose bytes are to leave all packages."""
-        if not self._options.remove_deleted or not new.kinds[ChangeKind.DELETED]:
+        previous, siteurl = self._previous, self._options.layout.siteurl
+        if previous is None or not self._options.remove_deleted or not new.kinds[ChangeKind.DELETED]:
             return set()
-        return {each.uri for each in new if each.kind is ChangeKind.DELETED}
+        gone = (each.uri for each in new if each.kind is ChangeKind.DELETED)
+        was = previous.layout.siteurl  # what has only moved is not withdrawn
+        return {uri for uri in gone if was == siteurl or not self._now.get(uri.replace(was, siteurl, 1))}
 
     def _removed_packages(self, withdrawn: Collection[str]) -> int:
         """Return the number of packages with bytes of these URIs."""
@@ -295,6 +300,7 @@ class _Planning:
             former=self._former_addresses(),
             restart_number=layout.restart_number,
             at=contents.at,
+            began=before.began if before else contents.at,
             change_lists=tuple(
                 ChangeListSummary(layout.change_list(each.start), each.start, each.until, *each.counts)
                 for each in contents.ranges
@@ -313,7 +319,7 @@ class _Planning:
         history, previous = self._history, self._previous
         if previous is None:
             without = not history.complete and history.commit
-            return FirstPublication(contents.at, without) if without else None
+            return FirstPublication(without) if without else None
         first, has_moved = previous.state.first, previous.layout.siteurl != self._options.layout.siteurl
         if first is None or has_moved:
             return None

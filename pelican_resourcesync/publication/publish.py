@@ -167,15 +167,14 @@ def _write_documents(stage: Stage, planned: PlannedPublication, on_packed: Calla
 
 
 def _write_change_pages(stage: Stage, planned: PlannedPublication) -> None:
-    options, changes = planned.options, planned.new_changes
-    gone = (each.uri for each in changes if each.kind is ChangeKind.DELETED) if options.remove_deleted else ()
+    request = planned.request
     writer = ChangePageWriter(
         stage,
-        options,
+        planned.options,
         planned.state,
-        previous=planned.request.previous,
-        resources=planned.request.resources,
-        withdrawn=frozenset(gone),
+        previous=request.previous,
+        resources=request.resources,
+        hidden=planned.withdrawn,
     )
     writer.write(planned.contents.ranges)
 
@@ -191,7 +190,7 @@ def _write_state(
         layout,
         request.previous or request.restarted_from,
         request.options.key,
-        drop_packages=request.options.remove_deleted and planned.new_changes.kinds[ChangeKind.DELETED] > 0,
+        withdraws=bool(planned.withdrawn),
     )
     if request.records:
         stage.add_records(layout, request.records)

@@ -332,7 +332,7 @@ def test_sets_that_this_site_published(tmp_path: Path) -> None:
 
     def state(*sets: str, commit: str | None = None) -> bytes:
         at = datetime(2024, 1, 1, tzinfo=UTC)
-        found = PublicationState(generation=1, siteurl=SITEURL, at=at, documents={}, sets=sets, commit=commit)
+        found = PublicationState(generation=1, siteurl=SITEURL, at=at, began=at, documents={}, sets=sets, commit=commit)
         return render_state(found, "a tool")
 
     states = {"together": state("together", "other"), "git": state(commit="1" * 40), "alone": state(), "site": state()}

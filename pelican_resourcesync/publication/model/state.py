@@ -79,12 +79,11 @@ class ChangeListSummary:
 
 
 class FirstPublication(NamedTuple):
-    """A first publication that listed no changes from before it: its time and its commit.
+    """A first publication that listed no changes from before it: its commit.
 
     `past` is whether these changes have been added since.
     """
 
-    at: datetime
     commit: str
     past: bool = False
 
@@ -100,7 +99,8 @@ class PublicationState:
     - `change_lists`: all Change Lists, oldest first.
     - `restart_number`: how often the set was started over under new addresses, from 1.
     - `predecessor`: the SHA-256 of the previous state; `ancestors`: those of the states before it, newest first.
-    - `earlier`: the `at` of the states before it, newest first, back to the first under these addresses.
+    - `began`: the `at` of the first publication under these addresses.
+    - `earlier`: the `at` of the states before it, newest first.
     - `documents`: the SHA-256 of every document of the set, by its path relative to the output.
     - `superseded`: likewise, documents of the previous generation that are kept only for its readers.
     - `packages`: the length in bytes of every package among them.
@@ -116,6 +116,7 @@ class PublicationState:
     generation: int
     siteurl: str
     at: datetime
+    began: datetime
     documents: Mapping[str, str]
     parts: tuple[Part, ...] = ()
     change_lists: tuple[ChangeListSummary, ...] = ()
@@ -153,6 +154,7 @@ def render_state(state: PublicationState, tool: str, key: SigningKey | None = No
         "earlier": [render_datetime(time) for time in state.earlier],
         "siteurl": state.siteurl,
         "at": render_datetime(state.at),
+        "began": render_datetime(state.began),
         "change_lists": [_rendered_change_list(each) for each in state.change_lists],
         "parts": [_rendered_part(each) for each in state.parts],
         "commit": state.commit,
@@ -165,7 +167,7 @@ def render_state(state: PublicationState, tool: str, key: SigningKey | None = No
         **({"sets": list(state.sets)} if state.sets else {}),
         **({"former": list(state.former)} if state.former else {}),
         **({"read_as_of": render_datetime(state.read_as_of)} if state.read_as_of else {}),
-        **({"first": {**state.first._asdict(), "at": render_datetime(state.first.at)}} if state.first else {}),
+        **({"first": state.first._asdict()} if state.first else {}),
     }
     if key:
         content = key.sign(content)
@@ -216,6 +218,7 @@ def _state(content: Mapping[str, Any]) -> PublicationState:
         predecessor=_text_or_none(content["predecessor"]),
         siteurl=_text(content["siteurl"]),
         at=_time(content["at"]),
+        began=_time(content["began"]),
         commit=_text_or_none(content["commit"]),
         landed=None if content["landed"] is None else _time(content["landed"]),
         postponed={str(commit): _time(time) for commit, time in content["postponed"].items()},
@@ -237,7 +240,7 @@ def _state(content: Mapping[str, Any]) -> PublicationState:
 
 
 def _first(content: Mapping[str, Any]) -> FirstPublication:
-    return FirstPublication(_time(content["at"]), _text(content["commit"]), past=bool(content["past"]))
+    return FirstPublication(_text(content["commit"]), past=bool(content["past"]))
 
 
 def _part(content: Mapping[str, Any]) -> Part:

@@ -1,29 +1,69 @@
 """The pages about changes: one for each Change List, written when it changes, and never again once it is closed.
 
-They are documents of the set, with their hashes in `publication.json`. The titles of what was deleted are read back
-from them, because nothing else has these any more.
+They are documents of the set, with their hashes in `publication.json`, and what they show is read back from them:
+nothing else has the titles of what was deleted.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import datetime
+import re
+from collections.abc import Collection, Iterator, Sequence
+from datetime import UTC
+from html import unescape
 
-from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.protocol import ChangeKind, parse_datetime, split_entries
 from pelican_resourcesync.publication.disk.staging import Stage
+from pelican_resourcesync.publication.model.history import Change, parse_change
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Range
-from pelican_resourcesync.publication.model.resource import Resources
+from pelican_resourcesync.publication.model.resource import Resources, parse_representation
 from pelican_resourcesync.publication.model.state import PublicationState
-from pelican_resourcesync.publication.pages.days import days_of, latest_changes, with_times
+from pelican_resourcesync.publication.pages.days import MOST_CHANGES, ShownChanges, TitledChange, days_of, latest_first
 from pelican_resourcesync.publication.pages.rendering import Page
-from pelican_resourcesync.publication.pages.titles import is_html, shown_path, title_of, titles_in
-from pelican_resourcesync.publication.previous.previous import PreviousPublication
+from pelican_resourcesync.publication.pages.titles import HTML, clean, is_html, shown_path, title_of
+from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
+
+#: A change on a page, which ends before the next list item, so that a page of another form takes no longer.
+_CHANGE = re.compile(
+    r'<li class="(created|updated|deleted)( file)?" data-uri="([^"]*)" data-time="([^"]*)">'
+    r'[^<]*(?:<(?!li|bdi|a )[^>]*>[^<]*)*(?:<a href="([^"]*)">)?<bdi>([^<]*)</bdi>'
+)
+_MORE = re.compile(r'<main id="content" data-more="([0-9]+)">')
+_END = b"  </url>\n"
+_INCOMPLETE = (
+    "a page about changes does not show all of them: keep the list items and `data-more` as they are in our templates"
+    " days.html and base.html, in the theme's templates/resourcesync"
+)
+
+
+def read_change_page(text: str) -> ShownChanges:
+    """Return what a page about a Change List shows. Raises `DocumentError` if a time on it is none."""
+    changes = [
+        TitledChange(
+            uri=unescape(uri),
+            kind=ChangeKind(kind),
+            time=parse_datetime(time),
+            title="" if is_file else clean(unescape(title)),
+            href=unescape(href),
+        )
+        for kind, is_file, uri, time, href, title in _CHANGE.findall(text)
+    ]
+    more = _MORE.search(text)
+    return ShownChanges(latest_first(changes), int(more[1]) if more else 0)
+
+
+def latest_shown(publication: PreviousPublication) -> Iterator[tuple[str, ShownChanges]]:
+    """Yield the pages about changes with their paths, the latest first, read one by one."""
+    for each in reversed(publication.state.change_lists):
+        with explain_damage(publication.where):
+            shown = read_change_page(publication.change_page(each.start))
+        yield publication.layout.change_page(each.start), shown
 
 
 class ChangePageWriter:
     """The writer of the pages about the changes of a set; `state` knows when it was published, now and before.
 
-    `titles` come from `resources`, and those of what is gone from the `previous` publication, but for `withdrawn` URIs,
-    which no page names with their titles any more.
+    What changed since the `previous` publication has its title from `resources`, or from the latest page that shows it.
+    What a page shows already stays as it is, but for `hidden` URIs, which no page shows any more.
     """
 
     def __init__(  # noqa: PLR0913 - keyword-only
@@ -34,89 +74,111 @@ class ChangePageWriter:
         *,
         previous: PreviousPublication | None,
         resources: Resources | None = None,
-        withdrawn: Collection[str] = (),
+        hidden: Collection[str] = (),
     ) -> None:
         """See above."""
         self._stage, self._options, self._state = stage, options, state
-        self._previous, self._resources, self._withdrawn = previous, resources, withdrawn
-        self._page = Page(options, "")
-        self._known: list[Mapping[str, str]] = []
-        self._unread = [each.start for each in previous.state.change_lists] if previous else []
+        self._previous, self._resources, self._hidden = previous, resources, hidden
+        self._page = Page(options, options.layout.change_pages)
+        self._unread = latest_shown(previous) if previous else iter(())
+        self._titles: dict[str, str] = {}
 
     def write(self, ranges: Sequence[Range]) -> None:
-        """Write the page of each range, or carry it over if nothing on it has changed."""
+        """Write the page of each range, or carry it over if nothing on it has changed.
+
+        Raises `PublicationError` if the theme's templates leave something out.
+        """
         for number, each in enumerate(ranges):
             path = self._options.layout.change_page(each.start)
-            if self._previous and self._stays(each, path):
-                self._stage.carry(path, self._previous.folder / path, self._previous.state.documents[path])
-            else:
-                before, after = ranges[max(0, number - 1) : number], ranges[number + 1 : number + 2]
-                self._stage.write(path, self._render(path, each, before, after).encode())
+            before, previous = self._shown(each), self._previous
+            if previous and before is not None and self._stays(each, before):
+                self._stage.carry(path, previous.folder / path, previous.state.documents[path])
+                continue
+            shown = (before or ShownChanges()).after(*self._new(each, is_shown=before is not None), self._hidden)
+            neighbours = ranges[max(0, number - 1) : number], ranges[number + 1 : number + 2]
+            text = self._render(path, each, shown, *neighbours)
+            if read_change_page(text) != shown:
+                raise PublicationError(_INCOMPLETE)
+            self._stage.write(path, text.encode())
 
-    def _stays(self, found: Range, path: str) -> bool:
+    def _shown(self, found: Range) -> ShownChanges | None:
+        """Return what the page of a range shows, `None` if it has none yet."""
         previous = self._previous
-        if not (found.unchanged and previous and path in previous.state.documents):
-            return False
-        if previous.layout != self._options.layout:
-            return False
-        return not (self._withdrawn and any(uri in self._withdrawn for uri, _ in self._titles(found.start)))
+        if previous is None or previous.layout.change_page(found.start) not in previous.state.documents:
+            return None
+        with explain_damage(previous.where):
+            return read_change_page(previous.change_page(found.start))
 
-    def _titles(self, start: datetime) -> Iterator[tuple[str, str]]:
-        return titles_in(self._previous.change_page(start)) if self._previous else iter(())
+    def _stays(self, found: Range, shown: ShownChanges) -> bool:
+        if not found.unchanged or (self._previous and self._previous.layout != self._options.layout):
+            return False
+        return not self._hidden or not any(each.uri in self._hidden for each in shown.changes)
 
-    def _render(self, path: str, found: Range, before: Sequence[Range], after: Sequence[Range]) -> str:
+    def _new(self, found: Range, *, is_shown: bool) -> tuple[list[TitledChange], int]:
+        """Return the changes of a range that are not shown yet, the latest first, and how many others there are.
+
+        Of the changes of a resource on one day the last one is shown, as what they come to.
+        """
+        bodies = [each for each in found.bodies if each.is_draft or not is_shown]
+        entries = [entry for each in bodies for entry in each.read().split(_END)[:-1]]
+        changes = [
+            parse_change(text)
+            for entry in reversed(entries[-MOST_CHANGES:])
+            for text in split_entries((entry + _END).decode())
+        ]
+        oldest = {(each.time.astimezone(UTC).date(), each.uri): each.kind for each in changes}
+        shown = []
+        for change in changes:
+            first = oldest.pop((change.time.astimezone(UTC).date(), change.uri), None)
+            if first and (change.kind is not ChangeKind.DELETED or first is not ChangeKind.CREATED):
+                shown.append(self._titled(change, first))
+        return shown, len(entries) - len(changes)
+
+    def _titled(self, change: Change, first: ChangeKind) -> TitledChange:
+        resource = self._resources.get(change.uri) if self._resources else None
+        if resource:
+            title = title_of(resource, self._options.layout, self._options.site_name)
+        else:
+            title = self._former_title(change.uri)
+        title = clean(title)
+        if change.kind is ChangeKind.DELETED:
+            return TitledChange(change.uri, change.kind, change.time, title, "")
+        kind = ChangeKind.CREATED if first is ChangeKind.CREATED else ChangeKind.UPDATED
+        return TitledChange(change.uri, kind, change.time, title, _href(change))
+
+    def _former_title(self, uri: str) -> str:
+        """Return the title on the latest page that shows a URI, else the path of what was a page."""
+        while uri not in self._titles:
+            page = next(self._unread, None)
+            if page is None:
+                row = self._previous.resources.row(uri) if self._previous else None
+                is_page = parse_representation(row.representation).type in HTML if row else is_html(uri)
+                return shown_path(uri, self._options.layout) if is_page else ""
+            self._titles = {each.uri: each.title for each in reversed(page[1].changes)} | self._titles
+        return self._titles[uri]
+
+    def _render(
+        self, path: str, found: Range, shown: ShownChanges, before: Sequence[Range], after: Sequence[Range]
+    ) -> str:
         page, layout = self._page.at(path), self._options.layout
-        days = with_times(days_of(found, self._titles_of(found), self._state))
         begin, end = (page.language.date(each) for each in (found.start, found.until or self._state.at))
+        earlier = before if self._options.archives.changelist is None else ()  # else the page before will go
         return page.render(
             "changes.html",
             [page.text("Changes"), begin if begin == end else f"{begin} \N{EN DASH} {end}"],
             at=found.until or self._state.at,
-            days=days,
+            days=days_of([(path, shown)], self._state),
+            more=shown.more,
+            is_restart=self._state.restart_number > 1,
             of_repository=self._state.read_as_of is not None,
             list=page.href(layout.change_list(found.start)),
-            before=[page.href(layout.change_page(each.start)) for each in before],
-            after=[page.href(layout.change_page(each.start)) for each in after],
+            before=[layout.change_page(each.start) for each in earlier],
+            after=[layout.change_page(each.start) for each in after],
         )
 
-    def _titles_of(self, found: Range) -> Mapping[str, str]:
-        """Return the titles of what changed in a range; what was left out of its page before is left out again."""
-        page = self._previous.change_page(found.start) if self._previous else ""
-        known = dict(titles_in(page))
-        last = self._previous.last if self._previous else None
-        titles: dict[str, str] = {}
-        gone = set()
-        for each in latest_changes(found):
-            if each.uri in titles or each.uri in self._withdrawn or each.uri in gone:
-                continue
-            is_new = last is None or each.time > last
-            if each.uri in known and not is_new:
-                titles[each.uri] = known[each.uri]
-            elif is_new or not page or each.kind is not ChangeKind.DELETED:
-                titles[each.uri] = self._title(each.uri, known)
-            else:
-                gone.add(each.uri)
-        return titles
 
-    def _title(self, uri: str, known: Mapping[str, str]) -> str:
-        resource = self._resources.get(uri) if self._resources else None
-        if resource:
-            return title_of(resource, self._options.layout, self._options.site_name)
-        found = known.get(uri)
-        if found is None:
-            found = self._find(uri)
-        if found is None and is_html(uri):
-            return shown_path(uri, self._options.layout)
-        return found or ""
-
-    def _find(self, uri: str) -> str | None:
-        """Return the title on the latest page that names a URI; pages are read only as far as necessary."""
-        for each in self._known:
-            if uri in each:
-                return each[uri]
-        while self._unread:
-            titles = dict(self._titles(self._unread.pop()))
-            self._known.append(titles)
-            if uri in titles:
-                return titles[uri]
-        return None
+def _href(change: Change) -> str:
+    """Return the address to visit: for a record, that of the page that shows it; `""` if a browser should not."""
+    pages = (each.href for each in change.links if each.rel == "alternate" and each.type in HTML)
+    page = next(pages, change.uri)
+    return page if page.startswith(("https://", "http://")) else ""

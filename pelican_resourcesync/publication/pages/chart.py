@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 from pelican_resourcesync.publication.model.state import ChangeListSummary
 
@@ -10,8 +11,11 @@ from pelican_resourcesync.publication.model.state import ChangeListSummary
 _WIDTH, _HEIGHT, _WIDEST, _NARROWEST = 900, 100, 60, 4
 #: The most bars that are drawn: the latest.
 _MOST = 200
-#: A bar that is more than so many times as high as all others is cut, because these could not be seen.
-_TOO_HIGH = 4
+#: A few bars that are more than so many times as high as all others are cut, because these could not be seen: at most
+#: one in so many, or one.
+_TOO_HIGH, _FEW = 4, 6
+#: The least height of a part of a bar.
+_LEAST = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +47,7 @@ def chart_of(lists: Sequence[ChangeListSummary], at: datetime, href: Callable[[d
     if not shown:
         return None
     begin, end = shown[0].start, max(at, shown[-1].start)
-    highest, *others = sorted((each.changes for each in shown), reverse=True)
-    is_outlier = bool(others) and highest > _TOO_HIGH * max(1, others[0])
-    top = _scale(others[0] if is_outlier else highest)
+    top = _scale(_highest(sorted((each.changes for each in shown), reverse=True)))
     unit = _WIDTH / max((end - begin) / timedelta(seconds=1), 1)
     starts = [*_places([(each.start - begin) / timedelta(seconds=1) * unit for each in shown])]
     bars = []
@@ -73,6 +75,13 @@ def _places(wanted: Sequence[float]) -> Iterator[float]:
         yield place
 
 
+def _highest(heights: Sequence[int]) -> int:
+    """Return the height of the highest bar that is not cut, of heights in descending order."""
+    few = max(1, len(heights) // _FEW)
+    steps = enumerate(pairwise(heights[: few + 1]), start=1)
+    return heights[max((number for number, (high, low) in steps if high > _TOO_HIGH * low), default=0)]
+
+
 def _scale(highest: int) -> int:
     """Return the next round number."""
     step: int = 10 ** (len(str(highest)) - 1)
@@ -80,12 +89,12 @@ def _scale(highest: int) -> int:
 
 
 def _parts(summary: ChangeListSummary, top: int) -> Iterator[tuple[str, str, str, int]]:
-    total = max(top, summary.changes)
-    below = 0
+    unit, y = _HEIGHT / max(top, summary.changes), float(_HEIGHT)
     for kind, count in (("c", summary.created), ("u-kind", summary.updated), ("d", summary.deleted)):
-        below += count
         if count:
-            yield kind, decimal((total - below) * _HEIGHT / total), decimal(count * _HEIGHT / total), count
+            height = max(count * unit, _LEAST)
+            y = max(y - height, 0)
+            yield kind, decimal(y), decimal(height), count
 
 
 def decimal(number: float) -> str:

@@ -11,12 +11,12 @@ from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.dumps.changedump import read_dumped
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.state import ChangeListSummary, Part, PublicationState
-from pelican_resourcesync.publication.pages.days import ChangeDay, days_of, with_times
-from pelican_resourcesync.publication.pages.titles import titles_in
+from pelican_resourcesync.publication.pages.change_pages import latest_shown
+from pelican_resourcesync.publication.pages.days import ChangeDay, ShownChanges, days_of
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
 
-#: At most so many Change Lists are read for the latest changes.
-_MOST_READ = 3
+#: The latest changes: at least so many of what people read, if so many others are not enough.
+_ENOUGH_READ, _MOST_READ = 50, 3_000
 
 #: The days of the periods in which changes are counted, and how many days have to pass before they are.
 _YEAR, _ENOUGH = 365.25, timedelta(days=30)
@@ -60,8 +60,8 @@ class Overview:
     type and `years` those last changed in each year, as far as it is known. `ranges` are the Change Lists, oldest
     first, and `days` the latest changes, the latest first. `dump` and `change_dump` are the packages of the current
     Resource Dump and of all Change Dumps. `last` is the time of the last change, `None` if none is known.
-    `began` is the time of the first publication, as far as it is known. `of_repository` is whether the resources are
-    those of a repository and not of a site.
+    `began` is the time of the first publication, and `is_restart` whether others came before it, under other addresses.
+    `of_repository` is whether the resources are those of a repository and not of a site.
     """
 
     at: datetime
@@ -76,6 +76,7 @@ class Overview:
     archives: Mapping[Capability, ArchiveOverview]
     last: datetime | None
     began: datetime
+    is_restart: bool
     of_repository: bool
 
     @property
@@ -131,7 +132,7 @@ def overview_of_stage(stage: Stage, layout: Layout, state: PublicationState) -> 
 def _read(publication: PreviousPublication) -> Overview:
     layout = publication.layout
     types, years, last = _survey(publication.state.parts)
-    days = with_times([*_days(publication)])
+    days = days_of(_latest(publication), publication.state)
     lengths = publication.state.packages
     packages = [
         Amount(len(each.packages), sum(lengths.get(package.path, 0) for package in each.packages))
@@ -154,7 +155,8 @@ def _read(publication: PreviousPublication) -> Overview:
         change_dump=_sum(packages),
         archives=dict(_archives(publication)),
         last=days[0].time if days else last,
-        began=min((publication.state.at, *publication.state.earlier)),
+        began=publication.state.began,
+        is_restart=publication.state.restart_number > 1,
         of_repository=publication.state.read_as_of is not None,
     )
 
@@ -173,11 +175,15 @@ def _survey(parts: Iterable[Part]) -> tuple[dict[str, Amount], dict[int, int], d
     return types, dict(sorted(years.items(), reverse=True)), max(times, default=None)
 
 
-def _days(publication: PreviousPublication) -> Iterator[ChangeDay]:
-    """Yield the days of the latest changes, the latest first."""
-    for each in publication.ranges[: -_MOST_READ - 1 : -1]:
-        titles = dict(titles_in(publication.change_page(each.start)))
-        yield from days_of(each, titles, publication.state)
+def _latest(publication: PreviousPublication) -> Iterator[tuple[str, ShownChanges]]:
+    """Yield the latest pages about changes, with their paths."""
+    read = total = 0
+    for path, shown in latest_shown(publication):
+        yield path, shown
+        read += sum(bool(each.title) for each in shown.changes)
+        total += len(shown.changes)
+        if read >= _ENOUGH_READ or total >= _MOST_READ:
+            break
 
 
 def _archives(publication: PreviousPublication) -> Iterator[tuple[Capability, ArchiveOverview]]:

@@ -149,7 +149,7 @@ def _change_pages(page: Page, shown: PageSet, heading: Sequence[str]) -> str:
 
 
 def _feed(page: Page, shown: PageSet, heading: Sequence[str]) -> str:
-    """Return the Atom feed of the latest changes of what people read or, if there are none, of all (RFC 4287)."""
+    """Return the Atom feed of the latest changes of what people read or, if there is nothing, of all (RFC 4287)."""
     overview, layout = shown.overview, shown.options.layout
     read = [each for day in overview.days for each in day.read]
     found = sorted(read or (each for day in overview.days for each in day.files), key=_time, reverse=True)
@@ -175,6 +175,7 @@ def _shown(page: Page, sets: Sequence[PageSet]) -> dict[str, Any]:
     """Return what the templates show of sets."""
     options = page.options.page
     return {
+        "feeds": [each.options.layout.feed for each in sets],
         "sets": [_shown_set(page, each) for each in sets],
         "at": max(each.overview.at for each in sets),
         "command": mirror_command(sets[0].options.layout.siteurl),
@@ -198,6 +199,7 @@ def _shown_set(page: Page, shown: PageSet) -> dict[str, Any]:
         "days": overview.days[:_MOST_DAYS],
         "names": _MOST_NAMES,
         "of_repository": overview.of_repository,
+        "is_restart": overview.is_restart,
         "periods": [*islice(_periods(page, shown), _MOST_PERIODS)],
         "more_periods": max(0, len(overview.ranges) - _MOST_PERIODS),
         "types": [

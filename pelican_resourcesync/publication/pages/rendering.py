@@ -17,7 +17,7 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind, render_datetime
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, HTML_PAGE
 from pelican_resourcesync.publication.model.options import Options, PageOptions
-from pelican_resourcesync.publication.pages.titles import short, shown_path
+from pelican_resourcesync.publication.pages.titles import short, shown_path, visible
 from pelican_resourcesync.publication.pages.translations import Language
 
 #: What people call the kinds of changes.
@@ -45,7 +45,7 @@ class Page:
         Raises `PublicationError` if a template of the theme fails.
         """
         options, page, layout = self.options, self.options.page, self.options.layout
-        name = " ".join(options.site_name.split())
+        name = visible(options.site_name)
         shown = name or self.text("This site")
         values = {
             **page.variables,
@@ -53,13 +53,14 @@ class Page:
             "parts": heading,
             "heading": ": ".join([shown, *heading]),
             "title": ": ".join([self._title(name), *heading]),
-            "site_name": options.site_name,
+            "site_name": name,
             "home": page.home or f"{layout.siteurl}/",
             "language": self.language.code,
             "front": self.href(HTML_PAGE),
             "description": self.href(DESCRIPTION),
             "capability_list": self.href(layout.capability_list),
-            "feed": self.href(layout.feed),
+            "feeds": [layout.feed],
+            "href": self.href,
             "page": self.href(layout.html_page),
             "change_pages": self.href(layout.change_pages),
             "path": partial(shown_path, layout=layout),

@@ -61,4 +61,5 @@ class Language:
         if self.code == "ja":
             return f"{day.year}年{day.month}月{day.day}日"
         month = _MONTHS[self.code].split()[day.month - 1]
-        return _DATES[self.code].format(day=day.day, month=month, year=day.year)
+        number = "1er" if (self.code, day.day) == ("fr", 1) else day.day
+        return _DATES[self.code].format(day=number, month=month, year=day.year)

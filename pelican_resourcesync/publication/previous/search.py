@@ -371,7 +371,11 @@ class PredecessorSearch:
         states += [(each / layout.state).read_bytes() for each in folders if each and (each / layout.state).is_file()]
         if certain and not states:
             return Predecessor(line="nothing was public: this is the first publication")
-        known = [HashedState(PublicationState(generation=0, siteurl=layout.siteurl, at=_NEVER, documents={}), "")]
+        known = [
+            HashedState(
+                PublicationState(generation=0, siteurl=layout.siteurl, at=_NEVER, began=_NEVER, documents={}), ""
+            )
+        ]
         for data in states:
             try:
                 known.append(HashedState.parse(data, layout.state))

@@ -25,6 +25,7 @@ STATE = PublicationState(
     generation=2,
     siteurl="https://example.org",
     at=utc("2024-03-01T12:00:00.001"),
+    began=utc("2024-01-05T12:00"),
     change_lists=(
         ChangeListSummary("resourcesync/c.xml", utc("2024-01-01T12:00"), utc("2024-02-01T12:00"), 0, 5, 0),
         ChangeListSummary("resourcesync/b.xml", utc("2024-02-01T12:00"), None, 4, 2, 1),
@@ -51,6 +52,7 @@ STATE = PublicationState(
 CONTENT: dict[str, Any] = {
     "ancestors": ["ff", "gg"],
     "at": "2024-03-01T12:00:00.001Z",
+    "began": "2024-01-05T12:00:00Z",
     "change_lists": [
         {
             "created": 0,
@@ -104,6 +106,7 @@ _states = st.builds(
     generation=st.integers(0),
     siteurl=_names,
     at=times,
+    began=times,
     change_lists=st.lists(
         st.builds(ChangeListSummary, _names, times, st.none() | times, *[st.integers(0)] * 3), max_size=2
     ).map(tuple),

@@ -1,17 +1,23 @@
 """What people see of changes: days, titles, pages of Change Lists, and the feed; and what nobody may see any more."""
 
 import re
+from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lxml import etree, html
 
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
-from pelican_resourcesync.publication.model.options import PageOptions
-from pelican_resourcesync.publication.model.ranges import FixedBoundaries
+from pelican_resourcesync.publication.model.options import Archives, PageOptions
+from pelican_resourcesync.publication.model.ranges import Calendar, FixedBoundaries
 from pelican_resourcesync.publication.model.resource import Representation, Resource
-from pelican_resourcesync.publication.pages import days
+from pelican_resourcesync.publication.model.state import ChangeListSummary
+from pelican_resourcesync.publication.pages import change_pages, days
+from pelican_resourcesync.publication.pages.chart import chart_of
 from tests.publication.support import CREATED, DELETED, SITEURL, UPDATED, Contents, Source, utc
 
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -70,11 +76,11 @@ def test_days_with_titles(tmp_path: Path) -> None:
     source, _ = march(tmp_path)
     expected = [
         (
-            "15 March 2024, 17:05",
+            "15 March 2024, 17:05 UTC",
             "1 removed | 1 other file, such as a feed, a list or a style",
             ["removed Old, renewed", "new /feed.atom"],
         ),
-        ("15 March 2024, 10:20", "1 changed", ["changed Old, renewed"]),
+        ("15 March 2024, 10:20 UTC", "1 changed", ["changed Old, renewed"]),
         (
             "14 March 2024",
             "1 new | 1 other file, such as a feed, a list or a style",
@@ -83,7 +89,7 @@ def test_days_with_titles(tmp_path: Path) -> None:
         (
             "1 March 2024",
             "First publication: 2 new, 1 other file, such as a feed, a list or a style",
-            ["new Old, renewed", "new Home", "new /style.css"],  # by the latest title
+            ["new Old", "new Home", "new /style.css"],
         ),
     ]
     assert shown(page_of(source)) == expected
@@ -192,8 +198,6 @@ def test_listings_are_other_files(tmp_path: Path) -> None:
 
 def test_records_lead_to_their_pages(tmp_path: Path) -> None:
     """A record is shown by its title, with a link to the page that shows it to people."""
-    from pelican_resourcesync.protocol import Link
-
     source = empty(tmp_path)
     dc = "http://purl.org/dc/elements/1.1/"
     data = f'<r xmlns:dc="{dc}"><dc:title>Of ice</dc:title></r>'.encode()
@@ -214,34 +218,40 @@ def test_a_day_in_two_lists(tmp_path: Path) -> None:
         history = ChangeHistory(built=utc(f"2024-03-{time}"), read_as_of=utc(f"2024-03-{time}"), complete=False)
         source.publish({"a.html": html_of(time), "b.pdf": time.encode()}, history)
     assert [(day, text) for day, text, _ in shown(page_of(source))] == [
-        ("2 March 2024, 17:00", "1 changed | 1 other file"),
-        ("2 March 2024, 09:00", "1 changed | 1 other file"),
+        ("2 March 2024, 17:00 UTC", "1 changed | 1 other file"),
+        ("2 March 2024, 09:00 UTC", "1 changed | 1 other file"),
     ]
     assert len(source.change_lists()) == 2
 
 
 def test_many_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a long list only the latest changes are shown, and the others are counted."""
-    monkeypatch.setattr(days, "MOST_CHANGES", 5)
+    for module in (days, change_pages):
+        monkeypatch.setattr(module, "MOST_CHANGES", 5)
     source = empty(tmp_path)
     contents = {**FIRST} | {f"{number}.html": html_of(f"Page {number}") for number in range(8)}
     source.publish(contents, "2024-03-02T12:00")
     page = "resourcesync/site/changes/20240301T120000Z.html"
     assert shown(page_of(source, page)) == [
-        ("2 March 2024", "5 new, 3 more changes", [f"new Page {number}" for number in (7, 6, 5, 4, 3)])
+        ("2 March 2024", "5 new, 3 more", [f"new Page {number}" for number in (7, 6, 5, 4, 3)])
     ]
     source.publish({**contents, "z.html": html_of("Z")}, "2024-03-03T12:00")
-    assert [sentence for _, sentence, _ in shown(page_of(source, page))] == ["1 new", "4 new, 4 more changes"]
+    assert [sentence for _, sentence, _ in shown(page_of(source, page))] == ["1 new", "4 new, 4 more"]
 
 
 def test_many_names_on_the_front_page(tmp_path: Path) -> None:
-    """The front page lists fifteen of each day, and leads to the others."""
+    """The front page lists fifteen of each day, of files too, and leads to the page with the others."""
     source = empty(tmp_path)
     pages = {f"{number}.html": html_of(f"Page {number}") for number in range(20)}
-    source.publish({**FIRST, **pages}, "2024-03-02T12:00")
+    files = {f"{number}.css": b"" for number in range(18)}
+    source.publish({**FIRST, **pages, **files}, "2024-03-02T12:00")
     (day,) = shown(page_of(source))
-    assert (day[1], len(day[2])) == ("20 new | 5 more", 15)
-    assert page_of(source).xpath("//a[.='5 more']/@href") == ["site/changes/index.html"]
+    assert len(day[2]) == 30
+    links = page_of(source).xpath("//a[contains(., ' more')]")
+    assert [(each.text, each.get("href")) for each in links] == [
+        ("5 more", "site/changes/20240301T120000Z.html"),
+        ("3 more", "site/changes/20240301T120000Z.html"),
+    ]
 
 
 def test_the_feed(tmp_path: Path) -> None:
@@ -261,7 +271,7 @@ def test_the_feed(tmp_path: Path) -> None:
         ["2024-03-15T17:05:00Z", "removed: Old, renewed"],
         ["2024-03-15T10:20:00Z", "changed: Old, renewed"],
         ["2024-03-14T09:00:00Z", "new: News & <b>"],
-        ["2024-03-01T12:00:00Z", "new: Old, renewed"],
+        ["2024-03-01T12:00:00Z", "new: Old"],
         ["2024-03-01T12:00:00Z", "new: Home"],
     ]
     ids = [entry.findtext(f"{ATOM}id") for entry in feed.findall(f"{ATOM}entry")]
@@ -310,6 +320,47 @@ def test_what_is_withdrawn_leaves_the_pages(tmp_path: Path, *, closed: bool) -> 
     assert [path for _, kind, path in source.rows() if kind == "deleted"] == ["secret.html"]  # followers learn of it
 
 
+def test_withdrawn_one_after_the_other(tmp_path: Path) -> None:
+    """What left the page of a closed list does not come back when the page is written again."""
+    source = empty(tmp_path)
+    first, second = {"one.html": html_of("Secret 1")}, {"two.html": html_of("Secret 2")}
+    keep = {**FIRST, "kept.html": html_of("Kept")}
+    source.publish({**keep, **first, **second}, "2024-03-02T12:00", remove_deleted=True)
+    keep["more.html"] = html_of("More")
+    source.publish({**keep, **first, **second}, "2024-04-02T12:00", remove_deleted=True)
+    source.publish({**keep, **second}, "2024-04-03T12:00", remove_deleted=True)
+    source.publish(keep, "2024-04-04T12:00", remove_deleted=True)
+    text = everything_of(source)
+    assert not re.findall("Secret|one.html|two.html", text)
+    assert ">Kept<" in text
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_withdrawn_from_pages_that_nobody_links(tmp_path: Path, *, restarts: bool) -> None:
+    """Nor does a superseded page keep the title, or one from before the set started over."""
+    source = empty(tmp_path)
+    archives = Archives(changelist=1)
+    page, keep = {"secret.html": html_of("Withdrawn")}, {**FIRST, "kept.html": html_of("Kept")}
+    source.publish({**keep, **page}, "2024-03-02T12:00", remove_deleted=True)
+    if restarts:
+        before = source.previous()
+        source.publish({**keep, **page}, "2024-03-03T12:00", None, before, remove_deleted=True)
+    for month in (4, 5, 6):
+        keep["kept.html"] = html_of(f"Kept {month}")
+        contents = keep if month == 6 else {**keep, **page}
+        source.publish(contents, f"2024-0{month}-02T12:00", remove_deleted=True, archives=archives)
+    assert "Withdrawn" not in everything_of(source)
+
+
+def test_what_has_moved_is_not_withdrawn(tmp_path: Path) -> None:
+    """Where a repository gets a new address, its history keeps its titles."""
+    source, contents = march(tmp_path)
+    moved = Source(tmp_path, siteurl="https://new.example")
+    moved.publish(contents, "2024-03-20T12:00", previous=source.previous(), remove_deleted=True)
+    listed = [each for _, _, names in shown(page_of(moved, MARCH)) for each in names]
+    assert {"new Old", "removed Old, renewed", "new News & <b>", "removed News & <b>"} <= {*listed}
+
+
 def test_what_is_forgotten_leaves_the_pages(tmp_path: Path) -> None:
     """After a takedown no page and no feed has the title or the URI, and the other titles are still there."""
     source, contents = march(tmp_path)
@@ -327,8 +378,6 @@ def test_what_is_forgotten_leaves_the_pages(tmp_path: Path) -> None:
 
 def test_a_damaged_page_is_a_damaged_publication(tmp_path: Path) -> None:
     """Titles are read from what was published, by its hash."""
-    from pelican_resourcesync.errors import PublicationError
-
     source, contents = march(tmp_path)
     (tmp_path / MARCH).write_bytes((tmp_path / MARCH).read_bytes().replace(b"News", b"Lies"))
     with pytest.raises(PublicationError, match=r"changes/20240301T000000Z\.html does not match"):
@@ -343,6 +392,93 @@ def test_a_site_that_moves_keeps_its_titles(tmp_path: Path) -> None:
     listed = [each for _, _, names in shown(page_of(moved, MARCH)) for each in names]
     assert "removed News & <b>" in listed
     assert "new News & <b>" in listed
+
+
+def test_two_lives_of_a_uri(tmp_path: Path) -> None:
+    """Each change has the title of its time."""
+    source = empty(tmp_path)
+    for day, title in ((2, "One"), (3, ""), (4, "Two")):
+        source.publish({**FIRST, **({"a.html": html_of(title)} if title else {})}, f"2024-03-0{day}T12:00")
+    assert [names for _, _, names in shown(page_of(source))] == [["new Two"], ["removed One"], ["new One"]]
+
+
+def test_a_set_that_starts_over(tmp_path: Path) -> None:
+    """It says so, and does not call that its first publication."""
+    source, contents = march(tmp_path)
+    source.publish(contents, "2024-03-20T12:00", None, source.previous())
+    (day,) = shown(page_of(source))
+    assert day[1].startswith("Started over under new addresses: 2 new, 2 other files")
+
+
+def test_pages_that_go(tmp_path: Path) -> None:
+    """Where only some lists are kept, no page links to an earlier one, which may be gone."""
+    source, contents = march(tmp_path)
+    for month in (4, 5, 6):
+        contents["index.html"] = html_of(f"Home {month}")
+        source.publish(contents, f"2024-0{month}-02T12:00", archives=Archives(changelist=2))
+    folder = tmp_path / "resourcesync/site/changes"
+    for file in [path for path in source.state()["documents"] if path.endswith(".html")]:
+        links = page_of(source, file).xpath("//main//a/@href[not(contains(., '://'))]")
+        assert all((folder / str(each)).resolve().is_file() for each in links)
+        assert not page_of(source, file).xpath("//a[@rel='prev']")
+
+
+def test_a_theme_that_leaves_out_changes_stops(tmp_path: Path) -> None:
+    """Titles would be lost for ever, so the message says what the template lacks."""
+    source = empty(tmp_path / "output")
+    (tmp_path / "theme/resourcesync").mkdir(parents=True)
+    (tmp_path / "theme/resourcesync/days.html").write_text("{{ days|length }} days")
+    page = PageOptions(templates=(tmp_path / "theme",))
+    with pytest.raises(PublicationError, match=r"does not show all of them: keep the list items.* days\.html"):
+        source.publish({**FIRST, "a.html": html_of("A")}, "2024-03-02T12:00", page=page)
+
+
+def test_forgetting_keeps_the_link_to_the_front_page(tmp_path: Path) -> None:
+    """Closed pages, which are written again then, lead where they led."""
+    source = empty(tmp_path)
+    page = PageOptions(home="https://repository.example/?a=1&b=2")
+    for month in (3, 4):
+        source.publish({**FIRST, "a.html": html_of(str(month)), "b.html": b""}, f"2024-0{month}-02T12:00", page=page)
+    source.forget(f"{SITEURL}/b.html", built=utc("2024-04-03T12:00"))
+    pages = sorted((tmp_path / "resourcesync/site/2/changes").iterdir())
+    assert len(pages) == 2
+    for file in pages:
+        links = page_of(source, file.relative_to(tmp_path).as_posix()).xpath("//h1/a/@href")
+        assert links == ["https://repository.example/?a=1&b=2"]
+
+
+def test_more_than_a_hundred_publications(tmp_path: Path) -> None:
+    """The first one stays the first, and the rate of changes is known."""
+    source = empty(tmp_path)
+    begin = utc("2024-03-01T12:00")
+    for number in range(1, 110):
+        time = begin + number * timedelta(hours=12)
+        source.publish({"first.css": f"{number}".encode()}, f"{time:%Y-%m-%dT%H:%M}")
+    assert source.state()["began"] == "2024-03-01T12:00:00Z"
+    assert len(source.state()["earlier"]) == 100
+    assert "about 2.0 changes a day" in page_of(source).text_content()
+
+
+def test_the_feed_reads_as_many_lists_as_it_needs(tmp_path: Path) -> None:
+    """Fifty changes of what people read, whatever other lists lie between them."""
+    source = Source(tmp_path, boundaries=Calendar("day"))
+    contents = {"a.html": html_of("0"), "a.css": b"0"}
+    for day in range(1, 60):
+        time = utc("2024-03-01T12:00") + day * timedelta(days=1)
+        contents["a.css"] = f"{day}".encode()
+        if day % 10 == 0:
+            contents["a.html"] = html_of(f"{day}")
+        source.publish(contents, f"{time:%Y-%m-%dT%H:%M}")
+    titles = [each.text for each in etree.parse(tmp_path / FEED).iterfind(f"{ATOM}entry/{ATOM}title")]
+    assert titles == [f"changed: {day}" for day in (50, 40, 30, 20, 10)] + ["new: 0"]
+
+
+def test_a_name_that_xml_cannot_hold(tmp_path: Path) -> None:
+    """The feed is XML whatever the site is called."""
+    source = Source(tmp_path)
+    source.publish({"a.html": html_of("A")}, "2024-03-01T12:00", site_name="A\x0bgarden \ufffe\u202e")
+    feed = etree.parse(tmp_path / FEED).getroot()
+    assert feed.findtext(f"{ATOM}author/{ATOM}name") == "A garden"
 
 
 def test_the_rate_of_changes(tmp_path: Path) -> None:
@@ -378,3 +514,23 @@ def test_a_bar_that_would_flatten_the_others_is_cut(tmp_path: Path) -> None:
     # of 349.5 days from 1 January: 1 February is day 31, 1 March 60, 1 December 335
     places = [float(each.get("x")) for each in rects]
     assert places == pytest.approx([0, 31 / 349.5 * 900, 60 / 349.5 * 900, 335 / 349.5 * 900], abs=0.1)
+
+
+def test_several_outliers(tmp_path: Path) -> None:
+    """A few high bars are cut; a small part of a bar is still seen; many high bars are no outliers."""
+    counts = [1000, 900, 3, 2, 4, 1, 2, 3, 2, 1, 2, 2]
+    begin = utc("2024-01-01T00:00")
+    times = [begin + number * timedelta(days=30) for number in range(len(counts) + 1)]
+    lists = [ChangeListSummary("", *each, count, 0, 0) for each, count in zip(pairwise(times), counts, strict=True)]
+    chart = chart_of(lists, times[-1], str)
+    assert chart is not None
+    assert ([each.is_cut for each in chart.bars], chart.scale) == ([True, True] + [False] * 10, [4, 2, 0])
+    high = [
+        ChangeListSummary("", *each, count, 0, 0) for each, count in zip(pairwise(times), [9, 9, 1, 1], strict=False)
+    ]
+    chart = chart_of(high, times[-1], str)
+    assert chart is not None
+    assert not any(each.is_cut for each in chart.bars)
+    chart = chart_of([ChangeListSummary("", begin, None, 400, 1, 0)], times[-1], str)
+    assert chart is not None
+    assert [(float(y), float(height)) for _, y, height, _ in chart.bars[0].parts][1][1] == 1.5

@@ -6,7 +6,7 @@ import pytest
 
 from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication.model.resource import Representation, Resource
-from pelican_resourcesync.publication.pages.titles import clean, is_html, title_of, titles_in
+from pelican_resourcesync.publication.pages.titles import clean, is_html, title_of
 from tests.publication.support import LAYOUT, SITEURL
 
 _RECORD = b"""<oai_dc:dc xmlns:oai_dc="http://www.openarchives.org/OAI/2.0/oai_dc/"
@@ -40,6 +40,9 @@ def title(folder: Path, data: bytes, type_: str, site_name: str = "", **values: 
         (b"\x00\xff\xfe", "", "/café/"),
         (b'<title>https://x/</title><META content="0; URL=https://x/" HTTP-EQUIV=refresh>', "", ""),
         (b'<meta http-equiv="refresh" content="60"><title>Clock</title>', "", "Clock"),
+        (b'<!-- <meta http-equiv=refresh content="0;url=x"> --><meta name=a content="url=1"><title>A', "", "A"),
+        ('<meta charset="iso-2022-jp"><title>橋</title>'.encode("iso-2022-jp"), "", "橋"),
+        ("<title>\u200b \ufeff</title>".encode(), "", "/café/"),
         (b"<title>\x07bell\xe2\x80\xae</title>", "", "bell"),
         (b"<title>" + b"x" * 500 + b"</title>", "", "x" * 200 + "…"),
         (b"<title>" + "ä".encode() * 40_000, "", "ä" * 200 + "…"),  # it ends within a character
@@ -64,6 +67,7 @@ def test_other_titles(tmp_path: Path) -> None:
     """A known title comes first, an empty one means that nobody reads it, and other files have none."""
     assert title(tmp_path, b"<title>No</title>", "text/html", title="Known \u202e title") == "Known title"
     assert title(tmp_path, b"<title>No</title>", "text/html", title="") == ""
+    assert title(tmp_path, b"<title>No</title>", "text/html", title="\u200b") == "/café/"
     assert title(tmp_path, b"<title>No</title>", "text/css") == ""
     gone = Resource(f"{SITEURL}/a", tmp_path / "gone", measured=Representation.measured("0" * 64, 1, "text/html"))
     assert title_of(gone, LAYOUT, "") == ""
@@ -84,16 +88,3 @@ def test_pages_by_their_uris() -> None:
         "/a.html",
         "/a.htm?b",
     ]
-
-
-def test_titles_are_read_back() -> None:
-    """Both links and what is gone; entities are read, and files have no title."""
-    page = """<li data-uri="https://e.org/a?b=1&amp;c=2"><span>new</span>
-<a href="https://e.org/x"><bdi>Tom &amp; &#34;Jerry&#34;</bdi></a></li>
-<li data-uri="https://e.org/gone"><span>removed</span> <bdi>Gone</bdi></li>
-<li data-uri="https://e.org/style.css" class="file"><span>new</span> <a href="s"><bdi>/style.css</bdi></a></li>"""
-    assert dict(titles_in(page)) == {
-        "https://e.org/a?b=1&c=2": 'Tom & "Jerry"',
-        "https://e.org/gone": "Gone",
-        "https://e.org/style.css": "",
-    }
