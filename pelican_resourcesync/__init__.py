@@ -35,7 +35,17 @@ if TYPE_CHECKING:
         follow,
         mirror,
     )
-    from pelican_resourcesync.errors import *
+    from pelican_resourcesync.errors import (
+        AbsentError,
+        DocumentError,
+        HistoryError,
+        NoHostError,
+        PublicationError,
+        ResourceSyncError,
+        SettingsError,
+        StatusError,
+        TransportError,
+    )
     from pelican_resourcesync.folder import publish
     from pelican_resourcesync.signing import SignatureError
     from pelican_resourcesync.source import SourceError

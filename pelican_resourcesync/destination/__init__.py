@@ -8,3 +8,22 @@ from pelican_resourcesync.destination.past import Moment
 from pelican_resourcesync.destination.paths import conflict_path_of, path_of
 from pelican_resourcesync.destination.plan import FetchPlan
 from pelican_resourcesync.destination.state import locked
+
+__all__ = [
+    "STATE_FOLDER",
+    "Difference",
+    "FetchPlan",
+    "FollowedChange",
+    "Following",
+    "IncompleteError",
+    "Mirror",
+    "MirrorError",
+    "MirrorOptions",
+    "MirrorResult",
+    "Moment",
+    "conflict_path_of",
+    "follow",
+    "locked",
+    "mirror",
+    "path_of",
+]

@@ -11,3 +11,18 @@ from pelican_resourcesync.git.log import (
     landing_times,
 )
 from pelican_resourcesync.git.repository import UNCOMMITTED, Repository, find_repository
+
+__all__ = [
+    "LINK",
+    "SUBMODULE",
+    "UNCOMMITTED",
+    "Checkout",
+    "Checkouts",
+    "Commit",
+    "Landing",
+    "PathChange",
+    "Repository",
+    "committer_time",
+    "find_repository",
+    "landing_times",
+]

@@ -16,3 +16,38 @@ from pelican_resourcesync.source.resource import (
 )
 from pelican_resourcesync.source.signed import VERIFIED
 from pelican_resourcesync.source.source import PRIVATE, Source, conditions
+
+__all__ = [
+    "ALGORITHMS",
+    "PRIVATE",
+    "UNREADABLE",
+    "VERIFIED",
+    "WELL_KNOWN",
+    "ChangeLists",
+    "GapError",
+    "ListedDumps",
+    "ListedPackage",
+    "ListedResource",
+    "MismatchedError",
+    "OpenPackage",
+    "Packages",
+    "Position",
+    "ProgressCallback",
+    "ResourceSink",
+    "Several",
+    "SiteFolder",
+    "Source",
+    "SourceError",
+    "SourceOptions",
+    "SourceSet",
+    "VerifiedContent",
+    "by_keyword",
+    "conditions",
+    "find_sets",
+    "in_order",
+    "may_contain",
+    "part_name",
+    "text_of",
+    "uri_of",
+    "why_unreadable",
+]

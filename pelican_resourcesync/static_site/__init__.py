@@ -10,6 +10,7 @@ from pelican_resourcesync.static_site.discovery import (
 )
 from pelican_resourcesync.static_site.paths import (
     Exclusion,
+    is_private,
     leads_outside,
     matches_pattern,
     scan,
@@ -32,3 +33,40 @@ from pelican_resourcesync.static_site.publishing import (
 )
 from pelican_resourcesync.static_site.selection import UNFILED, Facets, Selector, Slugify, as_is, selection_warnings
 from pelican_resourcesync.static_site.sitemap import is_page, own_sitemaps, update_sitemap
+
+__all__ = [
+    "ALLOW_DELETIONS",
+    "ROBOTS",
+    "UNFILED",
+    "Exclusion",
+    "Facets",
+    "PublishResult",
+    "Selector",
+    "Slugify",
+    "add_discovery_files",
+    "add_robots_lines",
+    "as_is",
+    "failing_disk",
+    "find_predecessors",
+    "find_removed_sets",
+    "is_linkable",
+    "is_page",
+    "is_private",
+    "layouts_of",
+    "leads_outside",
+    "link_pages",
+    "matches_pattern",
+    "options_of",
+    "own_sitemaps",
+    "removed_layouts",
+    "removed_set_warnings",
+    "require_private_work_folder",
+    "scan",
+    "selection_warnings",
+    "unstable_warnings",
+    "update_sitemap",
+    "uri_of",
+    "walk",
+    "well_known_hint",
+    "with_link",
+]

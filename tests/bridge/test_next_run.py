@@ -228,7 +228,7 @@ def test_handle_of_two_items(tmp_path: Path) -> None:
     before = press.files()
     twice = deepcopy(sample)
     twice.items.append(book(20, handles=("123456789/3",), bundles=[Bundle(20, files=[File(20)])]))
-    with pytest.raises(InventoryError, match="two records would have the path .*: change the handle of one"):
+    with pytest.raises(InventoryError, match=r"two records would have the path .*: change the handle of one"):
         press.publish(twice, 1)
     assert press.files() == before
     assert [*press.public.glob(".resourcesync-*")] == []
