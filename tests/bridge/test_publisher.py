@@ -139,7 +139,8 @@ def test_no_leak(life: list[Stand]) -> None:
             said = "\n".join(f"{path}\n{data.decode()}" for path, data in press.files().items())
             for pattern in (WORD, _HANDLE, _UUID):
                 assert {*pattern.findall(said)} <= ever
-            assert WORD.findall(f"{outcome} {press.heard.said}") == []
+            assert {*WORD.findall(f"{outcome}")} <= ever  # examples of what changed
+            assert WORD.findall(f"{press.heard.said}") == []
             assert press.findings() == {}
 
 

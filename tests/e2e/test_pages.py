@@ -15,8 +15,8 @@ def days(site: Site, path: str) -> list[tuple[str, list[str], int]]:
     page: Any = html.fromstring((site.output / path).read_bytes().decode())
     found = []
     for day in page.xpath("//section[@class='day']"):
-        read = [" ".join(each.text_content().split()) for each in day.xpath(".//li[not(@class)]")]
-        found.append((day.find("h3").text_content().strip(), read, len(day.xpath(".//li[@class='file']"))))
+        read = [" ".join(each.text_content().split()) for each in day.xpath(".//li[not(contains(@class, 'file'))]")]
+        found.append((day.find("h3").text_content().strip(), read, len(day.xpath(".//li[contains(@class, 'file')]"))))
     return found
 
 

@@ -155,6 +155,7 @@ def test_state(source: Source) -> None:
         "predecessor": None,
         "siteurl": SITEURL,
         "at": "2024-02-10T12:00:00Z",
+        "began": "2024-02-10T12:00:00Z",
         "change_lists": [
             {
                 "path": "resourcesync/site/changelist-20240201T000000Z.xml",
