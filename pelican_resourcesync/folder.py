@@ -29,6 +29,7 @@ from pelican_resourcesync.publication import (
     publish_sets,
     recover,
     require_plausible,
+    well_known_hints,
 )
 from pelican_resourcesync.settings import FolderSettings, in_file, parse_folder_settings, read_toml
 from pelican_resourcesync.should_publish import why_preview
@@ -56,7 +57,6 @@ from pelican_resourcesync.static_site import (
     selection_warnings,
     unstable_warnings,
     update_sitemap,
-    well_known_hint,
 )
 from pelican_resourcesync.terminal import Progress
 
@@ -175,7 +175,7 @@ class _Folder:
         self._predecessors: Mapping[str, Predecessor] = find_predecessors(base, settings, self._siteurl, output, stack)
         self.removed_sets = find_removed_sets(self._predecessors, settings, self._siteurl, output, base)
         self.layouts = layouts_of(settings, self._siteurl, self._predecessors)
-        self.hints += [*predecessor_messages(self._predecessors), *filter(None, [well_known_hint(self._siteurl)])]
+        self.hints += [*predecessor_messages(self._predecessors), *well_known_hints(self._siteurl)]
         self._uris = self._find()
         self._sets = self._find_sets()
 

@@ -5,7 +5,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from pelican_resourcesync.publication import (
-    FOLDER,
     Dumps,
     Layout,
     Options,
@@ -15,7 +14,7 @@ from pelican_resourcesync.publication import (
     PredecessorSearch,
     predecessor_messages,
     read_state,
-    well_known_reachable,
+    well_known_hints,
 )
 from pelican_resourcesync.signing import signing_key
 from repo_bridge.inventory import Inventory
@@ -50,12 +49,7 @@ class PublicationPlan:
     def notes(self) -> Iterator[str]:
         """Yield what the user may want to know."""
         yield from predecessor_messages({each.name: each.predecessor for each in self.sets})
-        layout = self.sets[0].options.layout
-        if not well_known_reachable(layout.siteurl):
-            yield (
-                f"base-url has a path, so {layout.siteurl}/.well-known/resourcesync is not at the root of the host,"
-                f" where Destinations look first: give them the URL {layout.siteurl}/{FOLDER}/description.xml"
-            )
+        yield from well_known_hints(self.sets[0].options.layout.siteurl)
 
     def published(self) -> dict[str, str]:
         """Return the digests of what is published of these sets in the output, by name."""

@@ -69,11 +69,13 @@ class Mirror:
     def audit(self) -> list[Difference]:
         """Compare the copy with the Source's list, without downloading resources; nothing is changed."""
         self._require_copy()
+        # What changes nothing need not stop for what could do harm.
+        patient = replace(self._options, max_deletions=100.0, accept_older=True, by="lists")
         with self._opened() as (state, source):
             damaged = set(self._damaged(state))
             state.db.execute("BEGIN IMMEDIATE")
             try:
-                plan(state, source, _patient(self._options), reconcile=True)
+                plan(state, source, patient, reconcile=True)
                 pending = state.db.execute("SELECT uri, gone FROM pending").fetchall()
                 found = [Difference(uri, self._difference(state, uri, gone=bool(gone))) for uri, gone in pending]
             finally:
@@ -235,8 +237,3 @@ def mirror(source: str, given: _Arguments) -> MirrorResult:
     resources that are not available are in the result.
     """
     return Mirror(source, Path(given.folder), given).run()
-
-
-def _patient(options: MirrorOptions) -> MirrorOptions:
-    """Return options for a comparison that changes nothing: it need not stop for what could do harm."""
-    return replace(options, max_deletions=100.0, accept_older=True, by="lists")

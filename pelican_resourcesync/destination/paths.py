@@ -117,13 +117,10 @@ def _name(segment: str, *, conflict: bool) -> str:
         return f"~{_escaped(segment)}"
     if text == lower or not conflict:
         return text
-    capitals = sum(1 << position for position, letter in enumerate(_letters(text)) if letter.isupper())
+    letters = [each for each in text if each.isascii() and each.isalpha()]
+    capitals = sum(1 << position for position, letter in enumerate(letters) if letter.isupper())
     stem, dot, extension = text.rpartition(".")
     return f"{stem}~{capitals:x}.{extension}" if dot else f"{extension}~{capitals:x}"
-
-
-def _letters(text: str) -> list[str]:
-    return [each for each in text if each.isascii() and each.isalpha()]
 
 
 def _escaped(text: str) -> str:

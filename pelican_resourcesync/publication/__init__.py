@@ -27,7 +27,7 @@ from pelican_resourcesync.publication.model.layout import (
     STATE,
     WELL_KNOWN,
     Layout,
-    well_known_reachable,
+    well_known_hints,
 )
 from pelican_resourcesync.publication.model.media_types import UNKNOWN_TYPE, media_type
 from pelican_resourcesync.publication.model.options import PERIODS, Archives, Dumps, Options, PageOptions

@@ -35,10 +35,6 @@ class Scope:
         """Return whether a change of `path` is a change of the settings."""
         return path in self.settings
 
-    def is_theme(self, path: str) -> bool:
-        """Return whether a change of `path` is a change of the theme; a submodule that contains the theme counts."""
-        return any(_below(path, folder) is not None or _below(folder, path) is not None for folder in self.theme)
-
     def source(self, path: str) -> str | None:
         """Return `path` relative to Pelican's `PATH`; `None` where it is not a source path."""
         inner = None if self.content is None else _below(path, self.content)

@@ -17,6 +17,7 @@ from pelican_resourcesync.publication import (
     predecessor_messages,
     recover,
     state_in_output,
+    well_known_hints,
 )
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
 from pelican_resourcesync.site.outputs import Run
@@ -31,7 +32,6 @@ from pelican_resourcesync.static_site import (
     layouts_of,
     own_sitemaps,
     require_private_work_folder,
-    well_known_hint,
 )
 from pelican_resourcesync.terminal import Progress, summaries
 
@@ -180,5 +180,5 @@ class Session:
             print_line(f"ResourceSync: {hint}.")
         for line in summaries(outcome.publications, f"{self._siteurl}/{FOLDER}/", self._seconds):
             print_line(line)
-        if hint := well_known_hint(self._siteurl):
+        for hint in well_known_hints(self._siteurl):
             print_line(f"ResourceSync: {hint}.")

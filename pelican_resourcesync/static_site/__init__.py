@@ -29,7 +29,6 @@ from pelican_resourcesync.static_site.publishing import (
     removed_set_warnings,
     require_private_work_folder,
     unstable_warnings,
-    well_known_hint,
 )
 from pelican_resourcesync.static_site.selection import UNFILED, Facets, Selector, Slugify, as_is, selection_warnings
 from pelican_resourcesync.static_site.sitemap import is_page, own_sitemaps, update_sitemap

@@ -18,7 +18,6 @@ from pelican_resourcesync.publication import (
     Publication,
     PublicationState,
     read_state,
-    well_known_reachable,
 )
 from pelican_resourcesync.settings import SetSettings, Settings
 from pelican_resourcesync.signing import signing_key
@@ -182,13 +181,3 @@ def failing_disk(outcome: str) -> Iterator[None]:
     except OSError as error:
         message = f"{outcome}: {error}: make it writable, and free disk space"
         raise PublicationError(message) from error
-
-
-def well_known_hint(siteurl: str) -> str:
-    """Return what to know of a site whose URL has a path; an empty string for others."""
-    if well_known_reachable(siteurl):
-        return ""
-    return (
-        f"the URL of the site has a path, so {siteurl}/.well-known/resourcesync is not at the root, where Destinations "
-        "look first. They find the documents by the links in the pages"
-    )

@@ -68,16 +68,12 @@ def past_of(publication: "Publication") -> str:
 def expectations(sets: "Mapping[str, ExpectedSet]") -> Iterator[str]:
     """Yield what would be published of each set, with examples."""
     for name, each in sets.items():
-        yield from _expected(name, each)
-
-
-def _expected(name: str, expected: "ExpectedSet") -> Iterator[str]:
-    changes = ", ".join(f"{expected.changes[kind]:,} {kind}" for kind in ChangeKind if expected.changes.get(kind))
-    news = "first publication" if expected.first else f"{changes or 'nothing changed'} since the last publication"
-    yield f"{name}: {format_count(expected.resources, 'resource')}; {news}."
-    examples = {"listed, for example": expected.listed, **{str(kind): each for kind, each in expected.examples.items()}}
-    for what, uris in examples.items():
-        yield from (f"  {what}: {uri}" for uri in uris)
+        changes = ", ".join(f"{each.changes[kind]:,} {kind}" for kind in ChangeKind if each.changes.get(kind))
+        news = "first publication" if each.first else f"{changes or 'nothing changed'} since the last publication"
+        yield f"{name}: {format_count(each.resources, 'resource')}; {news}."
+        examples = {"listed, for example": each.listed, **{str(kind): uris for kind, uris in each.examples.items()}}
+        for what, uris in examples.items():
+            yield from (f"  {what}: {uri}" for uri in uris)
 
 
 def _holds(publication: "Publication") -> str:

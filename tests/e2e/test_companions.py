@@ -120,7 +120,7 @@ def test_sitemap(site: Site) -> None:
     """It dates listings with the time of the build, so that the file changes on every build."""
     paths, news = publish(site, PLUGINS=["sitemap", "pelican_resourcesync"])
     assert paths == PATHS | {"sitemap.xml"}
-    assert news == "1 updated since the last publication"
+    assert news == "1 updated (/sitemap.xml) since the last publication"
 
 
 def test_sitemap_with_true_dates(site: Site) -> None:

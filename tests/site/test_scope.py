@@ -37,7 +37,6 @@ def test_settings_and_content_at_the_top(site: Site) -> None:
     assert scope == Scope(frozenset({"pelicanconf.py"}), (), "content", {})
     assert scope.is_settings("pelicanconf.py")
     assert not scope.is_settings("content/pelicanconf.py")
-    assert not scope.is_theme("content/a.md")
     assert list(scope.paths()) == ["pelicanconf.py", "content"]
 
 
@@ -80,8 +79,6 @@ def test_theme_inside(site: Site) -> None:
     """A theme of the repository: all of it counts, a submodule that holds it too; its static files are copied."""
     scope = scope_of(themed(site))
     assert scope.theme == (MINE,)
-    changed = (f"{MINE}/templates/base.html", "themes", MINE, "themes/other/templates/base.html", f"{MINE}2", "them")
-    assert [scope.is_theme(path) for path in changed] == [True, True, True, False, False, False]
     assert scope.theme_file(f"{MINE}/static/css/a.css") == "theme/css/a.css"
     assert scope.theme_file(f"{MINE}/templates/base.html") is None
     assert list(scope.paths()) == ["pelicanconf.py", MINE, "content"]
@@ -95,7 +92,6 @@ def test_theme_static_settings(site: Site) -> None:
     assert scope.theme == (".",)
     copied = {path: scope.theme_file(path) for path in ("assets/a/b.css", "logo.svg", "static/b.css")}
     assert copied == {"assets/a/b.css": "look/a/b.css", "logo.svg": "look/logo.svg", "static/b.css": None}
-    assert scope.is_theme("templates/base.html")
 
 
 def test_templates_that_override_the_theme(site: Site) -> None:
@@ -104,7 +100,6 @@ def test_templates_that_override_the_theme(site: Site) -> None:
     site.configure(THEME_TEMPLATES_OVERRIDES=[str(site.folder / "templates")])
     scope = scope_of(site)
     assert scope.theme == ("templates",)
-    assert scope.is_theme("templates/article.html")
     assert list(scope.paths()) == ["pelicanconf.py", "templates", "content"]
 
 

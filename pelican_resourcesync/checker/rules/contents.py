@@ -253,8 +253,9 @@ def memento(link: Attributes, item: RawEntry, _: DocumentState) -> str | None:
         return None
     if problem := _differs(link, item):
         return f"a link with rel=memento: {problem}"
-    types = item.md.get("type"), link.get("type")
-    return "a link with rel=memento: its type differs from the entry's" if _other_type(*types) else None
+    one, other = item.md.get("type"), link.get("type")
+    differs = one is not None and other is not None and not same_type(one, other)
+    return "a link with rel=memento: its type differs from the entry's" if differs else None
 
 
 @rule("link", "LN05", MUST, "An entry with a memento has a lastmod", "core §14.6, of 2014", editions=(2014,))
@@ -272,7 +273,3 @@ def timemap(link: Attributes, _item: RawEntry, _doc: DocumentState) -> str | Non
 def via(link: Attributes, item: RawEntry, _: DocumentState) -> str | None:
     vias = [each for each in item.links if each.get("rel") == "via"]
     return "the entry has a second link with rel=via" if link in vias[1:] else None
-
-
-def _other_type(one: str | None, other: str | None) -> bool:
-    return one is not None and other is not None and not same_type(one, other)

@@ -173,6 +173,15 @@ def well_known_reachable(siteurl: str) -> bool:
     return urlsplit(siteurl).path in ("", "/")
 
 
+def well_known_hints(siteurl: str) -> list[str]:
+    """Return what to know of a site whose URL has a path; nothing for others."""
+    hint = (
+        f"the URL of the site has a path, so {siteurl}/{WELL_KNOWN} is not at the root of the host, where Destinations "
+        f"look first: share {siteurl}/{DESCRIPTION}, which the links in the pages of a site lead to"
+    )
+    return [] if well_known_reachable(siteurl) else [hint]
+
+
 @lru_cache(maxsize=4_096)
 def stamp(time: datetime) -> str:
     """Return a time as in document names: `20240301T120000Z`, with milliseconds if there are any."""

@@ -170,7 +170,8 @@ class FileResources(Resources):
 
     def __init__(self, resources: Iterable[Resource]) -> None:
         """Read the resources, the last one of each URI. Raises `PublicationError` if one cannot be read."""
-        self._resources = {each.uri: each if each.measured else _measured(each) for each in resources}
+        measured = (each if each.measured else replace(each, measured=each.represent()) for each in resources)
+        self._resources = {each.uri: each for each in measured}
         self._sorted = sorted(self._resources)
 
     def rows(self, begin: str = "", end: str | None = None) -> Iterator[Row]:
@@ -181,10 +182,6 @@ class FileResources(Resources):
     def get(self, uri: str) -> Resource | None:
         """Return the resource at a URI, or `None` if there is none."""
         return self._resources.get(uri)
-
-
-def _measured(resource: Resource) -> Resource:
-    return replace(resource, measured=resource.represent())
 
 
 def _row_of(resource: Resource) -> Row:

@@ -19,7 +19,7 @@ from pelican.readers import MarkdownReader, Readers
 
 from pelican_resourcesync.git import LINK, SUBMODULE, UNCOMMITTED, PathChange, Repository
 from pelican_resourcesync.http import uri_of_path
-from pelican_resourcesync.site.outputs import OutputFile, Role, Roles, Run, copied_source
+from pelican_resourcesync.site.outputs import OutputFile, Role, Roles, Run, copied_source, is_moved
 from pelican_resourcesync.site.scope import Scope
 from pelican_resourcesync.static_site import uri_of
 
@@ -168,7 +168,7 @@ class Sources:
     def _is_moved(self, path: str, role: Role) -> bool:
         """Return whether a plug-in or a link has set the URL of a source of the build, instead of its metadata."""
         written = self._written.get((str(self._scope.source(path)), role))
-        return written is not None and _has_own_url(written.content)
+        return written is not None and is_moved(written.content)
 
     def _copied(self, path: str) -> Iterator[str]:
         """Yield the URIs of a file of the theme and of a template page."""
@@ -245,7 +245,3 @@ class Sources:
             return None
         self._attaches = self._attaches or b"attach}" in data or b"|attach|" in data
         return data
-
-
-def _has_own_url(content: Any) -> bool:
-    return hasattr(content, "override_save_as") and "save_as" not in content.metadata

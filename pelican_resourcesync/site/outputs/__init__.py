@@ -7,7 +7,7 @@ from pelican_resourcesync.site.outputs.resources import (
     require_complete_copies,
 )
 from pelican_resourcesync.site.outputs.roles import Role, Roles
-from pelican_resourcesync.site.outputs.run import OutputFile, Run, copied_source
+from pelican_resourcesync.site.outputs.run import OutputFile, Run, copied_source, is_moved
 from pelican_resourcesync.site.outputs.sets import facets_of, links_of, slugify_of
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "copied_source",
     "facets_of",
     "find_resources",
+    "is_moved",
     "links_of",
     "require_complete_copies",
     "slugify_of",

@@ -176,7 +176,7 @@ class Run:
         here = set(map(posixpath.normpath, self._static_paths(folder))) if private else set()
         for static in self._generated("staticfiles", folder):
             source = self._source(static)
-            public = source not in private or (source in here and not _is_attached(static))
+            public = source not in private or (source in here and not is_moved(static))
             path = posixpath.normpath(posixpath.join(folder, static.save_as))
             if folder == ".":
                 original = Path(self.settings["PATH"], static.source_path)
@@ -252,9 +252,9 @@ def is_public(content: Any) -> bool:
     return bool(content.status == "published")
 
 
-def _is_attached(static: Any) -> bool:
-    """Return whether an `{attach}` link moved a static file next to the page that links to it."""
-    return hasattr(static, "override_save_as") and "save_as" not in static.metadata
+def is_moved(content: Any) -> bool:
+    """Return whether a plug-in or an `{attach}` link has set the URL of a content object, instead of its metadata."""
+    return hasattr(content, "override_save_as") and "save_as" not in content.metadata
 
 
 def _links(contents: Iterable[Any]) -> set[str]:
