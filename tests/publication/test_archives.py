@@ -141,6 +141,9 @@ def test_the_oldest_go(kept: Source) -> None:
     assert [item.md.get("until") for item in index.entries] == ["2024-04-01T00:00:00Z", "2024-05-01T00:00:00Z", None]
     assert [kept.documents()[path] for path in LISTS[2:5]] == [before[path] for path in LISTS[2:5]]
     assert [each["path"] for each in kept.state()["change_lists"]] == LISTS[2:5]
+    publish(kept, 5, archives=Archives(changelist=1))  # nothing else has changed
+    archive = kept.document(f"{SET}/changelist-archive.xml")
+    assert [item.uri.removeprefix(f"{SITEURL}/") for item in archive.entries] == LISTS[3:4]
 
 
 def test_all_stay_where_more_may(tmp_path: Path) -> None:

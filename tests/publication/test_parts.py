@@ -29,8 +29,9 @@ from pelican_resourcesync.publication import (
     publish_sets,
     read_previous,
 )
+from pelican_resourcesync.publication.model.ranges import Body
 from pelican_resourcesync.publication.model.state import Counts
-from pelican_resourcesync.publication.parts import OPEN, Map, count_entries
+from pelican_resourcesync.publication.parts import OPEN, Map, Segment, count_entries, divided
 from tests.publication.support import LAYOUT, SITEURL, Source, tree, utc
 from tests.publication.watching import walk
 from tests.support.reader import XmlDocument
@@ -214,6 +215,24 @@ def test_times_of_changes_that_do_not_fit_together(source: Source) -> None:
     times = ["2024-01-02T12:00:00Z"] * 2 + ["2024-01-02T12:00:00.001Z"] * 2 + ["2024-01-02T12:00:00.002Z"]
     assert [*listed.values()] == times
     assert {uri: item.lastmod for uri, item in source.resource_list().items()} == listed
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ([40, 40, 40, 40], [[40, 40], [40, 40]]),
+        ([30, 70, 30, 70], [[30, 70], [30, 70]]),
+        ([90, 20, 20, 20], [[90], [20, 20], [20]]),
+        ([20, 20, 20, 20, 20, 20], [[20, 20, 20], [20, 20, 20]]),
+        ([101, 1], [[101], [1]]),
+    ],
+)
+def test_division(sizes: list[int], expected: list[list[int]]) -> None:
+    """As few documents as hold 100 bytes and four entries each, with about as many entries."""
+    segments = [
+        Segment(body=Body(Path(), is_draft=False), first="", counts=Counts(entries=1), size=each) for each in sizes
+    ]
+    assert [[each.size for each in part] for part in divided(segments, 4, 100)] == expected
 
 
 def test_what_entries_come_to() -> None:

@@ -187,7 +187,7 @@ class FileResources(Resources):
 def _row_of(resource: Resource) -> Row:
     try:
         resource.uri.encode()
-        representation = render_representation(resource.measured or resource.represent())
+        representation = render_representation(resource.represent())
         links = render_links(resource.links) if resource.links else ""
         return Row(resource.uri, representation, links, render_time(resource.modified))
     except (DocumentError, UnicodeEncodeError) as error:

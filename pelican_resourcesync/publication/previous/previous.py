@@ -149,9 +149,6 @@ class ResourceList(Mapping[str, Listed]):
     def __iter__(self) -> Iterator[str]:
         return (row.uri for row in self.rows())
 
-    def __contains__(self, uri: object) -> bool:
-        return isinstance(uri, str) and self.row(uri) is not None
-
     def __getitem__(self, uri: str) -> Listed:
         row = self.row(uri)
         if row is None:

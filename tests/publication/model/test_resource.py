@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
-from pelican_resourcesync.protocol import Link
+from pelican_resourcesync.protocol import Hash, Link
 from pelican_resourcesync.publication import FileResources, Representation, Resource, parse_representation
+
+A, B = (Hash(algorithm="sha-256", digest=each * 32) for each in ("0a", "0b"))
 
 
 def test_represent(tmp_path: Path) -> None:
@@ -17,6 +19,19 @@ def test_represent(tmp_path: Path) -> None:
     file.write_bytes(b"<p>\xe9\r\n")
     shown = Resource("https://example.org/", file).represent()
     assert shown == Representation.measured(sha256(b"<p>\xe9\r\n").hexdigest(), 6, "text/html")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [((A, 1), (A, 2), False), ((A, 1), (B, 1), True), ((A, 1), (None, 1), True), ((None, 1), (None, 2), True),
+     ((None, 1), (None, 1), False), ((None, 1), (None, None), False), ((None, None), (None, None), False)],
+)  # fmt: skip
+def test_bytes_that_may_differ(
+    one: tuple[Hash | None, int], other: tuple[Hash | None, int | None], *, expected: bool
+) -> None:
+    """The hashes decide, also if only one is known; else the lengths, if both are known."""
+    first, second = Representation(*one), Representation(*other)
+    assert (first.differs(second), second.differs(first)) == (expected, expected)
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:

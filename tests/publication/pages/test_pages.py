@@ -68,6 +68,7 @@ def test_what_the_page_of_a_set_says(tmp_path: Path) -> None:
         ("d", "10", "10"),
     ]
     assert "Licence CC BY" in said
+    assert page.xpath("//dd/a/@href")[-1] == "mailto:me@example.org"  # and a licence that is no address is no link
     names = [each.text for each in page.xpath("//section[@aria-labelledby='copy']//td/a")]
     assert names == [
         "Source Description",
