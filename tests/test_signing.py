@@ -118,7 +118,7 @@ ATTACKS: dict[str, tuple[Callable[[Source], None], str]] = {
     "an altered list": (new_list, "resourcelist.xml does not match the signed publication.json"),
     "lists of two publications": (old_list, "resourcelist.xml does not match the signed publication.json"),
     "no link to the state": (old_capabilities, "capabilitylist.xml is not signed"),
-    "a list that is hidden": (hidden_list, "capabilitylist.xml is not what the signed publication.json"),
+    "a list that is hidden": (hidden_list, "capabilitylist.xml does not match the signed publication.json"),
     "no state": (without_state, "publication.json"),
     "no signature": (unreadable_state, "is not signed with the key"),
     "a publication without a key": (as_the_host, "is not signed"),

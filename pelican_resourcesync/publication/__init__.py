@@ -166,6 +166,6 @@ __all__ = [
     "state_in_output",
     "sync",
     "temporary_sibling",
-    "well_known_reachable",
+    "well_known_hints",
     "whole_milliseconds",
 ]

@@ -46,7 +46,7 @@ class Publication:
     changes: int
     ranges: int
     new: Mapping[ChangeKind, int]
-    examples: Mapping[ChangeKind, tuple[str, ...]] = field(default_factory=dict)
+    examples: Mapping[ChangeKind, tuple[str, ...]]
     gone: int
     added: tuple[int, datetime, datetime] | None = None
     unstable: Mapping[str, int] = field(default_factory=dict)

@@ -66,6 +66,5 @@ __all__ = [
     "update_sitemap",
     "uri_of",
     "walk",
-    "well_known_hint",
     "with_link",
 ]

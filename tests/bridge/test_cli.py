@@ -180,9 +180,10 @@ def test_import_of_what_cannot_be(
 PUBLICATION = Publication(
     first=False,
     resources=1200,
-    changes=3,
+    changes=13,
     ranges=1,
-    new={CREATED: 2, UPDATED: 0, DELETED: 1},
+    new={CREATED: 12, UPDATED: 0, DELETED: 1},
+    examples={CREATED: tuple(f"https://e.org/{name}" for name in "abcde"), DELETED: ("https://e.org/z",)},
     gone=1,
     packages=(2, 1500),
     notes=("a note of the set",),
@@ -223,8 +224,8 @@ def test_what_is_said_of_what_was_published() -> None:
     """A line a set, the counts, what is left out, the notes, each once."""
     first, public, left_out, *named, more, note, of_set = result_text(OUTCOME, "https://e.org").splitlines()
     assert first == (
-        "ResourceSync: 1,200 resources, 3 changes in 1 Change List, 2 packages of 1.5 kB at https://e.org in 2.50 "
-        "seconds; 2 created, 1 deleted since the last publication."
+        "ResourceSync: 1,200 resources, 13 changes in 1 Change List, 2 packages of 1.5 kB at https://e.org in 2.50 "
+        "seconds; 12 created (/a, /b and 10 more), 1 deleted (/z) since the last publication."
     )
     assert public == "Public: 400 items, 400 records, 800 files."
     assert left_out == "Left out of dumps, because of missing bytes: 1,101 files."
@@ -252,7 +253,7 @@ def test_figures_for_prometheus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         "repo_bridge_files 800",
         "repo_bridge_files_left_out 1101",
         'repo_bridge_resources{set="repository"} 1200',
-        'repo_bridge_changes{set="repository",kind="created"} 2',
+        'repo_bridge_changes{set="repository",kind="created"} 12',
         'repo_bridge_changes{set="repository",kind="updated"} 0',
     }
     with pytest.raises(PublicationError, match="cannot be written"):
@@ -331,7 +332,7 @@ def test_publish(asked: list[BridgeSettings], capsys: pytest.CaptureFixture[str]
     assert (settings.dumps.resourcedump, settings.fingerprints, settings.keep) == (True, False, 3)
     assert main(["publish", *NEEDED, "--json"]) == 3
     found = json.loads(capsys.readouterr().out)
-    assert found["publications"]["repository"]["new"] == {"created": 2, "updated": 0, "deleted": 1}
+    assert found["publications"]["repository"]["new"] == {"created": 12, "updated": 0, "deleted": 1}
     assert (found["items"], len(found["left_out"]), found["left_out_count"]) == (400, 100, 1101)
 
 

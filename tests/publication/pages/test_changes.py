@@ -18,6 +18,7 @@ from pelican_resourcesync.publication.model.resource import Representation, Reso
 from pelican_resourcesync.publication.model.state import ChangeListSummary
 from pelican_resourcesync.publication.pages import change_pages, days
 from pelican_resourcesync.publication.pages.chart import chart_of
+from pelican_resourcesync.publication.publish import publish_sets
 from tests.publication.support import CREATED, DELETED, SITEURL, UPDATED, Contents, Source, utc
 
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -445,6 +446,29 @@ def test_forgetting_keeps_the_link_to_the_front_page(tmp_path: Path) -> None:
     for file in pages:
         links = page_of(source, file.relative_to(tmp_path).as_posix()).xpath("//h1/a/@href")
         assert links == ["https://repository.example/?a=1&b=2"]
+
+
+def test_the_front_page_of_several_sets(tmp_path: Path) -> None:
+    """It shows each with its numbers and its latest changes, and leads to its page and its feed."""
+    sources = [Source(tmp_path, set_name=name) for name in ("site", "letters")]
+    for day in (1, 2):
+        contents: list[Contents] = [{"a.html": html_of("A")}, {"a.html": html_of("A"), "b.html": html_of(f"B{day}")}]
+        time = f"2024-03-0{day}T12:00"
+        publish_sets([each.request(what, time) for each, what in zip(sources, contents, strict=True)])
+    page = page_of(sources[0])
+    cards = [" ".join(" ".join(each.itertext()).split()) for each in page.xpath("//ul[@class='cards']/li")]
+    assert cards == [
+        "site Resources: 1 (31 bytes) Changes listed: 1 Last change: 1 March 2024",
+        "letters Resources: 2 (63 bytes) Changes listed: 3 Last change: 2 March 2024",
+    ]
+    heads = [" ".join(each.text_content().split()) for each in page.xpath("//section/h2")]
+    assert heads == ["Latest changes: site", "Latest changes: letters"]
+    assert [names for _, _, names in shown(page)] == [["new A"], ["changed B2"], ["new B1", "new A"]]
+    feeds = page.xpath("//link[@type='application/atom+xml']")
+    assert [(each.get("title"), each.get("href")) for each in feeds] == [
+        ("Changes: site", "site/changes.atom"),
+        ("Changes: letters", "letters/changes.atom"),
+    ]
 
 
 def test_more_than_a_hundred_publications(tmp_path: Path) -> None:
