@@ -27,11 +27,11 @@ _printable = "".join(chr(code) for code in range(0x21, 0x7F))
 _schemes = st.sampled_from(["https:", "http://example.com/", "gsiftp://", "urn:x:", "tag:"])
 uris = st.builds(str.__add__, _schemes, st.text(_printable, min_size=1, max_size=20))
 
-_zones = st.sampled_from([dt.UTC, dt.timezone(dt.timedelta(hours=9)), dt.timezone(dt.timedelta(minutes=-210))])
+zones = st.sampled_from([dt.UTC, dt.timezone(dt.timedelta(hours=9)), dt.timezone(dt.timedelta(minutes=-210))])
 times = st.datetimes(
     min_value=dt.datetime(2, 1, 1),  # noqa: DTZ001 - hypothesis adds the zone
     max_value=dt.datetime(9998, 12, 31),  # noqa: DTZ001
-    timezones=_zones,
+    timezones=zones,
 )
 
 _algorithms = st.text(string.ascii_letters + string.digits + "-&", min_size=1, max_size=8)

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from pelican_resourcesync.publication.model.state import (
     parse_state,
     render_state,
 )
-from tests.protocol.strategies import times as any_times
+from tests.protocol.strategies import zones
 from tests.publication.support import utc
 
 NAME = "publication.json"
@@ -100,7 +101,7 @@ CONTENT: dict[str, Any] = {
 RENDERED = f"{json.dumps(CONTENT, indent=1, sort_keys=True)}\n".encode()
 
 _names = st.text(st.characters(categories=["L", "N", "P", "S"]), max_size=8)
-times = any_times.filter(lambda time: utc("1970-01-01") <= time < utc("9000-01-01"))
+times = st.datetimes(datetime(1970, 1, 2), datetime(8999, 12, 30), timezones=zones)  # noqa: DTZ001 - hypothesis adds the zone
 _states = st.builds(
     PublicationState,
     generation=st.integers(0),
