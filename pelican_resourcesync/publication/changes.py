@@ -62,6 +62,11 @@ class DatedChange(NamedTuple):
     entry: str
 
 
+def _is_no_page(change: DatedChange) -> bool:
+    """Return whether a change should come after others as an example; a deletion has no type."""
+    return 'type="text/html"' not in change.entry and not change.uri.endswith(("/", ".html"))
+
+
 _dated_change = partial(tuple.__new__, DatedChange)  # without a function in Python for each
 
 
@@ -380,7 +385,7 @@ class ChangeListBuilder:
         self._found.kinds.update(kinds)
         for kind in kinds:
             known = self._found.examples.get(kind, ())
-            uris = (each.uri for each in together if each.kind == kind)
+            uris = (each.uri for each in sorted(together, key=_is_no_page) if each.kind == kind)
             self._found.examples[kind] = (*known, *islice(uris, MOST_EXAMPLES - len(known)))
         created, updated, deleted = (
             before + kinds[kind] for before, kind in zip(self._range.counts, _KINDS, strict=True)

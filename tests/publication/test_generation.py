@@ -6,7 +6,7 @@ from lxml import etree
 from pelican_resourcesync.protocol import Limits, Root
 from pelican_resourcesync.publication.model.history import ChangeHistory
 from tests.protocol.test_schemas import schema
-from tests.publication.support import LAYOUT, SITEURL, UPDATED, Source, change, utc
+from tests.publication.support import CREATED, DELETED, LAYOUT, SITEURL, UPDATED, Source, change, utc
 
 SET = f"{SITEURL}/resourcesync/site"
 DESCRIPTION = f"{SITEURL}/resourcesync/description.xml"
@@ -82,3 +82,15 @@ def test_every_document_is_valid(source: Source, edition: int) -> None:
         schema(Root(etree.QName(root).localname), edition).assertValid(root)
     changes = documents[LAYOUT.change_list(utc("2024-03-01"))]
     assert (b"datetime=" in changes) == (edition == 2017)
+
+
+def test_examples_are_pages_first(source: Source) -> None:
+    """Pages come first among the examples of what changed; of what was deleted, the address says which those are."""
+    first = {"a.css": b"1", "b.html": b"1", "c.png": b"1", "d.html": b"1"}
+    source.publish(first, "2024-01-05T12:00")
+    result = source.publish({"a.css": b"2", "d.html": b"2", "e.txt": b"2", "f.html": b"2"}, "2024-01-06T12:00")
+    assert {kind: [uri.removeprefix(f"{SITEURL}/") for uri in uris] for kind, uris in result.examples.items()} == {
+        CREATED: ["f.html", "e.txt"],
+        UPDATED: ["d.html", "a.css"],
+        DELETED: ["b.html", "c.png"],
+    }
