@@ -15,7 +15,7 @@ WHERE = "https://example.org/resourcesync/"
 def made(**values: Any) -> Publication:
     """Return what came of a publication in which nothing changed, but for some values."""
     counts = {"first": False, "resources": 2, "changes": 3, "ranges": 1, "gone": 0}
-    return Publication(**{"new": dict.fromkeys(ChangeKind, 0), **counts, **values})
+    return Publication(**{"new": dict.fromkeys(ChangeKind, 0), "examples": {}, **counts, **values})
 
 
 def said(publication: Publication) -> str:
