@@ -1,10 +1,13 @@
-"""Read listed resources, all or just a few pages for their links, and packages with their members; and check them."""
+"""Read listed resources, all or just a few pages for their links, and packages with their members; and check them.
+
+Of the resources that entries link to, those are read, too, that have the same content in some form (LN).
+"""
 
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from pelican_resourcesync.checker.document import (
     CheckedDocument,
@@ -35,17 +38,21 @@ _BATCH = 64
 _PAGES = 10
 #: After a page, the next one is at least this many times as far down the list.
 _STEP = 10
+#: The links whose targets are compared with what is stated about them.
+_COMPARED = frozenset(("alternate", "canonical", "duplicate"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedResource:
     """A listed resource: why it could not be fetched, or the measurements of its bytes and its headers.
 
-    `page_links` and `header_links` are the targets of its own `rel=resourcesync` links.
+    `page_links` and `header_links` are the targets of its own `rel=resourcesync` links. For what an entry links to,
+    `link` is that link, and `md` states what its bytes are.
     """
 
     item: RawEntry
     md: Attributes
+    link: Attributes | None = None
     absence: str = ""
     measured: Measurement | None = None
     media_type: str = ""
@@ -75,7 +82,8 @@ class ResourceChecker:
     linked: Linked = lambda _resource, _document, _owner: None
     wanted: int = 0
     _pages: dict[str, int] = field(default_factory=dict)
-    _waiting: list[tuple[RawEntry, str, str]] = field(default_factory=list)
+    _waiting: list["_Waiting"] = field(default_factory=list)
+    _compared: Hashes = field(default_factory=set)
 
     def begin(self) -> None:
         """Start with another document."""
@@ -83,13 +91,30 @@ class ResourceChecker:
 
     def take(self, item: RawEntry, document: str, owner: str) -> None:
         """Take an entry of a Resource List, whose number must be at least `wanted`."""
-        if not self.whole:
+        if self.whole:
+            self.take_links(item, document, owner)
+        else:
             count = self._pages.get(owner, 0)
             if count >= _PAGES or not _is_page(item):
                 return
             self._pages[owner] = count + 1
             self.wanted = item.number * _STEP
-        self._waiting.append((item, document, owner))
+        self._wait(_Waiting(item, document, owner, item.loc, item.md))
+
+    def take_links(self, item: RawEntry, document: str, owner: str) -> None:
+        """Take what an entry links to; of links to one resource that state the same, only the first."""
+        for link in item.links:
+            rel, uri = link.get("rel"), link.get("href")
+            if rel not in _COMPARED or uri is None:
+                continue
+            md = {**item.md, **link} if rel == "duplicate" else link  # for it, too, holds what the entry states (LN01)
+            stated = hash((uri, md.get("hash"), md.get("length")))
+            if stated not in self._compared:
+                self._compared.add(stated)
+                self._wait(_Waiting(item, document, owner, uri, md, link))
+
+    def _wait(self, waiting: "_Waiting") -> None:
+        self._waiting.append(waiting)
         if len(self._waiting) >= _BATCH:
             self.finish()
 
@@ -97,38 +122,51 @@ class ResourceChecker:
         """Examine all waiting resources."""
         waiting, self._waiting = self._waiting, []
         with ThreadPoolExecutor(max_workers=self.jobs) as pool:
-            for (item, document, owner), resource in zip(waiting, pool.map(self._resource, waiting), strict=True):
-                self.progress(item.loc)
+            for each, resource in zip(waiting, pool.map(self._resource, waiting), strict=True):
+                self.progress(each.uri)
                 if resource is None:
                     continue
-                if resource.page_links or resource.header_links:
-                    self.linked(resource, document, owner)
+                if each.link is None and (resource.page_links or resource.header_links):
+                    self.linked(resource, each.document, each.owner)
                 if self.whole:
-                    self.options.run("resource", self.findings, document, item.line, resource, entry=item.loc)
+                    scope, item = "target" if each.link else "resource", each.item
+                    self.options.run(scope, self.findings, each.document, item.line, resource, entry=item.loc)
 
-    def _resource(self, waiting: tuple[RawEntry, str, str]) -> CheckedResource | None:
-        item, _, _ = waiting
-        md, limits = item.md, self.options.limits
-        if not self.fetcher.holds(item.loc):
+    def _resource(self, waiting: "_Waiting") -> CheckedResource | None:
+        item, _, _, uri, md, link = waiting
+        limits = self.options.limits
+        if not self.fetcher.holds(uri):
             return None
         try:
-            with self.fetcher.open(item.loc, size=limits.resource_size if self.whole else limits.page) as found:
+            with self.fetcher.open(uri, size=limits.resource_size if self.whole else limits.page) as found:
                 measured = measure(found.stream, md)
                 headers, media_type = found.headers, found.media_type
         except TransportError as error:
-            return CheckedResource(item=item, md=md, absence=str(error))
+            return CheckedResource(item=item, md=md, link=link, absence=str(error))
         except OSError as error:
-            return CheckedResource(item=item, md=md, absence=f"it cannot be read: {error.strerror}")
+            return CheckedResource(item=item, md=md, link=link, absence=f"it cannot be read: {error.strerror}")
         page = looks_like_page(measured.head, media_type or md.get("type", ""))
         return CheckedResource(
             item=item,
             md=md,
+            link=link,
             measured=measured,
             media_type=media_type,
             encoding=headers.get("Content-Encoding"),
-            page_links=tuple(links_of_page(measured.head, item.loc)) if page else (),
-            header_links=tuple(links_of_headers(headers, item.loc)),
+            page_links=tuple(links_of_page(measured.head, uri)) if page else (),
+            header_links=tuple(links_of_headers(headers, uri)),
         )
+
+
+class _Waiting(NamedTuple):
+    """An entry, or the `link` of one, with the document and the Capability List it is of; and what is to be fetched."""
+
+    item: RawEntry
+    document: str
+    owner: str
+    uri: str
+    md: Attributes
+    link: Attributes | None = None
 
 
 def _is_page(item: RawEntry) -> bool:

@@ -241,6 +241,7 @@ def rule(  # noqa: PLR0913 - what is said of a rule
     - `package`: a `CheckedPackage` with its manifest; a message or None
     - `member`: a `Member` that an entry of the manifest names; a message or None
     - `resource`: a listed `CheckedResource` with what is at its `loc`; a message or None
+    - `target`: a `CheckedResource` with what is at the `href` of its `link`; a message or None
     """
     kinds = frozenset(on)
 

@@ -200,7 +200,26 @@ FAULTS: dict[str, tuple[Changed, Changed]] = {
     ),
 }
 
+
+def links_of_a(*links: str) -> Changed:
+    """Give the entry of `a.txt` links."""
+    lines = "".join(f"    <rs:ln {link}/>\n" for link in links)
+    return swap("resources-1.xml", "  </url>\n  <url>", f"{lines}  </url>\n  <url>")
+
+
+DUPLICATE = f'rel="duplicate" href="{BASE}m/a.txt"'
+ALTERNATE = f'rel="alternate" href="{BASE}a.md" type="text/markdown"'
+
 DEEP: dict[str, tuple[Changed, str]] = {
+    "mirror of other bytes": ({**links_of_a(DUPLICATE), "m/a.txt": b"alphA"}, "LN01 SHOULD"),
+    "mirror of another length": ({**links_of_a(DUPLICATE), "m/a.txt": b"alphabet"}, "LN01 SHOULD"),
+    "no mirror": (links_of_a(DUPLICATE), "LN01 SHOULD"),
+    "no alternate": (links_of_a(ALTERNATE), "LN02 SHOULD"),
+    "no canonical": (links_of_a(f'rel="canonical" href="{BASE}a"'), "LN02 SHOULD"),
+    "alternate of other bytes": (
+        {**links_of_a(f'{ALTERNATE} hash="{sha(A)}"'), "a.md": b"alphA"},
+        "LN02 SHOULD",
+    ),
     "hash": ({"a.txt": b"alphA"}, "X08 MUST"),
     "length": ({"a.txt": b"alphabet"}, "X09 MUST"),
     "absent": ({"a.txt": None}, "X09 MUST"),

@@ -7,8 +7,9 @@ import pytest
 from pelican_resourcesync.checker import check
 from pelican_resourcesync.checker.resources import sitemaps
 from pelican_resourcesync.http import Headers, links_of_headers, links_of_page, looks_like_page
+from tests.checker.between import links_of_a
 from tests.checker.bounds import require_linear
-from tests.checker.documents import ABOUT, BASE, document, entry, names, text
+from tests.checker.documents import ABOUT, BASE, A, document, entry, lay, names, text
 
 PAGE = "https://example.org/a/b.html"
 
@@ -116,3 +117,19 @@ def test_resources_elsewhere(tmp_path: Path) -> None:
     }.items():
         (tmp_path / name).write_text(data)
     assert "X09 MUST" in names(check(str(tmp_path), deep=True).findings)
+
+
+def test_links_are_compared_once(tmp_path: Path) -> None:
+    """What several entries link to is fetched once, and what is right, or elsewhere, is no finding."""
+    missing = f'rel="alternate" href="{BASE}no" type="text/html"'
+    there = [f'rel="duplicate" href="{BASE}m/a.txt"', f'rel="alternate" href="{BASE}b.txt" type="text/plain"']
+    elsewhere = 'rel="duplicate" href="https://mirror.example/a.txt"'
+    linked = links_of_a(missing, *there, elsewhere)
+    linked["resources-1.xml"] = str(linked["resources-1.xml"]).replace(
+        "  </url>\n</urlset>", f"    <rs:ln {missing}/>\n  </url>\n</urlset>"
+    )
+    report = check(str(lay(tmp_path, {**linked, "m/a.txt": A})), deep=True)
+    assert [(rule, group.count) for rule, _, group in report.findings.groups()] == [("LN02", 1)]
+    ((_, _, group),) = report.findings.groups()
+    assert group.first[0].entry == f"{BASE}a.txt"
+    assert group.first[0].message.startswith(f"'{BASE}no', the link with rel=alternate, cannot be fetched: ")

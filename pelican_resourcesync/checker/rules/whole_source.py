@@ -190,3 +190,22 @@ def type_of_resource(resource: CheckedResource) -> str | None:
     if listed is None or not real or same_type(listed, real):
         return None
     return f"{quoted(resource.item.loc)} comes as {quoted(real)}, and not as {quoted(listed)}"
+
+
+def _target_rule(identifier: str, rels: tuple[str, ...], sentence: str, source: str) -> None:
+    @rule("target", identifier, SHOULD, sentence, source)
+    def target(resource: CheckedResource) -> str | None:
+        link = resource.link or {}
+        if link.get("rel") not in rels:
+            return None
+        what = f"{quoted(link['href'])}, the link with rel={link['rel']},"
+        if resource.measured is None:
+            return f"{what} cannot be fetched: {resource.absence}"
+        if wrong := wrong_length(resource.measured, resource.md):
+            return f"{what} has {wrong}"
+        wrong = wrong_digest(resource.measured, resource.md)
+        return f"{what} has other bytes: {wrong}" if wrong else None
+
+
+_target_rule("LN01", ("duplicate",), "A mirror has the bytes of the resource", "core §14.2")
+_target_rule("LN02", ("alternate", "canonical"), "What is linked to exists, with its hash and length", "core §14.3")
