@@ -60,7 +60,7 @@ class Cursor:
             whole["verified"] = self.verified
         if self.private is not None:
             whole["private"] = self.private
-        return json.dumps(whole, ensure_ascii=True, separators=(",", ":"))
+        return json.dumps(whole, separators=(",", ":"))
 
     @classmethod
     def decode(cls, text: str) -> "Cursor":

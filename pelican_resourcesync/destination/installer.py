@@ -87,7 +87,6 @@ class Installer:
                 self._install_one(part, stored, ours=ours)
         if left:
             self._state.set(_INSTALLING, [])
-        self._interrupted = False
 
     def _sync(self) -> None:
         self._syncing, self._batch = self._batch, []

@@ -61,7 +61,8 @@ class Pending(NamedTuple):
 
 
 def _pending(row: tuple[Any, ...]) -> Pending:
-    return Pending._make((*row[:5], None if row[5] is None else StoredResource(*row[5:])))
+    resource, stored = row[:5], row[5:]
+    return Pending._make((*resource, StoredResource(*stored) if any(stored) else None))
 
 
 class CopyState:

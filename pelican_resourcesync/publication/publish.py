@@ -40,7 +40,7 @@ class Publication:
     bytes. `notes` are messages for the user.
     """
 
-    first: bool = True
+    first: bool
     not_live: bool = False
     resources: int
     changes: int

@@ -78,6 +78,8 @@ def test_switch(source: FakeSource, tmp_path: Path) -> None:
     assert folder.stat().st_ino == first
     (folder / "note").write_text("of someone else")
     (folder / "link").symlink_to("a.html")
+    (folder / "b/.mirror").mkdir()
+    (folder / "b/.mirror/note").write_text("of another mirror")
     unchanged = (folder / "b/c.html").stat().st_ino
     for text in ("new", "newer", "newest"):
         source.put("a.html", text)
@@ -85,7 +87,7 @@ def test_switch(source: FakeSource, tmp_path: Path) -> None:
         assert mirror.run().fetched == 1
         assert folder.stat().st_ino != first
         assert (folder / "b/c.html").stat().st_ino == unchanged
-    own = {"note": b"of someone else", "link": b"newest"}
+    own = {"note": b"of someone else", "link": b"newest", "b/.mirror/note": b"of another mirror"}
     assert files_of(folder) == source.states[-1] | own
     assert (folder / "link").is_symlink()
     assert kept(folder) == [state | own | {"link": state["a.html"]} for state in source.states[-3:-1]]

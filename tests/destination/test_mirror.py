@@ -2,11 +2,13 @@
 
 import hashlib
 import json
+import os
 import shutil
 import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -91,6 +93,7 @@ def test_nothing_changed(source: FakeSource, folder: Path) -> None:
         (folder / path).write_text("not read")
     result = mirror(source, folder).run()
     assert (result.fetched, result.deleted, result.complete) == (0, 0, True)
+    assert 0 <= result.seconds < 60
     asks = list(source.site.asks)
     assert len(asks) <= 4
     assert all(ask.headers["If-None-Match"] for ask in asks)
@@ -597,7 +600,9 @@ def test_killed_while_files_get_their_names(source: FakeSource, folder: Path) ->
     killed_in(Copy, "install", mirror(source, folder), after=2)
     assert len(files_of(folder)) == 2
     source.site.asked()
+    assert len(installing(folder)) == 5
     assert mirror(source, folder).audit() == []
+    assert installing(folder) == []
     assert files_of(folder) == source.resources
     assert not source.site.asked().keys() & source.resources.keys()
 
@@ -896,6 +901,14 @@ def test_a_disk_that_fails(source: FakeSource, folder: Path, monkeypatch: pytest
     assert not source.site.asked().keys() & source.resources.keys()
 
 
+def installing(folder: Path) -> list[object]:
+    """Return the batch whose files the state says are being renamed."""
+    with closing(sqlite3.connect(folder / STATE_FOLDER / "state.sqlite3")) as database:
+        (value,) = database.execute("SELECT value FROM meta WHERE key = 'installing'").fetchone()
+    found: list[object] = json.loads(value)
+    return found
+
+
 def test_synced(source: FakeSource, folder: Path) -> None:
     """With many files at once or few, what is recorded is on disk first."""
     for number in range(30):
@@ -906,6 +919,7 @@ def test_synced(source: FakeSource, folder: Path) -> None:
     with sqlite3.connect(folder / STATE_FOLDER / "state.sqlite3") as database:
         assert database.execute("SELECT count(*) FROM pending").fetchone() == (0,)
     database.close()
+    assert installing(folder) == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux lists the open files")
@@ -919,6 +933,18 @@ def test_nothing_stays_open(tmp_path: Path) -> None:
         copy.sync_names(["file"] * count)
         assert hash_of(str(file), count)[1] == (count == 1)
     assert len([*Path("/dev/fd").glob("*")]) == before
+
+
+@pytest.mark.parametrize(("sync", "expected"), [(True, 2), (False, 0)])
+def test_written_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sync: bool, expected: int) -> None:
+    """A file and its folder are, one by one, unless that is switched off."""
+    calls: list[int] = []
+    monkeypatch.setattr(os, "fsync", calls.append)
+    (tmp_path / "file").write_bytes(b"x")
+    copy = Copy(tmp_path, sync=sync)
+    copy.sync([str(tmp_path / "file")])
+    copy.sync_names(["file"])
+    assert len(calls) == expected
 
 
 def test_urls_that_would_share_a_file(folder: Path) -> None:
@@ -1007,3 +1033,16 @@ def test_a_part_that_is_gone(folder: Path) -> None:
         copy.install(str(folder / "part"), stored, ours=False)
     (folder / "a").write_bytes(b"ours")
     copy.install(str(folder / "part"), stored, ours=False)
+
+
+def test_a_folder_that_was_removed_is_made_again(folder: Path) -> None:
+    """The last resource in a folder is deleted, and another one comes into it in the same run."""
+    (folder / STATE_FOLDER).mkdir(parents=True)
+    copy = Copy(folder, sync=False)
+    stored = StoredResource("http://x.test/b/a", "b/a", "", hashlib.sha256(b"ours").hexdigest(), 4, "", "", "", 1)
+    for _ in range(2):
+        (folder / "part").write_bytes(b"ours")
+        copy.install(str(folder / "part"), stored, ours=False)
+        assert (folder / "b/a").read_bytes() == b"ours"
+        assert copy.remove(stored)
+        assert not (folder / "b").exists()

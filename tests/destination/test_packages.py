@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.destination import FetchPlan, Following, Mirror, MirrorOptions, MirrorResult
+from pelican_resourcesync.destination import FetchPlan, Following, IncompleteError, Mirror, MirrorOptions, MirrorResult
 from pelican_resourcesync.errors import ResourceSyncError
 from tests.checker.zips import ENCRYPTED, LINK, STORED, UTF8, Piece, zipped
 from tests.destination.archives import ArchivedSource, archived_source, manifest
@@ -296,7 +296,8 @@ def test_index_of_change_dumps_that_names_itself(source: ArchivedSource, tmp_pat
 
 
 def test_dump_that_is_compared_again(source: ArchivedSource, tmp_path: Path) -> None:
-    """Without a Resource List, a newer Resource Dump is compared, and one that is the same is not read."""
+    """Without a Resource List a newer Resource Dump is compared, the same one not read, and an older one refused."""
+    dump = source.published["rs/resourcedump.xml"]
     old = source.published["rs/capabilitylist.xml"]
     source.published["rs/capabilitylist.xml"] = old.replace(b'"resourcelist"', b'"a"').replace(b'"changelist"', b'"b"')
     copy = tmp_path / "copy"
@@ -311,6 +312,9 @@ def test_dump_that_is_compared_again(source: ArchivedSource, tmp_path: Path) -> 
     source.published["rs/capabilitylist.xml"] = old.replace(b'"resourcelist"', b'"a"').replace(b'"changelist"', b'"b"')
     result, _ = run(source, copy)
     assert (result.fetched, result.deleted) == (1, 1)
+    source.published["rs/resourcedump.xml"] = dump
+    with pytest.raises(IncompleteError, match="older than the copy"):
+        run(source, copy)
 
 
 def test_dump_without_lists_that_is_damaged(source: ArchivedSource, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.cli import main
 from pelican_resourcesync.destination import Mirror, MirrorError, MirrorResult
-from pelican_resourcesync.errors import ResourceSyncError
+from pelican_resourcesync.errors import AbsentError, ResourceSyncError
 from tests.destination.archives import ArchivedSource, archived_source
 from tests.destination.sources import BEGIN, FAST, document, entry, files_of, stamp
 from tests.support.live import content, status
@@ -53,6 +53,7 @@ def restored(source: ArchivedSource, time: datetime, folder: Path) -> MirrorResu
 def times(source: ArchivedSource) -> dict[datetime, tuple[int, int]]:
     """Return the times in reach, with how many resources there were then, and how many of them cannot be had."""
     found = Mirror(source.url, Path("nowhere"), FAST).times()
+    assert [each.time for each in found] == sorted({each.time for each in found})
     return {datetime.fromisoformat(each.time): (each.resources, each.missing) for each in found}
 
 
@@ -169,6 +170,17 @@ def test_end_of_the_changes(source: ArchivedSource, tmp_path: Path) -> None:
     assert restored(source, BEGIN + 7 * MINUTE, tmp_path / "copy").complete
     with pytest.raises(MirrorError):
         restored(source, BEGIN + 7.5 * MINUTE, tmp_path / "after")
+
+
+def test_documents_that_cannot_be_read(source: ArchivedSource, tmp_path: Path) -> None:
+    """The message says which, instead of that nothing is known of the time."""
+    source.dumps = False
+    source.publish()
+    for path in source.published:
+        if "changes-" in path or "archive/" in path:
+            source.site.manners[path] = status(404)
+    with pytest.raises(AbsentError, match=r"rs/changes-0\.xml: not found"):
+        restored(source, BEGIN + 3 * MINUTE, tmp_path / "copy")
 
 
 def test_folders(source: ArchivedSource, tmp_path: Path) -> None:

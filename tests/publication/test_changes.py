@@ -10,7 +10,7 @@ from unittest.mock import patch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.protocol import ChangeKind, Link
 from pelican_resourcesync.publication import Calendar, Change, FixedBoundaries, Listed, Representation, changes_since
 from pelican_resourcesync.publication import changes as module
 from pelican_resourcesync.publication.plan import count_unstable
@@ -172,3 +172,12 @@ def test_times_apart_by_hand() -> None:
         utc("2024-04-01T12:00:00.002"),
     ]
     assert moved([follows], utc("2024-06-01T12:00"), 2)[0].time == utc("2024-06-01T12:00:00.001")
+
+
+def test_links_of_past_changes() -> None:
+    """A change of the past whose bytes are known has its links, one whose bytes are not known has none."""
+    links = (Link(href=f"{SITEURL}/about.html", rel="describedby"),)
+    known = Change(utc("2024-01-05T12:00"), f"{SITEURL}/a", ChangeKind.CREATED, Representation(None, 3), links)
+    with_links, without = module.dated_changes([known, known._replace(representation=None, uri=f"{SITEURL}/b")], 2017)
+    assert f'<rs:ln rel="describedby" href="{SITEURL}/about.html"/>' in with_links.entry
+    assert "rs:ln" not in without.entry

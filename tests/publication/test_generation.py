@@ -3,6 +3,7 @@
 import pytest
 from lxml import etree
 
+from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol import Limits, Root
 from pelican_resourcesync.publication.model.history import ChangeHistory
 from tests.protocol.test_schemas import schema
@@ -94,3 +95,11 @@ def test_examples_are_pages_first(source: Source) -> None:
         UPDATED: ["d.html", "a.css"],
         DELETED: ["b.html", "c.png"],
     }
+
+
+def test_more_parts_than_an_index_holds(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message says what to do; two parts of one resource each stand for 50,001 of 50,000."""
+    monkeypatch.setattr("pelican_resourcesync.publication.resource_list.STANDARD_LIMITS", Limits(entries=1))
+    contents = {"a.html": b"a", "b.html": b"b"}
+    with pytest.raises(DocumentError, match="an index cannot hold 2 parts; publish the resources as several sets"):
+        source.publish(contents, "2024-01-05T12:00", limits=Limits(entries=1))

@@ -183,7 +183,7 @@ def _is_answer_for_absent_files(web: Web, path: str, status: int) -> bool:
 @contextmanager
 def _beside(into: Path) -> Iterator[Path]:
     """Yield a temporary folder on the same file system, so that large files are neither copied nor held in memory."""
-    into.parent.mkdir(parents=True, exist_ok=True)
+    into.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="resourcesync-", dir=into.parent) as folder:
         yield Path(folder)
 

@@ -131,6 +131,15 @@ def test_what_is_no_neighbour(source: Source, loc: str) -> None:
     assert found(source) == [f"{SITEURL}/{MAPS}"]
 
 
+def test_an_entry_that_cannot_be_written(source: Source) -> None:
+    """One with a length below zero is left out, and its set is listed by what is in the output."""
+    source.write(BOOKS, b"")
+    wrong = entry(f"{SITEURL}/{BOOKS}").replace("<rs:md ", '<rs:md length="-1" ')
+    source.write(DESCRIPTION, described(wrong))
+    source.publish({"a.html": b"a"}, "2024-01-05T12:00")
+    assert named(source) == [f"{SITEURL}/{BOOKS}", OWN]
+
+
 def test_former_address_is_known_from_the_state(source: Source) -> None:
     """What was last published into the output for another address, as a preview, leaves nothing of that address."""
     preview = Source(source.output, siteurl="https://preview.example")

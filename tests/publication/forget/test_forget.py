@@ -220,6 +220,8 @@ def test_an_unknown_uri_is_named_with_the_nearest(source: Source) -> None:
         take_down(source, "a.html", "b.htm")
     with pytest.raises(PublicationError, match="write it as the Resource List does"):
         find_uris(["?"], source.resource_list())
+    with pytest.raises(PublicationError, match=r"/changelist\.xml is neither in "):  # a document is no resource
+        take_down(source, "resourcesync/site/changelist.xml")
     assert tree(source.output) == before
 
 

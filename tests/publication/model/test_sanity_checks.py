@@ -141,6 +141,18 @@ def test_the_fifth(before: int, gone: int, stops: bool) -> None:
         require_few_deletions(uris, uris[gone:])
 
 
+@pytest.mark.parametrize(("gone", "stops"), [(5, False), (6, True)])
+def test_what_commits_explain(gone: int, stops: bool) -> None:
+    """It may go, up to half of the pages."""
+    uris = [f"https://e.org/{number}.html" for number in range(10)]
+    explained = uris[:gone]
+    if stops:
+        with pytest.raises(PublicationError, match=r"; commits explain 6 of them\)$"):
+            require_few_deletions(uris, uris[gone:], explained=explained)
+    else:
+        require_few_deletions(uris, uris[gone:], explained=explained)
+
+
 @pytest.mark.parametrize("moved_from", ["", "https://third.example"])
 def test_another_siteurl_stops_the_build(source: Source, moved_from: str) -> None:
     """The search for what to carry forward names both addresses and the setting."""

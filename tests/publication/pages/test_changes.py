@@ -540,6 +540,16 @@ def test_a_bar_that_would_flatten_the_others_is_cut(tmp_path: Path) -> None:
     assert places == pytest.approx([0, 31 / 349.5 * 900, 60 / 349.5 * 900, 335 / 349.5 * 900], abs=0.1)
 
 
+def test_bars_at_the_end_stand_side_by_side() -> None:
+    """Of three in the last hours of a year, each has four units of the drawing, which is 900 wide."""
+    times = [utc("2024-01-01T00:00"), *(utc(f"2024-12-31T{hour}:00") for hour in ("10", "11", "12", "13"))]
+    lists = [ChangeListSummary("", *each, 1, 0, 0) for each in pairwise(times)]
+    chart = chart_of(lists, times[-1], str)
+    assert chart is not None
+    assert [each.x for each in chart.bars] == ["0", "888", "892", "896"]
+    assert [each.width for each in chart.bars][1:] == ["3", "3", "3"]
+
+
 def test_several_outliers(tmp_path: Path) -> None:
     """A few high bars are cut; a small part of a bar is still seen; many high bars are no outliers."""
     counts = [1000, 900, 3, 2, 4, 1, 2, 3, 2, 1, 2, 2]

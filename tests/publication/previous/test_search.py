@@ -21,7 +21,7 @@ from pelican_resourcesync.publication import (
 )
 from pelican_resourcesync.site.saved_documents import SavedDocuments
 from tests.publication.support import Source
-from tests.support.live import PAGE, Ask, content, files, hosts, live, status
+from tests.support.live import PAGE, Ask, closed_port, content, files, hosts, live, status
 from tests.support.museum import ARCHIVE, MUSEUM, digest
 
 LIVE_FOLDER = Path(".resourcesync", "live")
@@ -102,6 +102,21 @@ def test_nothing_is_live(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Source(base / LIVE_FOLDER, siteurl=MUSEUM).publish({"a.html": b"a"}, "2024-01-05T12:00")
     found, generation = find(base, monkeypatch)
     assert (found.line, generation) == (f"{why}: the copy last seen live is continued", 1)
+
+
+def test_no_host_answers(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The publication in the output is continued; in CI, where the output may be an old one, nothing is."""
+    layout = Layout("http://nowhere.invalid")
+    Source(base / "output", siteurl=layout.siteurl).publish({"a.html": b"a"}, "2024-01-05T12:00")
+    monkeypatch.delenv("CI", raising=False)
+    with closing(PredecessorSearch(layout, PlainOutput(base / "output"), base, previous="live")) as search:
+        found = search.find()
+        assert found.line.endswith(": not live now, so the publication in the output is continued")
+        assert found.previous
+        assert found.previous.state.generation == 1
+        monkeypatch.setenv("CI", "true")
+        with pytest.raises(PublicationError):
+            search.find()
 
 
 def test_nothing_is_left_of_the_search(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,3 +264,4 @@ def test_whether_a_set_is_live(body: bytes, media_type: str, there: bool) -> Non
         assert is_published(Layout(host.url)) == there
     with live(status(404)) as host:
         assert not is_published(Layout(host.url))
+    assert not is_published(Layout(f"http://127.0.0.1:{closed_port()}"))
