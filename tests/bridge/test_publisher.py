@@ -196,6 +196,14 @@ def test_what_a_dry_run_counts(press: Press) -> None:
     assert found.hidden_files == 7  # numbers 81, 123 to 126, 162 and 200
 
 
+def test_stages(press: Press) -> None:
+    """A terminal shows what is being done."""
+    press.publish(shelf(1, 2))
+    press.dry_run(shelf(1, 2))
+    reading = ["opening the database", "reading the public items", "reading the previous publication"]
+    assert press.heard.said == [*reading, "writing the documents", *reading]
+
+
 # The guard
 
 

@@ -108,6 +108,22 @@ def test_last_change_of_a_dump(source: ArchivedSource, tmp_path: Path) -> None:
     assert {asked[path] for path in asked if path.endswith(".xml")} == {1}
 
 
+def test_last_change_of_a_dump_in_an_index(source: ArchivedSource, tmp_path: Path) -> None:
+    """It has the time at which the dump ends that the index names."""
+    run(source, tmp_path / "copy")
+    source.put("0/0.html", "changed")
+    source.publish()
+    lists = source.published["rs/capabilitylist.xml"]
+    md = {"from": stamp(source.begin), "until": stamp(source.now)}
+    pointer = entry(f"{source.url}rs/changedump-1.xml", md, tag="sitemap")
+    source.published |= {
+        "rs/capabilitylist.xml": lists.replace(b'"resourcedump"', b'"other"'),
+        "rs/changedump-1.xml": source.published["rs/changedump.xml"],
+        "rs/changedump.xml": document("sitemapindex", {"capability": "changedump", **md}, pointer),
+    }
+    assert run(source, tmp_path / "copy", DUMPS)[1] == 0
+
+
 def test_mixture(source: ArchivedSource, tmp_path: Path) -> None:
     """An old dump brings what is still the same; what has changed since is fetched singly."""
     old = {path: data for path, data in source.published.items() if "dump" in path}

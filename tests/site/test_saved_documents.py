@@ -41,6 +41,7 @@ def output(tmp_path: Path) -> Path:
     (output / WELL_KNOWN).write_text(DESCRIPTION)
     os.utime(output / WELL_KNOWN, (1_700_000_000, 1_700_000_000))
     (output / OTHER / "latest.xml").symlink_to("capabilitylist.xml")
+    (output / OTHER / "next.xml").symlink_to("not yet there.xml")
     return output
 
 

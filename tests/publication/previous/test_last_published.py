@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.publication import STATE, LastPublishedCopy, Layout
+from pelican_resourcesync.publication import STATE, LastPublishedCopy, Layout, Workspace
 from tests.support.museum import tree
 
 LIVE_FOLDER = Path(".resourcesync", "live")
@@ -37,6 +37,14 @@ def test_last_one_is_kept(tmp_path: Path) -> None:
         assert kept(tmp_path / "site") == text
     assert sorted(tree(tmp_path / "site/.resourcesync")) == [".gitignore", f"live/{STATE}"]
     assert (tmp_path / "site/.resourcesync/.gitignore").read_text() == "*\n"
+
+
+def test_gitignore_of_the_user(tmp_path: Path) -> None:
+    """It stays as it is, also where it is a symbolic link that leads nowhere."""
+    (tmp_path / ".resourcesync").mkdir()
+    (tmp_path / ".resourcesync/.gitignore").symlink_to("../nowhere")
+    Workspace(tmp_path).create()
+    assert not (tmp_path / "nowhere").exists()
 
 
 def test_each_set_has_its_own(tmp_path: Path) -> None:
