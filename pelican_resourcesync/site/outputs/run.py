@@ -27,9 +27,9 @@ class OutputFile:
     """One output file: its path relative to the output, its URI, and its source, if known.
 
     `public` is false for drafts and hidden content. `content` is Pelican's content object, if there is one. `about` is
-    also an object of Pelican, of a nested run too: the content object of a page or of a copied source, or the category,
-    tag or author of a listing. `copy_of` is the file of which Pelican made a copy. `title` is the title of its content,
-    empty for a listing, and `None` for other files.
+    also an object of Pelican, of a nested run too: the content object of a page, a copied source or another form of a
+    page, or the category, tag or author of a listing. `copy_of` is the file of which Pelican made a copy. `title` is
+    the title of its content, empty for a listing, and `None` for other files.
     """
 
     path: str
@@ -82,7 +82,8 @@ class Run:
                 return
         uri = self._uri(self._listing_url(path, context), path)
         public = all(map(is_public, (content for content, _ in contents)))
-        about = next((context[name] for name in _WRAPPERS if name in context), None)
+        wrappers = (context[name] for name in _WRAPPERS if name in context)
+        about = next((content for content, _ in contents), None) or next(wrappers, None)
         title = None if _OF_LISTINGS.isdisjoint(context) else ""
         self._written[path] = OutputFile(path, uri, public=public, about=about, title=title)
 

@@ -1,4 +1,4 @@
-"""The category, tags and language of each output, and its links to them.
+"""The category, tags and language of each output, its links to them, and to other forms of the same content.
 
 Names are compared by their slugs, made by Pelican's own rules.
 """
@@ -7,11 +7,12 @@ import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from pelican.contents import Article, Page
+from pelican.contents import Article, Content, Page
 from pelican.urlwrappers import Category, Tag, URLWrapper
 
 from pelican_resourcesync.http import uri_of_path
 from pelican_resourcesync.protocol import Link
+from pelican_resourcesync.publication import media_type
 from pelican_resourcesync.site.outputs.run import OutputFile, Run
 from pelican_resourcesync.static_site import UNFILED, Facets, Slugify, as_is
 
@@ -37,6 +38,30 @@ def facets_of(run: Run, written: Iterable[OutputFile]) -> dict[str, Facets]:
     feeds = _feeds(run)
     found = {each.uri: feeds.get(each.uri, UNFILED) if each.about is None else _of(each.about) for each in written}
     return {uri: each for uri, each in found.items() if each != UNFILED}
+
+
+def forms_of(written: Iterable[OutputFile]) -> dict[str, tuple[Link, ...]]:
+    """Return the links between a page and its content in other media types, by URI (`LN02`).
+
+    These are copies of the source (`OUTPUT_SOURCES`), and what a plug-in lets Pelican write of the same content object:
+    `rel="alternate"` leads to them, and `rel="canonical"` back. Translations are alternates in another media type, too,
+    but in the same one they are pages of their own: a link does not say its language.
+    """
+    forms: dict[int, list[OutputFile]] = {}
+    for each in written:
+        if isinstance(each.about, Content):
+            forms.setdefault(id(each.about), []).append(each)
+    pages = {key: page for key, each in forms.items() if (page := next((one for one in each if one.title), None))}
+    found: dict[str, list[Link]] = {}
+    for key, page in pages.items():
+        type_ = media_type(page.path)
+        own = [each for each in forms[key] if media_type(each.path) != type_]
+        for each in own:
+            found.setdefault(each.uri, []).append(Link(href=page.uri, rel="canonical"))
+        translated = [pages[id(each)] for each in page.about.translations if id(each) in pages]
+        for each in (*own, *(each for each in translated if media_type(each.path) != type_)):
+            found.setdefault(page.uri, []).append(Link(href=each.uri, rel="alternate", type=media_type(each.path)))
+    return {uri: tuple(links) for uri, links in found.items()}
 
 
 def links_of(written: Iterable[OutputFile]) -> dict[str, tuple[Link, ...]]:

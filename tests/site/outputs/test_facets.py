@@ -10,7 +10,7 @@ from pelican.plugins import signals
 from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.site.outputs.resources import select_resources
 from pelican_resourcesync.site.outputs.run import OutputFile, Run
-from pelican_resourcesync.site.outputs.sets import facets_of, links_of
+from pelican_resourcesync.site.outputs.sets import facets_of, forms_of, links_of
 from pelican_resourcesync.static_site import Exclusion, Facets
 from tests.site.support import SITEURL, built, configured
 from tests.support.sites import Site
@@ -169,4 +169,45 @@ def test_links_lead_to_resources_alone(blog: Site) -> None:
         "/one.html": [("tag", "/tag/a.html")],
         "/two.html": [("tag", "/tag/a.html")],
         "/pages/about.html": [("tag", "/tag/a.html")],
+    }
+
+
+def write_again(generator: Any, writer: Any) -> None:
+    """Write each article as JSON, as a second page, and as a plain text of many articles, as plug-ins do."""
+    page = generator.get_template("article")
+    for article in (*generator.articles, *generator.drafts):
+        for path in (f"{article.slug}.json", f"amp/{article.slug}.html"):
+            writer.write_file(path, page, generator.context, article=article, category=article.category)
+    writer.write_file(
+        "all.txt", generator.get_template("archives"), generator.context, dates=[], articles=generator.articles
+    )
+
+
+def test_forms_of_a_build(blog: Site) -> None:
+    """What is of the same content object in another media type is linked to and back; names alone say nothing."""
+    blog.write("content/pages/plan.md", "Title: Plan\nSave_as: plan.txt\nURL: plan.txt\n")
+    blog.write("content/pages/plan-de.md", "Title: Plan\nSlug: plan\nLang: de\nSave_as: plan.html\nURL: plan.html\n")
+    blog.write("content/images/about.png", "An image with the name of a page.")
+    with signals.article_writer_finalized.connected_to(write_again):
+        _, written = build(blog, "two.html", OUTPUT_SOURCES=True)
+    about, source = f"{SITEURL}/pages/about.html", f"{SITEURL}/pages/about.text"
+    one, plan, german = f"{SITEURL}/one.", f"{SITEURL}/plan.txt", f"{SITEURL}/plan.html"
+    deutsch = f"{SITEURL}/two-de."
+    assert forms_of(written) == {
+        about: (Link(href=source, rel="alternate", type="text/plain"),),
+        source: (Link(href=about, rel="canonical"),),
+        f"{one}html": (
+            Link(href=f"{one}json", rel="alternate", type="application/json"),
+            Link(href=f"{one}text", rel="alternate", type="text/plain"),
+        ),
+        f"{one}json": (Link(href=f"{one}html", rel="canonical"),),
+        f"{one}text": (Link(href=f"{one}html", rel="canonical"),),
+        f"{deutsch}html": (Link(href=f"{deutsch}text", rel="alternate", type="text/plain"),),
+        f"{deutsch}text": (Link(href=f"{deutsch}html", rel="canonical"),),
+        plan: (Link(href=german, rel="alternate", type="text/html"),),
+        german: (
+            Link(href=german.replace("html", "text"), rel="alternate", type="text/plain"),
+            Link(href=plan, rel="alternate", type="text/plain"),
+        ),
+        german.replace("html", "text"): (Link(href=german, rel="canonical"),),
     }
