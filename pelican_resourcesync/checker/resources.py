@@ -6,8 +6,8 @@ Of the resources that entries link to, those are read, too, that have the same c
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import BinaryIO, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import BinaryIO
 
 from pelican_resourcesync.checker.document import (
     CheckedDocument,
@@ -60,6 +60,11 @@ class CheckedResource:
     page_links: tuple[str, ...] = ()
     header_links: tuple[str, ...] = ()
 
+    @property
+    def uri(self) -> str:
+        """Where it is."""
+        return self.link["href"] if self.link else self.item.loc
+
 
 Linked = Callable[[CheckedResource, str, str], None]
 """Receives a resource that has links, the document that lists it and the Capability List of its set."""
@@ -82,7 +87,7 @@ class ResourceChecker:
     linked: Linked = lambda _resource, _document, _owner: None
     wanted: int = 0
     _pages: dict[str, int] = field(default_factory=dict)
-    _waiting: list["_Waiting"] = field(default_factory=list)
+    _waiting: list[tuple[CheckedResource, str, str]] = field(default_factory=list)
     _compared: Hashes = field(default_factory=set)
 
     def begin(self) -> None:
@@ -99,7 +104,7 @@ class ResourceChecker:
                 return
             self._pages[owner] = count + 1
             self.wanted = item.number * _STEP
-        self._wait(_Waiting(item, document, owner, item.loc, item.md))
+        self._wait(CheckedResource(item=item, md=item.md), document, owner)
 
     def take_links(self, item: RawEntry, document: str, owner: str) -> None:
         """Take what an entry links to; of links to one resource that state the same, only the first."""
@@ -111,10 +116,10 @@ class ResourceChecker:
             stated = hash((uri, md.get("hash"), md.get("length")))
             if stated not in self._compared:
                 self._compared.add(stated)
-                self._wait(_Waiting(item, document, owner, uri, md, link))
+                self._wait(CheckedResource(item=item, md=md, link=link), document, owner)
 
-    def _wait(self, waiting: "_Waiting") -> None:
-        self._waiting.append(waiting)
+    def _wait(self, resource: CheckedResource, document: str, owner: str) -> None:
+        self._waiting.append((resource, document, owner))
         if len(self._waiting) >= _BATCH:
             self.finish()
 
@@ -122,19 +127,20 @@ class ResourceChecker:
         """Examine all waiting resources."""
         waiting, self._waiting = self._waiting, []
         with ThreadPoolExecutor(max_workers=self.jobs) as pool:
-            for each, resource in zip(waiting, pool.map(self._resource, waiting), strict=True):
-                self.progress(each.uri)
+            for (asked, document, owner), resource in zip(waiting, pool.map(self._resource, waiting), strict=True):
+                self.progress(asked.uri)
                 if resource is None:
                     continue
-                if each.link is None and (resource.page_links or resource.header_links):
-                    self.linked(resource, each.document, each.owner)
+                item, link = resource.item, resource.link
+                if not link and (resource.page_links or resource.header_links):
+                    self.linked(resource, document, owner)
                 if self.whole:
-                    scope, item = "target" if each.link else "resource", each.item
-                    self.options.run(scope, self.findings, each.document, item.line, resource, entry=item.loc)
+                    scope = "target" if link else "resource"
+                    self.options.run(scope, self.findings, document, item.line, resource, entry=item.loc)
 
-    def _resource(self, waiting: "_Waiting") -> CheckedResource | None:
-        item, _, _, uri, md, link = waiting
-        limits = self.options.limits
+    def _resource(self, waiting: tuple[CheckedResource, str, str]) -> CheckedResource | None:
+        resource, limits = waiting[0], self.options.limits
+        uri, md = resource.uri, resource.md
         if not self.fetcher.holds(uri):
             return None
         try:
@@ -142,31 +148,18 @@ class ResourceChecker:
                 measured = measure(found.stream, md)
                 headers, media_type = found.headers, found.media_type
         except TransportError as error:
-            return CheckedResource(item=item, md=md, link=link, absence=str(error))
+            return replace(resource, absence=str(error))
         except OSError as error:
-            return CheckedResource(item=item, md=md, link=link, absence=f"it cannot be read: {error.strerror}")
+            return replace(resource, absence=f"it cannot be read: {error.strerror}")
         page = looks_like_page(measured.head, media_type or md.get("type", ""))
-        return CheckedResource(
-            item=item,
-            md=md,
-            link=link,
+        return replace(
+            resource,
             measured=measured,
             media_type=media_type,
             encoding=headers.get("Content-Encoding"),
             page_links=tuple(links_of_page(measured.head, uri)) if page else (),
             header_links=tuple(links_of_headers(headers, uri)),
         )
-
-
-class _Waiting(NamedTuple):
-    """An entry, or the `link` of one, with the document and the Capability List it is of; and what is to be fetched."""
-
-    item: RawEntry
-    document: str
-    owner: str
-    uri: str
-    md: Attributes
-    link: Attributes | None = None
 
 
 def _is_page(item: RawEntry) -> bool:

@@ -1,6 +1,7 @@
 """The commands `mirror`, `audit`, `repair` and `restore`: what they do and say, and their exit statuses."""
 
 import json
+import logging
 import shlex
 import sys
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace, _SubParsersAction
@@ -47,6 +48,9 @@ def add_verbs(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     )
     task.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
     add_by(task)
+    for verb in (mirror, audit, repair):
+        text = "copy the alternate of this media type, if there is one"
+        verb.add_argument("--prefer", action="append", default=[], metavar="TYPE", help=text)
     for verb in (mirror, audit, repair, restore):
         verb.add_argument("--json", action="store_const", const="counts", help="report in a line of JSON")
         # As an option of its own: a value that may be left out would take the SOURCE that follows.
@@ -131,6 +135,8 @@ def _run(arguments: Namespace, task: "Callable[[Mirror], _Report]") -> int:
         message = "--keep N needs --atomic"
         raise SettingsError(message)
     folder = arguments.folder or Path()
+    somebody = sys.stdin.isatty() and not (arguments.json or getattr(arguments, "every", None))
+    ask = _ask if somebody and arguments.level < logging.ERROR else None
 
     def once(done: running.Done) -> int:
         lines: list[str] = []
@@ -138,7 +144,7 @@ def _run(arguments: Namespace, task: "Callable[[Mirror], _Report]") -> int:
         values["end"] = ""  # set below, in this place
         try:
             with running.progress(arguments) as show:
-                options = MirrorOptions(**options_of(arguments), progress=show)
+                options = MirrorOptions(**options_of(arguments), progress=show, ask=ask)
                 status, lines, counts, uris = task(Mirror(arguments.source, folder, options))
             values |= counts | ({"uris": done | uris} if arguments.json == "resources" else {})
         except ResourceSyncError as error:
@@ -153,6 +159,13 @@ def _run(arguments: Namespace, task: "Callable[[Mirror], _Report]") -> int:
         return status
 
     return running.run(once, arguments, begun=(folder / STATE_FOLDER / "begun").exists)
+
+
+def _ask(host: str) -> bool:
+    """Ask the user whether the host of a mirror may be requested."""
+    sys.stderr.write(f"The Source has copies of its files at {printable(host)}. Fetch files from there, too? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 # What they say

@@ -8,6 +8,7 @@ from itertools import islice
 
 from pelican_resourcesync.destination.files import Copy, hash_of
 from pelican_resourcesync.destination.installer import Installer
+from pelican_resourcesync.destination.mirrors import Mirrors
 from pelican_resourcesync.destination.options import MirrorOptions, log_change
 from pelican_resourcesync.destination.paths import conflict_path_of, path_of
 from pelican_resourcesync.destination.plan import FetchPlan
@@ -76,6 +77,8 @@ class Fetch:
         self._copy = copy = Copy(state.folder, sync=options.sync)
         self._installer = Installer(state, copy)
         self._packages = Packages(source)
+        self._mirrors = Mirrors(state, source, options)
+        self._again = False  # for what a mirror did not have
         self._active: set[_PartSink] = set()
         self._taken: set[str] = set()  # from packages, and perhaps not recorded yet
         self._rebuilt = state.rebuilt
@@ -85,14 +88,20 @@ class Fetch:
 
     def run(self) -> int:
         """Fetch all that is pending; return how many resources are no longer as listed."""
-        changed = 0
+        changed = self._fetch()
+        while self._again:
+            changed += self._fetch()
+        return changed
+
+    def _fetch(self) -> int:
+        changed, self._again = 0, False
         try:
             with closing(self._source.fetch_all(self._requests)) as results:
                 for request, response in results:
                     sink = request.sink
                     assert isinstance(sink, _PartSink)  # noqa: S101 - `_requests` made it
                     self._active.discard(sink)
-                    changed += self._finish(sink, response)
+                    changed += self._finish(sink, request.url, response)
                     self._installer.go_on()
         finally:
             for sink in self._active:
@@ -114,9 +123,12 @@ class Fetch:
                     headers = conditions(stored.etag, stored.modified)
                 self._source.requests += 1
                 self._active.add(sink)
-                yield self._source.request(sink.pending.uri, sink, headers)
+                request = self._source.request(self._mirrors.choose(sink.pending), sink, headers)
+                if request.url != sink.pending.uri:
+                    request.credentials = {}
+                yield request
 
-    def _finish(self, sink: _PartSink, response: Response | TransportError) -> bool:
+    def _finish(self, sink: _PartSink, url: str, response: Response | TransportError) -> bool:
         """Take what came; return whether it is no longer as listed."""
         pending = sink.pending
         try:
@@ -127,9 +139,15 @@ class Fetch:
                 return False
             received = sink.verified()
         except TransportError as error:
+            if url != pending.uri:
+                if note := self._mirrors.fail(pending, url, error):
+                    self._result.plan.notes.append(note)
+                self._installer.paths.discard(sink.path.lower())
+                self._again = True
+                return False
             self._installer.postpone(pending.uri, str(error), sink.path)
             return isinstance(error, MismatchedError | AbsentError)
-        self._take(sink, received, response)
+        self._take(sink, received, response if url == pending.uri else None)
         self._source.pace.take(received.length)
         return False
 

@@ -70,7 +70,7 @@ class Mirror:
         """Compare the copy with the Source's list, without downloading resources; nothing is changed."""
         self._require_copy()
         # What changes nothing need not stop for what could do harm.
-        patient = replace(self._options, max_deletions=100.0, accept_older=True, by="lists")
+        patient = replace(self._options, max_deletions=100.0, accept_older=True, by="lists", ask=None)
         with self._opened() as (state, source):
             damaged = set(self._damaged(state))
             state.db.execute("BEGIN IMMEDIATE")

@@ -1,10 +1,11 @@
 """What a user may ask of a mirror."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from pelican_resourcesync.printable import get_logger
-from pelican_resourcesync.source import SourceError, SourceOptions
+from pelican_resourcesync.source import Several, SourceError, SourceOptions
 
 #: The folder in the copy that has the state.
 STATE_FOLDER = ".mirror"
@@ -25,7 +26,9 @@ class MirrorOptions(SourceOptions):
 
     `adopt`: use what the folder of the copy has already, or follow a Source that has moved. `atomic`: build the next
     state beside the copy, of which `keep` earlier states stay. `max_deletions` is the percentage of the copy that a run
-    may delete. `at` is a time of the past to restore. `sync`: wait until files are on disk.
+    may delete. `at` is a time of the past to restore. `sync`: wait until files are on disk. `prefer` are media types:
+    a resource that has an alternate of one of them is replaced by that, of the first that there is. `ask` takes another
+    host that has mirrors of resources, and returns whether it may be requested.
     """
 
     adopt: bool = False
@@ -34,6 +37,13 @@ class MirrorOptions(SourceOptions):
     max_deletions: float = 20.0
     at: datetime | None = None
     sync: bool = True
+    prefer: Several = ()
+    ask: Callable[[str], bool] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def selection(self) -> str:
+        """The selection as text, to notice when it changes."""
+        return f"{super(MirrorOptions, self).selection}{list(self.prefer) or ''}"
 
 
 def log_change(kind: str, uri: str) -> None:

@@ -1,16 +1,18 @@
 """What a copy needs to be in step with its Source: by Change Lists where they reach back far enough, else by lists."""
 
+import shlex
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
 
+from pelican_resourcesync.destination.mirrors import Mirrors
 from pelican_resourcesync.destination.options import IncompleteError, MirrorError, MirrorOptions
 from pelican_resourcesync.destination.past import Past
 from pelican_resourcesync.destination.routes import Route, find_routes
 from pelican_resourcesync.destination.state import CopyState
 from pelican_resourcesync.errors import AbsentError, DocumentError, TransportError
 from pelican_resourcesync.http import host_to_name, is_url, shown
-from pelican_resourcesync.protocol import Capability, ChangeKind, Metadata
+from pelican_resourcesync.protocol import Capability, ChangeKind, Entry, Metadata
 from pelican_resourcesync.source import (
     UNREADABLE,
     ChangeLists,
@@ -24,6 +26,8 @@ from pelican_resourcesync.source import (
     SourceError,
     SourceSet,
     find_sets,
+    listed_resource,
+    matches_type,
     text_of,
 )
 
@@ -105,6 +109,9 @@ def _plan(state: CopyState, source: Source, options: MirrorOptions, *, reconcile
     result.size = state.number("SELECT CAST(total(length) AS INTEGER) FROM pending WHERE gone = 0")
     result.unknown = state.number("SELECT count(*) FROM pending WHERE gone = 0 AND length IS NULL")
     result.delete = state.number("SELECT count(*) FROM pending JOIN resource USING (uri) WHERE gone = 1")
+    if result.fetch and (refused := dict.fromkeys(host for each in planners for host in each.mirrors.refused)):
+        hosts = " ".join(f"--allow-host {shlex.quote(host)}" for host in refused)
+        result.notes.append(f"the Source has mirrors on other hosts: to fetch from there, too, add {hosts}")
     there = state.count()
     if result.delete * 100 > options.max_deletions * there and (result.delete > _FEW or result.delete == there):
         message = (
@@ -124,11 +131,13 @@ class _Planner:
     ) -> None:
         self._state, self._source, self._options = state, source, options
         self._result, self._set = result, resource_set
+        self.mirrors = Mirrors(state, source, options)
         self._key = f"at {resource_set.uri}"
         self._unusable = ""  # what is wrong with the Change Lists
         self._foreign = 0
         self._hosts: dict[str, None] = {}  # of these, the first
-        self._rows: list[tuple[str, bool, str, int | None, str, bool]] = []  # entries that are not in the state yet
+        # Entries that are not in the state yet, and whether they replace others.
+        self._rows: list[tuple[str, bool, str, int | None, str, bool, str, bool]] = []
         known = state.get("bits") or []
         if resource_set.uri not in known:
             known.append(resource_set.uri)
@@ -142,7 +151,8 @@ class _Planner:
         if self._options.at is not None:
             self._by_past(text_of(self._options.at))
             return
-        position = None if reconcile else self._position()
+        # Nothing says which alternate goes with what is deleted.
+        position = None if reconcile or self._options.prefer else self._position()
         lists = self._set.documents
         if position and Capability.CHANGELIST in lists and self._by_changes(position):
             return
@@ -306,6 +316,7 @@ class _Planner:
 
     def _add(self, resource: ListedResource, *, gone: bool, more: int) -> None:
         """Note a resource, and how many resources more or less its set then has."""
+        listed, resource = resource, self._preferred(resource)
         uri = resource.uri
         wanted = gone or self._options.wants(uri, resource.type)
         if wanted and not self._source.allows(uri) and is_url(uri):  # others are named as missing
@@ -313,12 +324,33 @@ class _Planner:
             wanted, host = False, host_to_name(uri)
             if host and len(self._hosts) < _MOST_HOSTS:
                 self._hosts[host] = None
-        self._rows.append((uri, gone, resource.hash, resource.length, resource.time, wanted))
+        mirrors = self.mirrors.of(resource) if wanted else "[]"
+        # An alternate may be listed itself, too, and that entry says more of it.
+        described = (resource.hash, resource.length, resource.time)
+        self._rows.append((uri, gone, *described, wanted, mirrors, resource is listed))
         if len(self._rows) >= _BATCH:
             self._write()
 
+    def _preferred(self, resource: ListedResource) -> ListedResource:
+        """Return the alternate that the user prefers to a resource (2012, §6), if it has one, or else itself."""
+        for wanted in self._options.prefer:
+            if matches_type(resource.type, wanted):
+                break
+            for link in resource.links:
+                if link.rel != "alternate" or not matches_type(link.type or "", wanted):
+                    continue
+                md = Metadata(encoding=link.encoding, hash=link.hash, length=link.length, type=link.type)
+                other = listed_resource(Entry(loc=link.href, lastmod=link.modified, md=md), resource.uri)
+                if self._source.allows(other.uri) and self._options.wants(other.uri, other.type):
+                    return other._replace(change=resource.change, time=other.time or resource.time)
+        return resource
+
     def _write(self) -> None:
-        self._state.db.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?)", self._rows)
+        self._state.db.executemany(
+            "INSERT OR REPLACE INTO entry SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 "
+            "WHERE ?8 OR NOT EXISTS (SELECT * FROM entry WHERE uri = ?1)",
+            self._rows,
+        )
         self._rows.clear()
 
     def _merge(self, *, complete: bool) -> None:
@@ -332,11 +364,11 @@ class _Planner:
             {"bit": bit},
         )
         db.execute(
-            f"""INSERT INTO pending (uri, gone, hash, length, time, sets)
-            SELECT e.uri, 0, e.hash, e.length, e.time, ? | coalesce(r.sets, 0)
+            f"""INSERT INTO pending (uri, gone, hash, length, time, sets, mirrors)
+            SELECT e.uri, 0, e.hash, e.length, e.time, ? | coalesce(r.sets, 0), e.mirrors
             FROM entry e LEFT JOIN resource r USING (uri) WHERE NOT e.gone AND (r.uri IS NULL OR NOT {_SAME})
             ON CONFLICT (uri) DO UPDATE SET gone = 0, hash = excluded.hash, length = excluded.length,
-            time = excluded.time, sets = excluded.sets | pending.sets, reason = ''""",  # noqa: S608
+            time = excluded.time, sets = excluded.sets | pending.sets, mirrors = excluded.mirrors, reason = ''""",  # noqa: S608
             (bit,),
         )
         # What is as listed, or is listed no more, need not be fetched.

@@ -26,12 +26,12 @@ CREATE INDEX IF NOT EXISTS path ON resource (lower(path));
 CREATE INDEX IF NOT EXISTS unlisted ON resource (uri) WHERE sets = 0;
 CREATE TABLE IF NOT EXISTS pending (
     uri TEXT PRIMARY KEY, gone INTEGER NOT NULL, hash TEXT NOT NULL, length INTEGER, time TEXT NOT NULL,
-    sets INTEGER NOT NULL, reason TEXT NOT NULL DEFAULT '') WITHOUT ROWID;
+    sets INTEGER NOT NULL, mirrors TEXT NOT NULL DEFAULT '[]', reason TEXT NOT NULL DEFAULT '') WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS document (
     uri TEXT PRIMARY KEY, etag TEXT NOT NULL, modified TEXT NOT NULL, body BLOB) WITHOUT ROWID;
 CREATE TEMP TABLE IF NOT EXISTS entry (
     uri TEXT PRIMARY KEY, gone INTEGER NOT NULL, hash TEXT NOT NULL, length INTEGER, time TEXT NOT NULL,
-    wanted INTEGER NOT NULL) WITHOUT ROWID;
+    wanted INTEGER NOT NULL, mirrors TEXT NOT NULL) WITHOUT ROWID;
 """
 
 
@@ -50,18 +50,22 @@ class StoredResource(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """A resource to fetch, as its list describes it, and what the copy has of it."""
+    """A resource to fetch, as its list describes it, and what the copy has of it.
+
+    `mirrors` are its duplicates, in JSON: pairs of a priority and a URL, the best first.
+    """
 
     uri: str
     hash: str
     length: int | None
     time: str
     sets: int
+    mirrors: str
     stored: StoredResource | None
 
 
 def _pending(row: tuple[Any, ...]) -> Pending:
-    resource, stored = row[:5], row[5:]
+    resource, stored = row[:6], row[6:]
     return Pending._make((*resource, StoredResource(*stored) if any(stored) else None))
 
 
@@ -148,14 +152,14 @@ class CopyState:
 
     def to_fetch(self) -> Iterator[list[Pending]]:
         """Yield what is to be fetched and was not postponed, page by page; what is done may be removed meanwhile."""
-        query = f"""SELECT p.uri, p.hash, p.length, p.time, p.sets, {_COLUMNS} FROM pending p
+        query = f"""SELECT p.uri, p.hash, p.length, p.time, p.sets, p.mirrors, {_COLUMNS} FROM pending p
             LEFT JOIN resource r ON r.uri = p.uri WHERE p.uri > ? AND p.gone = 0 AND p.reason = '' ORDER BY p.uri"""  # noqa: S608
         for rows in self._pages(query):
             yield [_pending(row) for row in rows]
 
     def pending(self, uris: Collection[str], *, only_postponed: bool = False) -> dict[str, Pending]:
         """Return which of some resources, of a page at most, are to be fetched, postponed or not."""
-        query = f"""SELECT p.uri, p.hash, p.length, p.time, p.sets, {_COLUMNS} FROM pending p
+        query = f"""SELECT p.uri, p.hash, p.length, p.time, p.sets, p.mirrors, {_COLUMNS} FROM pending p
             LEFT JOIN resource r ON r.uri = p.uri WHERE p.uri IN ({", ".join("?" * len(uris))}) AND p.gone = 0
             AND p.reason >= ?"""  # noqa: S608
         return {row[0]: _pending(row) for row in self.db.execute(query, (*uris, " " if only_postponed else ""))}

@@ -5,7 +5,7 @@ import re
 from argparse import ArgumentTypeError
 from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from functools import wraps
 from mimetypes import guess_type
@@ -17,7 +17,6 @@ from pelican_resourcesync.http import USER_AGENT, Bounds
 from pelican_resourcesync.units import rate
 
 _QUERY = re.compile("[?#].*", re.DOTALL)
-_SEVERAL = ("set", "only", "type", "allow_host", "key", "header")
 Several = tuple[str, ...] | list[str]
 Given = ParamSpec("Given")
 Options = TypeVar("Options")
@@ -79,7 +78,7 @@ class SourceOptions:
     progress: ProgressCallback = field(default=lambda *_: None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        for name in _SEVERAL:
+        for name in (each.name for each in fields(self) if each.default == ()):
             value = getattr(self, name)
             if isinstance(value, str):  # each character would be one
                 message = f"{name} may have several values: write [{value!r}]"
@@ -97,8 +96,7 @@ class SourceOptions:
         if not self.type:
             return True
         media_type = media_type or guess_type(_QUERY.sub("", uri).rpartition("/")[2])[0] or ""
-        plain = media_type.partition(";")[0].strip().lower()
-        return any(fnmatchcase(plain, each.lower()) for each in self.type)
+        return any(matches_type(media_type, each) for each in self.type)
 
     @property
     def selection(self) -> str:
@@ -138,6 +136,11 @@ class SourceOptions:
         elif self.netrc:
             found |= _netrc(urlsplit(source).hostname or "")
         return found
+
+
+def matches_type(media_type: str, pattern: str) -> bool:
+    """Return whether a media type, perhaps with parameters, matches a pattern such as `image/*`."""
+    return fnmatchcase(media_type.partition(";")[0].strip().lower(), pattern.lower())
 
 
 def by_keyword(

@@ -83,12 +83,14 @@ class Source:
         self._documents: set[str] = set()  # those that were requested in this run
         self._read: set[str] = set()  # those since it began to read the Source
         self._private: bool | None = None  # whether the Source is at a private address
+        self.is_folder = False
         self.signed: dict[str, str] | None = None  # the SHA-256 of each document, if the sets are signed
         self.client: Client
         if origin(where) is None and Path(where).is_dir():
             folder = FolderClient(Path(where))
             self.client, self.start = folder, folder.start
             self._private = False  # no host is asked for anything
+            self.is_folder = True
         elif origin(where) is None:
             message = f"{shown(where)} is neither an http(s) URL nor a folder"
             raise SourceError(message)
@@ -195,7 +197,8 @@ class Source:
         options, sink = self.options, request.sink
         if isinstance(sink, ResourceSink):
             sink.close()
-        if attempt == options.retries:
+        at_mirror = isinstance(sink, ResourceSink) and sink.expected.uri != request.url
+        if attempt == options.retries or at_mirror:  # another place may have it
             return None
         if isinstance(error, StatusError):
             if error.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and isinstance(sink, ResourceSink):

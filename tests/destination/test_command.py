@@ -11,6 +11,7 @@ import time
 from base64 import b64encode
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,9 @@ from pelican_resourcesync.commands.running import progress_text
 from pelican_resourcesync.commands.source_options import options_of
 from pelican_resourcesync.destination import MirrorOptions
 from pelican_resourcesync.errors import SettingsError
-from tests.destination.sources import FakeSource, entry, fake_source, files_of
-from tests.support.live import late, status
+from tests.destination.linked import LinkedSource, link
+from tests.destination.sources import FakeSource, entry, fake_source, files_of, living
+from tests.support.live import late, live, status
 from tests.support.sites import ROOT
 from tests.terminal.screen import terminal
 
@@ -217,7 +219,7 @@ def test_options() -> None:
     line = """mirror https://example.org/ copy --set a --only *.pdf --type image/* --allow-host b.test --allow-private
         --adopt --accept-older --max-deletions 5 --jobs 2 --rate 2MB/s --proxy --retries 1 --timeout 5s --max-time 2h
         --max-wait 1m --max-size 1.5k --max-document-size 2M --max-documents 3 --max-resources 4 --user me:word
-        --header X:y --user-agent Museum/1.0"""
+        --header X:y --user-agent Museum/1.0 --prefer text/* --prefer a/b"""
     arguments = parser().parse_args(line.split())
     assert MirrorOptions(**options_of(arguments)) == MirrorOptions(
         set=("a",),
@@ -242,6 +244,7 @@ def test_options() -> None:
         max_resources=4,
         user="me:word",
         header=("X:y",),
+        prefer=("text/*", "a/b"),
     )
     assert MirrorOptions(**options_of(parser().parse_args(["repair", "a", "b"]))) == MirrorOptions()
 
@@ -257,6 +260,8 @@ def test_options_of_a_program() -> None:
         _ = MirrorOptions(rate="fast").limits_of_rate
     with pytest.raises(SettingsError, match=r"only may have several values: write \['\*.pdf'\]"):
         MirrorOptions(only="*.pdf")  # type: ignore[arg-type]  # on purpose
+    with pytest.raises(SettingsError, match=r"prefer may have several values: write \['text/plain'\]"):
+        MirrorOptions(prefer="text/plain")  # type: ignore[arg-type]  # on purpose
 
 
 def test_credentials(
@@ -304,6 +309,26 @@ def test_other_hosts(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureF
     )
     _, out, _ = run(capsys, source.url, tmp_path / "other")
     assert out.startswith("Not requested: 1 resource on other hosts\nIncomplete: ")
+
+
+@pytest.mark.parametrize(("answer", "asked"), [("y\n", True), ("Yes\n", True), ("\n", False), ("", False)])
+def test_mirror_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, answer: str, asked: bool
+) -> None:
+    """On a terminal the user is asked, once, unless a program reads the answer or nobody waits for it."""
+    with living(LinkedSource, PAGES) as source, live(source.answer) as mirror:
+        there = mirror.url.replace("127.0.0.1", "localhost")
+        source.links["a.html"] = link("duplicate", f"{there}/a.html")
+        source.publish()
+        monkeypatch.setattr(sys, "stdin", StringIO(answer))
+        monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+        question = "The Source has copies of its files at localhost. Fetch files from there, too? [y/N] "
+        for number, options in enumerate((["--json"], ["--quiet"], ["--allow-host", "localhost"])):
+            assert question not in run(capsys, source.url, tmp_path / str(number), "--allow-private", *options)[2]
+        assert mirror.asked() == {"a.html": 1}
+        code, _, err = run(capsys, source.url, tmp_path / "copy", "--allow-private")
+        assert (code, err) == (0, question)
+        assert mirror.asked() == ({"a.html": 1} if asked else {})
 
 
 def test_progress(source: FakeSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,74 @@
+"""The mirrors of resources (`duplicate`, LN01): which may be used, and where a resource is fetched from next."""
+
+import json
+
+from pelican_resourcesync.destination.options import MirrorOptions
+from pelican_resourcesync.destination.state import CopyState, Pending
+from pelican_resourcesync.errors import AbsentError, StatusError, TransportError
+from pelican_resourcesync.http import Origin, origin, shown
+from pelican_resourcesync.source import ListedResource, MismatchedError, Source, uri_of, why_unreadable
+
+_LAST = 999_999  # the priority of what has none (X07)
+_MOST = 8  # mirrors of a resource that are remembered
+_MOST_HOSTS = 8  # a user is asked about
+#: What is remembered: the hosts of mirrors that the user was asked about, each with the answer.
+_ANSWERS = "mirrors"
+
+
+class Mirrors:
+    """The mirrors of a Source, of which a resource is one of several that have the same bytes.
+
+    A Source could aim all its mirrors at any host. So only hosts are used that the user allows, and only for what has a
+    hash. `refused` are other hosts. What serves other bytes, or does not answer, is not asked again in this run.
+    """
+
+    def __init__(self, state: CopyState, source: Source, options: MirrorOptions) -> None:
+        self._state, self._source, self._ask = state, source, options.ask
+        self._answers: dict[str, bool] = state.get(_ANSWERS) or {}
+        self.refused: dict[str, None] = {}
+        self._unusable: set[Origin | None] = set()
+        self._failed: set[tuple[str, str]] = set()  # the URI of a resource, and the URL that does not have it
+        self._turn = 0
+
+    def of(self, resource: ListedResource) -> str:
+        """Return the mirrors of a resource that may be requested, as the state has them."""
+        if not resource.links or not resource.hash or why_unreadable(resource.hash) or self._source.is_folder:
+            return "[]"
+        links = [
+            (each.pri or _LAST, uri_of(each.href, resource.uri)) for each in resource.links if each.rel == "duplicate"
+        ]
+        return json.dumps(sorted(each for each in links if self._allows(each[1]))[:_MOST])
+
+    def _allows(self, url: str) -> bool:
+        place = origin(url)
+        if place is None or self._source.allows(url):
+            return place is not None
+        host = place[1]
+        if self._ask and host not in self._answers and len(self._answers) < _MOST_HOSTS:
+            self._answers[host] = self._ask(host)
+            self._state.set(_ANSWERS, self._answers)
+        if host not in self._answers and len(self.refused) < _MOST_HOSTS:
+            self.refused[host] = None
+        return self._answers.get(host, False)
+
+    def choose(self, pending: Pending) -> str:
+        """Return where to request a resource: one of its best mirrors, in turn, or its own URI if none is left."""
+        left = [
+            (pri, url)
+            for pri, url in json.loads(pending.mirrors)
+            if origin(url) not in self._unusable and (pending.uri, url) not in self._failed
+        ]
+        best = [url for pri, url in left if pri == left[0][0]]
+        self._turn += 1
+        return best[self._turn % len(best)] if best else pending.uri
+
+    def fail(self, pending: Pending, url: str, error: TransportError) -> str:
+        """Take a failure of a mirror; return a note if the mirror is not used any more because of it."""
+        self._failed.add((pending.uri, url))
+        place = origin(url)
+        if isinstance(error, StatusError | AbsentError) or place in self._unusable or place is None:
+            return ""
+        self._unusable.add(place)
+        mismatched = isinstance(error, MismatchedError)
+        what = f"served other bytes for {shown(pending.uri)} than are listed" if mismatched else f"failed ({error})"
+        return f"the mirror {shown(place[1])} {what}, so nothing more was fetched from there"

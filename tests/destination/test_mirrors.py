@@ -1,0 +1,182 @@
+"""Mirrors of resources: where they are fetched from, what happens if a mirror is bad, and what it must not cause."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pelican_resourcesync.destination import Mirror, MirrorOptions, MirrorResult
+from tests.destination.linked import LinkedSource, link
+from tests.destination.sources import FAST, files_of, living
+from tests.support.live import Live, Manner, closed_port, content, live, redirect, status
+
+RESOURCES = {f"{number}.html": f"page {number}" for number in range(12)}
+NOT_ALLOWED = "the Source has mirrors on other hosts: to fetch from there, too, add --allow-host localhost"
+
+
+@pytest.fixture
+def source() -> Iterator[LinkedSource]:
+    """Yield a Source of a dozen pages."""
+    with living(LinkedSource, RESOURCES) as source:
+        yield source
+
+
+Mirroring = Callable[..., Live]
+
+
+@pytest.fixture
+def mirror_of(source: LinkedSource) -> Iterator[Mirroring]:
+    """Return what starts a mirror at another host, and links to it; in its own manner, if one is given."""
+    with ExitStack() as stack:
+
+        def start(pri: int | None = None, manner: Manner | None = None) -> Live:
+            site = stack.enter_context(live(manner or source.answer))
+            site.url = site.url.replace("127.0.0.1", "localhost")
+            add(source, site.url, pri)
+            return site
+
+        yield start
+
+
+def add(source: LinkedSource, url: str, pri: int | None = None) -> None:
+    """Link from all resources to their mirrors at a URL."""
+    for path in source.resources:
+        more = {} if pri is None else {"pri": pri}
+        source.links[path] = source.links.get(path, "") + link("duplicate", f"{url}/{path}", **more)
+    source.publish()
+
+
+ALLOWED = replace(FAST, allow_host=["localhost"], allow_private=True)
+
+
+def run(source: LinkedSource, folder: Path, options: MirrorOptions = ALLOWED) -> MirrorResult:
+    """Mirror the Source; the copy is complete and right."""
+    result = Mirror(source.url, folder, options).run()
+    assert result.complete
+    assert files_of(folder) == source.states[-1]
+    return result
+
+
+def pages(site: Live) -> int:
+    """Return how many pages a site was asked for since the last time."""
+    return sum(count for path, count in site.asked().items() if path in RESOURCES)
+
+
+def test_best_mirrors_in_turn(source: LinkedSource, mirror_of: Mirroring, folder: Path) -> None:
+    """Equals share the requests, without the user's credentials; what is worse, and the Source itself, get none."""
+    best, none, equal, worse = mirror_of(1), mirror_of(), mirror_of(1), mirror_of(2)
+    assert run(source, folder, replace(ALLOWED, user="ann:secret", header=["X-Key: secret"])).plan.notes == []
+    heads = [ask.headers for site in (best, equal) for ask in site.asks]
+    assert [each["Authorization"] or each["X-Key"] for each in heads] == [None] * 12
+    assert source.site.asks[0].headers["Authorization"]
+    assert list(map(pages, (best, equal, worse, none, source.site))) == [6, 6, 0, 0, 0]
+
+
+def test_mirror_without_a_file(source: LinkedSource, mirror_of: Mirroring, folder: Path) -> None:
+    """What the best mirrors do not have comes from the next one, and at last from the Source, without waiting."""
+    empty, busy, half = mirror_of(1, status(404)), mirror_of(2, status(503)), mirror_of(3)
+    half.manners |= dict.fromkeys([f"{number}.html" for number in range(6)], redirect("https://example.org/"))
+    result = run(source, folder, replace(ALLOWED, backoff=60, max_wait=60))
+    assert len(result.plan.notes) == 1
+    assert result.plan.notes[0].startswith(f"the mirror localhost failed ({half.url}/")
+    assert result.plan.notes[0].endswith(
+        ".html redirects elsewhere, to https://example.org/), so nothing more was fetched from there"
+    )
+    assert list(map(pages, (empty, busy))) == [12, 12]
+
+
+def test_mirror_of_other_bytes(source: LinkedSource, mirror_of: Mirroring, folder: Path) -> None:
+    """It is noted, and asked for nothing more in this run than was on its way; the next run tries it again."""
+    bad = mirror_of(1, content(b"page X"))
+    good = mirror_of(2)
+    for _ in range(2):
+        result = run(source, folder)
+        assert len(result.plan.notes) == 1
+        assert result.plan.notes[0].startswith(f"the mirror localhost served other bytes for {source.url}")
+        assert 1 <= pages(bad) < 12
+        assert pages(good) == 12
+        assert pages(source.site) == 0
+        for path in RESOURCES:
+            source.put(path, f"new {path}")
+        source.publish()
+
+
+def test_mirror_that_is_down(source: LinkedSource, folder: Path) -> None:
+    """It is noted once, and the Source has everything."""
+    add(source, f"http://localhost:{closed_port()}")
+    assert [each.partition(" (")[0] for each in run(source, folder).plan.notes] == ["the mirror localhost failed"]
+
+
+def test_only_hosts_that_the_user_allows(source: LinkedSource, mirror_of: Mirroring, folder: Path) -> None:
+    """A mirror elsewhere is not asked, and the user is told how to allow it."""
+    mirror = mirror_of()
+    add(source, "gsiftp://grid.example")
+    assert run(source, folder, replace(FAST, allow_private=True)).plan.notes == [NOT_ALLOWED]
+    assert run(source, folder, FAST).plan.notes == [], "there was nothing to fetch"
+    assert mirror.asks == []
+
+
+def test_user_is_asked_once(source: LinkedSource, mirror_of: Mirroring, folder: Path, tmp_path: Path) -> None:
+    """For each host; the answer is kept with the copy, and an audit asks for nothing."""
+    mirror, asked = mirror_of(), list[str]()
+
+    def answering(answer: bool) -> MirrorOptions:
+        def ask(host: str) -> bool:
+            asked.append(host)
+            return answer
+
+        return replace(FAST, allow_private=True, ask=ask)
+
+    assert run(source, folder, answering(True)).plan.notes == []
+    assert pages(mirror) == 12
+    assert run(source, tmp_path / "other", answering(False)).plan.notes == []
+    assert asked == ["localhost", "localhost"]
+    source.put("0.html", "new")
+    source.publish()
+    assert Mirror(source.url, folder, answering(True)).audit()
+    run(source, folder, answering(False))
+    run(source, tmp_path / "other", answering(True))
+    assert asked == ["localhost", "localhost"]
+    assert pages(mirror) == 1
+
+
+def test_nothing_without_a_hash(source: LinkedSource, mirror_of: Mirroring, folder: Path) -> None:
+    """Nothing would prove that it is what the Source has."""
+    source.hashes = False
+    mirror = mirror_of()
+    run(source, folder)
+    assert mirror.asks == []
+
+
+def test_nothing_from_a_private_address(source: LinkedSource, mirror_of: Mirroring, folder: Path) -> None:
+    """Where the user allowed a host, but not its address; nor on another port of the Source's own host."""
+    mirror = mirror_of()
+    add(source, mirror.url.replace("localhost", "127.0.0.1"))
+    notes = run(source, folder, replace(FAST, allow_host=["localhost"])).plan.notes
+    assert ["is not public" in each for each in notes] == [True, True]
+    assert mirror.asks == []
+
+
+def test_nothing_for_a_folder(source: LinkedSource, mirror_of: Mirroring, folder: Path, tmp_path: Path) -> None:
+    """A Source on this machine is read there."""
+    mirror = mirror_of()
+    source.write_to(tmp_path / "site")
+    result = Mirror(str(tmp_path / "site"), folder, ALLOWED).run()
+    assert (result.complete, result.plan.notes, mirror.asks) == (True, [], [])
+
+
+def test_many_hosts(source: LinkedSource, folder: Path) -> None:
+    """A Source cannot make the user answer for ever, nor a note endless."""
+    for number in range(20):
+        add(source, f"https://{number}.example")
+    assert run(source, folder, FAST).plan.notes[0].count("--allow-host") == 8
+    asked: list[str] = []
+
+    def ask(host: str) -> bool:
+        asked.append(host)
+        return False
+
+    run(source, folder.with_name("other"), replace(FAST, ask=ask))
+    assert len(asked) == 8
