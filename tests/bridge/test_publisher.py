@@ -2,6 +2,7 @@
 
 import gc
 import hashlib
+import json
 import logging
 import re
 import sqlite3
@@ -422,16 +423,20 @@ def test_starting_over(press: Press, monkeypatch: pytest.MonkeyPatch) -> None:
     local: dict[str, Any] = {"base_url": "http://127.0.0.1:9/sync"}
     press.publish(shelf(1, 2), **local)
     monkeypatch.setenv("RESOURCESYNC_FIRST", "1")
-    for number, start in ((1, 2), (2, 3)):
+    starts = [1]
+    for number in (1, 2):
         outcome = press.publish(shelf(1, 2, 3), number, **local)
         assert outcome.publications[SET].first
+        starts.append(json.loads(press.files()[f"resourcesync/{SET}/publication.json"])["restart_number"])
+        assert starts[-1] > starts[-2]
+        start = starts[-1]
         assert any(f"starts over in resourcesync/{SET}/{start}/" in note for note in outcome.notes)
         assert f"resourcesync/{SET}/{start}/resourcelist.xml" in press.files()
         assert {path.name for path in press.records.rglob("*.xml")} == {"1.xml", "2.xml", "3.xml"}
-    assert f"resourcesync/{SET}/2/resourcelist.xml" not in press.files()
+    assert f"resourcesync/{SET}/{starts[1]}/resourcelist.xml" not in press.files()
     monkeypatch.delenv("RESOURCESYNC_FIRST")
     press.publish(shelf(1, 2, 3, 4), 3, **local)
-    assert len(press.document("3/resourcelist.xml").entries) == 8
+    assert len(press.document(f"{starts[2]}/resourcelist.xml").entries) == 8
 
 
 # Looking first

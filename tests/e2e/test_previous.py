@@ -1,14 +1,14 @@
 """The setting `previous`: which publication a build carries forward, or starts over beside, and what stops it."""
 
 import shutil
-from datetime import UTC, datetime, timedelta
+import time
 
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from tests.support.follower import Follower
 from tests.support.live import Manner, content, files, hosts, served, status
-from tests.support.museum import ARCHIVE, HOME, KEPT, MUSEUM, PAGE, STATE, Museum, digest, tree
+from tests.support.museum import ARCHIVE, HOME, KEPT, MUSEUM, PAGE, STATE, Museum, digest, is_now, tree
 
 # --- a folder, a URL ---------------------------------------------------------
 
@@ -106,18 +106,21 @@ def test_starting_over_leaves_every_public_address_to_what_is_there(
     capsys.readouterr()
     museum.build(first=True)
     said = capsys.readouterr().out
-    assert f"the publication starts over in {HOME}/2/: do not set RESOURCESYNC_FIRST again when it is public." in said
-    assert "first publication" in said
     state = museum.state()
-    assert (state["generation"], state["restart_number"], state["predecessor"]) == (3, 2, digest(museum.www / STATE))
-    assert f"{MUSEUM}/{HOME}/2/capabilitylist.xml" in (museum.site.output / "a.html").read_text()
-    assert {path for path in tree(museum.site.output / HOME) if path[:2] != "2/"} == {*PAGE}
+    number = state["restart_number"]
+    assert is_now(number)
+    new = f"{HOME}/{number}/"
+    assert f"the publication starts over in {new}: do not set RESOURCESYNC_FIRST again when it is public." in said
+    assert "first publication" in said
+    assert (state["generation"], state["predecessor"]) == (3, digest(museum.www / STATE))
+    assert f"{MUSEUM}/{new}capabilitylist.xml" in (museum.site.output / "a.html").read_text()
+    assert {path for path in tree(museum.site.output / HOME) if not path.startswith(f"{number}/")} == {*PAGE}
     shutil.copytree(museum.site.output, museum.www, dirs_exist_ok=True)
-    there = {path: data for path, (data, _) in tree(museum.www / HOME).items() if path[:2] != "2/"}
+    there = {path: data for path, (data, _) in tree(museum.www / HOME).items() if not path.startswith(f"{number}/")}
     assert {path: data for path, data in there.items() if path not in PAGE} == old
     museum.edit(4)
     museum.build()
-    assert (museum.state()["generation"], museum.state()["restart_number"]) == (4, 2)
+    assert (museum.state()["generation"], museum.state()["restart_number"]) == (4, number)
     with served(museum.site.output) as address:
         follower = Follower(address, MUSEUM)
         assert follower.baseline() == []
@@ -125,14 +128,42 @@ def test_starting_over_leaves_every_public_address_to_what_is_there(
 
 
 def test_started_over_again(museum: Museum) -> None:
-    """Built twice before it is uploaded, it has the same addresses; once it is public, the next ones."""
+    """At other addresses each time, also by a clock that is slow, and where nothing knows what was rolled back."""
     museum.publish(1)
-    for _ in range(2):
-        museum.build(first=True)
-        assert museum.state()["restart_number"] == 2
-    museum.deploy()
     museum.build(first=True)
-    assert (museum.state()["restart_number"], museum.state()["generation"]) == (3, 3)
+    started = museum.state()["restart_number"]
+    museum.site.output.rename(museum.www.with_name("second"))
+    time.sleep(1)  # two starts in one second would have one address
+    museum.build_again(first=True)  # what is live was rolled back
+    again = museum.state()["restart_number"]
+    assert started < again
+    assert is_now(again)
+    museum.deploy()
+    ahead = 29991231235959
+    state = (museum.www / STATE).read_bytes()
+    (museum.www / STATE).write_bytes(
+        state.replace(f'"restart_number": {again}'.encode(), b'"restart_number": %d' % ahead)
+    )
+    museum.build(first=True)
+    assert (museum.state()["restart_number"], museum.state()["generation"]) == (ahead + 1, 3)
+
+
+@pytest.mark.parametrize("where", ["the output", "a folder", "a URL", "an unknown URL"])
+def test_starting_over_where_the_host_hides_it(museum: Museum, where: str) -> None:
+    """The host says that nothing is there, but what `previous` leads to may be public: it keeps its addresses."""
+    museum.publish(1)
+    copy = museum.www.with_name("copy")
+    museum.www.rename(copy)  # as by a host that does not serve JSON
+    hidden = status(500) if "unknown" in where else files(copy)
+    museum.host.manner = hosts({MUSEUM: status(404), ARCHIVE: hidden})
+    previous = {"the output": "output", "a folder": str(copy)}.get(where, ARCHIVE)
+    museum.edit(2)
+    if where != "the output":
+        shutil.rmtree(museum.site.output)
+    museum.build_again(first=True, previous=previous)
+    assert is_now(museum.state()["restart_number"])
+    assert museum.state()["generation"] == (1 if "unknown" in where else 2)
+    assert tree(copy / HOME).keys() & tree(museum.site.output / HOME).keys() == {*PAGE}
 
 
 @pytest.mark.parametrize("siteurl", [MUSEUM, "http://localhost:8000"])
@@ -143,12 +174,6 @@ def test_starting_over_where_nothing_was(museum: Museum, siteurl: str, capsys: p
     museum.build(first=True)
     assert "nothing was public: this is the first publication." in capsys.readouterr().out
     assert (museum.state()["restart_number"], museum.state()["generation"]) == (1, 1)
-
-
-def is_now(number: int) -> bool:
-    """Return whether a number says the present time: no public address can have it."""
-    time = datetime.strptime(str(number), "%Y%m%d%H%M%S").replace(tzinfo=UTC)
-    return abs(datetime.now(UTC) - time) < timedelta(minutes=5)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +235,8 @@ def test_starting_over_knows_what_was_live_before(museum: Museum) -> None:
     museum.build()
     museum.host.manner = status(404)
     museum.build(first=True)
-    assert (museum.state()["restart_number"], museum.state()["generation"]) == (2, 2)
+    assert is_now(museum.state()["restart_number"])
+    assert museum.state()["generation"] == 2
     (museum.site.folder / KEPT / STATE).write_bytes(b"{")
     museum.build(first=True)
     assert is_now(museum.state()["restart_number"])

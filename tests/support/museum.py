@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,12 @@ def public_museum(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mus
         for name in ("no_proxy", "NO_PROXY"):
             monkeypatch.delenv(name, raising=False)
         yield Museum(site, www, host)
+
+
+def is_now(number: int) -> bool:
+    """Return whether the number of a folder says the present time: no address that was ever public can have it."""
+    time = datetime.strptime(str(number), "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    return abs(datetime.now(UTC) - time) < timedelta(minutes=5)
 
 
 def digest(file: Path) -> str:

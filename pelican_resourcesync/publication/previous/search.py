@@ -355,37 +355,32 @@ class PredecessorSearch:
         )
 
     def _restart(self, *, local: bool) -> Predecessor:
-        """Return the publication to start over from, under addresses that were never public.
+        """Return the publication to start over from, under addresses that were never public: the time names them.
 
-        These are the next ones, or, if it cannot be determined which were public, new ones that the current time names.
+        The next number might be taken: what is live or known here need not be the latest that was public.
         """
-        layout, folders, certain = self._layout, [self._output.folder if local else self._saved.folder], True
-        states: list[bytes] = []
-        try:
-            bounds = replace(BOUNDS, size=ALLOWANCE.state_size)
-            live = None if local else fetch_state(Web(layout.siteurl, BOUNDS), layout.state, bounds)
-            states += [live[1]] if live else []
-        except TransportError:
-            certain = False
-            folders.append(self._output.folder)  # perhaps it is public where this machine cannot see it
-        states += [(each / layout.state).read_bytes() for each in folders if each and (each / layout.state).is_file()]
+        layout, where, states, certain = self._layout, self._previous, list[bytes](), True
+        bounds = replace(BOUNDS, size=ALLOWANCE.state_size)
+        for url in [*([] if local else [layout.siteurl]), *([where] if "://" in where else [])]:
+            try:
+                found = fetch_state(Web(url, BOUNDS), layout.state, bounds)
+                states += [found[1]] if found else []
+            except TransportError:
+                certain = False
+        folders = filter(None, (self._saved.folder, self._output.folder, self._base / where))
+        states += [file.read_bytes() for file in (each / layout.state for each in folders) if file.is_file()]
         if certain and not states:
             return Predecessor(line="nothing was public: this is the first publication")
-        known = [
-            HashedState(
-                PublicationState(generation=0, siteurl=layout.siteurl, at=_NEVER, began=_NEVER, documents={}), ""
-            )
-        ]
+        unknown = PublicationState(generation=0, siteurl=layout.siteurl, at=_NEVER, began=_NEVER, documents={})
+        known = [HashedState(unknown, "")]
         for data in states:
-            try:
+            with suppress(PublicationError):
                 known.append(HashedState.parse(data, layout.state))
-            except PublicationError:
-                certain = False
         latest = max(known, key=lambda each: (each.state.restart_number, each.state.generation))
-        if not certain:
-            # The real time, because builds with one `SOURCE_DATE_EPOCH` would use the same addresses again.
-            number = int(f"{datetime.now(UTC):%Y%m%d%H%M%S}")
-            latest = replace(latest, state=replace(latest.state, restart_number=number - 1))
+        # The real time, because builds with one `SOURCE_DATE_EPOCH` would use the same addresses again.
+        now = int(f"{datetime.now(UTC):%Y%m%d%H%M%S}")
+        number = max(now - 1, latest.state.restart_number)
+        latest = replace(latest, state=replace(latest.state, restart_number=number))
         folder = layout_after(layout, None, latest).folder
         line = f"the publication starts over in {folder}/: do not set {FIRST} again when it is public"
         return Predecessor(restarted_from=latest, line=line)

@@ -22,7 +22,7 @@ from pelican_resourcesync.publication import (
 from pelican_resourcesync.site.saved_documents import SavedDocuments
 from tests.publication.support import Source
 from tests.support.live import PAGE, Ask, closed_port, content, files, hosts, live, status
-from tests.support.museum import ARCHIVE, MUSEUM, digest
+from tests.support.museum import ARCHIVE, MUSEUM, digest, is_now
 
 LIVE_FOLDER = Path(".resourcesync", "live")
 
@@ -193,23 +193,24 @@ def test_starting_over(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert generation is None
     assert found.restarted_from
     assert found.restarted_from.digest == digest(base.parent / "public" / STATE)
-    assert found.layout(Layout(MUSEUM)).folder == "resourcesync/site/2"
+    layout = found.layout(Layout(MUSEUM))
+    assert is_now(layout.restart_number)
     assert (
         found.line
-        == "the publication starts over in resourcesync/site/2/: do not set RESOURCESYNC_FIRST again when it is public"
+        == f"the publication starts over in {layout.folder}/: do not set RESOURCESYNC_FIRST again when it is public"
     )
 
 
 def test_starting_over_where_every_path_has_a_page(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page instead of a state is none, and a state counts whatever its media type."""
     data = (base.parent / "public" / STATE).read_bytes()
-    for state, folder in ((PAGE, "site"), (data, "site/2")):
+    for state, is_restart in ((PAGE, False), (data, True)):
         with live(hosts({MUSEUM: content(state, Content_Type="text/html")}), proxy=True) as host:
             monkeypatch.setenv("http_proxy", host.url)
             monkeypatch.delenv("no_proxy", raising=False)
             search = PredecessorSearch(Layout(MUSEUM), PlainOutput(base / "output"), base, previous="none")
             with closing(search):
-                assert search.find().layout(Layout(MUSEUM)).folder == f"resourcesync/{folder}"
+                assert (search.find().layout(Layout(MUSEUM)).restart_number > 1) == is_restart
 
 
 def test_messages_about_several_sets() -> None:
