@@ -107,7 +107,7 @@ def require_plausible(planned: Sequence[PlannedPublication]) -> None:
 
     The limit applies to all sets together, because one page may be a large part of a small set and its deletion is
     normal. A set may lose any part of itself, but not all. What the history explains counts only towards half of all
-    pages. A site that has moved is not compared.
+    pages. In a repository, a count of all resources is enough. A site that has moved is not compared.
     """
     before: list[Iterable[str]] = []
     now: list[Iterable[str]] = []
@@ -123,7 +123,7 @@ def require_plausible(planned: Sequence[PlannedPublication]) -> None:
                 require_few_deletions(previous.resources, (), records=records, advice=options.on_deletions)
         now.append(each.resources.uris())
     options = planned[0].options
-    if not options.uncounted_below and all(map(_few_gone, limited)):
+    if options.link_changes_below and all(map(_few_gone, limited)):
         return
     require_few_deletions(
         _each_once(before),

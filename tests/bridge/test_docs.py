@@ -310,11 +310,12 @@ def test_columns_are_those_of_a_statement() -> None:
 
 
 def test_guard_stops_at_more_than_a_fifth() -> None:
-    """One of five may go, two of nine may not."""
+    """Three of six may go, four of nineteen may not."""
     assert "more than a fifth" in section("### Safety checks")
-    require_few_deletions("abcde", "abcd")
+    assert "three" in section("### Safety checks")
+    require_few_deletions("abcdef", "abc")
     with pytest.raises(PublicationError):
-        require_few_deletions("abcdefghi", "abcdefg")
+        require_few_deletions("abcdefghijklmnopqrs", "abcdefghijklmno")
 
 
 def test_examples_of_settings_are_accepted(tmp_path: Path) -> None:

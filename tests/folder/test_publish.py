@@ -191,12 +191,21 @@ def test_too_many_deletions(folder: Folder) -> None:
     folder.run()
     before = tree(folder.public)
     shutil.rmtree(folder.public / "about")
+    (folder.public / "style.css").unlink()
     done = folder.run("--dry-run", check=False)
     assert done.returncode == 1
-    assert "A safety check would stop this publication: 1 of 3 resources would be listed as deleted" in done.stdout
+    assert "A safety check would stop this publication: 2 of 3 resources would be listed as deleted" in done.stdout
     assert "publish once with RESOURCESYNC_ALLOW_DELETIONS=1 in the environment" in folder.stops()
     documents = {path: each for path, each in before.items() if path.startswith("resourcesync/")}
     assert {path: each for path, each in tree(folder.public).items() if path in documents} == documents
+
+
+def test_page_of_a_tiny_folder(folder: Folder) -> None:
+    """One of three is deleted, and needs no permission."""
+    folder.run()
+    shutil.rmtree(folder.public / "about")
+    assert "; 1 deleted (/about/) since the last publication." in folder.run().stdout
+    assert sorted(folder.listed()) == ["", "style.css"]
 
 
 def test_live_in_clones_of_depth_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,8 @@ from pelican_resourcesync.errors import PublicationError
 #: The environment variable that lets one build publish without a previous publication, and what messages say of it.
 FIRST = "RESOURCESYNC_FIRST"
 START_OVER = f"publish once with {FIRST}=1 in the environment, which starts over at new addresses"
-#: If more than one in this many resources is deleted at once, it counts as a mistake.
-_FEW = 5
+#: If more than one in this many resources is deleted at once, it counts as a mistake, unless there are so few.
+_SHARE, _FEW = 5, 3
 _EXAMPLES = 2
 _PAGES = "pages"
 #: What to do about deletions, for a publisher that does not know better.
@@ -27,9 +27,9 @@ def require_few_deletions(  # noqa: PLR0913 - keyword-only: what is not counted,
     advice: str = FIND_OUT,
     explained: Collection[str] = (),
 ) -> None:
-    """Raise `PublicationError` if more than a fifth of the URIs `before` are missing `now`; both are sorted.
+    """Raise `PublicationError` if not just a few of the URIs `before` are missing `now`; both are sorted.
 
-    Those `explained` are not among them, unless more than half of all pages are missing. URIs that begin with
+    Those `explained` do not count. If more than half of all pages are missing, they are never few. URIs that begin with
     `uncounted`, if that is not empty, do not count. `advice` ends the message. The message counts pages and other files
     or, in a repository whose records begin with `records`, records and files.
     """
@@ -50,7 +50,7 @@ def require_few_deletions(  # noqa: PLR0913 - keyword-only: what is not counted,
             gone[kind] += 1
             reasons += old in explained
             examples += [old] if len(examples) < _EXAMPLES else []
-    if are_few(gone.total() - reasons, listed.total()) and (not reasons or gone[_PAGES] * 2 <= listed[_PAGES]):
+    if are_few(gone.total() - reasons, listed.total()) and gone[_PAGES] * 2 <= listed[_PAGES]:
         return
     shares = " and ".join(f"{gone[kind]} of {listed[kind]} {kind}" for kind in sorted(listed))
     known = f"; commits explain {reasons} of them" if reasons else ""
@@ -63,7 +63,7 @@ def require_few_deletions(  # noqa: PLR0913 - keyword-only: what is not counted,
 
 def are_few(gone: int, listed: int) -> bool:
     """Return whether so many of the listed resources may be deleted at once."""
-    return gone * _FEW <= listed
+    return gone * _SHARE <= listed or (gone <= _FEW and gone * 2 <= listed)
 
 
 def _kind(uri: str, records: str) -> str:
