@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.destination import Following, IncompleteError, MirrorError, MirrorOptions
+from pelican_resourcesync.source import SourceError
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, stamp
 from tests.support.live import Ask, status
 
@@ -414,6 +416,8 @@ def test_folder(source: FakeSource, tmp_path: Path) -> None:
     changes = [*Following(str(tmp_path), None, FAST)]
     assert [each.length for each in changes] == [3, 3, 5]
     assert changes[0].hash == f"sha-256:{hashlib.sha256(b'one').hexdigest()}"
+    with pytest.raises(SourceError, match=r"^nowhere is neither an http\(s\) URL nor a folder$"):
+        next(Following("nowhere", None, FAST))
 
 
 def test_no_resource_list(source: FakeSource) -> None:
@@ -439,6 +443,21 @@ def test_pages(source: FakeSource, monkeypatch: pytest.MonkeyPatch, limit: str, 
     monkeypatch.setattr(f"pelican_resourcesync.destination.following.{limit}", value)
     asked = [source.site.asked().keys() & source.resources.keys() for _ in Following(source.url, None, FAST)]
     assert [" ".join(sorted(each)) for each in asked if each] == pages
+
+
+def test_contents_that_were_handled_are_removed(
+    source: FakeSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At most one page of large contents is on disk."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr("pelican_resourcesync.destination.following._PAGE", 1)
+    for number in range(3):
+        source.put(f"large/{number}", f"{number}" * 200_000)
+    source.publish()
+    large = [
+        sum(file.stat().st_size == 200_000 for file in tmp_path.rglob("*")) for _ in Following(source.url, None, FAST)
+    ]
+    assert large == [0, 0, 0, 1, 1, 1]
 
 
 def test_other_bytes(source: FakeSource) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.destination import FetchPlan, Following, IncompleteError, Mirror, MirrorOptions, MirrorResult
+from pelican_resourcesync.destination.files import Copy
 from pelican_resourcesync.errors import ResourceSyncError
 from tests.checker.zips import ENCRYPTED, LINK, STORED, UTF8, Piece, zipped
 from tests.destination.archives import ArchivedSource, archived_source, manifest
@@ -122,6 +123,17 @@ def test_last_change_of_a_dump_in_an_index(source: ArchivedSource, tmp_path: Pat
         "rs/changedump.xml": document("sitemapindex", {"capability": "changedump", **md}, pointer),
     }
     assert run(source, tmp_path / "copy", DUMPS)[1] == 0
+
+
+def test_installed_while_a_package_is_read(
+    source: ArchivedSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In batches, as what is fetched singly, so that a run that is killed need not begin again."""
+    batches: list[int] = []
+    monkeypatch.setattr("pelican_resourcesync.destination.installer._BATCH_FILES", 4)
+    monkeypatch.setattr(Copy, "sync", lambda _, files: batches.append(len(files)))
+    assert run(source, tmp_path / "copy", DUMPS)[1] == 0
+    assert len(batches) > 2
 
 
 def test_mixture(source: ArchivedSource, tmp_path: Path) -> None:

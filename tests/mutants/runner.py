@@ -128,15 +128,15 @@ class Trial:
         return self.data.contexts_by_lineno(str(self.folder / fault.path))
 
     def _within_budget(self, names: Iterable[str], module: str = "", most: float | None = None) -> Sequence[str]:
-        """Return the tests of the module, then the fastest case of each other test, as many as there is time for."""
+        """Return the tests of the module, then the fastest others, as many as there is time for."""
         chosen: list[str] = []
         total = 0.0
-        cases: Counter[str] = Counter()  # further cases of a test, which seldom notice more, come last
+        cases: Counter[str] = Counter()  # further cases of a test, which seldom notice more, count as slower
         order = {}
         for name in sorted(names, key=lambda each: self.costs[each][0]):
             test = name.partition("[")[0]
-            order[name] = f"/test_{module}.py" not in name, cases[test], self.costs[name][0]
             cases[test] += 1
+            order[name] = f"/test_{module}.py" not in name, self.costs[name][0] * cases[test]
         for name in sorted(order, key=lambda each: order[each]):
             total += self.costs[name][0]
             if chosen and total > (most or self.most):

@@ -117,6 +117,12 @@ def test_no_host_answers(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("CI", "true")
         with pytest.raises(PublicationError):
             search.find()
+        monkeypatch.delenv("CI")
+        shutil.rmtree(base / "output")
+        assert search.find().line.endswith(": this is the first publication")
+        Source(base / LIVE_FOLDER, siteurl=layout.siteurl).publish({"a.html": b"a"}, "2024-01-05T12:00")
+        with pytest.raises(PublicationError):  # which may be older than what is live
+            search.find()
 
 
 def test_nothing_is_left_of_the_search(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
