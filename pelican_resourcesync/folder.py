@@ -86,10 +86,10 @@ def publish(
 ) -> PublishResult:
     """Publish a folder that any program built; return what was published.
 
-    `base_url` is the URL at which the folder is public. Other settings, and these if they are not given, are those in
-    `config`, by default in `resourcesync.toml` in the working directory if it is there. Nothing is published, and a
-    hint says why, if the settings or the environment of a preview say so. Raises `SettingsError` for a setting that
-    cannot be used, and `PublicationError` if it cannot be published; the previous publication is then kept.
+    `base_url` is the URL at which the folder is public. What is not passed comes from the settings in `config`, by
+    default `resourcesync.toml` in the working directory, if it exists. Nothing is published, and a hint says why, if
+    the settings say so or this is a preview. Raises `SettingsError` for a setting that cannot be used, and
+    `PublicationError` if it cannot be published; the previous publication is then kept.
     """
     settings, base, why_not = read_folder_settings(folder, base_url, config)
     if why_not:

@@ -115,7 +115,7 @@ def _begin(pelican: Pelican) -> "Session | None":
         published = published_names(output)
         line, has_documents = f"nothing is published, because {why_not}", (output / "resourcesync").is_dir()
         if has_documents:  # they describe other pages
-            line += f": the documents in {output} are those of an earlier build, so publish again before you upload it"
+            line += f": the documents in {output} come from an earlier build, so publish again before you upload it"
         if has_documents or why_not == NO_ADDRESS:
             print_line(f"ResourceSync: {line}.")
         else:

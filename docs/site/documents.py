@@ -147,7 +147,7 @@ def described(named: Any) -> str:
     for each in members:
         is_value = isinstance(each, pdoc.doc.Variable)
         lines.append(f"    {each.name}{each.annotation_str}" if is_value else f"    def {each.name}{each.signature}")
-    notes = (f"- `{each.name}`: {each.docstring}".replace("\n", "\n    ") for each in members if each.docstring)
+    notes = (f"- `{each.name}`: {' '.join(each.docstring.split())}" for each in members if each.docstring)
     return "\n\n".join([f"### `{found.name}`", code("\n".join(lines)), found.docstring, "\n".join(notes)])
 
 

@@ -208,7 +208,7 @@ class _Checker:
                 self._file(stream, path)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or "not a valid path"
-            message = f"{str(path)!a} cannot be read: {reason}; name a folder, a document, a ZIP package or a URL"
+            message = f"{str(path)!a} cannot be read: {reason}; pass a folder, a document, a ZIP package or a URL"
             raise CheckError(message) from error
 
     def url(self, url: str) -> None:

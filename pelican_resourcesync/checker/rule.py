@@ -82,7 +82,7 @@ class Findings:
 
 
 class CheckError(ResourceSyncError):
-    """Raised when a target or an option cannot be used; the message says why, and what to give instead."""
+    """Raised when a target or an option cannot be used; the message says why, and what to pass instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -175,7 +175,7 @@ def _plan_report(plan: "FetchPlan") -> _Report:
     from pelican_resourcesync.terminal import format_bytes, format_count
 
     size = format_bytes(plan.size) + (f" and {plan.unknown:,} of unknown size" if plan.unknown else "")
-    how = "in as many requests" if not plan.packages else f"with {format_count(len(plan.packages), 'package')}"
+    packages = f", with {format_count(len(plan.packages), 'package')}" if plan.packages else ""
     lines = [f"Note: {note}." for note in plan.notes]
     sets: set[str] = set()
     for route in plan.routes:
@@ -184,7 +184,7 @@ def _plan_report(plan: "FetchPlan") -> _Report:
         requests = f"{format_count(route.requests, 'request')}, {format_bytes(route.size)}"
         lines.append(f"Route for {route.name}: {requests}{chosen}.")
         sets.add(name)
-    lines.append(f"To fetch: {format_count(plan.fetch, 'resource')} ({size}), {how}; to delete: {plan.delete:,}.")
+    lines.append(f"To fetch: {format_count(plan.fetch, 'resource')} ({size}){packages}; to delete: {plan.delete:,}.")
     if plan.other_packages:
         count = format_count(len(plan.other_packages), "package")
         lines.append(f"Resources that are not available one by one are searched for in {count}.")

@@ -74,7 +74,7 @@ def add_reading(verb: ArgumentParser) -> None:
     limits.add_argument("--max-size", type=size, metavar="SIZE", help="largest file (10GB)")
     limits.add_argument("--max-document-size", type=size, metavar="SIZE", help="largest list (100MB)")
     add_max_documents(limits)
-    limits.add_argument("--max-resources", type=count, metavar="N", help="most resources (10000000)")
+    limits.add_argument("--max-resources", type=count, metavar="N", help="the maximum number of resources (10000000)")
 
 
 def count(text: str) -> int:

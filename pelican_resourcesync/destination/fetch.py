@@ -57,7 +57,7 @@ class MirrorResult:
 
     @property
     def complete(self) -> bool:
-        """Whether the copy is what the Source listed."""
+        """Whether the copy matches the Source."""
         return not self.left and not self.plan.foreign and not self.not_deleted
 
 

@@ -84,8 +84,8 @@ class FollowedChange:
     """What happened to a resource.
 
     `kind` is `created`, `updated`, `deleted`, or `reset`: what was known before is void, and all resources follow as
-    `created`. `time` (UTC) is that of the change, or the last one that a Resource List gives. `hash` is written
-    `algorithm:hexadecimal`: the strongest that is listed, else the SHA-256 of what came. `length` is in bytes.
+    `created`. `time` (UTC) is when it changed, as the lists say. `hash` is written
+    `algorithm:hexadecimal`: the strongest that is listed, else the SHA-256 of the bytes. `length` is in bytes.
 
     `content` has the bytes from their beginning, verified; it is closed when the next change is asked for. It is None
     for `deleted` and `reset`, and if `follow` was called without it.
@@ -152,9 +152,9 @@ def follow(source: str, given: _Arguments) -> Following:
     `source` is a URL or the folder of a site. Store the `cursor` of each change when it was handled, and pass it to the
     next call as `since`. Nothing is lost and changes are in order of time; they come twice only where a cursor was not
     stored. Of several changes of a resource, only the last is yielded. Without `content`, no resource is fetched, and
-    a change is what the lists say of it. The other options are those of `SourceOptions`.
+    a change has only what the lists say. The other options are those of `SourceOptions`.
 
-    Raises `MirrorError` for a text that is no cursor; while it is iterated, `SourceError` if no Source was found,
+    Raises `MirrorError` if `since` is not a cursor; while it is iterated, `SourceError` if no Source was found,
     `TransportError` or `DocumentError` for a list that cannot be fetched or read, and at the end `IncompleteError` if
     some resources cannot be fetched now.
     """

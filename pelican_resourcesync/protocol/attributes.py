@@ -249,8 +249,8 @@ def _split_name(clark: str) -> tuple[str, str]:
     parts = re.fullmatch(_CLARK, clark)
     if parts is None or parts[1] in {RS_NS, _XMLNS_NS}:
         message = (
-            f"{clark[:80]!a}: a community attribute is named {{namespace}}name, in a namespace other than"
-            " that of ResourceSync (X03)"
+            f"{clark[:80]!a}: a community attribute has the form {{namespace}}name, in a namespace"
+            " other than ResourceSync's (X03)"
         )
         raise DocumentError(message)
     return parts[1] if parts[1] == _XML_NS else _namespace(parts[1]), parts[2]

@@ -80,7 +80,7 @@ class Setting:
         for name in value:
             if name not in checks:
                 near = difflib.get_close_matches(str(name).lower(), checks, n=1, cutoff=0.0)
-                message = f"{self} has no setting {name!r}: did you mean {near[0]!r}? There are {', '.join(checks)}"
+                message = f"{self} has no setting {name!r}: did you mean {near[0]!r}? Valid names: {', '.join(checks)}"
                 raise SettingsError(message)
         return {name: checks[name](self.within(name), each) for name, each in value.items()}
 

@@ -40,6 +40,9 @@ def take_down(output: Path, uris: Collection[str], site: Configuration | None = 
     before it is public would otherwise continue the live publication, which still names the URIs. Raises
     `PublicationError` where there is no publication or a later one, and as `forget_uris` does.
     """
+    if site and not site.siteurl:
+        message = f"SITEURL is empty in {site.file}: pass the settings that the site is published with (--settings)"
+        raise PublicationError(message)
     if not output.is_dir():
         message = f"there is no folder {output}: build the site first, or pass the output folder of a publication"
         raise PublicationError(message)

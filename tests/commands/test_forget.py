@@ -54,6 +54,16 @@ def test_unknown_uris_are_unusable(published: Site, capsys: pytest.CaptureFixtur
     assert (published.output / "resourcesync/publication.json").read_bytes() == before
 
 
+def test_forget_needs_the_address_of_the_site(
+    published: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The settings for a preview have none, and the message says which settings to pass instead."""
+    preview = tmp_path / "preview.py"
+    preview.write_text(f"PATH = {str(tmp_path)!r}\nOUTPUT_PATH = {str(published.output)!r}\n", "utf-8")
+    said = output_of(capsys, "forget", f"{URL}/two-titles.html", "--settings", str(preview), exits=2)
+    assert f"SITEURL is empty in {preview}: pass the settings that the site is published with (--settings)" in said
+
+
 def test_forget_tells_programs(published: Site, capsys: pytest.CaptureFixture[str]) -> None:
     """As JSON: what was forgotten, of which set, and where what is published now lies."""
     uri = f"{URL}/one-title.html"

@@ -52,7 +52,7 @@ def test_what_it_says(source: FakeSource, tmp_path: Path, capsys: pytest.Capture
     folder = tmp_path / "copy"
     code, out, err = run(capsys, source.url, folder, "--dry-run")
     assert (code, err) == (0, "")
-    assert out.startswith("To fetch: 5 resources (19 bytes), in as many requests; to delete: 0.\n")
+    assert out.startswith("To fetch: 5 resources (19 bytes); to delete: 0.\n")
     code, out, err = run(capsys, source.url, folder)
     assert (code, err) == (0, "")
     assert out.startswith(f"Complete: {folder} has 5 resources; 5 fetched (19 bytes), 0 deleted in ")

@@ -279,7 +279,7 @@ def test_commit_of_the_future(folder: Folder, at: At) -> None:
         ),
         ('changes_by = "tag"', "changes_by in resourcesync.toml is 'tag': it may be 'day', 'week', 'month' or 'year'"),
         ("[sets.news]\ntags = ['x']", "sets.news.tags in resourcesync.toml is set, but only Pelican knows tags"),
-        ("folders = 1", "resourcesync.toml has no setting 'folders': did you mean 'folder'? There are enabled, "),
+        ("folders = 1", "resourcesync.toml has no setting 'folders': did you mean 'folder'? Valid names: enabled, "),
         ('sitemap = "correkt"', "sitemap in resourcesync.toml is 'correkt': it may be true, false, 'replace' or 'corr"),
         ("robots = 1 2", "resourcesync.toml is not valid TOML: "),
     ],

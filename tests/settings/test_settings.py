@@ -207,7 +207,7 @@ def test_unknown_names(key: str, name: str, near: str, known: str) -> None:
     """The message names what the unknown setting is in, the nearest there is, and all of them."""
     said = refused(within(f"{key}.{name}".strip("."), True))
     where = name_of(key) if key else "RESOURCESYNC"
-    assert said.startswith(f"{where} has no setting {name!r}: did you mean {near!r}? There are {known}")
+    assert said.startswith(f"{where} has no setting {name!r}: did you mean {near!r}? Valid names: {known}")
     assert "has no setting 5: did you mean" in refused({5: True})
 
 
@@ -269,7 +269,7 @@ def test_the_same_settings_in_a_file() -> None:
     assert settings.sets[0].selection == Selection(tags=("news",))
     for text, message in {
         "robots = 1": "robots in site/x.toml is 1: it may be true or false",
-        "robot = 1": "site/x.toml has no setting 'robot': did you mean 'robots'? There are enabled, previous",
+        "robot = 1": "site/x.toml has no setting 'robot': did you mean 'robots'? Valid names: enabled, previous",
         "dumps = 1": "dumps in site/x.toml is 1: it may be true, false or a table of resourcedump, changedump",
         "sets.a.tags = 1": "sets.a.tags in site/x.toml is 1: it may be a list of names of tags, at least one",
     }.items():

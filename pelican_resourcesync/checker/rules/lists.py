@@ -257,7 +257,7 @@ def _out_of_order(doc: DocumentState) -> bool:
     return begin is not None and before is not None and begin < before
 
 
-@rule("entry", "CH07", SHOULD, "An index gives from and until of each Change List", "core §12.2", on=_CL, index=True)
+@rule("entry", "CH07", SHOULD, "An index states from and until of each Change List", "core §12.2", on=_CL, index=True)
 def interval(item: RawEntry, _: DocumentState) -> str | None:
     return None if "from" in item.md else "the entry has no from"
 
@@ -299,13 +299,13 @@ def _shown(time: dt.datetime) -> str:
 
 
 @rule(
-    "entry", "AR02", SHOULD, "An archive gives the time of each document", "arch §3", on=RESOURCE_ARCHIVES, index=False
+    "entry", "AR02", SHOULD, "An archive states the time of each document", "arch §3", on=RESOURCE_ARCHIVES, index=False
 )
 def archive_at(item: RawEntry, _: DocumentState) -> str | None:
     return None if "at" in item.md else "the entry has no at"
 
 
-@_for_archived_changes("AR02", SHOULD, "An archive gives the interval of each document", "arch §5")
+@_for_archived_changes("AR02", SHOULD, "An archive states the interval of each document", "arch §5")
 def archive_interval(item: RawEntry, _: DocumentState) -> str | None:
     md = item.md
     missing = [name for name in ("from", "until") if name not in md]

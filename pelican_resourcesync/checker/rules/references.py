@@ -87,7 +87,7 @@ for _capability in ("resourcelist", "resourcedump", "changelist", "changedump"):
     _part_rule("AR04", f"{_capability}{_ARCHIVE}", (), "arch §3.1")
 
 
-@rule("reference", "CH07", MUST, "An index gives until for closed Change Lists, and not for open ones", "core §12.2")
+@rule("reference", "CH07", MUST, "An index states until for closed Change Lists, and not for open ones", "core §12.2")
 def change_list(ref: Reference, _: Crawler) -> str | None:
     if not _from(ref, "changelist", index=True):
         return None
@@ -191,19 +191,19 @@ def _lastmods(ref: Reference) -> list[str | None]:
     return [item.lastmod for item in ref.child.pointers] if ref.child else []
 
 
-@rule("reference", "SD05", SHOULD, "lastmod is left out, or always that of the Capability List", "core §8")
+@rule("reference", "SD05", SHOULD, "lastmod is left out, or always the Capability List's", "core §8")
 def lastmod_of_list(ref: Reference, _: Crawler) -> str | None:
     return _older(ref, *_lastmods(ref)) if _from(ref, "description") else None
 
 
-@rule("reference", "CL07", SHOULD, "lastmod is left out, or always that of the capability's document", "core §9")
+@rule("reference", "CL07", SHOULD, "lastmod is left out, or always the same as the capability's document", "core §9")
 def lastmod_of_capability(ref: Reference, _: Crawler) -> str | None:
     if not _from(ref, "capabilitylist") or ref.child is None:
         return None
     return _older(ref, *(ref.child.head.md.get(name) for name in ("at", "completed", "until")), *_lastmods(ref))
 
 
-@rule("reference", "AR04", SHOULD, "lastmod is left out, or always that of the archive", "arch §3.1")
+@rule("reference", "AR04", SHOULD, "lastmod is left out, or always the archive's", "arch §3.1")
 def lastmod_of_archive(ref: Reference, _: Crawler) -> str | None:
     parent = ref.parent
     archives = ref.kind == "entry" and parent.head.is_index and parent.capability.endswith(_ARCHIVE)

@@ -104,7 +104,7 @@ def run_backfill(  # noqa: PLR0913 - keyword-only options
     today = replace(today, pelican={**today.pelican, "OUTPUT_PATH": str((output or today.output).absolute())})
     if not today.settings.enabled or not today.siteurl:
         why = "SITEURL is empty" if today.settings.enabled else "'enabled' is False"
-        message = f"{why} in {file}: name the settings file that the site is published with (--settings)"
+        message = f"{why} in {file}: pass the settings that the site is published with (--settings)"
         raise PublicationError(message)
     repository, progress = repository_of(today.pelican), Progress(stream)
     try:
