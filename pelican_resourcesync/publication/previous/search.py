@@ -357,20 +357,18 @@ class PredecessorSearch:
     def _restart(self, *, local: bool) -> Predecessor:
         """Return the publication to start over from, under addresses that were never public: the time names them.
 
-        The next number might be taken: what is live or known here need not be the latest that was public.
+        The next number might be taken: what is live or known here need not be the latest that was public, and a host
+        that answers that nothing is there may have lost it.
         """
-        layout, where, states, certain = self._layout, self._previous, list[bytes](), True
+        layout, where, states = self._layout, self._previous, list[bytes]()
         bounds = replace(BOUNDS, size=ALLOWANCE.state_size)
         for url in [*([] if local else [layout.siteurl]), *([where] if "://" in where else [])]:
-            try:
+            with suppress(TransportError):
                 found = fetch_state(Web(url, BOUNDS), layout.state, bounds)
                 states += [found[1]] if found else []
-            except TransportError:
-                certain = False
-        folders = filter(None, (self._saved.folder, self._output.folder, self._base / where))
+        named = None if "://" in where else self._base / where
+        folders = filter(None, (self._saved.folder, self._output.folder, named))
         states += [file.read_bytes() for file in (each / layout.state for each in folders) if file.is_file()]
-        if certain and not states:
-            return Predecessor(line="nothing was public: this is the first publication")
         unknown = PublicationState(generation=0, siteurl=layout.siteurl, at=_NEVER, began=_NEVER, documents={})
         known = [HashedState(unknown, "")]
         for data in states:

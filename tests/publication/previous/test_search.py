@@ -210,13 +210,16 @@ def test_starting_over(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_starting_over_where_every_path_has_a_page(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page instead of a state is none, and a state counts whatever its media type."""
     data = (base.parent / "public" / STATE).read_bytes()
-    for state, is_restart in ((PAGE, False), (data, True)):
+    for state, generation in ((PAGE, 0), (data, 1)):
         with live(hosts({MUSEUM: content(state, Content_Type="text/html")}), proxy=True) as host:
             monkeypatch.setenv("http_proxy", host.url)
             monkeypatch.delenv("no_proxy", raising=False)
             search = PredecessorSearch(Layout(MUSEUM), PlainOutput(base / "output"), base, previous="none")
             with closing(search):
-                assert (search.find().layout(Layout(MUSEUM)).restart_number > 1) == is_restart
+                found = search.find().restarted_from
+            assert found
+            assert found.state.generation == generation
+            assert is_now(found.state.restart_number + 1)
 
 
 def test_messages_about_several_sets() -> None:
