@@ -205,7 +205,6 @@ class Mirror:
                 log_change("deleted", stored.uri)
             else:
                 result.not_deleted.append(stored.uri)
-        result.not_deleted.sort()
         result.deleted = len(gone) - len(result.not_deleted)
         with state.transaction():
             state.delete(stored.uri for stored in gone)

@@ -166,8 +166,8 @@ class CopyState:
 
     def to_delete(self) -> list[StoredResource]:
         """Return what is to be deleted."""
-        rows = self.db.execute(f"SELECT {_COLUMNS} FROM pending p JOIN resource r USING (uri) WHERE p.gone = 1")  # noqa: S608
-        return [StoredResource(*row) for row in rows]
+        query = f"SELECT {_COLUMNS} FROM pending p JOIN resource r USING (uri) WHERE p.gone = 1 ORDER BY r.uri"  # noqa: S608
+        return [StoredResource(*row) for row in self.db.execute(query)]
 
     def postpone(self, reasons: Mapping[str, str]) -> None:
         """Record why resources cannot be fetched; others go on."""
