@@ -5,7 +5,7 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import Any
 
-from pelican_resourcesync.commands import announce, check, follow, key, mirror, publish, site
+from pelican_resourcesync.commands import announce, check, follow, key, mirror, publish, serve, site
 from pelican_resourcesync.errors import ResourceSyncError
 from pelican_resourcesync.printable import printable
 from pelican_resourcesync.version import __version__
@@ -44,6 +44,7 @@ def parser() -> ArgumentParser:
         check.add_verb,
         mirror.add_verbs,
         follow.add_verb,
+        serve.add_verb,
         key.add_verb,
     ):
         add(verbs)

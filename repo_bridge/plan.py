@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pelican_resourcesync.publication import (
     Dumps,
@@ -129,6 +129,7 @@ def _options(
     complete one, any number of deletions is allowed.
     """
     layout = Layout(settings.base_url, settings.set_name)
+    records = f"{layout.uri(layout.records)}/"
     is_complete = name == settings.set_name
     dumped = reader.sets.records if needs_records_set(settings) else settings.set_name
     has_dumps = name == dumped or (settings.set_dumps and not needs_records_set(settings))
@@ -146,7 +147,8 @@ def _options(
         moved_from=settings.moved_from,
         page=PageOptions(home=settings.ui_url or "", facts=facts if is_complete else ()),
         key=signing_key(),
-        link_changes_below=f"{layout.uri(layout.records)}/",
+        link_changes_below=records,
+        versions=settings.versions and replace(settings.versions, below=records) if name == dumped else None,
     )
 
 

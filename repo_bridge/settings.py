@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.publication import PERIODS, Archives, Dumps, build_time, whole_milliseconds
+from pelican_resourcesync.publication import PERIODS, Archives, Dumps, VersionOptions, build_time, whole_milliseconds
 from pelican_resourcesync.settings import (
     OPTIONS,
     Setting,
@@ -190,6 +190,7 @@ class BridgeSettings:
     dumps: Dumps = row(Dumps(), checks.dumps, "publish dumps", metavar="")
     on_withdrawal: str = row("remove", _ON_WITHDRAWAL, "remove bytes from packages, or keep (remove)", metavar="WHAT")
     archives: Archives = row(Archives(), checks.archives, "publish archives", metavar="")
+    versions: VersionOptions | None = row(None, checks.versions, "which versions of records stay public", metavar="N")
     prometheus: Path | None = row(None, checks.path, "a file to write figures for Prometheus to", metavar="FILE")
     edition: int = row(2017, checks.edition, "the edition of the standard: 2014 or 2017 (2017)", metavar="YEAR")
     beside: Path = Path()

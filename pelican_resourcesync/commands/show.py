@@ -131,6 +131,8 @@ def _summary(status: SetStatus) -> Iterator[tuple[str, str]]:
     yield "published", f"{render_datetime(overview.at)}{ahead}, generation {status.generation}{restarts}"
     if status.packages.number:
         yield "dumps", f"{_packages(status.packages)}, with those in archives"
+    if status.versions.number:
+        yield "versions", f"{status.versions.number:,} of {format_bytes(status.versions.size)}"
     if status.commit:
         yield "commit", status.commit + (f", landed {render_datetime(status.landed)}" if status.landed else "")
 

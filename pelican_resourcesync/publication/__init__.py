@@ -30,7 +30,14 @@ from pelican_resourcesync.publication.model.layout import (
     well_known_hints,
 )
 from pelican_resourcesync.publication.model.media_types import UNKNOWN_TYPE, media_type
-from pelican_resourcesync.publication.model.options import PERIODS, Archives, Dumps, Options, PageOptions
+from pelican_resourcesync.publication.model.options import (
+    PERIODS,
+    Archives,
+    Dumps,
+    Options,
+    PageOptions,
+    VersionOptions,
+)
 from pelican_resourcesync.publication.model.ranges import Calendar, FixedBoundaries, RangeBoundaries
 from pelican_resourcesync.publication.model.resource import (
     MD5,
@@ -48,6 +55,7 @@ from pelican_resourcesync.publication.model.resource import (
 )
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER, is_loopback
 from pelican_resourcesync.publication.model.state import FirstPublication, PublicationState, parse_state, render_state
+from pelican_resourcesync.publication.model.versions import LINK_FORMAT, Version
 from pelican_resourcesync.publication.pages.overview import DOCUMENTS, Amount, Overview, mirror_command
 from pelican_resourcesync.publication.plan import ExpectedSet, PublishRequest
 from pelican_resourcesync.publication.previous.previous import (
@@ -79,12 +87,14 @@ from pelican_resourcesync.publication.status import (
     local_status,
     remote_status,
 )
+from pelican_resourcesync.publication.versions import VersionIndex
 from pelican_resourcesync.publication.workspace import Workspace
 
 __all__ = [
     "DESCRIPTION",
     "DOCUMENTS",
     "FOLDER",
+    "LINK_FORMAT",
     "MD5",
     "MOST_EXAMPLES",
     "PERIODS",
@@ -131,6 +141,9 @@ __all__ = [
     "SetStatus",
     "Status",
     "TakedownResult",
+    "Version",
+    "VersionIndex",
+    "VersionOptions",
     "WellKnownStatus",
     "Workspace",
     "build_time",

@@ -33,6 +33,7 @@ from pelican_resourcesync.publication.model.resource import (
     render_representation,
 )
 from pelican_resourcesync.publication.model.state import sortable
+from pelican_resourcesync.publication.model.versions import VersionLinks
 from pelican_resourcesync.publication.parts import (
     LONGEST_TIME,
     OPEN,
@@ -117,12 +118,15 @@ class Decision:
     knows is used if it is later than `known`, up to which everything was published.
     """
 
-    def __init__(self, history: ChangeHistory, unexplained: datetime, edition: int, folder: Path) -> None:
-        """Write the changes and what drafts are filled with to a folder."""
+    def __init__(
+        self, history: ChangeHistory, unexplained: datetime, edition: int, folder: Path, versions: VersionLinks
+    ) -> None:
+        """Write the changes and what drafts are filled with to a folder; `versions` writes the links to versions."""
         self._history = history
         self._unexplained = unexplained
         self._edition = edition
         self._folder = folder
+        self._versions = versions
         self._fills = 0
         self.sorter = ChangeSorter(folder)
         self.deleted = 0
@@ -155,7 +159,10 @@ class Decision:
         if changes:
             times, changed = zip(*changes, strict=True)
             uris, kinds, *_ = zip(*changed, strict=True)
-            self.sorter.add(zip(times, uris, kinds, _entries(changed, self._edition), strict=True))
+            linked = (
+                each._replace(links=each.links + self._versions.links(each.uri, each.md, OPEN)) for each in changed
+            )
+            self.sorter.add(zip(times, uris, kinds, _entries([*linked], self._edition), strict=True))
 
 
 class DecisionByBytes(Decision):
@@ -171,10 +178,11 @@ class DecisionByBytes(Decision):
         known: datetime,
         edition: int,
         folder: Path,
+        versions: VersionLinks,
         require_known_hosts: Callable[[Iterable[str]], None],
     ) -> None:
         """See `Decision`; `require_known_hosts` raises an error if the previous publication lists what is elsewhere."""
-        super().__init__(history, unexplained, edition, folder)
+        super().__init__(history, unexplained, edition, folder, versions)
         self._known = known
         self._require_known_hosts = require_known_hosts
         self._times = {change.uri: change.time for change in history.changes}
@@ -197,9 +205,11 @@ class DecisionByBytes(Decision):
 class DecisionByHistory(Decision):
     """In a first publication: the history decides, corrected if it does not lead to the current resources."""
 
-    def __init__(self, history: ChangeHistory, unexplained: datetime, edition: int, folder: Path) -> None:
+    def __init__(
+        self, history: ChangeHistory, unexplained: datetime, edition: int, folder: Path, versions: VersionLinks
+    ) -> None:
         """See `Decision`."""
-        super().__init__(history, unexplained, edition, folder)
+        super().__init__(history, unexplained, edition, folder, versions)
         lives: dict[str, list[Change]] = {}
         for change in history.changes:
             lives.setdefault(change.uri, []).append(change)

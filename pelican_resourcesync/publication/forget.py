@@ -37,7 +37,7 @@ from pelican_resourcesync.publication.documents.writer import write_entry_points
 from pelican_resourcesync.publication.dumps.package import Bitstream, open_package, repacked, write_package
 from pelican_resourcesync.publication.generation import carry_publication, write_state
 from pelican_resourcesync.publication.model.clock import later
-from pelican_resourcesync.publication.model.layout import HTML_PAGE, is_package, is_page
+from pelican_resourcesync.publication.model.layout import HTML_PAGE, is_package, is_xml
 from pelican_resourcesync.publication.model.options import Options, PageOptions
 from pelican_resourcesync.publication.model.ranges import Body, Range
 from pelican_resourcesync.publication.model.resource import SHA_256
@@ -47,6 +47,7 @@ from pelican_resourcesync.publication.pages.overview import overview_of_stage
 from pelican_resourcesync.publication.pages.pages import PageSet, write_pages
 from pelican_resourcesync.publication.parts import count_entries
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage, require_signed
+from pelican_resourcesync.publication.versions import carry_versions
 from pelican_resourcesync.signing import SigningKey
 
 _NAME = re.compile(r'<meta name="application-name" content="([^"]*)">')
@@ -97,10 +98,12 @@ def forget_uris(
                 if own:
                     layout = replace(previous.layout, restart_number=previous.layout.restart_number + 1)
                     options[number] = replace(options[number], layout=layout)
+                    carry_versions(stage, options[number], previous, own)
                     at = later(built, previous.last)
                     states[number] = _Rewriting(stage, previous, options[number], own, at).write()
                 else:
                     carry_publication(stage, previous)
+                    carry_versions(stage, options[number], previous, ())
                 overview = overview_of_stage(stage, options[number].layout, states[number])
                 pages.append(PageSet(options[number], overview))
                 stage.link_records(previous.layout, own)
@@ -122,7 +125,7 @@ def _published(previous: PreviousPublication) -> Mapping[str, set[ChangeKind | N
     published: dict[str, set[ChangeKind | None]] = defaultdict(set)
     paths = [*previous.state.documents, *previous.state.superseded]
     for path in paths:
-        if not is_package(path) and not is_page(path) and (previous.folder / path).is_file():
+        if is_xml(path) and (previous.folder / path).is_file():
             for entry in _entries(previous, path):
                 published[entry.loc].add(entry.md.change if entry.md else None)
     for path in paths:

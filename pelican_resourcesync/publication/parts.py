@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from heapq import merge
-from itertools import chain, islice
+from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,6 +27,7 @@ from pelican_resourcesync.protocol import ChangeKind, EntryText, render_entries,
 from pelican_resourcesync.publication.model.ranges import Body
 from pelican_resourcesync.publication.model.resource import EDITION, Resources, Row, is_later
 from pelican_resourcesync.publication.model.state import Counts, sortable
+from pelican_resourcesync.publication.model.versions import VersionLinks
 from pelican_resourcesync.publication.previous.previous import rows_in
 
 #: Applies a function to all items, in their order, as the built-in `map` does.
@@ -72,7 +73,8 @@ class Terms:
 
     Links of resources below `link_changes_below` count as changes, and with it, so do media types. `tracked` is whether
     changes are looked for at all, which they are not in a first publication without history. Drafts are written to
-    `folder`. `past` are the times of the last changes of resources that were listed without one, by URI.
+    `folder`. `past` are the times of the last changes of resources that were listed without one, by URI. `versions`
+    writes the links to versions, which no row has.
     """
 
     entries: int
@@ -83,6 +85,7 @@ class Terms:
     tracked: bool
     folder: Path
     past: Mapping[str, str]
+    versions: VersionLinks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,9 +158,12 @@ def _after(entries: Sequence[EntryText], uri: str) -> int:
     return bisect_right(entries, uri, key=itemgetter(0))
 
 
-def _patched(files: Sequence[Path], changed: Sequence[tuple[str, Row | None]]) -> Iterator[Row]:
-    """Yield the rows in documents with these differences."""
-    rows = (row for file in files for row in rows_in(Body(file, is_draft=False)))
+def _patched(
+    files: Sequence[Path], changed: Sequence[tuple[str, Row | None]], without: Callable[[str], str]
+) -> Iterator[Row]:
+    """Yield the rows in documents with these differences, and `without` links to versions."""
+    listed = (row for file in files for row in rows_in(Body(file, is_draft=False)))
+    rows = (row._replace(links=without(row.links)) if row.links else row for row in listed)
     new = {uri: row for uri, row in changed if row}
     seen = {uri for uri, _ in changed}
     return merge((row for row in rows if row.uri not in seen), new.values(), key=itemgetter(0))
@@ -172,7 +178,7 @@ class _Comparison:
         task, old, most = self._task, _Old(self._task.old), self._terms.entries
         rows: Iterator[Row] = iter(())
         if task.changed is not None:
-            rows = _patched(task.old, task.changed)
+            rows = _patched(task.old, task.changed, self._terms.versions.without)
         elif task.resources:
             rows = task.resources.rows(task.begin, task.end)
         while True:
@@ -190,10 +196,10 @@ class _Comparison:
         """Compare rows with the entries of before, and write a segment, or two halves."""
         if self._terms.edition != EDITION:
             chunk = [row._replace(links=_PROFILE.sub("", row.links)) for row in chunk]
-        uris, mds, links, _ = zip(*chunk, strict=True) if chunk else ((), (), (), ())
         times, candidates, differs, other_bytes = self._differences(chunk, before)
+        uris, mds, links, _ = zip(*self._linked(chunk, times), strict=True) if chunk else ((), (), (), ())
         body = "".join(render_entries(uris, [time_line(time) for time in times], mds, links)).encode()
-        size = len(body) + LONGEST_TIME * times.count(OPEN)
+        size = len(body) + LONGEST_TIME * body.count(_OPEN)
         if size > self._terms.size and len(chunk) > 1:
             middle = len(chunk) // 2
             split = _after(before, chunk[middle - 1].uri)
@@ -223,6 +229,13 @@ class _Comparison:
             )
         )
 
+    def _linked(self, chunk: list[Row], times: Sequence[str]) -> Iterator[Row]:
+        """Yield rows with links to their versions."""
+        links = self._terms.versions.links
+        for row, time in zip(chunk, times, strict=True):
+            added = links(row.uri, row.representation, time)
+            yield row._replace(links=row.links + added) if added else row
+
     def _differences(
         self, chunk: list[Row], old: list[EntryText]
     ) -> tuple[list[str], list[tuple[str, ...]], bool, bool]:
@@ -245,18 +258,19 @@ class _Comparison:
                 lastmod = terms.past[uri]
                 differs = other_bytes = True  # a Resource Dump has the times, too
             hashed = ' hash="' in md
-            if md == md_before and links == links_before and (hashed or not is_later(time, lastmod)):
+            listed = links + terms.versions.links(uri, md, lastmod)
+            if md == md_before and listed == links_before and (hashed or not is_later(time, lastmod)):
                 times.append(lastmod)
                 continue
-            kind = ""
+            kind, own_links_before = "", terms.versions.without(links_before)
             below = terms.link_changes_below
             if bytes_differ(md_before, md) or (
-                below and ((hashed and md != md_before) or (links != links_before and uri.startswith(below)))
+                below and ((hashed and md != md_before) or (links != own_links_before and uri.startswith(below)))
             ):
                 kind = _UPDATED
             elif not hashed and (md != md_before or is_later(time, lastmod)):
                 kind = UNKNOWN
-            differs |= md != md_before or links != links_before
+            differs |= md != md_before or listed != links_before
             other_bytes |= md != md_before
             if kind:
                 candidates.append((uri, kind, md, links, lastmod))
@@ -273,7 +287,7 @@ def time_line(time: str) -> str:
     return f"    <lastmod>{time}</lastmod>\n" if time else ""
 
 
-_OPEN_LINE = time_line(OPEN).encode()
+_OPEN, _OPEN_LINE = OPEN.encode(), time_line(OPEN).encode()
 
 
 def bytes_differ(before: str, now: str) -> bool:
@@ -350,10 +364,17 @@ def _chunks(writing: Writing, counts: Counts) -> Iterator[bytes]:
             fills = marshal.loads(segment.fills.read_bytes())  # noqa: S302 - ours
             times = [writing.finals.of(time, uri) if time else uri for time, uri in fills]
             counts.add(replace(count_entries(times, ()), entries=0))
-            lines = [*map(str.encode, map(time_line, times)), b""]
-            data = b"".join(chain.from_iterable(zip(data.split(_OPEN_LINE), lines, strict=True)))
+            first, *rests = data.split(_OPEN_LINE)
+            entries = (_filled(rest, time) for rest, time in zip(rests, times, strict=True))
+            data = b"".join([first, *entries])
         yield data
     yield _END
+
+
+def _filled(rest: bytes, time: str) -> bytes:
+    """Return the rest of an entry from its time on, which other entries may follow."""
+    modified = f' modified="{time}"' if time else ""
+    return time_line(time).encode() + rest.replace(b' modified="' + _OPEN + b'"', modified.encode())
 
 
 class Finals:

@@ -42,6 +42,7 @@ from pelican_resourcesync.publication.model.state import (
     FirstPublication,
     PublicationState,
 )
+from pelican_resourcesync.publication.model.versions import VersionLinks
 from pelican_resourcesync.publication.parts import Map
 from pelican_resourcesync.publication.past import AddedPast, add_past
 from pelican_resourcesync.publication.previous.previous import KnownGeneration, PreviousPublication
@@ -210,12 +211,15 @@ class _Planning:
         rebuilt = previous is not None and history.commit == previous.state.commit
         unexplained = history.built if history.landed is None or rebuilt else history.landed
         edition, folder = self._options.edition, self._folder
+        links = VersionLinks(self._options.layout, self._options.versions)
         decision: Decision
         if previous:
             known = max(previous.last, previous.state.read_as_of or previous.last)
-            decision = DecisionByBytes(history, unexplained, known, edition, folder, previous.require_known_hosts)
+            decision = DecisionByBytes(
+                history, unexplained, known, edition, folder, links, previous.require_known_hosts
+            )
         elif history.complete:
-            decision = DecisionByHistory(history, unexplained, edition, folder)
+            decision = DecisionByHistory(history, unexplained, edition, folder, links)
         else:
             return NewChanges(), 0
         self._resources.decide(decision)

@@ -23,6 +23,7 @@ from pelican_resourcesync.publication.pages.overview import overview_of_stage
 from pelican_resourcesync.publication.pages.pages import PageSet, write_pages
 from pelican_resourcesync.publication.parts import Map
 from pelican_resourcesync.publication.plan import PlannedPublication, PublishRequest, plan_next
+from pelican_resourcesync.publication.versions import VersionWriter
 
 #: After so many unexplained updates in consecutive publications, a URI is reported as unstable.
 _UNSTABLE = 2
@@ -80,6 +81,7 @@ def publish_sets(
         written = [_write_documents(stage, each, on_packed) for each in planned]
         for each in planned:
             _write_change_pages(stage, each)
+            _write_versions(stage, each)
         names = [each.options.layout.set_name for each in planned]
         pages = [_write_state(stage, each, parts, names) for each, parts in zip(planned, written, strict=True)]
         results = [_result(each, stage.packages(each.options.layout)) for each in planned]
@@ -177,6 +179,14 @@ def _write_change_pages(stage: Stage, planned: PlannedPublication) -> None:
         hidden=planned.withdrawn,
     )
     writer.write(planned.contents.ranges)
+
+
+def _write_versions(stage: Stage, planned: PlannedPublication) -> None:
+    contents, options = planned.contents, planned.options
+    if options.versions:
+        writer = VersionWriter(stage, options, options.versions, contents.bytes)
+        changes, rows = planned.new_changes, contents.listed.rows()
+        writer.write(planned.request.previous, changes, rows, contents.at, planned.withdrawn)
 
 
 def _write_state(

@@ -28,6 +28,7 @@ from pelican_resourcesync.publication.model.resource import (
     Row,
 )
 from pelican_resourcesync.publication.model.state import Part
+from pelican_resourcesync.publication.model.versions import VersionLinks
 from pelican_resourcesync.publication.parts import (
     Finals,
     Map,
@@ -103,6 +104,7 @@ class ResourceListPlan:
             tracked=tracked,
             folder=folder,
             past=past,
+            versions=VersionLinks(options.layout, options.versions),
         )
         self._ranges = [*self._compare(resources, terms)]
         self._changed = False

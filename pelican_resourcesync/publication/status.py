@@ -22,6 +22,7 @@ from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, W
 from pelican_resourcesync.publication.pages.overview import Amount, Overview, overview_of
 from pelican_resourcesync.publication.previous.fetch import Fetched, FetchLimits, fetch_publication
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, publications_in, read_previous
+from pelican_resourcesync.publication.versions import count_versions
 
 #: Report the current state: do not wait for a deployment to finish.
 _ALLOWANCE = FetchLimits(patience=0.0)
@@ -52,7 +53,7 @@ class SetStatus:
     """The publication of one set, which is complete.
 
     `ahead` is whether its time is still to come, by more than a day. `packages` are those of its Resource Dump, its
-    Change Dumps and its archives.
+    Change Dumps and its archives, and `versions` those of its resources.
     """
 
     name: str
@@ -64,6 +65,7 @@ class SetStatus:
     landed: datetime | None
     overview: Overview
     packages: Amount
+    versions: Amount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +138,7 @@ def _set(previous: PreviousPublication) -> SetStatus:
         landed=state.landed,
         overview=overview_of(previous),
         packages=_packages(previous),
+        versions=Amount(*count_versions(previous)),
     )
 
 

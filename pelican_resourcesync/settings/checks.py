@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeGuard
 from urllib.parse import urlsplit
 
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.protocol import EDITIONS
-from pelican_resourcesync.publication import PERIODS, Archives, Dumps
+from pelican_resourcesync.publication import PERIODS, Archives, Dumps, VersionOptions
 from pelican_resourcesync.settings.setting import Check, Setting, suggestion
 
 #: The keywords for where the previous publication is; any other value is a URL or a folder.
@@ -194,6 +195,33 @@ archives = _switch_or_table(
     resourcelist=None,
     resourcedump=12,
 )
+
+
+_DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
+
+
+def age(setting: Setting, value: object) -> timedelta:
+    """Check how long ago something may be."""
+    found = re.fullmatch(r"([1-9][0-9]{0,3}) (day|week|month|year)s?", value) if isinstance(value, str) else None
+    if not found:
+        raise setting.wrong(value, "a time such as '90 days' or '5 years'")
+    return timedelta(days=int(found[1]) * _DAYS[found[2]])
+
+
+_version_limits = {"number": number(1, " of versions of each resource"), "age": age, "size": number(0, " of bytes")}
+
+
+def versions(setting: Setting, value: object) -> VersionOptions | None:
+    """Check whether versions of resources stay public, and how many, or how long."""
+    if isinstance(value, bool):
+        return VersionOptions() if value else None
+    count = setting.as_number(value)
+    if _is_count(count, 1):
+        return VersionOptions(number=count)
+    if isinstance(value, str):
+        return VersionOptions(age=age(setting, value))
+    switch = f"{setting.shown(value=True)}, {setting.shown(value=False)}, a number, a time such as '5 years' or "
+    return VersionOptions(**setting.table(value, _version_limits, or_else=switch))
 
 
 def _is_text(value: object) -> TypeGuard[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.publication import PERIODS, Archives, Dumps
+from pelican_resourcesync.publication import PERIODS, Archives, Dumps, VersionOptions
 from pelican_resourcesync.settings import checks
 from pelican_resourcesync.settings.setting import PYTHON, Notation, Setting, checks_of, row
 
@@ -106,6 +106,8 @@ class Settings:
     keep: int | None = row(None, checks.keep, "how many closed Change Lists are kept; `None` is all")
     dumps: Dumps = row(Dumps(), checks.dumps, "which packages of the files are published")
     archives: Archives = row(Archives(), checks.archives, "how many earlier documents are kept")
+    versions: VersionOptions | None = row(None, checks.versions, "which earlier versions of resources stay public")
+    timegate: str = row("", checks.web_page, "the URI of a TimeGate, to which that of a resource is appended")
     sets: tuple[SetSettings, ...] = row((THE_SITE,), sets, "the sets of resources, each with its own documents")
     exclude: tuple[str, ...] = row(ALWAYS_EXCLUDED, exclude, "patterns of output paths; `*` matches slashes, too")
     clean_urls: bool = row(False, checks.boolean, "the host finds `name.html` for `/name`, so list such URLs")

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +139,7 @@ def options_of(output: Path, layout: Layout, settings: Settings, own: SetSetting
         archives=(settings.archives if own.archives is None else own.archives).keeping(settings.keep),
         allow_deletions=settings.allow_deletions or os.environ.get(ALLOW_DELETIONS) == "1",
         moved_from=settings.moved_from,
+        versions=settings.versions and replace(settings.versions, timegate=settings.timegate),
         key=signing_key(),
         **specific,
     )

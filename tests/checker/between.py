@@ -208,12 +208,16 @@ def links_of_a(*links: str) -> Changed:
 
 
 DUPLICATE = f'rel="duplicate" href="{BASE}m/a.txt"'
+MEMENTO = f'rel="memento" href="{BASE}v/a.txt" hash="{sha(A)}"'
 ALTERNATE = f'rel="alternate" href="{BASE}a.md" type="text/markdown"'
 
 DEEP: dict[str, tuple[Changed, str]] = {
     "mirror of other bytes": ({**links_of_a(DUPLICATE), "m/a.txt": b"alphA"}, "LN01 SHOULD"),
     "mirror of another length": ({**links_of_a(DUPLICATE), "m/a.txt": b"alphabet"}, "LN01 SHOULD"),
     "no mirror": (links_of_a(DUPLICATE), "LN01 SHOULD"),
+    "version of other bytes": ({**links_of_a(MEMENTO), "v/a.txt": b"alphA"}, "LN05 SHOULD"),
+    "no version": (links_of_a(MEMENTO), "LN05 SHOULD"),
+    "no TimeMap": (links_of_a(f'rel="timemap" href="{BASE}a.link" type="application/link-format"'), "LN05 SHOULD"),
     "no alternate": (links_of_a(ALTERNATE), "LN02 SHOULD"),
     "no canonical": (links_of_a(f'rel="canonical" href="{BASE}a"'), "LN02 SHOULD"),
     "alternate of other bytes": (

@@ -2,13 +2,14 @@
 
 import tomllib
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.publication import Archives, Dumps
+from pelican_resourcesync.publication import Archives, Dumps, VersionOptions
 from pelican_resourcesync.settings import (
     Selection,
     SetSettings,
@@ -122,6 +123,27 @@ def test_right_archives(value: object, parsed: Archives) -> None:
     assert parse_settings({"sets": {"a": {"archives": value}}}).sets == (SetSettings(name="a", archives=parsed),)
 
 
+@pytest.mark.parametrize(
+    ("value", "parsed"),
+    [
+        (False, None),
+        (True, VersionOptions()),
+        ({}, VersionOptions()),
+        (5, VersionOptions(number=5)),
+        ("90 days", VersionOptions(age=timedelta(days=90))),
+        ("1 week", VersionOptions(age=timedelta(days=7))),
+        ("2 months", VersionOptions(age=timedelta(days=62))),
+        (
+            {"number": 1, "age": "5 years", "size": 0},
+            VersionOptions(number=1, age=timedelta(days=1830), size=0),
+        ),
+    ],
+)
+def test_right_versions(value: object, parsed: VersionOptions | None) -> None:
+    """A number, a time, or a dict of both and a size."""
+    assert parse_settings({"versions": value}).versions == parsed
+
+
 _BOOLEAN = "True or False"
 _CHANGES_BY = "'day', 'week', 'month', 'year', 'tag', 'tag:PATTERN' or a number of commits"
 _PREVIOUS = "'live', 'output', the URL of a site or a folder"
@@ -149,6 +171,10 @@ WRONG: list[tuple[str, tuple[Any, ...], str]] = [
     ("license", (None, 5), "a text"),
     ("previous", ("", "  ", None, False, ["live"]), _PREVIOUS),
     ("keep", (0, *_NO_NUMBERS), "'all' or a number of closed Change Lists from 1 on"),
+    ("versions", (None, 0, -1, []), "True, False, a number, a time such as '5 years' or a dict of number, age, size"),
+    ("versions.number", (0, *_NO_NUMBERS), "a number of versions of each resource from 1 on"),
+    ("versions.age", (None, 1, "5", "0 days", "5 lustra", "five years"), "a time such as '90 days' or '5 years'"),
+    ("versions.size", _NO_NUMBERS, "a number of bytes from 0 on"),
     (
         "sets",
         (None, True, [], ["news"], "news", 1),
@@ -193,7 +219,12 @@ def test_wrong_values(key: str, values: tuple[Any, ...], may_be: str) -> None:
 @pytest.mark.parametrize(
     ("key", "name", "near", "known"),
     [
-        ("", "change_by", "changes_by", "enabled, previous, history, changes_by, keep, dumps, archives, sets, exclude"),
+        (
+            "",
+            "change_by",
+            "changes_by",
+            "enabled, previous, history, changes_by, keep, dumps, archives, versions, timegate",
+        ),
         ("", "HISTORY", "history", "enabled, previous"),
         ("", "headers", "link_headers", "enabled, previous"),
         ("dumps", "resource_dump", "resourcedump", "resourcedump, changedump, package_size"),

@@ -26,10 +26,12 @@ from pelican_resourcesync.publication.disk.durable import (
     sync_all,
     walk,
 )
-from pelican_resourcesync.publication.model.layout import FOLDER, RECORDS, WELL_KNOWN, Layout
+from pelican_resourcesync.publication.model.layout import FOLDER, RECORDS, TIMEMAPS, VERSIONS, WELL_KNOWN, Layout
 
 #: The folder of the documents in a stage, laid out like the output.
 DOCUMENTS = "documents"
+#: Folders in that of a set with files that may be a million, and are no documents.
+_FOLDERS = (RECORDS, VERSIONS, TIMEMAPS)
 _REPLACED = "replaced"  # the folder that the documents replace, while it is not exchanged
 
 
@@ -42,7 +44,9 @@ def install(stage: Path, output: Path, staged: Collection[str], layouts: Sequenc
     new, well_known = stage / DOCUMENTS, output / WELL_KNOWN
     there = set(_documents_in(output, layouts))
     changed = {path for path in staged if path not in there or not same_bytes(new / path, output / path)}
-    records = (path for each in layouts for path in changed_records(each.records, new, output))
+    records = (
+        path for each in layouts for kind in _FOLDERS for path in changed_records(f"{each.home}/{kind}", new, output)
+    )
     some = [*islice(records, 1)]  # there may be a million of them
     others = bool(some) or not there.issubset(staged)
     if not changed and not others:
@@ -77,8 +81,9 @@ def _documents_in(output: Path, layouts: Iterable[Layout]) -> Iterator[str]:
     for layout in layouts:
         home = output / layout.home
         for parent, below, files in walk(home) if home.is_dir() and not home.is_symlink() else ():
-            if parent == home and RECORDS in below and not (home / RECORDS).is_symlink():
-                below.remove(RECORDS)
+            for kind in _FOLDERS:
+                if parent == home and kind in below and not (home / kind).is_symlink():
+                    below.remove(kind)
             within = parent.relative_to(output).as_posix()
             yield from (f"{within}/{name}" for name in files)
             yield from (f"{within}/{name}" for name in below if (parent / name).is_symlink())

@@ -169,8 +169,8 @@ class _Packing:
         path = self.paths.add(uri)
         deflated = expected.length > 0 and not is_compressed(expected.type or "")
         info = _info(path[1:], expected.length, bitstream.modified, deflated=deflated)
-        with _opened(bitstream.open, uri) as source, self.archive.open(info, "w") as member:
-            for chunk in _verified(source, uri, expected.length, expected.hash):
+        with self.archive.open(info, "w") as member:
+            for chunk in verified(bitstream.open, uri, expected.length, expected.hash):
                 self.on_packed(len(chunk))
                 member.write(chunk)
         return uri, f'{md[:-3]} path="{path}"/>\n', links, lastmod
@@ -193,16 +193,17 @@ def _opened(opener: Callable[[], BinaryIO], uri: str) -> BinaryIO:
         raise _unreadable(uri, error) from error
 
 
-def _verified(source: BinaryIO, uri: str, length: int, expected: Hash | None) -> Iterator[bytes]:
-    """Yield the bytes of a stream; raises `BytesError` unless they have this length and hash."""
+def verified(opener: Callable[[], BinaryIO], uri: str, length: int, expected: Hash | None) -> Iterator[bytes]:
+    """Yield the bytes of a resource; raises `BytesError` unless they have this length and hash."""
     digest = _HASHES[expected.algorithm](usedforsecurity=False) if expected and expected.algorithm in _HASHES else None
     left = length + 1  # one byte more shows that it has grown
-    while chunk := _read(source, min(left, _CHUNK), uri):
-        left -= len(chunk)
-        if digest:
-            digest.update(chunk)
-        if left:
-            yield chunk
+    with _opened(opener, uri) as source:
+        while chunk := _read(source, min(left, _CHUNK), uri):
+            left -= len(chunk)
+            if digest:
+                digest.update(chunk)
+            if left:
+                yield chunk
     same = digest is None or expected is None or digest.hexdigest() == expected.digest.lower()
     if left != 1 or not same:
         known = f" with the {expected.algorithm.upper()} {expected.digest}" if digest and expected else ""

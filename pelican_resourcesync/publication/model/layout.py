@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
+from hashlib import sha256
 from urllib.parse import urlsplit
 
 #: The folder of all documents except the well-known one.
@@ -17,6 +18,10 @@ SHARED = (HTML_PAGE, DESCRIPTION, WELL_KNOWN)
 
 #: The folder, below that of a set, of resources that are published with it; these are not documents.
 RECORDS = "records"
+
+#: Likewise, of the versions of resources, and of the TimeMaps that list them.
+VERSIONS, TIMEMAPS = "versions", "timemaps"
+_VERSION_INDEX = "versions.jsonl"
 
 #: The ending of the copy of a package's manifest.
 MANIFEST = "-manifest.xml"
@@ -50,6 +55,20 @@ class Layout:
     def records(self) -> str:
         """The folder of the set's records, the same for all restarts."""
         return f"{self.home}/{RECORDS}"
+
+    @property
+    def versions(self) -> str:
+        """The folder of the versions of resources, the same for all restarts."""
+        return f"{self.home}/{VERSIONS}"
+
+    @property
+    def version_index(self) -> str:
+        """The list of all versions, which the next publication continues."""
+        return f"{self.folder}/{_VERSION_INDEX}"
+
+    def timemap(self, uri: str) -> str:
+        """Return the path of the TimeMap of a resource, the same for all restarts."""
+        return f"{self.home}/{TIMEMAPS}/{sha256(uri.encode()).hexdigest()[:32]}.link"
 
     @property
     def state(self) -> str:
@@ -153,9 +172,14 @@ class Layout:
         return f"{self.siteurl}/{path}"
 
 
-def is_page(path: str) -> bool:
-    """Return whether a path is that of a page for people, which is not XML."""
-    return path.endswith(".html")
+def is_version_index(path: str) -> bool:
+    """Return whether a path is that of a list of versions."""
+    return path.endswith(f"/{_VERSION_INDEX}")
+
+
+def is_xml(path: str) -> bool:
+    """Return whether a path is that of a document of the standard."""
+    return path.endswith(".xml")
 
 
 def part_path(path: str, at: datetime, number: int) -> str:

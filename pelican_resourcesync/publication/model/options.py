@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self
 
@@ -43,6 +44,22 @@ class Archives:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VersionOptions:
+    """Which versions of resources stay public (§14.6), `None` for all; the current ones always do.
+
+    At most `number` of each resource stay, those that were current in the last `age`, and `size` bytes of all. Only
+    resources whose URIs begin with `below` have versions. `timegate` is the URI of a TimeGate, which the URI of a
+    resource is appended to.
+    """
+
+    number: int | None = None
+    age: timedelta | None = None
+    size: int | None = None
+    below: str = ""
+    timegate: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PageOptions:
     """What the HTML pages show besides the publication, and how.
 
@@ -70,7 +87,8 @@ class Options:
     `on_deletions` is the advice in the message that stops it. `moved_from` is the former `siteurl`, if it changed. A
     resource whose URI begins with `link_changes_below`, if that is not empty, counts as updated when only its links
     changed, and any resource when its media type changed. With `remove_deleted`, packages with bytes of what was
-    deleted go at once. `page` is about the HTML pages. `key` signs the publication.
+    deleted go at once. `versions` are those that stay public, `None` for none. `page` is about the HTML pages. `key`
+    signs the publication.
     """
 
     output: Path
@@ -87,5 +105,6 @@ class Options:
     moved_from: str = ""
     link_changes_below: str = ""
     remove_deleted: bool = False
+    versions: VersionOptions | None = None
     page: PageOptions = field(default_factory=PageOptions)
     key: SigningKey | None = None

@@ -19,11 +19,12 @@ from pelican_resourcesync.errors import (
     StatusError,
     TransportError,
 )
-from pelican_resourcesync.files import sha256
+from pelican_resourcesync.files import link_or_copy, sha256
 from pelican_resourcesync.http import Bounds, Received, Web, is_plain
-from pelican_resourcesync.publication.model.layout import FOLDER, STATE, is_package
+from pelican_resourcesync.publication.model.layout import FOLDER, STATE, VERSIONS, is_package, is_version_index
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER
 from pelican_resourcesync.publication.model.state import PublicationState, parse_state
+from pelican_resourcesync.publication.model.versions import version_lengths
 from pelican_resourcesync.publication.previous.previous import shown
 from pelican_resourcesync.publication.previous.store import Budget, Store
 
@@ -140,7 +141,8 @@ def fetch_publication(  # noqa: PLR0913 - keyword-only, one option each: of whic
         if isinstance(found, NoPublication):
             return found
         data, parsed = found
-        store.lay_out(live.named(parsed), into)
+        store.lay_out({**live.named(parsed), **live.versions}, into)
+        live.link_known_versions(into)
         (into / state).parent.mkdir(parents=True, exist_ok=True)
         (into / state).write_bytes(data)
         return Fetched(
@@ -221,6 +223,8 @@ class _Live:
     clock: FetchClock
     packages: bool = field(kw_only=True)
     host_time: datetime | None = None
+    versions: dict[str, str] = field(default_factory=dict)
+    _known_versions: list[tuple[Path, str]] = field(default_factory=list)
     _documents: Budget = field(init=False)
     _packages: Budget | None = None
 
@@ -281,8 +285,30 @@ class _Live:
             self.store.adopt(named, self.known)
         self.store.gather(documents, self._documents, optional)
         lacking = {path: each for path, each in named.items() if path not in documents and not self.store.has(each)}
+        if self.packages:
+            lacking |= self._lacking_versions(state.documents)
         if lacking:
             self._fetch_packages(lacking, optional)
+
+    def _lacking_versions(self, documents: Mapping[str, str]) -> dict[str, str]:
+        """Return the SHA-256 of every version to fetch, by path, and note those that are known already."""
+        self.versions, self._known_versions = {}, []
+        for index, digest in documents.items():
+            if is_version_index(index):
+                folder = "/".join([*index.split("/")[:2], VERSIONS])
+                for name in version_lengths(self.store.read(digest).decode("ascii", "replace")):
+                    path = f"{folder}/{name}"
+                    if self.known and (self.known / path).is_file():
+                        self._known_versions.append((self.known, path))
+                    else:
+                        self.versions[path] = name.partition(".")[0]
+        return {path: each for path, each in self.versions.items() if not self.store.has(each)}
+
+    def link_known_versions(self, into: Path) -> None:
+        """Link the versions that the earlier copy has into a folder."""
+        for known, path in self._known_versions:
+            (into / path).parent.mkdir(parents=True, exist_ok=True)
+            link_or_copy(known / path, into / path)
 
     def _fetch_packages(self, lacking: Mapping[str, str], optional: Collection[str]) -> None:
         """Fetch packages, with their own time limit."""

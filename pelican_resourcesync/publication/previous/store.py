@@ -122,6 +122,10 @@ class Store:
         """Return whether the store has the file with a SHA-256."""
         return (self._folder / digest).exists()
 
+    def read(self, digest: str) -> bytes:
+        """Return the bytes with a SHA-256, which the store has."""
+        return (self._folder / digest).read_bytes()
+
     def _keep(self, file: Path, digest: str) -> None:
         """Add a file if it has the right hash, which is checked after the file was linked or copied here."""
         taken = self._folder / f"{digest}.known"  # never the name used for downloads, because this may be a link

@@ -1,0 +1,42 @@
+"""The command `serve`: a folder over HTTP, with the versions that its resources had at any time."""
+
+import sys
+from argparse import ArgumentParser, Namespace, _SubParsersAction
+from contextlib import suppress
+from pathlib import Path
+from wsgiref.simple_server import make_server
+
+from pelican_resourcesync.commands.running import DONE
+from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.printable import printable
+
+
+def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
+    """Add the command."""
+    text = "serve a folder, with the version of each resource at any time (TimeGate, RFC 7089)"
+    verb = verbs.add_parser("serve", help=text, description=f"{text[0].upper()}{text[1:]}.")
+    verb.set_defaults(verb=run)
+    verb.add_argument("folder", metavar="FOLDER", type=Path, help="the folder that was published")
+    verb.add_argument("--host", default="127.0.0.1", metavar="HOST", help="the address to listen at (127.0.0.1)")
+    verb.add_argument("--port", default=8000, type=int, metavar="PORT", help="the port to listen at (8000)")
+
+
+def run(options: Namespace) -> int:
+    """Serve the folder until the user stops it."""
+    from pelican_resourcesync.serving import ServedFolder, ThreadedServer
+
+    if not options.folder.is_dir():
+        message = f"{options.folder} is no folder: publish a site first, and pass its output"
+        raise SettingsError(message)
+    try:
+        server = make_server(options.host, options.port, ServedFolder(options.folder), ThreadedServer)
+    except (OSError, OverflowError) as error:
+        message = f"--host {options.host} --port {options.port} cannot be used: {error}: choose another port"
+        raise SettingsError(message) from error
+    with server:
+        host = f"[{options.host}]" if ":" in options.host else options.host
+        sys.stdout.write(f"Serving {printable(options.folder)} at http://{printable(host)}:{server.server_port}/\n")
+        sys.stdout.flush()
+        with suppress(KeyboardInterrupt):
+            server.serve_forever()
+    return DONE

@@ -1,0 +1,141 @@
+"""Versions of resources: their names, the links to them, and the files that list them (§14.6; RFC 7089)."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from email.utils import format_datetime
+from functools import lru_cache
+from typing import NamedTuple
+from urllib.parse import quote
+
+from pelican_resourcesync.protocol import parse_datetime, render_link
+from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication.model.media_types import media_type
+from pelican_resourcesync.publication.model.options import VersionOptions
+
+#: The media type of a TimeMap.
+LINK_FORMAT = "application/link-format"
+
+_HASHED = '    <rs:md hash="sha-256:'
+_DIGEST = slice(len(_HASHED), len(_HASHED) + 64)
+_REST = len(_HASHED) + 65
+_LONGEST_ENDING = 8
+#: What a URI may contain between `<` and `>`, or is escaped already.
+_SAFE = "!#$%&'()*+,-./:;=?@[]_~"
+
+
+_NAME = re.compile(r'"([0-9a-f]{64}(?:\.[a-z0-9]{1,8})?)", ([0-9]+)')
+
+
+class Version(NamedTuple):
+    """The state of a resource since a `time`: the name, length and media type of the file with its bytes.
+
+    `name` is empty if the resource was deleted then.
+    """
+
+    time: str
+    name: str = ""
+    length: int | None = None
+    type: str | None = None
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the bytes."""
+        return self.name.partition(".")[0]
+
+
+class VersionLinks:
+    """Writes the links from entries to the version that each describes, and to the TimeMap of its resource."""
+
+    def __init__(self, layout: Layout, options: VersionOptions | None) -> None:
+        """Write them as these options say; without options, none."""
+        self._layout, self._options = layout, options
+        self._memento = render_link("memento", layout.uri(f"{layout.versions}/")).removesuffix('"/>\n')
+        self._timemap = render_link("timemap", layout.uri("")).removesuffix('"/>\n')
+
+    def name(self, uri: str, md: str) -> str:
+        """Return the name of the version that metadata, as a text of a row, describes; empty if there is none."""
+        if self._options is None or not md.startswith(_HASHED) or not uri.startswith(self._options.below):
+            return ""
+        return md[_DIGEST] + _ending(uri[-_LONGEST_ENDING - 1 :], md[_REST:].rpartition(' type="')[2])
+
+    def links(self, uri: str, md: str, time: str) -> str:
+        """Return the links of an entry with this metadata and time, which may be empty."""
+        name = self.name(uri, md)
+        if not name or self._options is None:
+            return ""
+        timemap = f'{self._timemap}{self._layout.timemap(uri)}" type="{LINK_FORMAT}"/>\n'
+        timegate = render_link("timegate", f"{self._options.timegate}{uri}") if self._options.timegate else ""
+        modified = f' modified="{time}"' if time else ""
+        return f'{self._memento}{name}"{modified} hash="sha-256:{md[_DIGEST]}"{md[_REST:]}{timemap}{timegate}'
+
+    def without(self, links: str) -> str:
+        """Return the links of an entry without those to versions, which are the last ones."""
+        return links.partition(self._memento)[0]
+
+
+@lru_cache(maxsize=1_024)
+def _ending(end: str, typed: str) -> str:
+    """Return the ending of the name of a file, by which hosts know its type: that of the URI if it has the type."""
+    type_ = typed.partition('"')[0]
+    _, dot, ending = end.lower().rpartition(".")
+    if dot and ending.isascii() and ending.isalnum() and media_type(f"name.{ending}") == type_:
+        return f".{ending}"
+    return ".html" if type_ == "text/html" else ""
+
+
+def render_versions(uri: str, versions: Iterable[Version]) -> str:
+    """Return the line of a resource in the index of all versions."""
+    return f"{json.dumps(uri)}\t{json.dumps([*versions])}\n"
+
+
+def parse_versions(line: str) -> tuple[str, list[Version]]:
+    """Parse a line of the index."""
+    uri, _, versions = line.partition("\t")
+    return json.loads(uri), [Version(*each) for each in json.loads(versions)]
+
+
+def version_lengths(index: str) -> dict[str, int]:
+    """Return the lengths in bytes of all versions in an index, by name."""
+    return {name: int(length) for name, length in _NAME.findall(index)}
+
+
+def render_timemap(layout: Layout, uri: str, versions: Sequence[Version], timegate: str) -> bytes:
+    """Return the TimeMap of a resource (RFC 7089, section 5).
+
+    Times are in seconds; of two versions in one second, the last is in force. A memento that was followed by nothing,
+    because the resource was deleted, has an `until`.
+    """
+    mementos = [each for each in versions if each.name]
+    begin, end = mementos[0].time, mementos[-1].time
+    itself = layout.uri(layout.timemap(uri))
+    lines = [
+        _link(uri, "original"),
+        *([_link(f"{timegate}{uri}", "timegate")] if timegate else []),
+        _link(itself, "self", type=LINK_FORMAT, **{"from": _date(begin), "until": _date(end)}),
+        *_mementos(layout, versions),
+    ]
+    return (",\n".join(lines) + "\n").encode("ascii")
+
+
+def _mementos(layout: Layout, versions: Sequence[Version]) -> Iterator[str]:
+    named = [number for number, each in enumerate(versions) if each.name]
+    for number in named:
+        each, after = versions[number], versions[number + 1 : number + 2]
+        rel = f"{'first ' if number == named[0] else ''}{'last ' if number == named[-1] else ''}memento"
+        until = {"until": _date(after[0].time)} if after and not after[0].name else {}
+        typed = {"type": each.type} if each.type else {}
+        yield _link(layout.uri(f"{layout.versions}/{each.name}"), rel, datetime=_date(each.time), **until, **typed)
+
+
+def _link(uri: str, rel: str, **attributes: str) -> str:
+    shown = "".join(f'; {name}="{quote(value, safe=_VALUE)}"' for name, value in attributes.items())
+    return f'<{quote(uri, safe=_SAFE)}>; rel="{rel}"{shown}'
+
+
+#: What the value of an attribute may contain: a time, or a media type.
+_VALUE = " ,:/+-.;="
+
+
+def _date(time: str) -> str:
+    return format_datetime(parse_datetime(time), usegmt=True)

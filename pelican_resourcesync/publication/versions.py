@@ -1,0 +1,218 @@
+"""The versions of a set: every state that its resources had stays at a URL that never changes (§14.6).
+
+The index of all versions is a document, which the next publication continues. The files with their bytes have the names
+of their hashes, so equal bytes are stored once, and the files of before are linked. TimeMaps follow from the index.
+"""
+
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import datetime
+from itertools import chain
+from pathlib import Path
+
+from pelican_resourcesync.files import link_or_copy
+from pelican_resourcesync.protocol import ChangeKind, render_datetime
+from pelican_resourcesync.publication.disk.staging import Stage
+from pelican_resourcesync.publication.documents.contents import FindBytes
+from pelican_resourcesync.publication.dumps.package import verified
+from pelican_resourcesync.publication.model.history import Change
+from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication.model.options import Options, VersionOptions
+from pelican_resourcesync.publication.model.resource import (
+    Representation,
+    Row,
+    parse_representation,
+    parse_time,
+    render_representation,
+)
+from pelican_resourcesync.publication.model.state import sortable
+from pelican_resourcesync.publication.model.versions import (
+    Version,
+    VersionLinks,
+    parse_versions,
+    render_timemap,
+    render_versions,
+    version_lengths,
+)
+from pelican_resourcesync.publication.previous.previous import DamagedError, PreviousPublication, explain_damage
+
+_NEVER = "9999"  # later than any time
+
+
+class VersionIndex:
+    """All versions of a publication: the lines of resources by the JSON of their URIs, and what these were written for.
+
+    Without a publication, or if it has no versions, there are none.
+    """
+
+    def __init__(self, previous: PreviousPublication | None) -> None:
+        """Read the index of a publication."""
+        self.written_for: object = None
+        self.lines: dict[str, str] = {}
+        self.folder: Path | None = None
+        self.where = ""
+        if previous is None or previous.layout.version_index not in previous.state.documents:
+            return
+        self.folder, self.where = previous.folder, previous.where
+        text = (previous.folder / previous.layout.version_index).read_text("ascii")
+        head, *lines = text.splitlines(keepends=True)
+        self.written_for = json.loads(head)
+        self.lines = {line.partition("\t")[0]: line for line in lines}
+
+    def has(self, layout: Layout, name: str) -> bool:
+        """Return whether the bytes of a version are there."""
+        return self.folder is not None and os.path.isfile(f"{self.folder}/{layout.versions}/{name}")  # noqa: PTH113 - strings are faster
+
+    def versions(self, uri: str) -> list[Version]:
+        """Return the versions of a resource, oldest first."""
+        line = self.lines.get(json.dumps(uri))
+        return parse_versions(line)[1] if line else []
+
+
+class VersionWriter:
+    """Writes the versions of a generation, its TimeMaps and the index, into a stage."""
+
+    def __init__(self, stage: Stage, options: Options, versions: VersionOptions, find: FindBytes) -> None:
+        """Write what these `versions` options say; `find` finds the bytes of what changed."""
+        self._stage, self._layout, self._options, self._find = stage, options.layout, versions, find
+        self._names = VersionLinks(options.layout, versions)
+
+    def write(
+        self,
+        previous: PreviousPublication | None,
+        changes: Iterable[Change],
+        rows: Iterable[Row],
+        at: datetime,
+        hidden: Collection[str] = (),
+    ) -> None:
+        """Continue the versions of `previous` with changes; `rows` are the resources as they are now.
+
+        The versions of `hidden` URIs go. Raises `PublicationError` if bytes cannot be read.
+        """
+        index = VersionIndex(previous)
+        written_for = [self._layout.siteurl, self._options.below, self._options.timegate]
+        if index.written_for == written_for:
+            rows = ()  # the changes say all
+        found: dict[str, list[Version]] = {}
+        openers: dict[str, Change] = {}
+        for each in chain(changes, self._as_changes(rows, at)):
+            key = json.dumps(each.uri)
+            versions = found.setdefault(key, index.versions(each.uri))
+            version = self._version(each, index)
+            if (version.name or each.kind is ChangeKind.DELETED) and _differs(versions, version):
+                versions.append(version)
+                openers[version.name] = each
+        for uri in hidden:
+            found[json.dumps(uri)] = []
+        if self._options != VersionOptions(below=self._options.below, timegate=self._options.timegate):
+            for key in index.lines:
+                found.setdefault(key, index.versions(json.loads(key)))
+            found = self._limited(found, at)
+        lines = index.lines | {key: render_versions(json.loads(key), each) for key, each in found.items()}
+        kept = {key: lines[key] for key in sorted(lines) if found.get(key, True)}
+        head = json.dumps(written_for) + "\n"
+        self._stage.write(self._layout.version_index, "".join([head, *kept.values()]).encode("ascii"))
+        self._add_files(index, openers, "".join(kept.values()))
+        same = index.written_for == written_for
+        self._add_timemaps(index, {key: line for key, line in kept.items() if not same or key in found}, kept)
+
+    def _as_changes(self, rows: Iterable[Row], at: datetime) -> Iterator[Change]:
+        """Yield the last change of each resource."""
+        for row in rows:
+            time, shown = parse_time(row.lastmod) or at, parse_representation(row.representation)
+            yield Change(time, row.uri, ChangeKind.UPDATED, shown)
+
+    def _version(self, change: Change, index: VersionIndex) -> Version:
+        """Return the version that a change begins; without a name if its bytes are not available."""
+        of = change.representation
+        name = self._names.name(change.uri, render_representation(of)) if of else ""
+        if of and name and not (index.has(self._layout, name) or self._find(change.uri, of.hash, change.time)):
+            name = ""
+        return Version(render_datetime(change.time), *((name, of.length, of.type) if of and name else ()))
+
+    def _limited(self, found: Mapping[str, list[Version]], at: datetime) -> dict[str, list[Version]]:
+        """Return the versions that stay of each resource."""
+        options = self._options
+        number = options.number or sys.maxsize
+        since = render_datetime(at - options.age) if options.age else ""
+        kept = {}
+        for key, versions in found.items():
+            ends = [*(each.time for each in versions[1:]), _NEVER]
+            left = [each for each, end in zip(versions, ends, strict=True) if sortable(end) > sortable(since)]
+            kept[key] = left[-number:] if any(each.name for each in left[-number:]) else []
+        if options.size is not None:
+            self._limit_size(kept, options.size)
+        return kept
+
+    def _limit_size(self, kept: dict[str, list[Version]], size: int) -> None:
+        """Remove the oldest versions until all files together have no more bytes."""
+        sizes = {each.name: each.length or 0 for versions in kept.values() for each in versions}
+        uses = Counter(each.name for versions in kept.values() for each in versions)
+        total = sum(sizes.values())
+        past = ((sortable(each.time), key) for key, versions in kept.items() for each in versions[:-1])
+        for _, key in sorted(past):
+            if total <= size:
+                break
+            gone = kept[key].pop(0)
+            uses[gone.name] -= 1
+            total -= 0 if uses[gone.name] else sizes[gone.name]
+            if not any(each.name for each in kept[key]):
+                kept[key] = []
+
+    def _add_files(self, index: VersionIndex, changes: Mapping[str, Change], kept: str) -> None:
+        """Add the files of all versions: link those of before, and copy the others."""
+        folder = self._stage.documents / self._layout.versions
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in version_lengths(kept):
+            if index.has(self._layout, name):
+                link_or_copy(f"{index.folder}/{self._layout.versions}/{name}", f"{folder}/{name}")
+            elif name in changes:
+                self._copy(changes[name], folder / name)
+            else:
+                with explain_damage(index.where):
+                    what = f"{self._layout.versions}/{name} is missing"
+                    raise DamagedError(what)
+
+    def _copy(self, change: Change, file: Path) -> None:
+        of = change.representation or Representation()
+        opener = self._find(change.uri, of.hash, change.time)
+        if opener and of.length is not None:
+            with file.open("wb") as stream:
+                stream.writelines(verified(opener, change.uri, of.length, of.hash))
+
+    def _add_timemaps(self, index: VersionIndex, changed: Mapping[str, str], kept: Mapping[str, str]) -> None:
+        """Write the TimeMaps that are not as before, and link the others."""
+        (self._stage.documents / self._layout.timemap("")).parent.mkdir(exist_ok=True)
+        for key, line in kept.items():
+            uri = json.loads(key)
+            path = self._layout.timemap(uri)
+            file = f"{self._stage.documents}/{path}"  # strings are faster than paths
+            if index.folder and key not in changed and os.path.isfile(f"{index.folder}/{path}"):  # noqa: PTH113
+                link_or_copy(f"{index.folder}/{path}", file)
+            else:
+                timemap = render_timemap(self._layout, uri, parse_versions(line)[1], self._options.timegate)
+                Path(file).write_bytes(timemap)
+
+
+def carry_versions(stage: Stage, options: Options, previous: PreviousPublication, gone: Collection[str]) -> None:
+    """Write the versions that a publication has, but for those of some URIs."""
+    index = VersionIndex(previous)
+    if isinstance(index.written_for, list):
+        _, below, timegate = index.written_for
+        writer = VersionWriter(stage, options, VersionOptions(below=below, timegate=timegate), lambda *_: None)
+        writer.write(previous, (), (), previous.last, gone)
+
+
+def count_versions(previous: PreviousPublication) -> tuple[int, int]:
+    """Return the number of versions of a publication, and their bytes."""
+    lengths = version_lengths("".join(VersionIndex(previous).lines.values()))
+    return len(lengths), sum(lengths.values())
+
+
+def _differs(versions: list[Version], version: Version) -> bool:
+    """Return whether a version is not the one that is current already."""
+    before = versions[-1] if versions else Version("")
+    return (before.name, before.type) != (version.name, version.type)

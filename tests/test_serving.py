@@ -1,0 +1,164 @@
+"""`serve`: a folder over HTTP, and the versions that were in force."""
+
+import http.client
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+from wsgiref.simple_server import WSGIRequestHandler, make_server
+
+import pytest
+
+from pelican_resourcesync.cli import main
+from pelican_resourcesync.publication import VersionOptions
+from pelican_resourcesync.serving import ServedFolder, ThreadedServer
+from tests.publication.support import SITEURL, Source
+from tests.publication.test_versions import ONE, TWO, three, timemap
+
+HOME = "resourcesync/site"
+Answer = tuple[int, http.client.HTTPMessage, bytes]
+
+
+class _Silent(WSGIRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Write nothing."""
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[int]:
+    """Serve a folder; yield the port."""
+    with make_server("127.0.0.1", 0, ServedFolder(folder), ThreadedServer, _Silent) as server:
+        thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        yield server.server_port
+        server.shutdown()
+        thread.join()
+
+
+def get(port: int, path: str, method: str = "GET", **headers: str) -> Answer:
+    """Request a path."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+        answer = connection.getresponse()
+        return answer.status, answer.headers, answer.read()
+    finally:
+        connection.close()
+
+
+def day(number: int, time: str = "12:00:00") -> str:
+    """Return a time in March 2024 as headers have it."""
+    return f"{['Fri', 'Sat', 'Sun', 'Mon'][number - 1]}, {number:02} Mar 2024 {time} GMT"
+
+
+@pytest.fixture
+def port(source: Source) -> Iterator[int]:
+    """Serve what `three` publishes."""
+    three(source)
+    (source.output / "b.txt").unlink()
+    with serving(source.output) as number:
+        yield number
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Source:
+    """Return a set of which nothing was published."""
+    return Source(tmp_path / "output")
+
+
+@pytest.mark.parametrize(
+    ("path", "time", "data", "began"),
+    [
+        ("a.html", day(1, "11:59:59"), None, ""),
+        ("a.html", day(1), b"1", day(1)),
+        ("a.html", day(2, "11:59:59"), b"1", day(1)),
+        ("a.html", day(2), b"2", day(2)),  # published half a second later, but headers have no parts of seconds
+        ("a.html", day(3, "11:59:59"), b"2", day(2)),
+        ("a.html", day(4), b"1", day(3)),
+        ("b.txt", day(3, "11:59:59"), b"2", day(1)),
+        ("b.txt", day(3), None, ""),
+        ("c.html", day(1), None, ""),
+        ("nowhere.html", day(1), None, ""),
+    ],
+)
+def test_what_was_in_force(port: int, path: str, time: str, data: bytes | None, began: str) -> None:
+    """A time gets the version of then, never the closest one: also of what is gone, and nothing before the first."""
+    status, headers, body = get(port, f"/{path}", Accept_Datetime=time)
+    leads, to, _ = get(port, f"/timegate/{SITEURL}/{path}", Accept_Datetime=time)
+    if data is None:
+        assert (status, leads, headers["Memento-Datetime"]) == (404, 404, None)
+        return
+    ending = path.rpartition(".")[2]
+    name = f"{HOME}/versions/{ONE if data == b'1' else TWO}.{ending}"
+    assert (status, body, headers["Memento-Datetime"]) == (200, data, began)
+    assert (headers["Content-Location"], headers["Vary"]) == (f"/{name}", "Accept-Datetime")
+    assert headers["Content-Type"] == {"html": "text/html; charset=utf-8", "txt": "text/plain; charset=utf-8"}[ending]
+    assert (leads, to["Location"], to["Vary"]) == (302, f"{SITEURL}/{name}", "Accept-Datetime")
+    assert re.fullmatch(
+        rf'<{SITEURL}/{path}>; rel="original timegate", <{SITEURL}/{HOME}/timemaps/[0-9a-f]{{32}}\.link>; '
+        r'rel="timemap"; type="application/link-format"',
+        headers["Link"],
+    )
+    assert get(port, f"/{name}")[::2] == (200, data)
+
+
+def test_files(port: int, source: Source) -> None:
+    """Files are served as static hosts do, with links to their versions; nothing outside of the folder is."""
+    (source.output / "d").mkdir()
+    (source.output / "d/index.html").write_bytes(b"d")
+    (source.output.parent / "secret.txt").write_bytes(b"secret")
+    (source.output / "out.txt").symlink_to(source.output.parent / "secret.txt")
+    status, headers, body = get(port, "/a.html")
+    assert (status, body, headers["Content-Length"], headers["Memento-Datetime"]) == (200, b"1", "1", None)
+    assert 'rel="original timegate"' in headers["Link"]
+    assert get(port, "/a")[::2] == (200, b"1")
+    assert get(port, "/d/")[::2] == (200, b"d")
+    assert get(port, "/a.html", "HEAD")[::2] == (200, b"")
+    assert [get(port, path)[0] for path in ("/", "/b.txt", "/../secret.txt", "/%2e%2e/secret.txt", "/out.txt")] == [
+        404
+    ] * 5
+    assert get(port, "/a.html", "POST")[0] == 405
+    assert get(port, "/a.html", Accept_Datetime="yesterday")[0] == 400
+    path = f"/{HOME}/resourcelist.xml"
+    assert get(port, path, Accept_Datetime=day(1))[2] == (source.output / path[1:]).read_bytes()
+
+
+def test_without_a_time(port: int) -> None:
+    """The TimeGate leads to the current version, also of what nobody asked the time for."""
+    assert get(port, f"/timegate/{SITEURL}/a.html")[1]["Location"] == f"{SITEURL}/{HOME}/versions/{ONE}.html"
+    assert get(port, f"/timegate/{SITEURL}/b.txt")[0] == 404
+    assert get(port, "/timegate/https://other.example/")[0] == 404
+
+
+def test_a_publication_meanwhile(port: int, source: Source) -> None:
+    """It counts at once."""
+    assert get(port, "/a.html", Accept_Datetime=day(4))[2] == b"1"
+    source.publish({"a.html": b"9", "c.html": b"1"}, "2024-03-04T12:00", versions=VersionOptions())
+    assert get(port, "/a.html", Accept_Datetime=day(4))[2] == b"9"
+    assert len(timemap(source, "a.html")) == 4
+
+
+def test_the_command(source: Source) -> None:
+    """It says where it serves, and ends when it is stopped."""
+    three(source)
+    command = [sys.executable, "-m", "pelican_resourcesync", "serve", str(source.output), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout
+        line = process.stdout.readline()
+        found = re.fullmatch(rf"Serving {source.output} at http://127\.0\.0\.1:(\d+)/\n", line)
+        assert found
+        assert get(int(found[1]), "/a.html", Accept_Datetime=day(2))[2] == b"2"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 0
+
+
+def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder that is none, and a port that cannot be used, are one message."""
+    assert main(["serve", str(tmp_path / "none")]) == 2
+    assert "none is no folder: publish a site first" in capsys.readouterr().err
+    assert main(["serve", str(tmp_path), "--port", "99999"]) == 2
+    assert "--port 99999 cannot be used: " in capsys.readouterr().err
