@@ -10,7 +10,7 @@ from pelican_resourcesync.destination.options import MirrorError
 from pelican_resourcesync.destination.routes import NEVER
 from pelican_resourcesync.destination.state import CopyState
 from pelican_resourcesync.errors import DocumentError, ResourceSyncError, TransportError
-from pelican_resourcesync.protocol import Capability, ChangeKind, Metadata
+from pelican_resourcesync.protocol import Capability, ChangeKind, Link, Metadata
 from pelican_resourcesync.source import (
     ChangeLists,
     ListedDumps,
@@ -31,10 +31,11 @@ _STATES = (
     (Capability.RESOURCEDUMP, Capability.RESOURCEDUMP_ARCHIVE),
 )
 #: `begin` and `until`: from when until when a resource was in this state, and neither hash nor time if it is unknown.
+#: `memento` is the URI of the version, if there is one that is sure to be that.
 _TABLES = """
 CREATE TEMP TABLE IF NOT EXISTS version (
     uri TEXT, begin TEXT, until TEXT, time TEXT, hash TEXT, length INTEGER, type TEXT,
-    PRIMARY KEY (uri, begin)) WITHOUT ROWID;
+    memento TEXT, PRIMARY KEY (uri, begin)) WITHOUT ROWID;
 CREATE TEMP TABLE IF NOT EXISTS live (uri TEXT PRIMARY KEY, hash TEXT, time TEXT) WITHOUT ROWID;
 CREATE TEMP TABLE IF NOT EXISTS packed (uri TEXT, hash TEXT, time TEXT, PRIMARY KEY (uri, hash, time)) WITHOUT ROWID;
 """
@@ -134,7 +135,7 @@ class Past:
         shown_times = {each.at for each in self._snapshots}
         for begin, until in self._windows():
             there = "EXISTS (SELECT 1 FROM {} o WHERE o.uri = v.uri AND " + _SAME.format("v") + ")"  # noqa: S608
-            have = f"({there.format('live')} OR {there.format('packed')})"
+            have = f"(v.memento <> '' OR {there.format('live')} OR {there.format('packed')})"
             found: dict[str, list[int]] = {}
             for column, sign in (("begin", 1), ("until", -1)):
                 query = f"SELECT {column}, count(*), sum(NOT {have}) FROM version v GROUP BY 1"  # noqa: S608
@@ -212,10 +213,11 @@ class Past:
     # Versions
 
     def resources(self, time: str) -> Iterator[ListedResource]:
-        """Yield what the set had at a time, as was loaded."""
-        query = "SELECT uri, time, hash, length, type FROM version WHERE begin <= ? AND until > ?"
-        for uri, at, digest, length, media_type in self._state.db.execute(query, (time, time)):
-            yield ListedResource(uri, "", at, digest, length, media_type, (), "")
+        """Yield what the set had at a time, as was loaded; a version is linked as what has the same bytes."""
+        query = "SELECT uri, time, hash, length, type, memento FROM version WHERE begin <= ? AND until > ?"
+        for uri, at, digest, length, media_type, memento in self._state.db.execute(query, (time, time)):
+            links = (Link(rel="duplicate", href=memento),) if memento else ()
+            yield ListedResource(uri, "", at, digest, length, media_type, links, "")
 
     def _load_forward(self, snapshot: PastState, run: list[_Part]) -> None:
         """Load a snapshot and what has changed since."""
@@ -252,7 +254,7 @@ class Past:
             ended = db.execute("UPDATE version SET until = ? WHERE uri = ? AND until = ?", parameters).rowcount
             was_there = before and not ended and each.change != ChangeKind.CREATED
             if was_there and not db.execute("SELECT 1 FROM version WHERE uri = ?", (each.uri,)).fetchone():
-                self._insert([(each.uri, "", each.time, "", "", None, each.type)])
+                self._insert([(each.uri, "", each.time, "", "", None, each.type, "")])
             if each.change != ChangeKind.DELETED:
                 self._insert([_version(each, each.time)])
 
@@ -260,7 +262,7 @@ class Past:
         self._state.db.execute("DELETE FROM version")
 
     def _insert(self, rows: Iterable[tuple[object, ...]]) -> None:
-        self._state.db.executemany("INSERT OR REPLACE INTO version VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        self._state.db.executemany("INSERT OR REPLACE INTO version VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     @contextmanager
     def _entries(self, snapshot: PastState) -> Iterator[Iterable[ListedResource]]:
@@ -275,12 +277,15 @@ class Past:
     # What is available
 
     def postpone(self, bit: int) -> int:
-        """Record why what is pending is not available singly: only packages have its bytes; return how many."""
+        """Record why what is pending is not available singly: only packages have its bytes; return how many.
+
+        What has a version is fetched from there.
+        """
         db = self._state.db
         if self._load_live():
             db.execute(
                 f"""UPDATE pending SET reason = 'its bytes from that time are no longer available'
-                WHERE NOT gone AND sets & ?
+                WHERE NOT gone AND sets & ? AND mirrors = '[]'
                 AND NOT EXISTS (SELECT 1 FROM live o WHERE o.uri = pending.uri AND {_SAME.format("pending")})""",  # noqa: S608
                 (bit,),
             )
@@ -315,7 +320,9 @@ class Past:
 
 def _version(resource: ListedResource, begin: str) -> tuple[object, ...]:
     """Return the row of a version: `begin` is when it came to be, empty if that was before the snapshot."""
-    return resource.uri, begin, NEVER, resource.time, resource.hash, resource.length, resource.type
+    uri, _, time, hash_, length, media_type, links, _ = resource
+    mementos = (uri_of(each.href, uri) for each in links if each.rel == "memento") if hash_ else iter(())
+    return uri, begin, NEVER, time, hash_, length, media_type, next(mementos, "")
 
 
 def _end(run: list[_Part]) -> str:

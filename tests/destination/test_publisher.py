@@ -165,10 +165,14 @@ def restored(where: str, folder: Path, states: dict[str, dict[str, bytes]], **op
         assert files_of(copy) == state
 
 
-def test_past_of_a_site(site: Site, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every publication since there are dumps and archives is restored exactly; what was taken down is not in them."""
-    everything = {"dumps": True, "archives": True, "html_links": False}
-    site.configure(RESOURCESYNC=everything)
+@pytest.mark.parametrize(
+    "bytes_of", [{"dumps": True, "archives": True}, {"versions": True, "archives": {"resourcelist": "all"}}]
+)
+def test_past_of_a_site(
+    site: Site, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bytes_of: dict[str, object]
+) -> None:
+    """What was published since there are dumps or versions, and archives, is restored exactly, unless forgotten."""
+    site.configure(RESOURCESYNC={**bytes_of, "html_links": False})
     states: dict[str, dict[str, bytes]] = {}
     for month, name in ((2, "one.md"), (3, "three.md"), (5, "one.md"), (6, "new.md")):
         if month == 5:
