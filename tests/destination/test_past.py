@@ -272,6 +272,19 @@ def test_dumps_alone(source: ArchivedSource, tmp_path: Path) -> None:
         restored(source, at[1], tmp_path / "gone")
 
 
+def test_gap_between_packages(source: ArchivedSource, tmp_path: Path) -> None:
+    """Without lists and earlier dumps, nothing before a package that is no longer listed is known."""
+    without(source, "resourcelist", "resourcelist-archive", "changelist", "resourcedump-archive")
+    pointers = source.published["rs/changedump.xml"].decode().split("</url>")
+    ends = [BEGIN + each * MINUTE for each in (4, 6, 8, 9)]
+    assert [f'until="{stamp(end)}"' in each for end, each in zip(ends, pointers, strict=False)] == [True] * 4
+    del pointers[1]
+    source.published["rs/changedump.xml"] = "</url>".join(pointers).encode()
+    restored(source, ends[1], tmp_path / "after")
+    with pytest.raises(MirrorError, match="is not known"):
+        restored(source, ends[0], tmp_path / "before")
+
+
 def test_list_that_took_long_to_write(source: ArchivedSource, tmp_path: Path) -> None:
     """A list says what was there when it was completed; before that, it is not known which of its states were there."""
     without(source, "resourcedump-archive")
