@@ -21,7 +21,10 @@ ON_DELETIONS = (
     f"If the deletions are right, build once with {ALLOW_DELETIONS}=1 in the environment, or with RESOURCESYNC = "
     "{'allow_deletions': True}"
 )
-_CAUSES = "a plug-in may not be installed here, a folder of sources may be missing, or a setting may have changed URLs."
+_CAUSES = (
+    "a plug-in may not be installed here, a folder of sources may be missing, a setting may have changed URLs, or what "
+    "was removed is not committed, or this clone is shallow."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -206,7 +206,9 @@ def unreadable(site: Site) -> None:
 def test_what_commits_do_not_explain_stops_the_build(blog: Site, change: Change) -> None:
     """A setting, a missing folder or plug-in, and what is not committed: also beside a removal that is explained."""
     change(blog)
-    assert "If the deletions are right" in stops(blog)
+    message = stops(blog)
+    assert "If the deletions are right" in message
+    assert "or what was removed is not committed, or this clone is shallow." in message
 
 
 def test_more_than_half_of_all_pages_are_always_confirmed(blog: Site, monkeypatch: pytest.MonkeyPatch) -> None:
