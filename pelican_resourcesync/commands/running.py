@@ -23,7 +23,7 @@ Done = dict[str, list[str]]
 
 
 def add_logging(verb: ArgumentParser) -> None:
-    """Add how much is said."""
+    """Add the options `-v` and `-q`."""
     how = verb.add_mutually_exclusive_group()
     how.add_argument(
         "-v", "--verbose", action="store_const", dest="level", const=logging.INFO, default=logging.WARNING,
@@ -37,8 +37,8 @@ def add_logging(verb: ArgumentParser) -> None:
 def run(once: Callable[[Done], int], arguments: Namespace, *, begun: Callable[[], bool]) -> int:
     """Run something, which returns an exit status, once or with `--every` again and again; return the last status.
 
-    An error that may pass means incomplete: any once an earlier run has `begun`, if it does not come of what the user
-    asked for. Another ends it.
+    An error that may pass means incomplete: any once an earlier run has `begun`, unless what the user asked for
+    causes it. Any other error ends it.
     """
     every = getattr(arguments, "every", None)
     with _stoppable() as stopped, _Log(arguments) as log:
@@ -62,14 +62,14 @@ def run(once: Callable[[Done], int], arguments: Namespace, *, begun: Callable[[]
 
 
 def say(arguments: Namespace, lines: Iterable[str], stream: TextIO) -> None:
-    """Print lines for people, unless they want none."""
+    """Print lines for people, unless `--quiet` is set."""
     if arguments.level < logging.ERROR:
         stream.writelines(f"{_when_and_where(arguments)}{printable(line)}\n" for line in lines)
         stream.flush()
 
 
 def now() -> str:
-    """Return the time, as logs have it."""
+    """Return the time in the form that logs use."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

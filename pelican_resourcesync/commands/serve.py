@@ -17,8 +17,8 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     verb = verbs.add_parser("serve", help=text, description=f"{text[0].upper()}{text[1:]}.")
     verb.set_defaults(verb=run)
     verb.add_argument("folder", metavar="FOLDER", type=Path, help="the folder that was published")
-    verb.add_argument("--host", default="127.0.0.1", metavar="HOST", help="the address to listen at (127.0.0.1)")
-    verb.add_argument("--port", default=8000, type=int, metavar="PORT", help="the port to listen at (8000)")
+    verb.add_argument("--host", default="127.0.0.1", metavar="HOST", help="the address to listen on (127.0.0.1)")
+    verb.add_argument("--port", default=8000, type=int, metavar="PORT", help="the port to listen on (8000)")
 
 
 def run(options: Namespace) -> int:

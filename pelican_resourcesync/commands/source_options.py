@@ -86,7 +86,7 @@ def count(text: str) -> int:
 
 
 def checked_rate(text: str) -> str:
-    """Return a rate as it is written. Raises `ArgumentTypeError` if it is none."""
+    """Return a rate as it is written. Raises `ArgumentTypeError` if it is not a rate."""
     rate(text)
     return text
 

@@ -55,9 +55,9 @@ class PublishRequest:
 
     `previous` is the publication to continue. Without it the set starts over under new addresses, and with
     `restarted_from`, a known publication, it continues the numbering of that one's generations (see `layout_after`).
-    `not_live` is that of the `Predecessor`.
+    `not_live` is as in `Predecessor`.
     `records` is a folder with the set's records. It is in a folder of its own in the output, whose name begins like
-    that of a stage, and is moved from there.
+    a stage's, and is moved from there.
     """
 
     resources: Resources
