@@ -137,7 +137,7 @@ class Session:
                 return None
             documents = "the documents of the last publication" if (self._output / FOLDER).is_dir() else "no documents"
             print_line(
-                f"ResourceSync: nothing was published. The output {self._output} has the new pages and {documents}: do "
+                f"ResourceSync: nothing was published. The folder {self._output} has the new pages and {documents}: do "
                 "not upload it. When the cause is gone, build again: nothing else has to be repaired."
             )
             raise

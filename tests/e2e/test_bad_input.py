@@ -203,7 +203,7 @@ def test_failed_build_keeps_the_previous_publication(bare: Site) -> None:
     assert status != 0
     assert "both have the URI https://example.org/about: change the URL of one of them, or exclude it" in said
     assert (
-        f"ResourceSync: nothing was published. The output {bare.output} has the new pages and the documents of the "
+        f"ResourceSync: nothing was published. The folder {bare.output} has the new pages and the documents of the "
         "last publication: do not upload it. When the cause is gone, build again: nothing else has to be repaired."
     ) in said
     bare.write("content/pages/other.md", page.format("other.html"))
