@@ -13,7 +13,7 @@ from resync.resource_container import ResourceContainer
 from resync.sitemap import Sitemap, SitemapParseError
 
 from pelican_resourcesync.protocol import Limits, Link
-from pelican_resourcesync.publication import Resource
+from pelican_resourcesync.publication import Resource, VersionOptions
 from tests.publication.support import EVERYTHING, SITEURL, Source
 from tests.publication.watching import walk
 from tests.support.reader import XmlEntry, parse
@@ -32,7 +32,7 @@ def published(output: Path, limits: Limits) -> Source:
             Resource(f"{SITEURL}/{path}", source.write(path, data), links=links if path == "a.html" else ())
             for path, data in contents.items()
         ]
-        source.publish(resources, f"2024-0{month}-05T12:00", limits=limits, **EVERYTHING)
+        source.publish(resources, f"2024-0{month}-05T12:00", limits=limits, versions=VersionOptions(), **EVERYTHING)
     return source
 
 

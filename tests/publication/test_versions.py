@@ -49,17 +49,19 @@ def links_in(text: str) -> Iterator[tuple[str, dict[str, str]]]:
 
 def timemap(source: Source, path: str) -> list[Memento]:
     """Return the versions in the TimeMap of a resource, which its entry leads to."""
-    uri = f"{SITEURL}/{path}"
+    uri = f"{source.siteurl}/{path}"
     name = sha256(uri.encode()).hexdigest()[:32]
     file = source.output / f"{HOME}/timemaps/{name}.link"
     if not file.is_file():
         return []
     found = [*links_in(file.read_text("ascii"))]
     assert [target for target, each in found if each["rel"] == "original"] == [uri]
-    assert [target for target, each in found if each["rel"] == "self"] == [f"{SITEURL}/{HOME}/timemaps/{name}.link"]
+    assert [target for target, each in found if each["rel"] == "self"] == [
+        f"{source.siteurl}/{HOME}/timemaps/{name}.link"
+    ]
     return [
         Memento(
-            target.removeprefix(f"{SITEURL}/"),
+            target.removeprefix(f"{source.siteurl}/"),
             parsedate_to_datetime(each["datetime"]),
             parsedate_to_datetime(each["until"]) if "until" in each else None,
             each["rel"],

@@ -2,14 +2,18 @@
 
 import hashlib
 import json
+import re
 from bisect import bisect_right
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from tests.destination.sources import files_of
+from tests.publication.support import Source
+from tests.publication.test_versions import in_force
 from tests.support.sites import import_sample_site, our_command
 from tests.truth.__main__ import main
 from tests.truth.builds import Command
@@ -49,25 +53,56 @@ def test_a_first_publication_tells_nothing_impossible(folder: Path) -> None:
     assert _judge(folder)["impossible"] == []
 
 
-@pytest.mark.long
-def test_every_time_is_restored(folder: Path) -> None:
-    """A mirror restores each listed time, byte for byte as the commit of that time is built."""
+def _built(folder: Path) -> list[tuple[datetime, dict[str, str]]]:
+    """Return the time of each commit, and the SHA-256 of each resource that its build wrote, by path."""
     clone = Clone(folder / "site", folder / "clone")
     line = clone.commits("HEAD")
     landings = Landings(line, datetime.now(UTC))
     builds = load_builds(folder / "truth.json", Command(siteurl=SITEURL))
-    built = [(landings.time(each.sha), builds[each.sha].outputs) for each in line]
-    options = {"html_links": False, "previous": "output", "dumps": True, "archives": True}
+    return [
+        (
+            landings.time(each.sha),
+            {
+                path: file.digest
+                for path, file in builds[each.sha].outputs.items()
+                if not file.hidden and path != "404.html"
+            },
+        )
+        for each in line
+    ]
+
+
+def _backfill(folder: Path, **options: object) -> Path:
+    """Publish the past with these options; return the output."""
+    options = {"html_links": False, "previous": "output", **options}
     settings = [f"SITEURL={json.dumps(SITEURL)}", f"RESOURCESYNC={json.dumps(options)}"]
     our_command(folder / "site", "backfill", "--settings", "pelicanconf.py", "-e", *settings)
-    output = str(folder / "site/output")
+    return folder / "site/output"
+
+
+@pytest.mark.long
+def test_versions_are_what_was_built(folder: Path) -> None:
+    """By its TimeMap, each resource has at the time of each commit the bytes that its build wrote, or is not there."""
+    source = Source(_backfill(folder, versions=True), siteurl=SITEURL)
+    built = _built(folder)
+    paths = {path for _, outputs in built for path in outputs}
+    assert len(built) == 29
+    for time, outputs in built:
+        found = {path: in_force(source, quote(re.sub("/index.html$", "/", path)), time) for path in paths}
+        assert {path: hashlib.sha256(data).hexdigest() for path, data in found.items() if data is not None} == outputs
+
+
+@pytest.mark.long
+def test_every_time_is_restored(folder: Path) -> None:
+    """A mirror restores each listed time, byte for byte as the commit of that time is built."""
+    built = _built(folder)
+    output = str(_backfill(folder, dumps=True, archives=True))
     moments = json.loads(our_command(folder, "restore", output, "--list-times", "--json").stdout)["times"]
     assert len(moments) > 20
     for moment in moments:
         time = datetime.fromisoformat(moment["time"])
         number = bisect_right([each for each, _ in built], time)
-        outputs = built[number - 1][1] if number else {}
-        expected = {path: each.digest for path, each in outputs.items() if not each.hidden and path != "404.html"}
+        expected = built[number - 1][1] if number else {}
         copy = folder / "copies" / moment["time"].replace(":", "")
         our_command(folder, "restore", output, str(copy), "--at", moment["time"])
         assert {path: hashlib.sha256(data).hexdigest() for path, data in files_of(copy).items()} == expected
