@@ -134,7 +134,7 @@ class _Planner:
         self.mirrors = Mirrors(state, source, options)
         self._key = f"at {resource_set.uri}"
         self._unusable = ""  # what is wrong with the Change Lists
-        self._foreign = 0
+        self._foreign: int  # set by `_clear`
         self._hosts: dict[str, None] = {}  # of these, the first
         # Entries that are not in the state yet, and whether they replace others.
         self._rows: list[tuple[str, bool, str, int | None, str, bool, str, bool]] = []

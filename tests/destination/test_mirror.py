@@ -85,8 +85,11 @@ def test_missing_that_is_listed_no_more(source: FakeSource, folder: Path) -> Non
     assert (result.complete, result.left, result.missing) == (True, 0, [])
 
 
-def test_nothing_changed(source: FakeSource, folder: Path) -> None:
+@pytest.mark.parametrize("without", [b"none", b'"changelist"'])
+def test_nothing_changed(source: FakeSource, folder: Path, without: bytes) -> None:
     """Then only the few documents are asked for, by their validators, and no file is read (bandersnatch#1108)."""
+    lists = source.published["rs/capabilitylist.xml"]
+    source.published["rs/capabilitylist.xml"] = lists.replace(without, b'"other"')
     mirror(source, folder).run()
     source.site.asked()
     for path in source.resources:

@@ -4,6 +4,7 @@ import ctypes
 import errno
 import os
 import shutil
+import sys
 from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ import pytest
 
 from pelican_resourcesync import exchange
 from pelican_resourcesync.errors import DocumentError, PublicationError
+from pelican_resourcesync.publication.disk import install
 from pelican_resourcesync.publication.disk.durable import replace_file
 from pelican_resourcesync.publication.disk.staging import recover, staging
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, WELL_KNOWN
@@ -184,6 +186,30 @@ def test_a_folder_that_cannot_be_renamed(source: Source, at: int) -> None:
     assert tree(source.output) == before
     backwards = disturbance.calls[::-1]
     assert ("fsync" in backwards[: backwards.index("os.rename")]) == (at == 2)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="others may not exchange folders")
+def test_a_disk_that_fails_after_the_exchange(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The old documents are exchanged back."""
+    exchanged: list[Path] = []
+
+    def noted(one: Path, other: Path) -> bool:
+        exchanged.append(one)
+        return exchange.exchange(one, other)
+
+    def sync(_: object) -> None:
+        if exchanged:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(install, "exchange", noted)
+    monkeypatch.setattr(install, "sync", sync)
+    before = tree(source.output)
+    with pytest.raises(PublicationError, match=UNWRITABLE):
+        source.publish({"a.html": b"a", "b.html": b"b"}, "2024-02-05T12:00")
+    assert len(exchanged) == 2
+    monkeypatch.undo()
+    (source.output / "b.html").unlink()
+    assert tree(source.output) == before
 
 
 def test_what_a_killed_build_left_is_removed(source: Source, tmp_path: Path) -> None:
