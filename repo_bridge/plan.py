@@ -145,6 +145,7 @@ def _options(
         on_deletions=_ON_DELETIONS,
         remove_deleted=settings.on_withdrawal == "remove",
         moved_from=settings.moved_from,
+        mirrors=settings.mirrors,
         page=PageOptions(home=settings.ui_url or "", facts=facts if is_complete else ()),
         key=signing_key(),
         link_changes_below=records,

@@ -185,6 +185,7 @@ class BridgeSettings:
     previous: str = row("live", checks.previous, "live, output, a URL or a folder (live)", metavar="WHERE")
     allow_deletions: bool = row(False, checks.boolean, "allow more than a fifth to be deleted", metavar="")
     moved_from: str = row("", checks.site_url, "the former base-url, if it changed", metavar="URL")
+    mirrors: tuple[tuple[str, int | None], ...] = row((), checks.mirrors, "other URLs of that folder, with priorities")
     changes_by: str = row("month", checks.one_of(*PERIODS), "the period of a Change List (month)", metavar="PERIOD")
     keep: int | None = row(None, checks.keep, "how many closed Change Lists are kept (all)", metavar="N")
     dumps: Dumps = row(Dumps(), checks.dumps, "publish dumps", metavar="")

@@ -6,9 +6,9 @@ from pelican_resourcesync.destination.options import MirrorOptions
 from pelican_resourcesync.destination.state import CopyState, Pending
 from pelican_resourcesync.errors import AbsentError, StatusError, TransportError
 from pelican_resourcesync.http import Origin, origin, shown
+from pelican_resourcesync.protocol import LOWEST_PRIORITY
 from pelican_resourcesync.source import ListedResource, MismatchedError, Source, uri_of, why_unreadable
 
-_LAST = 999_999  # the priority of what has none (X07)
 _MOST = 8  # mirrors of a resource that are remembered
 _MOST_HOSTS = 8  # a user is asked about
 #: What is remembered: the hosts of mirrors that the user was asked about, each with the answer.
@@ -35,7 +35,9 @@ class Mirrors:
         if not resource.links or not resource.hash or why_unreadable(resource.hash) or self._source.is_folder:
             return "[]"
         links = [
-            (each.pri or _LAST, uri_of(each.href, resource.uri)) for each in resource.links if each.rel == "duplicate"
+            (each.pri or LOWEST_PRIORITY, uri_of(each.href, resource.uri))
+            for each in resource.links
+            if each.rel == "duplicate"
         ]
         return json.dumps(sorted(each for each in links if self._allows(each[1]))[:_MOST])
 

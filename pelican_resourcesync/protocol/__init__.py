@@ -5,7 +5,7 @@ document of any size takes little memory. Faults in a single document raise `Doc
 and docstrings (X10, CH02, …) name the rules of the standard, everywhere in this project.
 """
 
-from pelican_resourcesync.protocol.attributes import LINK, METADATA, XML_SPACE
+from pelican_resourcesync.protocol.attributes import LINK, LOWEST_PRIORITY, METADATA, XML_SPACE
 from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata, RenderedEntry
 from pelican_resourcesync.protocol.reader import read
 from pelican_resourcesync.protocol.renderer import Renderer, render_entries, render_link, render_metadata
@@ -39,6 +39,7 @@ __all__ = [
     "EDITIONS",
     "LINK",
     "LONGEST_LOC",
+    "LOWEST_PRIORITY",
     "METADATA",
     "MOST_BYTES",
     "MOST_ENTRIES",

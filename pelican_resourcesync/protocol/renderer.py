@@ -163,11 +163,12 @@ def _lastmod(moment: dt.datetime) -> str:
 
 
 @lru_cache(maxsize=_RECENT)
-def render_link(rel: str, href: str, type: str | None = None) -> str:
+def render_link(rel: str, href: str, type: str | None = None, pri: int | None = None) -> str:
     """Write a link of an entry (X06), as a `Renderer` does but without a model, as large lists consist of these."""
     render = _RENDER_LINK
     typed = "" if type is None else f' type="{render["type"](type)}"'
-    return f'{_INDENT}<rs:ln rel="{render["rel"](rel)}" href="{render["href"](href)}"{typed}/>\n'
+    ranked = "" if pri is None else f' pri="{render["pri"](pri)}"'
+    return f'{_INDENT}<rs:ln rel="{render["rel"](rel)}" href="{render["href"](href)}"{ranked}{typed}/>\n'
 
 
 def render_metadata(hash: str | None, length: int | None, type: str | None) -> str:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pelican_resourcesync.errors import DocumentError
-from pelican_resourcesync.protocol import ChangeKind, EntryText, render_entries, unescape
+from pelican_resourcesync.protocol import ChangeKind, EntryText, render_entries, render_link, unescape
 from pelican_resourcesync.publication.model.ranges import Body
 from pelican_resourcesync.publication.model.resource import EDITION, Resources, Row, is_later
 from pelican_resourcesync.publication.model.state import Counts, sortable
@@ -46,6 +46,7 @@ _CREATED, _UPDATED, _DELETED = (kind.value for kind in ChangeKind)
 _BEGIN, _END = b"  <url>\n", b"</urlset>\n"
 _BYTES = re.compile(r'    <rs:md(?: hash="([^"]*+)")?(?: length="([0-9]++)")?')
 _HASHED = '    <rs:md hash="'
+_DUPLICATE = re.compile(r' *+<rs:ln rel="duplicate"[^\n]*+\n')
 _PROFILE = re.compile(r' profile="[^"]*+"')
 _TYPE = re.compile(r'    <rs:md(?: hash="[^"]*+")?(?: length="([0-9]++)")?(?: type="([^"]*+)")?/>\n')
 
@@ -71,7 +72,8 @@ class Candidate(NamedTuple):
 class Terms:
     """How parts are compared: `entries` and `size` limit the entries of a draft, `most` the bytes of a document's.
 
-    Links of resources below `link_changes_below` count as changes, and with it, so do media types. `tracked` is whether
+    Links of resources below `link_changes_below`, except to duplicates, count as changes, and with it, so do media
+    types. `mirrors` are URLs that may stand for `base`, each with its priority, if it has one. `tracked` is whether
     changes are looked for at all, which they are not in a first publication without history. Drafts are written to
     `folder`. `past` are the times of the last changes of resources that were listed without one, by URI. `versions`
     writes the links to versions, which no row has.
@@ -81,6 +83,8 @@ class Terms:
     size: int
     most: int
     link_changes_below: str
+    base: str
+    mirrors: Sequence[tuple[str, int | None]]
     edition: int
     tracked: bool
     folder: Path
@@ -178,9 +182,10 @@ class _Comparison:
         task, old, most = self._task, _Old(self._task.old), self._terms.entries
         rows: Iterator[Row] = iter(())
         if task.changed is not None:
-            rows = _patched(task.old, task.changed, self._terms.versions.without)
+            changed = [(uri, row and self._mirrored(row)) for uri, row in task.changed]
+            rows = _patched(task.old, changed, self._terms.versions.without)
         elif task.resources:
-            rows = task.resources.rows(task.begin, task.end)
+            rows = map(self._mirrored, task.resources.rows(task.begin, task.end))
         while True:
             chunk = [*islice(rows, most)]
             last = len(chunk) < most
@@ -191,6 +196,15 @@ class _Comparison:
                 break
         differs = any(each.differs or each.candidates for each in self._segments)
         return self._segments if differs else None
+
+    def _mirrored(self, row: Row) -> Row:
+        """Return a row with links to its duplicates (LN01)."""
+        base, mirrors = self._terms.base, self._terms.mirrors
+        if not mirrors or not row.uri.startswith(base):
+            return row
+        path = row.uri.removeprefix(base)
+        links = [render_link("duplicate", f"{mirror}{path}", None, pri) for mirror, pri in mirrors]
+        return row._replace(links="".join([row.links, *links]))
 
     def _compare(self, chunk: list[Row], before: list[EntryText]) -> None:
         """Compare rows with the entries of before, and write a segment, or two halves."""
@@ -265,7 +279,10 @@ class _Comparison:
             kind, own_links_before = "", terms.versions.without(links_before)
             below = terms.link_changes_below
             if bytes_differ(md_before, md) or (
-                below and ((hashed and md != md_before) or (links != own_links_before and uri.startswith(below)))
+                below
+                and (
+                    (hashed and md != md_before) or (uri.startswith(below) and _link_elsewhere(links, own_links_before))
+                )
             ):
                 kind = _UPDATED
             elif not hashed and (md != md_before or is_later(time, lastmod)):
@@ -280,6 +297,11 @@ class _Comparison:
             candidates += [(uri, _DELETED, "", "", each.lastmod) for uri, each in known.items()]
             candidates.sort()
         return times, candidates, differs, other_bytes
+
+
+def _link_elsewhere(links: str, before: str) -> bool:
+    """Return whether two texts of links differ in others than those to duplicates, which say where, not what."""
+    return links != before and _DUPLICATE.sub("", links) != _DUPLICATE.sub("", before)
 
 
 def time_line(time: str) -> str:

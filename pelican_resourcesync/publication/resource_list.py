@@ -100,6 +100,8 @@ class ResourceListPlan:
             size=max(1, self._room // 2),
             most=self._room,
             link_changes_below=options.link_changes_below,
+            base=f"{options.layout.siteurl}/",
+            mirrors=[(f"{url}/", pri) for url, pri in options.mirrors],
             edition=options.edition,
             tracked=tracked,
             folder=folder,

@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 from urllib.parse import urlsplit
 
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.protocol import EDITIONS
+from pelican_resourcesync.protocol import EDITIONS, LOWEST_PRIORITY
 from pelican_resourcesync.publication import PERIODS, Archives, Dumps, VersionOptions
 from pelican_resourcesync.settings.setting import Check, Setting, suggestion
 
@@ -158,6 +158,17 @@ def changes_by(setting: Setting, value: object) -> str | int:
         return value
     may_be = f"{', '.join(map(repr, words))}, 'tag:PATTERN' or a number of commits{suggestion(value, words)}"
     raise setting.wrong(value, may_be)
+
+
+def mirrors(setting: Setting, value: object) -> tuple[tuple[str, int | None], ...]:
+    """Check the mirrors of a site: tables of the `url` of each, and perhaps of its priority, `pri`."""
+    if not isinstance(value, list | tuple):
+        raise setting.wrong(value, "a list of tables, each with the url of a mirror, and perhaps its pri")
+    tables = [setting.table(each, {"url": site_url, "pri": number(1)}) for each in value]
+    if not all(each.get("url") and each.get("pri", 1) <= LOWEST_PRIORITY for each in tables):
+        message = f"{setting} has a mirror without a url, or with a pri of more than {LOWEST_PRIORITY}: correct it"
+        raise SettingsError(message)
+    return tuple((each["url"], each.get("pri")) for each in tables)
 
 
 keep = number(1, " of closed Change Lists", or_all=True)

@@ -122,6 +122,9 @@ class Settings:
     contact: str = row("", checks.text, "whom to ask, for the page for people: a URL or a text")
     allow_deletions: bool = row(False, checks.boolean, "publish even if more than a fifth would be deleted")
     moved_from: str = row("", checks.site_url, "the URL of the site before it moved")
+    mirrors: tuple[tuple[str, int | None], ...] = row(
+        (), checks.mirrors, "other URLs of the whole site, with priorities"
+    )
     on_error: str = row("stop", checks.one_of("stop", "warn"), "what happens to the build if nothing can be published")
     notation: Notation = PYTHON
 

@@ -140,6 +140,7 @@ def options_of(output: Path, layout: Layout, settings: Settings, own: SetSetting
         allow_deletions=settings.allow_deletions or os.environ.get(ALLOW_DELETIONS) == "1",
         moved_from=settings.moved_from,
         versions=settings.versions and replace(settings.versions, timegate=settings.timegate),
+        mirrors=settings.mirrors,
         key=signing_key(),
         **specific,
     )

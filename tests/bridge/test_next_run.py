@@ -196,6 +196,30 @@ def test_another_media_type(press: Press) -> None:
     }
 
 
+def test_mirrors(press: Press) -> None:
+    """Each record links to its duplicate, once, whatever was read again; another mirror changes nothing else."""
+    sample = shelf(*range(1, 13))
+
+    def duplicates() -> list[tuple[str, list[str]]]:
+        found = (
+            (uri, [href for rel, href in each.links if rel == "duplicate"]) for uri, each in press.listed().items()
+        )
+        return [
+            (uri.removeprefix(BASE), [each.removesuffix(uri.removeprefix(BASE)) for each in hrefs])
+            for uri, hrefs in found
+        ]
+
+    for number in range(2):
+        sample.items[3].metadata = [Value("dc.title", f"Version {number}")]
+        both(press, sample, number, mirrors=(("https://m.example", 1), ("https://n.example", None)))
+        for uri, hosts in duplicates():
+            assert hosts == (["https://m.example", "https://n.example"] if "/records/" in uri else [])
+    assert [(kind, what) for kind, what, _ in press.changes()] == [("updated", "oai_dc/123456789/4.xml")]
+    both(press, sample, 2, some=False, mirrors=(("https://o.example", None),))
+    assert {host for _, hosts in duplicates() for host in hosts} == {"https://o.example"}
+    assert len(press.changes()) == 1
+
+
 def test_a_time_to_come_is_waited_for(press: Press, monkeypatch: pytest.MonkeyPatch) -> None:
     """An item whose last change is in the future is not read before that time."""
     sample = shelf(*range(1, 13))

@@ -115,14 +115,16 @@ def test_right_values(key: str, option: str | bool, text: str, field: str, value
 
 
 def test_tables() -> None:
-    """Dumps, archives and stores may be tables; what is all is called so, because TOML has no None."""
+    """Dumps, archives, stores and mirrors may be tables; what is all is called so, because TOML has no None."""
     settings = toml(
+        "mirrors = [{url = 'https://m.example/', pri = 2}, {url = 'https://n.example'}]\n"
         "[dumps]\nchangedump = false\npackage_size = 5000\n"
         "[archives]\nresourcelist = 3\nresourcedump = 'all'\n"
         "[assetstore]\n0 = 'store'\n7 = '/mnt/old'\n"
     )
     assert settings.dumps == Dumps(resourcedump=True, package_size=5000)
     assert settings.archives == Archives(resourcelist=3, resourcedump=None)
+    assert settings.mirrors == (("https://m.example", 2), ("https://n.example", None))
     assert settings.assetstore == {0: Path("store"), 7: Path("/mnt/old")}
 
 

@@ -266,6 +266,16 @@ def test_commit_of_the_future(folder: Folder, at: At) -> None:
     assert folder.changes() == [("2026-02-01T10:00:00Z", "updated", "")]
 
 
+def test_mirrors(folder: Folder) -> None:
+    """Each resource links to its duplicates, also at a clean URL."""
+    folder.configure("clean_urls = true\nmirrors = [{url = 'https://m.example/manual', pri = 1}]")
+    folder.write({"news.html": page("News")})
+    folder.run()
+    hrefs = {path: each.links for path, each in folder.listed().items()}
+    assert hrefs == {path: (("duplicate", f"https://m.example/manual/{path}"),) for path in hrefs}
+    assert "news" in hrefs
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -180,6 +180,43 @@ def test_links_alone(tmp_path: Path) -> None:
         assert len([*source.changes()]) == (1 if below else 0)
 
 
+@pytest.mark.parametrize("below", ["", f"{SITEURL}/"])
+def test_links_to_mirrors(tmp_path: Path, below: str) -> None:
+    """Each resource of the site links to its duplicates; another mirror is no change, and changes no Change List."""
+    source, up = Source(tmp_path / "output"), Link(rel="up", href=uri(9))
+    elsewhere = Resource("https://other.example/x", None, None, Representation(length=1))
+    odd = Resource(f"{SITEURL}/a'b&c?d=%C3%A9", None, None, Representation(length=1), (up,))
+
+    def now(version: int) -> FileResources:
+        return FileResources([elsewhere, odd, resource(0, version), resource(1, 0)])
+
+    def duplicates() -> dict[str, list[str]]:
+        lists = [*source.resource_list().values(), *source.changes()]
+        return {each.uri: [href for rel, href in each.links if rel == "duplicate"] for each in lists}
+
+    def published(day: int, version: int, *mirrors: tuple[str, int | None]) -> None:
+        publish(source, now(version), day, mirrors=mirrors, link_changes_below=below)
+
+    published(1, 0)
+    assert not any(duplicates().values())
+    published(2, 1, ("https://m.example", 2), ("http://n.example/site", None))
+    hosts = ("https://m.example", "http://n.example/site")
+    ours = {each: [each.replace(SITEURL, host) for host in hosts] for each in (odd.uri, uri(0), uri(1))}
+    assert duplicates() == {elsewhere.uri: [], **ours}
+    text = (source.output / LAYOUT.resource_list).read_text("utf-8")
+    assert text.count('href="https://m.example/00" pri="2"/>') == text.count('href="http://n.example/site/00"/>') == 1
+    assert [(each.md["change"], each.uri) for each in source.changes()] == [("updated", uri(0))]
+    changes = [path.read_bytes() for path in source.output.rglob("changelist-2*.xml")]
+    published(3, 1, ("https://o.example", 1))
+    assert [path.read_bytes() for path in source.output.rglob("changelist-2*.xml")] == changes
+    listed = {
+        each.uri: [href for rel, href in each.links if rel == "duplicate"] for each in source.resource_list().values()
+    }
+    assert listed[uri(1)] == ["https://o.example/01"]
+    published(4, 1)
+    assert b"duplicate" not in (source.output / LAYOUT.resource_list).read_bytes()
+
+
 def test_an_entry_that_fits_into_no_document(tmp_path: Path) -> None:
     """The message names it."""
     large = Resource(uri(0), None, None, Representation(length=1), (Link(rel="up", href="urn:x:" + "a" * 2_000),))

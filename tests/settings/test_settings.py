@@ -88,6 +88,26 @@ def test_right_values(key: str, values: dict[Any, Any]) -> None:
         assert type(getattr(settings, key)) is type(parsed)
 
 
+def test_mirrors() -> None:
+    """Each has a URL, and perhaps a priority."""
+    given = [{"url": "https://m.example/blog/", "pri": 999_999}, {"url": "http://n.example"}]
+    assert parse_settings({"mirrors": given}).mirrors == (
+        ("https://m.example/blog", 999_999),
+        ("http://n.example", None),
+    )
+    assert parse_settings({"mirrors": []}) == Settings()
+    for wrong in ("https://m.example", {"url": "https://m.example"}, True):
+        assert refused({"mirrors": wrong}).endswith(
+            ": it may be a list of tables, each with the url of a mirror, and perhaps its pri"
+        )
+    bad = "RESOURCESYNC['mirrors'] has a mirror without a url, or with a pri of more than 999999: correct it"
+    assert refused({"mirrors": [{}]}) == refused({"mirrors": [{"url": ""}]}) == bad
+    assert refused({"mirrors": [*given, {"url": "https://o.example", "pri": 1_000_000}]}) == bad
+    assert "['url'] is 'mirror'" in refused({"mirrors": [{"url": "mirror"}]})
+    assert "['pri'] is 0" in refused({"mirrors": [{"url": "https://m.example", "pri": 0}]})
+    assert "it may be a dict of url, pri" in refused({"mirrors": ["https://m.example"]})
+
+
 @pytest.mark.parametrize(
     ("value", "parsed"),
     [

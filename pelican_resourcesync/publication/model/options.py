@@ -1,6 +1,6 @@
 """How to publish: where, for which edition of the standard, with which limits and which capabilities."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -87,8 +87,8 @@ class Options:
     `on_deletions` is the advice in the message that stops it. `moved_from` is the former `siteurl`, if it changed. A
     resource whose URI begins with `link_changes_below`, if that is not empty, counts as updated when only its links
     changed, and any resource when its media type changed. With `remove_deleted`, packages with bytes of what was
-    deleted go at once. `versions` are those that stay public, `None` for none. `page` is about the HTML pages. `key`
-    signs the publication.
+    deleted go at once. `versions` are those that stay public, `None` for none. `mirrors` are the URLs of copies of the
+    whole site, each with its priority, if it has one. `page` is about the HTML pages. `key` signs the publication.
     """
 
     output: Path
@@ -106,5 +106,6 @@ class Options:
     link_changes_below: str = ""
     remove_deleted: bool = False
     versions: VersionOptions | None = None
+    mirrors: Sequence[tuple[str, int | None]] = ()
     page: PageOptions = field(default_factory=PageOptions)
     key: SigningKey | None = None
