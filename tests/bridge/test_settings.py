@@ -217,7 +217,7 @@ def test_time(monkeypatch: pytest.MonkeyPatch) -> None:
         ("[assetstore]\none = 'x'", "assetstore in repo_bridge.toml has no store 'one': stores have numbers"),
         ("[assetstore]\n00 = 'x'", "has no store '00'"),
         ("[assetstore]\n1 = 2", "assetstore.1 in repo_bridge.toml is 2: it may be a path"),
-        ("base_url = 'x'", "repo_bridge.toml has no setting 'base_url': did you mean 'base-url'? There are out,"),
+        ("base_url = 'x'", "repo_bridge.toml has no setting 'base_url': did you mean 'base-url'? Valid names: out,"),
         ("query = 'SELECT 1'", "query in repo_bridge.toml is 'SELECT 1': it may be a table of statement, metadata"),
         ("[query]", "query in repo_bridge.toml has no statement: write one under [query]"),
         ("[query]\nstatement = ' '", "query.statement in repo_bridge.toml is ' ': it may be one SQL statement"),
