@@ -286,8 +286,8 @@ def _check_folder(folder: Path, own: Path, *, new: bool, adopt: bool) -> None:
 @contextmanager
 def _locked(own: Path) -> Iterator[int]:
     """Lock the folder of the state, which is made if it is not there; yield the open file of the lock."""
-    with suppress(OSError):  # then it cannot be locked, either
-        (own / "parts").mkdir(parents=True, exist_ok=True)
+    with suppress(OSError):  # it is there, or it cannot be locked, either
+        (own / "parts").mkdir(parents=True)
     with locked(own / "lock", f"another mirror is working in {own.parent}: wait until it is done") as handle:
         yield handle
 

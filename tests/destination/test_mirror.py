@@ -603,9 +603,9 @@ def test_killed_while_files_get_their_names(source: FakeSource, folder: Path) ->
     killed_in(Copy, "install", mirror(source, folder), after=2)
     assert len(files_of(folder)) == 2
     source.site.asked()
-    assert len(installing(folder)) == 5
+    assert len(remembered(folder, "installing")) == 5
     assert mirror(source, folder).audit() == []
-    assert installing(folder) == []
+    assert remembered(folder, "installing") == []
     assert files_of(folder) == source.resources
     assert not source.site.asked().keys() & source.resources.keys()
 
@@ -904,12 +904,11 @@ def test_a_disk_that_fails(source: FakeSource, folder: Path, monkeypatch: pytest
     assert not source.site.asked().keys() & source.resources.keys()
 
 
-def installing(folder: Path) -> list[object]:
-    """Return the batch whose files the state says are being renamed."""
+def remembered(folder: Path, key: str) -> Any:
+    """Return a value that the state has; `installing` is the batch whose files are being renamed."""
     with closing(sqlite3.connect(folder / STATE_FOLDER / "state.sqlite3")) as database:
-        (value,) = database.execute("SELECT value FROM meta WHERE key = 'installing'").fetchone()
-    found: list[object] = json.loads(value)
-    return found
+        (value,) = database.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    return json.loads(value)
 
 
 def test_synced(source: FakeSource, folder: Path) -> None:
@@ -922,7 +921,7 @@ def test_synced(source: FakeSource, folder: Path) -> None:
     with sqlite3.connect(folder / STATE_FOLDER / "state.sqlite3") as database:
         assert database.execute("SELECT count(*) FROM pending").fetchone() == (0,)
     database.close()
-    assert installing(folder) == []
+    assert (remembered(folder, "installing"), remembered(folder, "format")) == ([], 1)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux lists the open files")
