@@ -10,6 +10,7 @@ from datetime import UTC
 from html import unescape
 
 from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.html_titles import HTML, clean
 from pelican_resourcesync.protocol import ChangeKind, parse_datetime, split_entries
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.model.history import Change, parse_change
@@ -19,7 +20,7 @@ from pelican_resourcesync.publication.model.resource import Resources, parse_rep
 from pelican_resourcesync.publication.model.state import PublicationState
 from pelican_resourcesync.publication.pages.days import MOST_CHANGES, ShownChanges, TitledChange, days_of, latest_first
 from pelican_resourcesync.publication.pages.rendering import Page
-from pelican_resourcesync.publication.pages.titles import HTML, clean, is_html, shown_path, title_of
+from pelican_resourcesync.publication.pages.titles import is_html, shown_path, title_of
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
 
 #: A change on a page, which ends before the next list item, so that a page of another form takes no longer.

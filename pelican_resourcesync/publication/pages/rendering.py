@@ -14,10 +14,11 @@ from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.html_titles import short, visible
 from pelican_resourcesync.protocol import ChangeKind, render_datetime
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, HTML_PAGE
 from pelican_resourcesync.publication.model.options import Options, PageOptions
-from pelican_resourcesync.publication.pages.titles import short, shown_path, visible
+from pelican_resourcesync.publication.pages.titles import shown_path
 from pelican_resourcesync.publication.pages.translations import Language
 
 #: What people call the kinds of changes.

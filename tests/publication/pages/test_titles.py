@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from pelican_resourcesync.html_titles import clean
 from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication.model.resource import Representation, Resource
-from pelican_resourcesync.publication.pages.titles import clean, is_html, title_of
+from pelican_resourcesync.publication.pages.titles import is_html, title_of
 from tests.publication.support import LAYOUT, SITEURL
 
 _RECORD = b"""<oai_dc:dc xmlns:oai_dc="http://www.openarchives.org/OAI/2.0/oai_dc/"
