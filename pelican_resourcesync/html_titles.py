@@ -19,7 +19,7 @@ _NO_CHARACTERS = frozenset("\ufffe\uffff")
 def title_of_html(file: Path, site_name: str, path: str) -> str:
     """Return the title of a page, without the name of the site at its end, or a path if it has none.
 
-    A page that only redirects has an empty title. Raises `OSError` or `etree.XMLSyntaxError` if it cannot be read.
+    A page that only redirects has an empty title. Raises `OSError` if it cannot be read.
     """
     with file.open("rb") as stream:
         head = stream.read(_HEAD)

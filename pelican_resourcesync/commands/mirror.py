@@ -43,6 +43,7 @@ def add_verbs(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     task = restore.add_argument_group("the run")
     what = task.add_mutually_exclusive_group(required=True)
     what.add_argument("--at", type=moment, metavar="TIME", help="the time, such as 2024-01-31T12:00:00Z")
+    what.add_argument("--all-times", action="store_true", help="write all versions, into a WACZ file")
     what.add_argument(
         "--list-times", action="store_true", help="list the times that can be restored, and what is missing"
     )
@@ -117,9 +118,15 @@ def _restore(arguments: Namespace) -> int:
     if arguments.list_times:
         return _run(arguments, lambda mirror: _times_report(mirror.times()))
     if arguments.folder is None:
-        message = "the FOLDER of the copy is missing: add it"
+        message = "the FOLDER of the copy is missing: add it, or the name of a WACZ file"
         raise SettingsError(message)
-    return _mirror(arguments)
+    is_archive = arguments.folder.suffix.lower() == ".wacz"
+    if arguments.all_times and (arguments.dry_run or not is_archive):
+        message = "--all-times writes a WACZ file and has no --dry-run: add the name of a file that ends with .wacz"
+        raise SettingsError(message)
+    if arguments.dry_run or not is_archive:
+        return _mirror(arguments)
+    return _run(arguments, lambda mirror: _result_report(mirror.archive(), arguments.folder))
 
 
 #: An exit status, lines for people, what `--json` prints, and what `--json=resources` adds.
@@ -205,12 +212,22 @@ def _result_report(result: "MirrorResult", folder: Path) -> _Report:
         allow = " ".join(f"--allow-host {shlex.quote(host)}" for host in result.plan.hosts)
         more = f" (to copy them, add {allow})" if allow else ""
         lines.append(f"Not requested: {format_count(result.plan.foreign, 'resource')} on other hosts{more}")
-    summary = f"{folder} has {format_count(result.resources, 'resource')}"
+    what = f"{format_count(result.versions, 'version')} of " if result.versions > result.resources else ""
+    summary = f"{folder} has {what}{format_count(result.resources, 'resource')}"
     summary += f"; {result.fetched:,} fetched ({format_bytes(result.size)}), {result.deleted:,} deleted"
     summary += f", {result.adopted:,} already there" if result.adopted else ""
     state = "Complete" if result.complete else "Incomplete"
     lines.append(f"{state}: {summary} in {duration(result.seconds)}.")
-    names = ("complete", "resources", "fetched", "size", "deleted", "adopted", "left")
+    names = (
+        "complete",
+        "resources",
+        *(["versions"] if result.versions else []),
+        "fetched",
+        "size",
+        "deleted",
+        "adopted",
+        "left",
+    )
     counts = {name: getattr(result, name) for name in names}
     counts |= {"not_deleted": len(result.not_deleted), "foreign": result.plan.foreign}
     counts |= {"sets": result.plan.sets, "notes": result.plan.notes}

@@ -41,7 +41,7 @@ class MirrorResult:
     """What a run did.
 
     `left` is the number of resources that are still to be done, and `missing` are the first of them, with reasons.
-    `not_deleted` is what was to be deleted, but is not what the mirror wrote.
+    `not_deleted` is what was to be deleted, but is not what the mirror wrote. `versions` are those in a WACZ file.
     """
 
     plan: FetchPlan
@@ -50,6 +50,7 @@ class MirrorResult:
     deleted: int = 0
     size: int = 0
     resources: int = 0
+    versions: int = 0
     seconds: float = 0.0
     left: int = 0
     missing: list[tuple[str, str]] = field(default_factory=list)
@@ -195,11 +196,14 @@ class Fetch:
         self, members: list[ListedResource], *, only_postponed: bool = False
     ) -> dict[str, tuple[Pending, ListedResource]]:
         """Return what is pending of the members of a package, by URI."""
-        pending = self._state.pending({each.uri for each in members}, only_postponed=only_postponed)
+        by_uri: dict[str, list[Pending]] = {}
+        for uri, pending in self._state.pending({each.uri for each in members}, only_postponed=only_postponed):
+            by_uri.setdefault(uri, []).append(pending)
         return {
-            each.uri: (wanted, each)
+            wanted.uri: (wanted, each)
             for each in members
-            if (wanted := pending.get(each.uri)) and each.uri not in self._taken and may_contain(each, wanted)
+            for wanted in by_uri.get(each.uri, ())
+            if wanted.uri not in self._taken and may_contain(each, wanted)
         }
 
     def _take_from(self, package: ListedPackage) -> None:

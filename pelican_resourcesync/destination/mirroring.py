@@ -14,7 +14,8 @@ from pelican_resourcesync.destination.installer import Installer
 from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError, MirrorOptions, log_change
 from pelican_resourcesync.destination.past import Moment, Past
 from pelican_resourcesync.destination.plan import FetchPlan, plan
-from pelican_resourcesync.destination.state import CopyState, open_state
+from pelican_resourcesync.destination.state import CopyState, PastVersion, open_state
+from pelican_resourcesync.destination.wacz import captures, require_wacz, write_wacz
 from pelican_resourcesync.source import Source, by_keyword, find_sets, text_of
 
 _SHOWN = 1_000  # of what is missing
@@ -65,6 +66,26 @@ class Mirror:
         with TemporaryDirectory() as folder, self._opened(Path(folder)) as (state, source):
             moments = [each for one in find_sets(source) for each in Past(state, source, one).moments()]
             return sorted(moments, key=lambda each: each.time)
+
+    def archive(self) -> MirrorResult:
+        """Write a WACZ file instead of a folder: the Source at the time of the options, or without one all versions."""
+        require_wacz()
+        file = self._folder
+        if file.is_dir() or not file.parent.is_dir():
+            message = f"{file} cannot be written: choose the name of a file in a folder that exists"
+            raise MirrorError(message)
+        place = TemporaryDirectory(prefix=f".{file.name}.", dir=file.parent)
+        with place as folder, self._opened(Path(folder)) as (state, source):
+            versions = state.versions = dict[str, PastVersion]()
+            result = self._run(state, source, reconcile=False)
+            stored = {each.uri: each for page in state.all_stored() for each in page}
+            if not (captured := list(captures(versions, stored))):
+                message = f"{file} was not written: of {result.left:,} versions, none is available any more"
+                raise MirrorError(message)
+            write_wacz(state.parts / "archive.wacz", captured, state.folder)
+            (state.parts / "archive.wacz").replace(file)
+            result.versions, result.resources = len(stored), len({versions[key].resource.uri for key in stored})
+            return result
 
     def audit(self) -> list[Difference]:
         """Compare the copy with the Source's list, without downloading resources; nothing is changed."""

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from itertools import islice, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pelican_resourcesync.destination.options import MirrorError
 from pelican_resourcesync.destination.routes import NEVER
-from pelican_resourcesync.destination.state import CopyState
+from pelican_resourcesync.destination.state import CopyState, PastVersion
 from pelican_resourcesync.errors import DocumentError, ResourceSyncError, TransportError
 from pelican_resourcesync.protocol import Capability, ChangeKind, Link, Metadata
 from pelican_resourcesync.source import (
@@ -41,6 +41,8 @@ CREATE TEMP TABLE IF NOT EXISTS packed (uri TEXT, hash TEXT, time TEXT, PRIMARY 
 """
 #: Whether a version is what the Source has now, or is in a package.
 _SAME = "(o.hash = {0}.hash AND o.hash <> '' OR (o.hash = '' OR {0}.hash = '') AND o.time = {0}.time AND o.time <> '')"
+
+_WITHOUT_VERSION = "substr(pending.uri, 1, instr(pending.uri || '#', '#') - 1)"
 
 
 class PastState(NamedTuple):
@@ -213,11 +215,34 @@ class Past:
     # Versions
 
     def resources(self, time: str) -> Iterator[ListedResource]:
-        """Yield what the set had at a time, as was loaded; a version is linked as what has the same bytes."""
+        """Yield what the set had at a time, as was loaded."""
         query = "SELECT uri, time, hash, length, type, memento FROM version WHERE begin <= ? AND until > ?"
-        for uri, at, digest, length, media_type, memento in self._state.db.execute(query, (time, time)):
-            links = (Link(rel="duplicate", href=memento),) if memento else ()
-            yield ListedResource(uri, "", at, digest, length, media_type, links, "")
+        yield from (_resource(row) for row in self._state.db.execute(query, (time, time)))
+
+    def versions(self) -> Iterator[PastVersion]:
+        """Yield all versions of resources in reach; one comes again where a later list says more of its end."""
+        query = """SELECT begin, until, uri, time, hash, length, type, memento FROM version
+            WHERE begin < ? AND until > ? ORDER BY begin"""
+        before: dict[str, PastVersion] = {}
+        done = ""
+        for first, end in self._windows():
+            now: dict[str, PastVersion] = {}
+            there: set[str] = set()
+            for begin, until, *row in self._state.db.execute(query, (end, first)):
+                each = _resource(row)
+                if begin <= first:
+                    there.add(each.uri)
+                    old, since = before.get(each.uri), begin or each.time
+                    if old and (old.resource.hash or old.resource.time) == (each.hash or each.time):
+                        begin = old.begin  # noqa: PLW2901 - the first time at which it is known to be there
+                    else:
+                        begin = since if done < since < first else first  # noqa: PLW2901 - likewise
+                        if old:
+                            yield old._replace(until=begin)
+                now[each.uri] = PastVersion(each, begin, until)
+                yield now[each.uri]
+            yield from (old._replace(until=first) for uri, old in before.items() if uri not in there)
+            before, done = {uri: each for uri, each in now.items() if each.until >= end}, end
 
     def _load_forward(self, snapshot: PastState, run: list[_Part]) -> None:
         """Load a snapshot and what has changed since."""
@@ -286,7 +311,8 @@ class Past:
             db.execute(
                 f"""UPDATE pending SET reason = 'its bytes from that time are no longer available'
                 WHERE NOT gone AND sets & ? AND mirrors = '[]'
-                AND NOT EXISTS (SELECT 1 FROM live o WHERE o.uri = pending.uri AND {_SAME.format("pending")})""",  # noqa: S608
+                AND NOT EXISTS (SELECT 1 FROM live o WHERE o.uri IN (pending.uri, {_WITHOUT_VERSION})
+                AND {_SAME.format("pending")})""",  # noqa: S608
                 (bit,),
             )
         db.execute(
@@ -323,6 +349,13 @@ def _version(resource: ListedResource, begin: str) -> tuple[object, ...]:
     uri, _, time, hash_, length, media_type, links, _ = resource
     mementos = (uri_of(each.href, uri) for each in links if each.rel == "memento") if hash_ else iter(())
     return uri, begin, NEVER, time, hash_, length, media_type, next(mementos, "")
+
+
+def _resource(row: Iterable[Any]) -> ListedResource:
+    """Return what a row of a version describes; its memento is linked as what has the same bytes."""
+    uri, time, hash_, length, media_type, memento = row
+    links = (Link(rel="duplicate", href=memento),) if memento else ()
+    return ListedResource(uri, "", time, hash_, length, media_type, links, "")
 
 
 def _end(run: list[_Part]) -> str:

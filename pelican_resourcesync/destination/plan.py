@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pelican_resourcesync.destination.mirrors import Mirrors
 from pelican_resourcesync.destination.options import IncompleteError, MirrorError, MirrorOptions
 from pelican_resourcesync.destination.past import Past
-from pelican_resourcesync.destination.routes import Route, find_routes
-from pelican_resourcesync.destination.state import CopyState
+from pelican_resourcesync.destination.routes import NEVER, Route, find_routes
+from pelican_resourcesync.destination.state import CopyState, PastVersion
 from pelican_resourcesync.errors import AbsentError, DocumentError, TransportError
 from pelican_resourcesync.http import host_to_name, is_url, shown
 from pelican_resourcesync.protocol import Capability, ChangeKind, Entry, Metadata
@@ -148,7 +148,7 @@ class _Planner:
             raise MirrorError(message)
 
     def plan(self, *, reconcile: bool) -> None:
-        if self._options.at is not None:
+        if self._options.at is not None or self._state.versions is not None:
             self._by_past(text_of(self._options.at))
             return
         # Nothing says which alternate goes with what is deleted.
@@ -209,10 +209,18 @@ class _Planner:
 
     def _by_past(self, time: str) -> None:
         past = Past(self._state, self._source, self._set)
-        past.load(time)
         self._clear()
-        for each in past.resources(time):
-            self._add(each, gone=False, more=1)
+        if time:
+            past.load(time)
+        if (versions := self._state.versions) is None:
+            for each in past.resources(time):
+                self._add(each, gone=False, more=1)
+        else:
+            there = (PastVersion(each, min(each.time or time, time), NEVER) for each in past.resources(time))
+            for version in {each.key: each for each in (there if time else past.versions())}.values():
+                self._add(version.resource._replace(uri=version.key), gone=False, more=1)
+                other = versions.setdefault(version.key, version)  # of another set
+                versions[version.key] = max(version, other, key=lambda each: each.until)
         self._merge(complete=True)
         self._set_foreign(self._foreign, list(self._hosts))
         if past.postpone(self._bit) and self._options.by != "lists":
@@ -318,7 +326,7 @@ class _Planner:
         """Note a resource, and how many resources more or less its set then has."""
         listed, resource = resource, self._preferred(resource)
         uri = resource.uri
-        wanted = gone or self._options.wants(uri, resource.type)
+        wanted = gone or self._options.wants(uri.partition("#")[0], resource.type)
         if wanted and not self._source.allows(uri) and is_url(uri):  # others are named as missing
             self._foreign += more
             wanted, host = False, host_to_name(uri)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from pelican_resourcesync.destination.options import STATE_FOLDER, IncompleteError, MirrorError
 from pelican_resourcesync.http import shown, without_query
 from pelican_resourcesync.lock import lock_file
+from pelican_resourcesync.source import ListedResource
 
 _FORMAT = 1
 _DATABASE = "state.sqlite3"
@@ -64,9 +65,22 @@ class Pending(NamedTuple):
     stored: StoredResource | None
 
 
-def _pending(row: tuple[Any, ...]) -> Pending:
+def _pending(row: Sequence[Any]) -> Pending:
     resource, stored = row[:6], row[6:]
     return Pending._make((*resource, StoredResource(*stored) if any(stored) else None))
+
+
+class PastVersion(NamedTuple):
+    """What a resource was from a time on, until another."""
+
+    resource: ListedResource
+    begin: str
+    until: str
+
+    @property
+    def key(self) -> str:
+        """Its URI in a copy of many versions: a URL of the resource, because no server sees a fragment."""
+        return f"{self.resource.uri}#{self.begin}"
 
 
 class CopyState:
@@ -76,6 +90,8 @@ class CopyState:
         self.folder = folder
         self.parts = folder / STATE_FOLDER / "parts"
         self.db = connection
+        #: By key, if each version of the past is to be a resource of its own: what was planned.
+        self.versions: dict[str, PastVersion] | None = None
 
     @property
     def rebuilt(self) -> bool:
@@ -157,12 +173,15 @@ class CopyState:
         for rows in self._pages(query):
             yield [_pending(row) for row in rows]
 
-    def pending(self, uris: Collection[str], *, only_postponed: bool = False) -> dict[str, Pending]:
-        """Return which of some resources, of a page at most, are to be fetched, postponed or not."""
-        query = f"""SELECT p.uri, p.hash, p.length, p.time, p.sets, p.mirrors, {_COLUMNS} FROM pending p
-            LEFT JOIN resource r ON r.uri = p.uri WHERE p.uri IN ({", ".join("?" * len(uris))}) AND p.gone = 0
-            AND p.reason >= ?"""  # noqa: S608
-        return {row[0]: _pending(row) for row in self.db.execute(query, (*uris, " " if only_postponed else ""))}
+    def pending(self, uris: Collection[str], *, only_postponed: bool = False) -> list[tuple[str, Pending]]:
+        """Return which of some resources, of a page at most, are to be fetched, postponed or not, or their versions."""
+        query = f"""WITH listed (uri) AS (VALUES {", ".join(["(?)"] * len(uris))})
+            SELECT listed.uri, p.uri, p.hash, p.length, p.time, p.sets, p.mirrors, {_COLUMNS} FROM listed
+            JOIN pending p ON p.uri >= listed.uri AND p.uri < listed.uri || '$'
+            LEFT JOIN resource r ON r.uri = p.uri
+            WHERE p.gone = 0 AND p.reason >= ? AND substr(p.uri, length(listed.uri) + 1, 1) IN ('', '#')"""  # noqa: S608
+        rows = self.db.execute(query, (*uris, " " if only_postponed else ""))
+        return [(uri, _pending(row)) for uri, *row in rows]
 
     def to_delete(self) -> list[StoredResource]:
         """Return what is to be deleted."""

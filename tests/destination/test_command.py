@@ -122,6 +122,7 @@ def test_documented_keys(source: FakeSource, tmp_path: Path, capsys: pytest.Capt
     lines: list[list[object]] = [
         [tmp_path], [source.url, folder], [source.url, folder, "--dry-run"],
         ["audit", source.url, folder, "--json=resources"], ["restore", source.url, "--list-times"],
+        ["restore", source.url, tmp_path / "past.wacz", "--all-times"],
     ]  # fmt: skip
     for arguments in lines:
         line = [*map(str, arguments), "--retries", "0"] + ["--json"] * ("--json=resources" not in arguments)

@@ -21,6 +21,7 @@ from tests.support.live import closed_port, hosts, live, served
 from tests.support.live import files as served_files
 from tests.support.reader import parse_file
 from tests.support.sites import Site, public_files, strip
+from tests.support.web_archive import WebArchive
 
 #: The cursors of programs without a copy, and what they have, by the folder of the copy beside them.
 FOLLOWED: dict[Path, tuple[str, dict[str, bytes]]] = {}
@@ -165,6 +166,19 @@ def restored(where: str, folder: Path, states: dict[str, dict[str, bytes]], **op
         assert files_of(copy) == state
 
 
+def archived(address: str, file: Path, states: dict[str, dict[str, bytes]]) -> WebArchive:
+    """Write all versions to a WACZ file: at each time, it shows what was published then, byte for byte."""
+    missing = Mirror(address, file, FAST).archive().missing
+    assert {uri.partition("#")[2][:7] for uri, _ in missing} == {"2024-01"}  # when there were no dumps
+    archive = WebArchive(file)
+    for text, state in states.items():
+        time = datetime.fromisoformat(f"{text}Z")
+        there = [url for url, found in archive.captures.items() if found[0][0] <= time]
+        shown = {path_of(url, origin(address)): archive.closest(url, time) for url in there}
+        assert {path: each.body for path, each in shown.items() if each and each.status == 200} == state
+    return archive
+
+
 @pytest.mark.parametrize(
     "bytes_of", [{"dumps": True, "archives": True}, {"versions": True, "archives": {"resourcelist": "all"}}]
 )
@@ -181,6 +195,7 @@ def test_past_of_a_site(
         edit(site, month, name)
         states[f"2024-{month:02}-01T12:00:00"] = public_files(site.output)
     restored(address, tmp_path / "before", states)
+    assert f"{address}/two.html" in archived(address, tmp_path / "before.wacz", states).captures
     monkeypatch.chdir(site.folder)
     assert main(["forget", f"{address}/two.html"]) == 0
     (site.output / "two.html").unlink()
@@ -189,6 +204,7 @@ def test_past_of_a_site(
     for state in states.values():
         state.pop("two.html")
     restored(address, tmp_path / "after", states | {"last": public_files(site.output)})
+    assert f"{address}/two.html" not in archived(address, tmp_path / "after.wacz", states).captures
 
 
 def test_past_of_a_site_that_moved(site: Site, tmp_path: Path) -> None:

@@ -11,10 +11,13 @@ from urllib.parse import quote
 
 import pytest
 
+from pelican_resourcesync.destination import path_of
+from pelican_resourcesync.http import origin
 from tests.destination.sources import files_of
 from tests.publication.support import Source
 from tests.publication.test_versions import in_force
 from tests.support.sites import import_sample_site, our_command
+from tests.support.web_archive import WebArchive
 from tests.truth.__main__ import main
 from tests.truth.builds import Command
 from tests.truth.clone import Clone
@@ -99,6 +102,8 @@ def test_every_time_is_restored(folder: Path) -> None:
     output = str(_backfill(folder, dumps=True, archives=True))
     moments = json.loads(our_command(folder, "restore", output, "--list-times", "--json").stdout)["times"]
     assert len(moments) > 20
+    our_command(folder, "restore", output, "past.wacz", "--all-times")
+    archive = WebArchive(folder / "past.wacz")
     for moment in moments:
         time = datetime.fromisoformat(moment["time"])
         number = bisect_right([each for each, _ in built], time)
@@ -106,3 +111,10 @@ def test_every_time_is_restored(folder: Path) -> None:
         copy = folder / "copies" / moment["time"].replace(":", "")
         our_command(folder, "restore", output, str(copy), "--at", moment["time"])
         assert {path: hashlib.sha256(data).hexdigest() for path, data in files_of(copy).items()} == expected
+        end = time.replace(microsecond=999_999)  # archives count in seconds
+        last = bisect_right([each for each, _ in built], end)
+        if last == number:
+            known = [url for url, found in archive.captures.items() if found[0][0] <= end]
+            shown = {path_of(url, origin(SITEURL)): archive.closest(url, time) for url in known}
+            bodies = {path: each.body for path, each in shown.items() if each and each.status == 200}
+            assert {path: hashlib.sha256(data).hexdigest() for path, data in bodies.items()} == expected

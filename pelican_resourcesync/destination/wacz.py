@@ -1,0 +1,159 @@
+"""Write versions of resources to a WACZ file: a web archive with an index and a list of its pages, for a browser.
+
+It has a response for each version at its time, and one with the status 404 where a resource was deleted. Programs show
+the one that is closest to a time, before or after it, so each comes again in the last second before the next one. They
+count in seconds: what was replaced within a second is left out. The same versions give the same bytes.
+"""
+
+import json
+from argparse import Namespace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from io import SEEK_END, BytesIO, TextIOWrapper
+from itertools import zip_longest
+from mimetypes import MimeTypes
+from pathlib import Path
+from shutil import copyfileobj
+from typing import IO, Any, NamedTuple
+from uuid import NAMESPACE_URL, uuid5
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+
+from pelican_resourcesync.destination.routes import NEVER
+from pelican_resourcesync.destination.state import PastVersion, StoredResource
+from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.html_titles import HTML, title_of_html
+from pelican_resourcesync.version import __version__
+
+_BUILT_IN = MimeTypes(filenames=())  # the same on every system
+_INFO = {
+    "software": f"pelican-resourcesync {__version__}",
+    "format": "WARC File Format 1.0",
+    "description": "made from what a ResourceSync Source has published, without requesting its pages",
+}
+
+
+class Capture(NamedTuple):
+    """What a URL was from a time until another, in whole seconds: bytes in a file, or deleted if that is empty."""
+
+    uri: str
+    time: str
+    until: str
+    type: str = HTML[0]
+    digest: str = ""
+    file: str = ""
+
+
+def require_wacz() -> None:
+    """Raise `SettingsError` unless WACZ files can be written."""
+    try:
+        import wacz  # noqa: F401 - whether it is there
+    except ImportError as error:
+        message = "WACZ files need an extra: pip install 'pelican-resourcesync[wacz]'"
+        raise SettingsError(message) from error
+
+
+def captures(versions: Mapping[str, PastVersion], stored: Mapping[str, StoredResource]) -> Iterator[Capture]:
+    """Yield what each URL was of which a version is stored, in order of the URLs and times."""
+    uris = {versions[key].resource.uri for key in stored}
+    chosen = (each for each in versions.values() if each.resource.uri in uris)
+    ordered = sorted(chosen, key=lambda each: (each.resource.uri, each.begin))
+    reach = ""  # until when the resource was there, in any set
+    for each, after in zip_longest(ordered, ordered[1:]):
+        uri = each.resource.uri
+        is_last = after is None or after.resource.uri != uri
+        end = NEVER if is_last else after.begin
+        reach = max(reach, each.until)
+        found = stored.get(each.key)
+        if found and each.begin[:19] < min(reach, end)[:19]:
+            yield Capture(uri, each.begin[:19], min(reach, end)[:19], _type(each), found.digest, found.path)
+        if reach[:19] < end[:19]:
+            yield Capture(uri, reach[:19], end[:19])
+        reach = "" if is_last else reach
+
+
+def _type(version: PastVersion) -> str:
+    """Return the listed media type, or the one of the name, if a header can have it."""
+    path = version.resource.uri.partition("?")[0]
+    media_type = version.resource.type or _BUILT_IN.guess_type(f"{path}index.html" if path[-1] == "/" else path)[0]
+    return (
+        media_type if media_type and media_type.isascii() and media_type.isprintable() else "application/octet-stream"
+    )
+
+
+def write_wacz(target: Path, captured: Sequence[Capture], folder: Path) -> None:
+    """Write captures, whose files are in a folder."""
+    from wacz.waczindexer import WACZIndexer
+
+    warc = target.with_name("data.warc.gz")
+    with warc.open("wb") as stream:
+        pages = list(_write_records(stream, captured, folder))
+    lines, index = BytesIO(), BytesIO()
+    indexer = WACZIndexer(
+        TextIOWrapper(index, "utf-8", write_through=True), [str(warc)], compress=lines, data_out_name="index.cdx.gz",
+        lines=1024, sort=True, digest_records=True, fields="referrer,req.http:cookie", hash_type="sha256",
+    )  # fmt: skip
+    indexer.process_all()
+    with ZipFile(target, "w", ZIP_DEFLATED) as archive, warc.open("rb") as records:
+        info = ZipInfo("archive/data.warc.gz")  # of 1980, always
+        info.file_size = warc.stat().st_size
+        with archive.open(info, "w") as member:
+            copyfileobj(records, member)
+        archive.writestr(ZipInfo("indexes/index.cdx.gz"), lines.getvalue(), ZIP_STORED)
+        archive.writestr(ZipInfo("indexes/index.idx"), index.getvalue())
+        archive.writestr(ZipInfo("pages/pages.jsonl"), "".join(indexer.serialize_json_pages(pages, "pages", "Pages")))
+        described = json.loads(indexer.generate_datapackage(Namespace(title="", desc="", date=""), archive))
+        described["created"] = max(each.time for each in captured) + "Z"
+        if pages:  # of the shortest URL, the last version
+            front = min(reversed(pages), key=lambda page: (len(page["url"]), page["url"]))
+            described |= {"title": front["title"], "mainPageURL": front["url"], "mainPageDate": front["ts"]}
+        package = json.dumps(described, indent=2)
+        archive.writestr(ZipInfo("datapackage.json"), package)
+        digest = indexer.generate_datapackage_digest(package.encode())
+        archive.writestr(ZipInfo("datapackage-digest.json"), digest)
+
+
+def _write_records(stream: IO[bytes], captured: Iterable[Capture], folder: Path) -> Iterator[dict[str, str]]:
+    """Write a WARC file; yield what the list of pages says of each page."""
+    from warcio.warcwriter import WARCWriter
+
+    writer = WARCWriter(stream)
+    info = writer.create_warcinfo_record("", _INFO)
+    for name, value in _headers("", "1980-01-01T00:00:00").items():
+        info.rec_headers.replace_header(name, value)
+    writer.write_record(info)
+    first: dict[str, tuple[str, str]] = {}  # by digest
+    for each in captured:
+        last = each.time
+        if each.until != NEVER:
+            last = (datetime.fromisoformat(each.until) - timedelta(seconds=1)).isoformat()
+        for time in dict.fromkeys([each.time, last]):
+            _write_record(writer, each, time, first, folder)
+        is_page = each.file and each.type.partition(";")[0].strip().lower() in HTML
+        if is_page and (title := title_of_html(folder / each.file, "", each.uri)):
+            yield {"id": _id(each.uri, each.time), "url": each.uri, "ts": f"{each.time}Z", "title": title}
+
+
+def _write_record(writer: Any, each: Capture, time: str, first: dict[str, tuple[str, str]], folder: Path) -> None:
+    """Write a response, or refer to the first one with the same bytes."""
+    from warcio.statusandheaders import StatusAndHeaders
+
+    headers, digest = _headers(each.uri, time), f"sha256:{each.digest}"
+    http = StatusAndHeaders("200 OK" if each.file else "404 Not Found", [("Content-Type", each.type)], "HTTP/1.1")
+    original = first.setdefault(digest, (each.uri, f"{time}Z")) if each.file else (each.uri, f"{time}Z")
+    if original != (each.uri, f"{time}Z"):
+        writer.write_record(writer.create_revisit_record(each.uri, digest, *original, http, headers))
+        return
+    with (folder / each.file).open("rb") if each.file else BytesIO() as body:
+        size = body.seek(0, SEEK_END)
+        body.seek(0)
+        if each.file:
+            headers["WARC-Payload-Digest"] = digest
+        writer.write_record(writer.create_warc_record(each.uri, "response", body, size, "", headers, None, http))
+
+
+def _headers(uri: str, time: str) -> dict[str, str]:
+    return {"WARC-Record-ID": f"<urn:uuid:{_id(uri, time)}>", "WARC-Date": f"{time}Z"}
+
+
+def _id(uri: str, time: str) -> str:
+    return str(uuid5(NAMESPACE_URL, f"{uri} {time}"))
