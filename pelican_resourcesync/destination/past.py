@@ -324,7 +324,6 @@ class Past:
 
     def _load_live(self) -> bool:
         """Read what the Source lists now; return whether anything says that."""
-        self._state.db.execute("DELETE FROM live")
         for kind in (Capability.RESOURCELIST, Capability.RESOURCEDUMP):
             if kind in self._set.documents:
                 with self._entries(PastState("", "", kind, self._set.documents[kind])) as listed:
