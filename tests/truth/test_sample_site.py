@@ -56,7 +56,8 @@ def test_a_first_publication_tells_nothing_impossible(folder: Path) -> None:
     assert _judge(folder)["impossible"] == []
 
 
-def _built(folder: Path) -> list[tuple[datetime, dict[str, str]]]:
+@pytest.fixture(scope="module")
+def built(folder: Path) -> list[tuple[datetime, dict[str, str]]]:
     """Return the time of each commit, and the SHA-256 of each resource that its build wrote, by path."""
     clone = Clone(folder / "site", folder / "clone")
     line = clone.commits("HEAD")
@@ -79,26 +80,26 @@ def _backfill(folder: Path, **options: object) -> Path:
     """Publish the past with these options; return the output."""
     options = {"html_links": False, "previous": "output", **options}
     settings = [f"SITEURL={json.dumps(SITEURL)}", f"RESOURCESYNC={json.dumps(options)}"]
-    our_command(folder / "site", "backfill", "--settings", "pelicanconf.py", "-e", *settings)
-    return folder / "site/output"
+    output = folder / "-".join(options)
+    our_command(folder / "site", "backfill", "--settings", "pelicanconf.py", "--output", str(output), "-e", *settings)
+    return output
 
 
 @pytest.mark.long
-def test_versions_are_what_was_built(folder: Path) -> None:
+def test_versions_are_what_was_built(folder: Path, built: list[tuple[datetime, dict[str, str]]]) -> None:
     """By its TimeMap, each resource has at the time of each commit the bytes that its build wrote, or is not there."""
     source = Source(_backfill(folder, versions=True), siteurl=SITEURL)
-    built = _built(folder)
     paths = {path for _, outputs in built for path in outputs}
     assert len(built) == 29
-    for time, outputs in built:
+    seconds = {time.replace(microsecond=0): outputs for time, outputs in built}  # TimeMaps have no parts of seconds
+    for time, outputs in seconds.items():
         found = {path: in_force(source, quote(re.sub("/index.html$", "/", path)), time) for path in paths}
         assert {path: hashlib.sha256(data).hexdigest() for path, data in found.items() if data is not None} == outputs
 
 
 @pytest.mark.long
-def test_every_time_is_restored(folder: Path) -> None:
+def test_every_time_is_restored(folder: Path, built: list[tuple[datetime, dict[str, str]]]) -> None:
     """A mirror restores each listed time, byte for byte as the commit of that time is built."""
-    built = _built(folder)
     output = str(_backfill(folder, dumps=True, archives=True))
     moments = json.loads(our_command(folder, "restore", output, "--list-times", "--json").stdout)["times"]
     assert len(moments) > 20
