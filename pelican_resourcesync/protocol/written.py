@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol.model import Entry, Link, Metadata
 from pelican_resourcesync.protocol.reader import read
-from pelican_resourcesync.protocol.values import Hash, unescape
+from pelican_resourcesync.protocol.values import Hash, parse_datetime, unescape
 from pelican_resourcesync.protocol.vocabulary import RS_NS, SITEMAP_NS
 
 _ENTRY = re.compile(
@@ -22,10 +22,13 @@ _ATTRIBUTE = re.compile(r' ([a-z]++)="([^"]*+)"')
 
 # What nearly all entries have.
 _WORD = r"[ !#-%(-;=?-~]*+"
-_LINK = re.compile(rf'    <rs:ln rel="({_WORD})" href="([^"]*+)"(?: type="({_WORD})")?/>\n')
+_HASH, _LENGTH = r'(?: hash="([a-z0-9-]+):([0-9a-f]+)")?', r'(?: length="(0|[1-9][0-9]{0,17})")?'
+_LINK = re.compile(
+    rf'    <rs:ln rel="({_WORD})" href="([^"]*+)"(?: modified="([^"]++)")?{_HASH}{_LENGTH}(?: type="({_WORD})")?/>\n'
+)
 _MD = re.compile(
-    r'    <rs:md(?: change="[a-z]*+")?(?: datetime="[^"]*+")?(?: hash="([a-z0-9-]+):([0-9a-f]+)")?'
-    rf'(?: length="(0|[1-9][0-9]{{0,17}})")?(?: type="({_WORD})")?(?: path="{_WORD}")?/>\n'
+    rf'    <rs:md(?: change="[a-z]*+")?(?: datetime="[^"]*+")?{_HASH}{_LENGTH}'
+    rf'(?: type="({_WORD})")?(?: path="{_WORD}")?/>\n'
 )
 _AROUND = f'<urlset xmlns="{SITEMAP_NS}" xmlns:rs="{RS_NS}"><url><loc>urn:x</loc>', "</url></urlset>"
 
@@ -75,8 +78,17 @@ def parse_links(text: str) -> tuple[Link, ...]:
     """Parse what `Renderer.entry_links` or `render_link` wrote."""
     found, end = [], 0
     for match in iter(_LINK.scanner(text).match, None):  # type: ignore[attr-defined]  # unknown to typeshed
-        rel, href, type_ = match.groups()
-        found.append(Link(rel=rel, href=unescape(href), type=type_))
+        rel, href, modified, algorithm, digest, length, type_ = match.groups()
+        found.append(
+            Link(
+                rel=rel,
+                href=unescape(href),
+                modified=parse_datetime(modified) if modified else None,
+                hash=(Hash(algorithm=algorithm, digest=digest),) if algorithm else (),
+                length=int(length) if length else None,
+                type=type_,
+            )
+        )
         end = match.end()
     return tuple(found) if end == len(text) else _parse(text).links
 

@@ -56,7 +56,8 @@ from pelican_resourcesync.publication.model.resource import (
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER, is_loopback
 from pelican_resourcesync.publication.model.state import FirstPublication, PublicationState, parse_state, render_state
 from pelican_resourcesync.publication.model.versions import LINK_FORMAT, Version
-from pelican_resourcesync.publication.pages.overview import DOCUMENTS, Amount, Overview, mirror_command
+from pelican_resourcesync.publication.pages.overview import DOCUMENTS, Amount, Overview
+from pelican_resourcesync.publication.pages.rendering import mirror_command
 from pelican_resourcesync.publication.plan import ExpectedSet, PublishRequest
 from pelican_resourcesync.publication.previous.previous import (
     Ancestry,

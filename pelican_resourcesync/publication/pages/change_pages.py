@@ -7,6 +7,7 @@ nothing else has the titles of what was deleted.
 import re
 from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC
+from functools import partial
 from html import unescape
 
 from pelican_resourcesync.errors import PublicationError
@@ -19,7 +20,7 @@ from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.resource import Resources, parse_representation
 from pelican_resourcesync.publication.model.state import PublicationState
 from pelican_resourcesync.publication.pages.days import MOST_CHANGES, ShownChanges, TitledChange, days_of, latest_first
-from pelican_resourcesync.publication.pages.rendering import Page
+from pelican_resourcesync.publication.pages.rendering import Page, restore_command
 from pelican_resourcesync.publication.pages.titles import is_html, shown_path, title_of
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
 
@@ -27,6 +28,7 @@ from pelican_resourcesync.publication.previous.previous import PreviousPublicati
 _CHANGE = re.compile(
     r'<li class="(created|updated|deleted)( file)?" data-uri="([^"]*)" data-time="([^"]*)">'
     r'[^<]*(?:<(?!li|bdi|a )[^>]*>[^<]*)*(?:<a href="([^"]*)">)?<bdi>([^<]*)</bdi>'
+    r'(?:</a>)?(?: <a class="version" href="([^"]*)">)?'
 )
 _MORE = re.compile(r'<main id="content" data-more="([0-9]+)">')
 _END = b"  </url>\n"
@@ -45,8 +47,9 @@ def read_change_page(text: str) -> ShownChanges:
             time=parse_datetime(time),
             title="" if is_file else clean(unescape(title)),
             href=unescape(href),
+            version=unescape(version),
         )
-        for kind, is_file, uri, time, href, title in _CHANGE.findall(text)
+        for kind, is_file, uri, time, href, title, version in _CHANGE.findall(text)
     ]
     more = _MORE.search(text)
     return ShownChanges(latest_first(changes), int(more[1]) if more else 0)
@@ -145,7 +148,8 @@ class ChangePageWriter:
         if change.kind is ChangeKind.DELETED:
             return TitledChange(change.uri, change.kind, change.time, title, "")
         kind = ChangeKind.CREATED if first is ChangeKind.CREATED else ChangeKind.UPDATED
-        return TitledChange(change.uri, kind, change.time, title, _href(change))
+        mementos = (each.href for each in change.links if each.rel == "memento")
+        return TitledChange(change.uri, kind, change.time, title, _href(change), next(mementos, ""))
 
     def _former_title(self, uri: str) -> str:
         """Return the title on the latest page that shows a URI, else the path of what was a page."""
@@ -170,6 +174,7 @@ class ChangePageWriter:
             at=found.until or self._state.at,
             days=days_of([(path, shown)], self._state),
             more=shown.more,
+            restore_command=partial(restore_command, layout.siteurl) if self._options.versions else None,
             is_restart=self._state.restart_number > 1,
             of_repository=self._state.read_as_of is not None,
             list=page.href(layout.change_list(found.start)),

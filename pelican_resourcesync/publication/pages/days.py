@@ -16,13 +16,17 @@ MOST_CHANGES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class TitledChange:
-    """A change for people: `title` is empty for a file that they do not read, and `href` for what is gone."""
+    """A change for people: `title` is empty for a file that they do not read, and `href` for what is gone.
+
+    `version` is the address of the resource as it was after the change, if that stays public.
+    """
 
     uri: str
     kind: ChangeKind
     time: datetime
     title: str
     href: str
+    version: str = ""
 
 
 def latest_first(changes: Iterable[TitledChange]) -> list[TitledChange]:

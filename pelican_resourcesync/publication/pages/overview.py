@@ -1,6 +1,5 @@
 """What a set publishes, read from its documents alone, so that it is the same for a folder and for a URL."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -104,13 +103,6 @@ class Overview:
         return next(((daily * days, period) for days, period in _PERIODS if daily * days >= 1), (daily * _YEAR, "year"))
 
 
-def mirror_command(siteurl: str) -> str:
-    """Return the command that copies a site into a folder named after its host, quoted for any shell."""
-    host = siteurl.partition("://")[2].partition("/")[0]
-    folder = re.sub(r"[^A-Za-z0-9.-]+", "-", host).strip("-.") or "copy"
-    return f"pelican-resourcesync mirror {_quoted(f'{siteurl}/')} {_quoted(folder)}"
-
-
 def overview_of(publication: PreviousPublication) -> Overview:
     """Return what a publication contains. Raises `PublicationError` if one of its documents is damaged."""
     with explain_damage(publication.where):
@@ -198,11 +190,6 @@ def _archives(publication: PreviousPublication) -> Iterator[tuple[Capability, Ar
         known = [time for time in times if time]
         if known:
             yield capability, ArchiveOverview(len(entries), min(known))
-
-
-def _quoted(argument: str) -> str:
-    """Return an argument as every shell takes it, quoted only where it must be."""
-    return argument if re.fullmatch(r"[A-Za-z0-9_@%+=:,./-]+", argument) else "'" + argument.replace("'", "%27") + "'"
 
 
 def _length(entry: Entry) -> int:

@@ -17,8 +17,8 @@ from pelican_resourcesync.publication.model.options import Options, PageOptions
 from pelican_resourcesync.publication.model.state import PublicationState, parse_state
 from pelican_resourcesync.publication.pages.chart import chart_of, decimal
 from pelican_resourcesync.publication.pages.days import TitledChange
-from pelican_resourcesync.publication.pages.overview import DOCUMENTS, Amount, Overview, mirror_command
-from pelican_resourcesync.publication.pages.rendering import Page, environment_of
+from pelican_resourcesync.publication.pages.overview import DOCUMENTS, Amount, Overview
+from pelican_resourcesync.publication.pages.rendering import Page, environment_of, mirror_command
 
 #: How much a page shows: days of changes, names of each, periods, media types; and how much a feed has.
 _MOST_DAYS, _MOST_NAMES, _MOST_PERIODS, _MOST_TYPES, _MOST_IN_FEED = 7, 15, 12, 20, 50

@@ -1,6 +1,7 @@
 """Render one page from its template: the theme's or ours, in the language of the site, with links relative to it."""
 
 import posixpath
+import re
 from collections.abc import Sequence
 from copy import copy
 from datetime import UTC, datetime
@@ -154,3 +155,24 @@ def _minute(time: datetime) -> str:
 
 def _linkable(text: str) -> bool:
     return text.startswith(("https://", "http://", "mailto:"))
+
+
+def mirror_command(siteurl: str) -> str:
+    """Return the command that copies a site into a folder named after its host, quoted for any shell."""
+    return f"pelican-resourcesync mirror {_quoted(f'{siteurl}/')} {_quoted(_folder(siteurl))}"
+
+
+def restore_command(siteurl: str, time: datetime) -> str:
+    """Return the command that copies a site as it was at a time, quoted for any shell."""
+    at = render_datetime(time)
+    return f"pelican-resourcesync restore {_quoted(f'{siteurl}/')} {_quoted(f'{_folder(siteurl)}-{at[:10]}')} --at {at}"
+
+
+def _folder(siteurl: str) -> str:
+    host = siteurl.partition("://")[2].partition("/")[0]
+    return re.sub(r"[^A-Za-z0-9.-]+", "-", host).strip("-.") or "copy"
+
+
+def _quoted(argument: str) -> str:
+    """Return an argument as every shell takes it, quoted only where it must be."""
+    return argument if re.fullmatch(r"[A-Za-z0-9_@%+=:,./-]+", argument) else "'" + argument.replace("'", "%27") + "'"

@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from lxml import etree, html
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
-from pelican_resourcesync.publication.model.options import Archives, PageOptions
+from pelican_resourcesync.publication.model.options import Archives, PageOptions, VersionOptions
 from pelican_resourcesync.publication.model.ranges import Calendar, FixedBoundaries
 from pelican_resourcesync.publication.model.resource import Representation, Resource
 from pelican_resourcesync.publication.model.state import ChangeListSummary
@@ -568,3 +569,23 @@ def test_several_outliers(tmp_path: Path) -> None:
     chart = chart_of([ChangeListSummary("", begin, None, 400, 1, 0)], times[-1], str)
     assert chart is not None
     assert [(float(y), float(height)) for _, y, height, _ in chart.bars[0].parts][1][1] == 1.5
+
+
+def test_versions(tmp_path: Path) -> None:
+    """Each change leads to the version that it made, and each day to a command that restores it; only if these stay."""
+    source = Source(tmp_path)
+    for day, contents in enumerate([{"a.html": html_of("A")}, {"a.html": html_of("A & B")}, FIRST], 1):
+        source.publish(contents, f"2024-03-0{day}T12:00", versions=VersionOptions())
+    page = page_of(source, MARCH)
+    links = page.xpath("//li/a[@class='version']")
+    folder = f"{SITEURL}/resourcesync/site/versions"
+    assert [(each.getprevious().text_content(), each.text, each.get("href")) for each in links] == [
+        ("/first.css", "this version", f"{folder}/{sha256(b'').hexdigest()}.css"),
+        ("A & B", "this version", f"{folder}/{sha256(html_of('A & B')).hexdigest()}.html"),
+    ]
+    assert [each.text for each in page.xpath("//section[@class='day']//pre/code")] == [
+        f"pelican-resourcesync restore https://example.org/ example.org-2024-03-0{day} --at 2024-03-0{day}T12:00:00Z"
+        for day in (3, 2, 1)
+    ]
+    source.publish({}, "2024-04-01T12:00")
+    assert not page_of(source, APRIL).xpath("//a[@class='version'] | //pre")
