@@ -169,7 +169,7 @@ class _Follower:
     _packed: "_Packed"
 
     def __init__(self, source: str, since: str | None, options: SourceOptions, *, content: bool) -> None:
-        self._where = str(Path(source).resolve()) if "://" not in source and Path(source).is_dir() else source
+        self._where = source
         self._options, self._content = options, content
         self.cursor = Cursor.decode(since) if since else None
         self.notes: list[str] = []

@@ -69,7 +69,8 @@ def kept(folder: Path) -> list[dict[str, bytes]]:
 
 def test_switch(source: FakeSource, tmp_path: Path) -> None:
     """What is unchanged is linked, what changed is new, the earlier state is kept, and no change means no switch."""
-    folder, mirror = tmp_path / "copy", Mirror(source.url, tmp_path / "copy", replace(ATOMIC, keep=2))
+    folder = tmp_path / "deeper/copy"
+    mirror = Mirror(source.url, folder, replace(ATOMIC, keep=2))
     assert mirror.run().complete
     assert files_of(folder) == source.states[-1]
     first = folder.stat().st_ino

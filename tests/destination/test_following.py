@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.destination import Following, IncompleteError, MirrorError, MirrorOptions
+from pelican_resourcesync.http.limits import Pace
 from pelican_resourcesync.source import SourceError
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, stamp
 from tests.support.live import Ask, status
@@ -458,6 +459,14 @@ def test_contents_that_were_handled_are_removed(
         sum(file.stat().st_size == 200_000 for file in tmp_path.rglob("*")) for _ in Following(source.url, None, FAST)
     ]
     assert large == [0, 0, 0, 1, 1, 1]
+
+
+def test_rate_of_bytes(source: FakeSource, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bytes of resources count."""
+    counted: list[int] = []
+    monkeypatch.setattr(Pace, "take", lambda _, length: counted.append(length))
+    history(source)
+    assert sorted(counted) == [3, 3, 5]
 
 
 def test_other_bytes(source: FakeSource) -> None:
