@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
+from pywb.utils.memento import MementoUtils
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.http import Web
@@ -115,6 +116,26 @@ def test_by_hand(source: Source) -> None:
     ]
     assert timemap(source, "b.txt") == [(f"{HOME}/versions/{TWO}.txt", days[0], days[2], "first last memento")]
     assert timemap(source, "c.html") == [(f"{HOME}/versions/{ONE}.html", days[1], None, "first last memento")]
+
+
+def test_another_reader(source: Source) -> None:
+    """Pywb reads the same from a TimeMap."""
+    three(source)
+    [text] = [
+        each.read_text("ascii")
+        for each in (source.output / HOME / "timemaps").iterdir()
+        if b"/b.txt>" in each.read_bytes()
+    ]
+    found = MementoUtils.parse_links(text.strip())
+    assert (found["original"]["url"], found["timemap"]["type"]) == (f"{SITEURL}/b.txt", "application/link-format")
+    assert [(each["url"], each["rel"], each["datetime"], each["until"]) for each in found["mementos"]] == [
+        (
+            f"{SITEURL}/{HOME}/versions/{TWO}.txt",
+            "first last memento",
+            "Fri, 01 Mar 2024 12:00:00 GMT",
+            "Sun, 03 Mar 2024 12:00:00 GMT",
+        )
+    ]
 
 
 def test_links(source: Source) -> None:
