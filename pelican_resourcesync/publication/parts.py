@@ -366,15 +366,14 @@ class Writing:
     finals: "Finals"
 
 
-def write_part(writing: Writing) -> tuple[str, int, Counts]:
-    """Write a document; return its SHA-256, its length in bytes, and what it contains."""
-    digest, length = sha256(), 0
-    counts = Counts()
+def write_part(writing: Writing) -> tuple[str, Counts]:
+    """Write a document; return its SHA-256, and what it contains."""
+    digest, counts = sha256(), Counts()
     with writing.file.open("wb") as stream:
         for data in _chunks(writing, counts):
             digest.update(data)
-            length += stream.write(data)
-    return digest.hexdigest(), length, counts
+            stream.write(data)
+    return digest.hexdigest(), counts
 
 
 def _chunks(writing: Writing, counts: Counts) -> Iterator[bytes]:

@@ -210,8 +210,8 @@ class ResourceListPlan:
             parts.append(None)
         written = iter(self._map(write_part, [writing for _, writing in writings]))
         written_parts = []
-        for (path, writing), (digest, length, counts) in zip(writings, written, strict=True):
-            stage.note(path, digest, length)
+        for (path, writing), (digest, counts) in zip(writings, written, strict=True):
+            stage.note(path, digest, writing.file.stat().st_size)
             first = writing.segments[0].first if writing.segments else ""
             written_parts.append(Part(path=path, first=first, counts=counts))
         left = iter(written_parts)
