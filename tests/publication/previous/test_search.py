@@ -193,6 +193,21 @@ def test_where_the_site_was_before_is_looked_at(base: Path, monkeypatch: pytest.
     assert previous.state.siteurl == ARCHIVE
 
 
+def test_former_address_that_does_not_answer(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The copy last seen live is continued; without one it is not known what to continue."""
+    monkeypatch.setenv("no_proxy", "nowhere.invalid")
+    with live(hosts({MUSEUM: status(404)}), proxy=True) as host:
+        monkeypatch.setenv("http_proxy", host.url)
+        search = PredecessorSearch(
+            Layout(MUSEUM), PlainOutput(base / "output"), base, previous="live", moved_from="http://nowhere.invalid"
+        )
+        with closing(search):
+            with pytest.raises(PublicationError, match="nowhere"):
+                search.find()
+            Source(base / LIVE_FOLDER, siteurl=MUSEUM).publish({"a.html": b"a"}, "2024-01-05T12:00")
+            assert search.find().line.endswith(": the copy last seen live is continued")
+
+
 def test_starting_over(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The live publication is not continued, but known, so that no public address is used again."""
     found, generation = find(base, monkeypatch, previous="none")
