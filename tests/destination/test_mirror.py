@@ -492,6 +492,7 @@ def test_files_of_others_stay(source: FakeSource, folder: Path) -> None:
     assert [(uri.removeprefix(source.url), why) for uri, why in result.missing] == [
         ("a.html", "a.html exists, and the mirror did not write it: move it away, and run it again")
     ]
+    assert result.resources == len(source.resources) - 1
     assert (folder / "a.html").read_text() == "mine"
     assert files_of(folder) == {**source.resources, "a.html": b"mine", "notes.txt": b"mine, too"}
     (folder / "a.html").unlink()
