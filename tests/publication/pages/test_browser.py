@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.publication.model.options import PageOptions
+from pelican_resourcesync.publication.model.options import PageOptions, VersionOptions
 from tests.publication.pages.sites import HOSTILE, counts, everything, publish
 from tests.support.browser import look_at, needs_chromium
 
@@ -51,7 +51,8 @@ def test_in_a_browser(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("dark", [False, True])
 def test_pages_about_changes_in_a_browser(tmp_path: Path, *, dark: bool) -> None:
     """Everybody can read these, too, on a phone and on a screen: nothing is too wide, and axe finds no violation."""
-    publish(tmp_path, 3, **everything(site_name=HOSTILE, page=PageOptions(language="fr")))
+    options = everything(site_name=HOSTILE, page=PageOptions(language="fr"), versions=VersionOptions())
+    publish(tmp_path, 3, **options)
     paths = sorted((tmp_path / "resourcesync/site/changes").glob("*.html"))
     assert len(paths) == 4
     for file in (paths[-2], paths[-1]):
