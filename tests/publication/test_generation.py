@@ -97,6 +97,16 @@ def test_examples_are_pages_first(source: Source) -> None:
     }
 
 
+@pytest.mark.parametrize("names", [["a.html"], ["a.html", "b.html"], ["a.html", "b.html", "c.html"]])
+def test_nothing_changed(source: Source, names: list[str]) -> None:
+    """However many parts there are, a later build leaves every document as it is."""
+    contents = dict.fromkeys(names, b"a")
+    source.publish(contents, "2024-01-05T12:00", limits=Limits(entries=1))
+    before = source.documents()
+    source.publish(contents, "2024-01-06T12:00", limits=Limits(entries=1))
+    assert source.documents() == before
+
+
 def test_more_parts_than_an_index_holds(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     """The message says what to do; two parts of one resource each stand for 50,001 of 50,000."""
     monkeypatch.setattr("pelican_resourcesync.publication.resource_list.STANDARD_LIMITS", Limits(entries=1))
