@@ -16,7 +16,7 @@ _ANSWERS = "mirrors"
 
 
 class Mirrors:
-    """The mirrors of a Source, of which a resource is one of several that have the same bytes.
+    """The mirrors of a Source, which have the same bytes at other URLs.
 
     A Source could aim all its mirrors at any host. So only hosts are used that the user allows, and only for what has a
     hash. `refused` are other hosts. What serves other bytes, or does not answer, is not asked again in this run.
@@ -34,12 +34,9 @@ class Mirrors:
         """Return the mirrors of a resource that may be requested, as the state has them."""
         if not resource.links or not resource.hash or why_unreadable(resource.hash) or self._source.is_folder:
             return "[]"
-        links = [
-            (each.pri or LOWEST_PRIORITY, uri_of(each.href, resource.uri))
-            for each in resource.links
-            if each.rel == "duplicate"
-        ]
-        return json.dumps(sorted(each for each in links if self._allows(each[1]))[:_MOST])
+        links = [each for each in resource.links if each.rel == "duplicate"]
+        found = sorted((each.pri or LOWEST_PRIORITY, uri_of(each.href, resource.uri)) for each in links)
+        return json.dumps([each for each in found if self._allows(each[1])][:_MOST])
 
     def _allows(self, url: str) -> bool:
         place = origin(url)

@@ -131,7 +131,6 @@ class _Planner:
     ) -> None:
         self._state, self._source, self._options = state, source, options
         self._result, self._set = result, resource_set
-        self.mirrors = Mirrors(state, source, options)
         self._key = f"at {resource_set.uri}"
         self._unusable = ""  # what is wrong with the Change Lists
         self._foreign: int  # set by `_clear`
@@ -148,6 +147,7 @@ class _Planner:
             raise MirrorError(message)
 
     def plan(self, *, reconcile: bool) -> None:
+        self.mirrors = Mirrors(self._state, self._source, self._options)  # with the answers that other sets asked for
         if self._options.at is not None or self._state.versions is not None:
             self._by_past(text_of(self._options.at))
             return

@@ -33,7 +33,7 @@ from pelican_resourcesync.publication.model.resource import (
     render_representation,
 )
 from pelican_resourcesync.publication.model.state import sortable
-from pelican_resourcesync.publication.model.versions import VersionLinks
+from pelican_resourcesync.publication.model.versions import AddedLinks
 from pelican_resourcesync.publication.parts import (
     LONGEST_TIME,
     OPEN,
@@ -119,14 +119,14 @@ class Decision:
     """
 
     def __init__(
-        self, history: ChangeHistory, unexplained: datetime, edition: int, folder: Path, versions: VersionLinks
+        self, history: ChangeHistory, unexplained: datetime, edition: int, folder: Path, added: AddedLinks
     ) -> None:
-        """Write the changes and what drafts are filled with to a folder; `versions` writes the links to versions."""
+        """Write the changes and what drafts are filled with to a folder; `added` writes more links."""
         self._history = history
         self._unexplained = unexplained
         self._edition = edition
         self._folder = folder
-        self._versions = versions
+        self._added = added
         self._fills = 0
         self.sorter = ChangeSorter(folder)
         self.deleted = 0
@@ -159,9 +159,7 @@ class Decision:
         if changes:
             times, changed = zip(*changes, strict=True)
             uris, kinds, *_ = zip(*changed, strict=True)
-            linked = (
-                each._replace(links=each.links + self._versions.links(each.uri, each.md, OPEN)) for each in changed
-            )
+            linked = (each._replace(links=each.links + self._added.links(each.uri, each.md, OPEN)) for each in changed)
             self.sorter.add(zip(times, uris, kinds, _entries([*linked], self._edition), strict=True))
 
 
@@ -178,11 +176,11 @@ class DecisionByBytes(Decision):
         known: datetime,
         edition: int,
         folder: Path,
-        versions: VersionLinks,
+        added: AddedLinks,
         require_known_hosts: Callable[[Iterable[str]], None],
     ) -> None:
         """See `Decision`; `require_known_hosts` raises an error if the previous publication lists what is elsewhere."""
-        super().__init__(history, unexplained, edition, folder, versions)
+        super().__init__(history, unexplained, edition, folder, added)
         self._known = known
         self._require_known_hosts = require_known_hosts
         self._times = {change.uri: change.time for change in history.changes}
@@ -206,10 +204,10 @@ class DecisionByHistory(Decision):
     """In a first publication: the history decides, corrected if it does not lead to the current resources."""
 
     def __init__(
-        self, history: ChangeHistory, unexplained: datetime, edition: int, folder: Path, versions: VersionLinks
+        self, history: ChangeHistory, unexplained: datetime, edition: int, folder: Path, added: AddedLinks
     ) -> None:
         """See `Decision`."""
-        super().__init__(history, unexplained, edition, folder, versions)
+        super().__init__(history, unexplained, edition, folder, added)
         lives: dict[str, list[Change]] = {}
         for change in history.changes:
             lives.setdefault(change.uri, []).append(change)

@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pelican_resourcesync.errors import DocumentError
-from pelican_resourcesync.protocol import ChangeKind, EntryText, render_entries, render_link, unescape
+from pelican_resourcesync.protocol import ChangeKind, EntryText, render_entries, unescape
 from pelican_resourcesync.publication.model.ranges import Body
 from pelican_resourcesync.publication.model.resource import EDITION, Resources, Row, is_later
 from pelican_resourcesync.publication.model.state import Counts, sortable
-from pelican_resourcesync.publication.model.versions import VersionLinks
+from pelican_resourcesync.publication.model.versions import AddedLinks
 from pelican_resourcesync.publication.previous.previous import rows_in
 
 #: Applies a function to all items, in their order, as the built-in `map` does.
@@ -46,7 +46,6 @@ _CREATED, _UPDATED, _DELETED = (kind.value for kind in ChangeKind)
 _BEGIN, _END = b"  <url>\n", b"</urlset>\n"
 _BYTES = re.compile(r'    <rs:md(?: hash="([^"]*+)")?(?: length="([0-9]++)")?')
 _HASHED = '    <rs:md hash="'
-_DUPLICATE = re.compile(r' *+<rs:ln rel="duplicate"[^\n]*+\n')
 _PROFILE = re.compile(r' profile="[^"]*+"')
 _TYPE = re.compile(r'    <rs:md(?: hash="[^"]*+")?(?: length="([0-9]++)")?(?: type="([^"]*+)")?/>\n')
 
@@ -72,24 +71,21 @@ class Candidate(NamedTuple):
 class Terms:
     """How parts are compared: `entries` and `size` limit the entries of a draft, `most` the bytes of a document's.
 
-    Links of resources below `link_changes_below`, except to duplicates, count as changes, and with it, so do media
-    types. `mirrors` are URLs that may stand for `base`, each with its priority, if it has one. `tracked` is whether
+    Links of resources below `link_changes_below` count as changes, and with it, so do media types. `tracked` is whether
     changes are looked for at all, which they are not in a first publication without history. Drafts are written to
-    `folder`. `past` are the times of the last changes of resources that were listed without one, by URI. `versions`
-    writes the links to versions, which no row has.
+    `folder`. `past` are the times of the last changes of resources that were listed without one, by URI. `added`
+    writes the links to duplicates and versions, which no row has.
     """
 
     entries: int
     size: int
     most: int
     link_changes_below: str
-    base: str
-    mirrors: Sequence[tuple[str, int | None]]
     edition: int
     tracked: bool
     folder: Path
     past: Mapping[str, str]
-    versions: VersionLinks
+    added: AddedLinks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +161,7 @@ def _after(entries: Sequence[EntryText], uri: str) -> int:
 def _patched(
     files: Sequence[Path], changed: Sequence[tuple[str, Row | None]], without: Callable[[str], str]
 ) -> Iterator[Row]:
-    """Yield the rows in documents with these differences, and `without` links to versions."""
+    """Yield the rows in documents with these differences, and `without` the links that are added to rows."""
     listed = (row for file in files for row in rows_in(Body(file, is_draft=False)))
     rows = (row._replace(links=without(row.links)) if row.links else row for row in listed)
     new = {uri: row for uri, row in changed if row}
@@ -182,10 +178,9 @@ class _Comparison:
         task, old, most = self._task, _Old(self._task.old), self._terms.entries
         rows: Iterator[Row] = iter(())
         if task.changed is not None:
-            changed = [(uri, row and self._mirrored(row)) for uri, row in task.changed]
-            rows = _patched(task.old, changed, self._terms.versions.without)
+            rows = _patched(task.old, task.changed, self._terms.added.without)
         elif task.resources:
-            rows = map(self._mirrored, task.resources.rows(task.begin, task.end))
+            rows = task.resources.rows(task.begin, task.end)
         while True:
             chunk = [*islice(rows, most)]
             last = len(chunk) < most
@@ -196,15 +191,6 @@ class _Comparison:
                 break
         differs = any(each.differs or each.candidates for each in self._segments)
         return self._segments if differs else None
-
-    def _mirrored(self, row: Row) -> Row:
-        """Return a row with links to its duplicates (LN01)."""
-        base, mirrors = self._terms.base, self._terms.mirrors
-        if not mirrors or not row.uri.startswith(base):
-            return row
-        path = row.uri.removeprefix(base)
-        links = [render_link("duplicate", f"{mirror}{path}", None, pri) for mirror, pri in mirrors]
-        return row._replace(links="".join([row.links, *links]))
 
     def _compare(self, chunk: list[Row], before: list[EntryText]) -> None:
         """Compare rows with the entries of before, and write a segment, or two halves."""
@@ -244,8 +230,8 @@ class _Comparison:
         )
 
     def _linked(self, chunk: list[Row], times: Sequence[str]) -> Iterator[Row]:
-        """Yield rows with links to their versions."""
-        links = self._terms.versions.links
+        """Yield rows with links to their duplicates and versions."""
+        links = self._terms.added.links
         for row, time in zip(chunk, times, strict=True):
             added = links(row.uri, row.representation, time)
             yield row._replace(links=row.links + added) if added else row
@@ -272,17 +258,14 @@ class _Comparison:
                 lastmod = terms.past[uri]
                 differs = other_bytes = True  # a Resource Dump has the times, too
             hashed = ' hash="' in md
-            listed = links + terms.versions.links(uri, md, lastmod)
+            listed = links + terms.added.links(uri, md, lastmod)
             if md == md_before and listed == links_before and (hashed or not is_later(time, lastmod)):
                 times.append(lastmod)
                 continue
-            kind, own_links_before = "", terms.versions.without(links_before)
+            kind, own_links_before = "", terms.added.without(links_before)
             below = terms.link_changes_below
             if bytes_differ(md_before, md) or (
-                below
-                and (
-                    (hashed and md != md_before) or (uri.startswith(below) and _link_elsewhere(links, own_links_before))
-                )
+                below and ((hashed and md != md_before) or (links != own_links_before and uri.startswith(below)))
             ):
                 kind = _UPDATED
             elif not hashed and (md != md_before or is_later(time, lastmod)):
@@ -297,11 +280,6 @@ class _Comparison:
             candidates += [(uri, _DELETED, "", "", each.lastmod) for uri, each in known.items()]
             candidates.sort()
         return times, candidates, differs, other_bytes
-
-
-def _link_elsewhere(links: str, before: str) -> bool:
-    """Return whether two texts of links differ in others than those to duplicates, which say where, not what."""
-    return links != before and _DUPLICATE.sub("", links) != _DUPLICATE.sub("", before)
 
 
 def time_line(time: str) -> str:

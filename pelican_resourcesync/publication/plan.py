@@ -42,7 +42,7 @@ from pelican_resourcesync.publication.model.state import (
     FirstPublication,
     PublicationState,
 )
-from pelican_resourcesync.publication.model.versions import VersionLinks
+from pelican_resourcesync.publication.model.versions import AddedLinks
 from pelican_resourcesync.publication.parts import Map
 from pelican_resourcesync.publication.past import AddedPast, add_past
 from pelican_resourcesync.publication.previous.previous import KnownGeneration, PreviousPublication
@@ -211,7 +211,7 @@ class _Planning:
         rebuilt = previous is not None and history.commit == previous.state.commit
         unexplained = history.built if history.landed is None or rebuilt else history.landed
         edition, folder = self._options.edition, self._folder
-        links = VersionLinks(self._options.layout, self._options.versions)
+        links = AddedLinks(self._options)
         decision: Decision
         if previous:
             known = max(previous.last, previous.state.read_as_of or previous.last)

@@ -28,7 +28,7 @@ from pelican_resourcesync.publication.model.resource import (
     Row,
 )
 from pelican_resourcesync.publication.model.state import Part
-from pelican_resourcesync.publication.model.versions import VersionLinks
+from pelican_resourcesync.publication.model.versions import AddedLinks
 from pelican_resourcesync.publication.parts import (
     Finals,
     Map,
@@ -100,13 +100,11 @@ class ResourceListPlan:
             size=max(1, self._room // 2),
             most=self._room,
             link_changes_below=options.link_changes_below,
-            base=f"{options.layout.siteurl}/",
-            mirrors=[(f"{url}/", pri) for url, pri in options.mirrors],
             edition=options.edition,
             tracked=tracked,
             folder=folder,
             past=past,
-            versions=VersionLinks(options.layout, options.versions),
+            added=AddedLinks(options),
         )
         self._ranges = [*self._compare(resources, terms)]
         self._changed = False

@@ -30,8 +30,8 @@ from pelican_resourcesync.publication.model.resource import (
 )
 from pelican_resourcesync.publication.model.state import sortable
 from pelican_resourcesync.publication.model.versions import (
+    AddedLinks,
     Version,
-    VersionLinks,
     parse_versions,
     render_timemap,
     render_versions,
@@ -78,7 +78,7 @@ class VersionWriter:
     def __init__(self, stage: Stage, options: Options, versions: VersionOptions, find: FindBytes) -> None:
         """Write what these `versions` options say; `find` finds the bytes of what changed."""
         self._stage, self._layout, self._options, self._find = stage, options.layout, versions, find
-        self._names = VersionLinks(options.layout, versions)
+        self._names = AddedLinks(options)
 
     def write(
         self,

@@ -18,15 +18,7 @@ from pelican_resourcesync.publication import (
 from pelican_resourcesync.settings import Settings
 from pelican_resourcesync.site.configuration import options_of
 from pelican_resourcesync.site.history import GitHistory, PreviousState, SetHistory
-from pelican_resourcesync.site.outputs import (
-    OutputFile,
-    ResourceSet,
-    Run,
-    SiteResources,
-    find_resources,
-    forms_of,
-    links_of,
-)
+from pelican_resourcesync.site.outputs import OutputFile, ResourceSet, Run, SiteResources, find_resources, links_of
 from pelican_resourcesync.static_site import (
     PublishResult,
     add_discovery_files,
@@ -74,8 +66,7 @@ class Publisher:
             each.uri: linked.get(each.path) or Resource(each.uri, output / each.path).represent()
             for each in site.written
         }
-        links = links_of(site.listed) if self._settings.names_sets else {}
-        links |= {uri: (*links.get(uri, ()), *forms) for uri, forms in forms_of(site.listed).items()}
+        links = links_of(site.listed, filed=self._settings.names_sets)
         histories = self._read_histories(site, measured)
         requests = [self._request(each, measured, links, histories) for each in site.sets]
         removed = list(removed_layouts(output, self._run.siteurl, self._removed_sets))

@@ -3,14 +3,7 @@
 from pelican_resourcesync.source.discovery import SourceSet, find_sets
 from pelican_resourcesync.source.folder import WELL_KNOWN, SiteFolder
 from pelican_resourcesync.source.lists import ChangeLists, GapError, Position, in_order
-from pelican_resourcesync.source.options import (
-    ProgressCallback,
-    Several,
-    SourceError,
-    SourceOptions,
-    by_keyword,
-    matches_type,
-)
+from pelican_resourcesync.source.options import ProgressCallback, Several, SourceError, SourceOptions, by_keyword
 from pelican_resourcesync.source.packages import ListedDumps, ListedPackage, OpenPackage, Packages, may_contain
 from pelican_resourcesync.source.receive import MismatchedError, ResourceSink, VerifiedContent, part_name
 from pelican_resourcesync.source.resource import (
@@ -18,6 +11,7 @@ from pelican_resourcesync.source.resource import (
     UNREADABLE,
     ListedResource,
     listed_resource,
+    matches_type,
     text_of,
     uri_of,
     why_unreadable,

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
 from pelican_resourcesync.http import USER_AGENT, Bounds
+from pelican_resourcesync.source.resource import matches_type
 from pelican_resourcesync.units import rate
 
 _QUERY = re.compile("[?#].*", re.DOTALL)
@@ -136,11 +137,6 @@ class SourceOptions:
         elif self.netrc:
             found |= _netrc(urlsplit(source).hostname or "")
         return found
-
-
-def matches_type(media_type: str, pattern: str) -> bool:
-    """Return whether a media type, perhaps with parameters, matches a pattern such as `image/*`."""
-    return fnmatchcase(media_type.partition(";")[0].strip().lower(), pattern.lower())
 
 
 def by_keyword(

@@ -85,3 +85,15 @@ def test_life(blog: Site, tmp_path: Path) -> None:
         assert result.complete
         assert files_of(copy) == public_files(blog.output)
         assert [each.partition(" for ")[0] for each in result.plan.notes] == ["the mirror localhost served other bytes"]
+
+        asked: list[str] = []
+
+        def ask(host: str) -> bool:
+            asked.append(host)
+            return False
+
+        both = {"site": {}, "pages": {"types": ["text/html"]}}
+        blog.configure(RESOURCESYNC={"previous": site.url, "mirrors": urls, "sets": both})
+        blog.build(first=True)
+        assert Mirror(site.url, tmp_path / "asked", replace(FAST, ask=ask)).run().complete
+        assert asked == ["localhost"], "once, although two sets link there"

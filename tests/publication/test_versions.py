@@ -16,9 +16,9 @@ from pywb.utils.memento import MementoUtils
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.http import Web
-from pelican_resourcesync.publication import VersionOptions, read_previous
+from pelican_resourcesync.publication import Options, VersionOptions, read_previous
 from pelican_resourcesync.publication.model.history import ChangeHistory
-from pelican_resourcesync.publication.model.versions import Version, VersionLinks, render_timemap
+from pelican_resourcesync.publication.model.versions import AddedLinks, Version, render_timemap
 from pelican_resourcesync.publication.previous.fetch import Fetched, fetch_publication
 from pelican_resourcesync.publication.versions import count_versions
 from tests.publication.support import LAYOUT, SITEURL, Contents, Source, tree, utc
@@ -163,6 +163,11 @@ def test_links(source: Source) -> None:
     assert [links for _, links in changes["deleted"]] == [[]]
 
 
+def added_links(versions: VersionOptions) -> AddedLinks:
+    """Return what writes the links to versions."""
+    return AddedLinks(Options(output=Path(), layout=LAYOUT, versions=versions))
+
+
 def test_timegate() -> None:
     """The URI of the resource is appended to that of the TimeGate; nothing in a URI ends a link."""
     uri = f'{SITEURL}/a>"b'
@@ -173,7 +178,7 @@ def test_timegate() -> None:
         f"https://g/{shown}",
     ]
     md = f'    <rs:md hash="sha-256:{ONE}" length="1" type="text/html"/>\n'
-    links = VersionLinks(LAYOUT, VersionOptions(timegate="https://g/")).links(f"{SITEURL}/?a&b", md, "")
+    links = added_links(VersionOptions(timegate="https://g/")).links(f"{SITEURL}/?a&b", md, "")
     assert '    <rs:ln rel="timegate" href="https://g/https://example.org/?a&amp;b"/>\n' in links
     assert "modified" not in links
 
@@ -196,9 +201,9 @@ def test_timegate() -> None:
 def test_names(uri: str, type_: str, ending: str) -> None:
     """A host knows the type of a version by the ending of its name: that of the URI, if it says the type."""
     md = f'    <rs:md hash="sha-256:{ONE}" length="1" type="{type_}"/>\n'
-    assert VersionLinks(LAYOUT, ALL).name(f"{SITEURL}/{uri}", md) == f"{ONE}{ending}"
-    assert not VersionLinks(LAYOUT, ALL).name(f"{SITEURL}/{uri}", md.replace("sha-256", "md5"))
-    assert not VersionLinks(LAYOUT, VersionOptions(below="https://b/")).name(f"{SITEURL}/{uri}", md)
+    assert added_links(ALL).name(f"{SITEURL}/{uri}", md) == f"{ONE}{ending}"
+    assert not added_links(ALL).name(f"{SITEURL}/{uri}", md.replace("sha-256", "md5"))
+    assert not added_links(VersionOptions(below="https://b/")).name(f"{SITEURL}/{uri}", md)
 
 
 @settings(max_examples=max(25, settings().max_examples // 40), deadline=None)

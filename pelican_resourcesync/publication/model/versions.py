@@ -11,7 +11,7 @@ from urllib.parse import quote
 from pelican_resourcesync.protocol import parse_datetime, render_link
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.media_types import media_type
-from pelican_resourcesync.publication.model.options import VersionOptions
+from pelican_resourcesync.publication.model.options import Options
 
 #: The media type of a TimeMap.
 LINK_FORMAT = "application/link-format"
@@ -20,6 +20,7 @@ _HASHED = '    <rs:md hash="sha-256:'
 _DIGEST = slice(len(_HASHED), len(_HASHED) + 64)
 _REST = len(_HASHED) + 65
 _LONGEST_ENDING = 8
+_DUPLICATE = '    <rs:ln rel="duplicate"'
 #: What a URI may contain between `<` and `>`, or is escaped already.
 _SAFE = "!#$%&'()*+,-./:;=?@[]_~"
 
@@ -44,12 +45,13 @@ class Version(NamedTuple):
         return self.name.partition(".")[0]
 
 
-class VersionLinks:
-    """Writes the links from entries to the version that each describes, and to the TimeMap of its resource."""
+class AddedLinks:
+    """Writes the links that no row has: to duplicates on mirrors, to the version of an entry, and to its TimeMap."""
 
-    def __init__(self, layout: Layout, options: VersionOptions | None) -> None:
-        """Write them as these options say; without options, none."""
-        self._layout, self._options = layout, options
+    def __init__(self, options: Options) -> None:
+        """Write them as these options say."""
+        self._layout, self._options, self._mirrors = layout, _, _ = options.layout, options.versions, options.mirrors
+        self._base = layout.uri("")
         self._memento = render_link("memento", layout.uri(f"{layout.versions}/")).removesuffix('"/>\n')
         self._timemap = render_link("timemap", layout.uri("")).removesuffix('"/>\n')
 
@@ -61,17 +63,21 @@ class VersionLinks:
 
     def links(self, uri: str, md: str, time: str) -> str:
         """Return the links of an entry with this metadata and time, which may be empty."""
+        links = ""
+        if self._mirrors and md and uri.startswith(self._base):
+            path = uri.removeprefix(self._base)
+            links = "".join([render_link("duplicate", f"{url}/{path}", None, pri) for url, pri in self._mirrors])
         name = self.name(uri, md)
         if not name or self._options is None:
-            return ""
+            return links
         timemap = f'{self._timemap}{self._layout.timemap(uri)}" type="{LINK_FORMAT}"/>\n'
         timegate = render_link("timegate", f"{self._options.timegate}{uri}") if self._options.timegate else ""
         modified = f' modified="{time}"' if time else ""
-        return f'{self._memento}{name}"{modified} hash="sha-256:{md[_DIGEST]}"{md[_REST:]}{timemap}{timegate}'
+        return f'{links}{self._memento}{name}"{modified} hash="sha-256:{md[_DIGEST]}"{md[_REST:]}{timemap}{timegate}'
 
     def without(self, links: str) -> str:
-        """Return the links of an entry without those to versions, which are the last ones."""
-        return links.partition(self._memento)[0]
+        """Return the links of an entry without these, which are the last ones."""
+        return links.partition(_DUPLICATE)[0].partition(self._memento)[0]
 
 
 @lru_cache(maxsize=1_024)

@@ -8,7 +8,7 @@ from pelican_resourcesync.site.outputs.resources import (
 )
 from pelican_resourcesync.site.outputs.roles import Role, Roles
 from pelican_resourcesync.site.outputs.run import OutputFile, Run, copied_source, is_moved
-from pelican_resourcesync.site.outputs.sets import facets_of, forms_of, links_of, slugify_of
+from pelican_resourcesync.site.outputs.sets import facets_of, links_of, slugify_of
 
 __all__ = [
     "OutputFile",
@@ -20,7 +20,6 @@ __all__ = [
     "copied_source",
     "facets_of",
     "find_resources",
-    "forms_of",
     "is_moved",
     "links_of",
     "require_complete_copies",

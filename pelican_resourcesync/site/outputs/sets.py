@@ -40,40 +40,42 @@ def facets_of(run: Run, written: Iterable[OutputFile]) -> dict[str, Facets]:
     return {uri: each for uri, each in found.items() if each != UNFILED}
 
 
-def forms_of(written: Iterable[OutputFile]) -> dict[str, tuple[Link, ...]]:
-    """Return the links between a page and its content in other media types, by URI (`LN02`).
+def links_of(written: Iterable[OutputFile], *, filed: bool) -> dict[str, tuple[Link, ...]]:
+    """Return the links of outputs to others among `written`, by URI, without those that have none.
 
-    These are copies of the source (`OUTPUT_SOURCES`), and what a plug-in lets Pelican write of the same content object:
-    `rel="alternate"` leads to them, and `rel="canonical"` back. Translations are alternates in another media type, too,
-    but in the same one they are pages of their own: a link does not say its language.
+    If they are `filed`, an article links to the page of its category (`LN06`, `rel="collection"`), and articles and
+    pages to the pages of their tags (`EA01`, `rel="tag"`), in the order of the URIs. A page links to its content in
+    other media types, too, and these to the page.
+    """
+    written = list(written)
+    found: dict[str, list[Link]] = {}
+    if filed:
+        pages = {_key(each.about): each.uri for each in written if _is_first_page(each)}
+        found = {each.uri: [*_links(each.content, pages)] for each in written if each.content is not None}
+    for uri, link in _forms(written):
+        found.setdefault(uri, []).append(link)
+    return {uri: tuple(links) for uri, links in found.items() if links}
+
+
+def _forms(written: Iterable[OutputFile]) -> Iterator[tuple[str, Link]]:
+    """Yield links between a page and its content in other media types (`LN02`), each with the URI that it is from.
+
+    These are copies of the source (`OUTPUT_SOURCES`), and what a plug-in lets Pelican write of the same content object.
+    Translations are alternates in another media type, too, but in the same one they are pages of their own: a link does
+    not say its language.
     """
     forms: dict[int, list[OutputFile]] = {}
     for each in written:
         if isinstance(each.about, Content):
             forms.setdefault(id(each.about), []).append(each)
     pages = {key: page for key, each in forms.items() if (page := next((one for one in each if one.title), None))}
-    found: dict[str, list[Link]] = {}
     for key, page in pages.items():
-        type_ = media_type(page.path)
-        own = [each for each in forms[key] if media_type(each.path) != type_]
-        for each in own:
-            found.setdefault(each.uri, []).append(Link(href=page.uri, rel="canonical"))
-        translated = [pages[id(each)] for each in page.about.translations if id(each) in pages]
-        for each in (*own, *(each for each in translated if media_type(each.path) != type_)):
-            found.setdefault(page.uri, []).append(Link(href=each.uri, rel="alternate", type=media_type(each.path)))
-    return {uri: tuple(links) for uri, links in found.items()}
-
-
-def links_of(written: Iterable[OutputFile]) -> dict[str, tuple[Link, ...]]:
-    """Return the links from articles and pages to their category and tags, by URI, without those that have none.
-
-    An article links to the page of its category (`LN06`, `rel="collection"`). Articles and pages link to the pages of
-    their tags (`EA01`, `rel="tag"`), in the order of the URIs. Only pages among `written` are linked to.
-    """
-    written = list(written)
-    pages = {_key(each.about): each.uri for each in written if _is_first_page(each)}
-    found = {each.uri: tuple(_links(each.content, pages)) for each in written if each.content is not None}
-    return {uri: links for uri, links in found.items() if links}
+        translations = (pages[id(each)] for each in page.about.translations if id(each) in pages)
+        for each in (*forms[key], *translations):
+            if (type_ := media_type(each.path)) != media_type(page.path):
+                yield page.uri, Link(href=each.uri, rel="alternate", type=type_)
+                if each.about is page.about:
+                    yield each.uri, Link(href=page.uri, rel="canonical")
 
 
 def _links(content: Any, pages: Mapping[tuple[type, str], str]) -> Iterator[Link]:

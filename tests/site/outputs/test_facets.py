@@ -10,7 +10,7 @@ from pelican.plugins import signals
 from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.site.outputs.resources import select_resources
 from pelican_resourcesync.site.outputs.run import OutputFile, Run
-from pelican_resourcesync.site.outputs.sets import facets_of, forms_of, links_of
+from pelican_resourcesync.site.outputs.sets import facets_of, links_of
 from pelican_resourcesync.static_site import Exclusion, Facets
 from tests.site.support import SITEURL, built, configured
 from tests.support.sites import Site
@@ -55,7 +55,7 @@ def facets(site: Site, **overrides: Any) -> dict[str, Facets]:
 def links(site: Site, *exclude: str, **overrides: Any) -> dict[str, list[tuple[str, str]]]:
     """Build a site and give the links of its contents, by the paths of the URIs."""
     _, written = build(site, *exclude, **overrides)
-    found = links_of(written)
+    found = links_of(written, filed=True)
     assert all(each == Link(href=each.href, rel=each.rel) for links in found.values() for each in links)
     return {
         uri.removeprefix(SITEURL): [(each.rel, each.href.removeprefix(SITEURL)) for each in links]
@@ -121,7 +121,7 @@ def test_site_within_the_site(blog: Site) -> None:
         f"{SITEURL}/de/category/drinnen.html": Facets("drinnen"),
         f"{SITEURL}/de/tag/a.html": Facets(tags=("a",)),
     }
-    links = links_of(written)
+    links = links_of(written, filed=True)
     assert f"{SITEURL}/de/innen.html" not in links
     assert [each.href for each in links[f"{SITEURL}/two.html"] if each.rel == "tag"] == [f"{SITEURL}/tag/a.html"]
 
@@ -193,7 +193,7 @@ def test_forms_of_a_build(blog: Site) -> None:
     about, source = f"{SITEURL}/pages/about.html", f"{SITEURL}/pages/about.text"
     one, plan, german = f"{SITEURL}/one.", f"{SITEURL}/plan.txt", f"{SITEURL}/plan.html"
     deutsch = f"{SITEURL}/two-de."
-    assert forms_of(written) == {
+    assert links_of(written, filed=False) == {
         about: (Link(href=source, rel="alternate", type="text/plain"),),
         source: (Link(href=about, rel="canonical"),),
         f"{one}html": (
