@@ -102,7 +102,7 @@ class VersionWriter:
             key = json.dumps(each.uri)
             versions = found.setdefault(key, index.versions(each.uri))
             version = self._version(each, index)
-            if (version.name or each.kind is ChangeKind.DELETED) and _differs(versions, version):
+            if _differs(versions, version):
                 versions.append(version)
                 openers[version.name] = each
         for uri in hidden:
@@ -118,6 +118,9 @@ class VersionWriter:
         self._add_files(index, openers, "".join(kept.values()))
         same = index.written_for == written_for
         self._add_timemaps(index, {key: line for key, line in kept.items() if not same or key in found}, kept)
+        if previous is None:  # documents of before the set was started over may stay, and link to these
+            for folder in (self._layout.versions, self._layout.timemaps):
+                self._stage.keep(folder)
 
     def _as_changes(self, rows: Iterable[Row], at: datetime) -> Iterator[Change]:
         """Yield the last change of each resource."""
@@ -126,7 +129,7 @@ class VersionWriter:
             yield Change(time, row.uri, ChangeKind.UPDATED, shown)
 
     def _version(self, change: Change, index: VersionIndex) -> Version:
-        """Return the version that a change begins; without a name if its bytes are not available."""
+        """Return the version that a change begins; without a name if it has no bytes, or these are not available."""
         of = change.representation
         name = self._names.name(change.uri, render_representation(of)) if of else ""
         if of and name and not (index.has(self._layout, name) or self._find(change.uri, of.hash, change.time)):
@@ -185,7 +188,7 @@ class VersionWriter:
 
     def _add_timemaps(self, index: VersionIndex, changed: Mapping[str, str], kept: Mapping[str, str]) -> None:
         """Write the TimeMaps that are not as before, and link the others."""
-        (self._stage.documents / self._layout.timemap("")).parent.mkdir(exist_ok=True)
+        (self._stage.documents / self._layout.timemaps).mkdir(exist_ok=True)
         for key, line in kept.items():
             uri = json.loads(key)
             path = self._layout.timemap(uri)

@@ -16,7 +16,7 @@ from pywb.utils.memento import MementoUtils
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.http import Web
-from pelican_resourcesync.publication import Options, VersionOptions, read_previous
+from pelican_resourcesync.publication import Options, Representation, Resource, VersionOptions, read_previous
 from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.versions import AddedLinks, Version, render_timemap
 from pelican_resourcesync.publication.previous.fetch import Fetched, fetch_publication
@@ -321,6 +321,27 @@ def test_forgotten(source: Source) -> None:
     source.forget(f"{SITEURL}/c.html", built=utc("2024-03-06T12:00"))
     assert f"{ONE}.html" in versions(source)
     assert timemap(source, "c.html") == []
+
+
+def test_started_over(source: Source) -> None:
+    """Documents of before stay until they are forgotten, and so do the versions that they link to."""
+    three(source)
+    before = versions(source)
+    known = source.previous()
+    source.publish({"d.html": b"9"}, "2024-03-05T12:00", previous=None, restarted_from=known, versions=ALL)
+    assert versions(source) == before | {f"{NINE}.html": b"9"}
+    assert len(timemap(source, "a.html")) == 3
+    assert len(timemap(source, "d.html")) == 1
+
+
+def test_bytes_that_are_not_available(source: Source) -> None:
+    """What a resource became is not known, so no version is in force."""
+    page = f"{SITEURL}/a.html"
+    source.publish([Resource(page, source.write("a.html", b"1"))], "2024-03-01T12:00", versions=ALL)
+    unknown = Representation.measured(TWO, 1, "text/html")
+    source.publish([Resource(page, None, measured=unknown)], "2024-03-02T12:00", versions=ALL)
+    assert in_force(source, "a.html", utc("2024-03-02T11:00")) == b"1"
+    assert in_force(source, "a.html", utc("2024-03-02T12:00")) is None
 
 
 def test_withdrawn(source: Source) -> None:

@@ -116,6 +116,12 @@ class Stage:
         """Keep the existing records of a set, except those of these URIs."""
         link_records(layout, uris, self._output, self._documents)
 
+    def keep(self, folder: str) -> None:
+        """Keep the files that a folder in the output has and the staged one lacks."""
+        for file in (self._output / folder).iterdir() if (self._output / folder).is_dir() else ():
+            if not (self._documents / folder / file.name).exists():
+                link_or_copy(file, self._documents / folder / file.name)
+
     def paths(self) -> list[str]:
         """Return the paths of the documents written, sorted."""
         return sorted(self._paths)

@@ -62,13 +62,18 @@ class Layout:
         return f"{self.home}/{VERSIONS}"
 
     @property
+    def timemaps(self) -> str:
+        """The folder of the TimeMaps of resources, the same for all restarts."""
+        return f"{self.home}/{TIMEMAPS}"
+
+    @property
     def version_index(self) -> str:
         """The list of all versions, which the next publication continues."""
         return f"{self.folder}/{_VERSION_INDEX}"
 
     def timemap(self, uri: str) -> str:
         """Return the path of the TimeMap of a resource, the same for all restarts."""
-        return f"{self.home}/{TIMEMAPS}/{sha256(uri.encode()).hexdigest()[:32]}.link"
+        return f"{self.timemaps}/{sha256(uri.encode()).hexdigest()[:32]}.link"
 
     @property
     def state(self) -> str:
