@@ -39,7 +39,7 @@ _PAGES = 10
 #: After a page, the next one is at least this many times as far down the list.
 _STEP = 10
 #: The links whose targets are compared with what is stated about them.
-_COMPARED = frozenset(("alternate", "canonical", "duplicate", "memento", "timemap"))
+_COMPARED = frozenset(("alternate", "canonical", "duplicate", "memento", "timemap", "via"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -209,6 +209,7 @@ def links_of_a(*links: str) -> Changed:
 
 DUPLICATE = f'rel="duplicate" href="{BASE}m/a.txt"'
 MEMENTO = f'rel="memento" href="{BASE}v/a.txt" hash="{sha(A)}"'
+VIA = f'rel="via" href="{BASE}o/a.txt" hash="{sha(A)}" length="5"'
 ALTERNATE = f'rel="alternate" href="{BASE}a.md" type="text/markdown"'
 
 DEEP: dict[str, tuple[Changed, str]] = {
@@ -218,6 +219,9 @@ DEEP: dict[str, tuple[Changed, str]] = {
     "version of other bytes": ({**links_of_a(MEMENTO), "v/a.txt": b"alphA"}, "LN05 SHOULD"),
     "no version": (links_of_a(MEMENTO), "LN05 SHOULD"),
     "no TimeMap": (links_of_a(f'rel="timemap" href="{BASE}a.link" type="application/link-format"'), "LN05 SHOULD"),
+    "original of other bytes": ({**links_of_a(VIA), "o/a.txt": b"alphA"}, "LN07 SHOULD"),
+    "original of another length": ({**links_of_a(VIA), "o/a.txt": b"alphabet"}, "LN07 SHOULD"),
+    "no original": (links_of_a(VIA), "LN07 SHOULD"),
     "no alternate": (links_of_a(ALTERNATE), "LN02 SHOULD"),
     "no canonical": (links_of_a(f'rel="canonical" href="{BASE}a"'), "LN02 SHOULD"),
     "alternate of other bytes": (

@@ -209,4 +209,5 @@ def _target_rule(identifier: str, rels: tuple[str, ...], sentence: str, source: 
 
 _target_rule("LN01", ("duplicate",), "A mirror has the bytes of the resource", "core §14.2")
 _target_rule("LN05", ("memento", "timemap"), "A version has the bytes of its link; a TimeMap exists", "core §14.6")
+_target_rule("LN07", ("via",), "The original exists, with its hash and length", "core §14.8")
 _target_rule("LN02", ("alternate", "canonical"), "What is linked to exists, with its hash and length", "core §14.3")
