@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from pelican_resourcesync.version import __version__
 
 if TYPE_CHECKING:
+    from pelican_resourcesync.aggregator import Aggregator, mirror
     from pelican_resourcesync.checker import CheckError, CheckReport, check
     from pelican_resourcesync.destination import (
         FollowedChange,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
         MirrorOptions,
         MirrorResult,
         follow,
-        mirror,
     )
     from pelican_resourcesync.errors import (
         AbsentError,
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AbsentError",
+    "Aggregator",
     "CheckError",
     "CheckReport",
     "DocumentError",
@@ -80,7 +81,7 @@ __all__ = [
     "register",
 ]
 #: Where these names are, what is quick to import first.
-_MODULES = ("errors", "signing", "source", "destination", "checker", "static_site", "folder")
+_MODULES = ("errors", "signing", "source", "destination", "checker", "aggregator", "static_site", "folder")
 
 
 def register() -> None:

@@ -83,6 +83,7 @@ def _add_update(verb: ArgumentParser) -> None:
         "--accept-older", action="store_true", help="follow a Source that was set back to an older state"
     )
     update.add_argument("--max-deletions", type=float, metavar="N", help="stop if more than N %% would be deleted (20)")
+    update.add_argument("--publish", metavar="URL", help="publish the copy as a Source; its folder is public at URL")
     add_by(update)
 
 
@@ -152,7 +153,12 @@ def _run(arguments: Namespace, task: "Callable[[Mirror], _Report]") -> int:
         try:
             with running.progress(arguments) as show:
                 options = MirrorOptions(**options_of(arguments), progress=show, ask=ask)
-                status, lines, counts, uris = task(Mirror(arguments.source, folder, options))
+                mirror = Mirror(arguments.source, folder, options)
+                if "publish" in arguments:
+                    from pelican_resourcesync.aggregator import Aggregator
+
+                    mirror = Aggregator(arguments.source, folder, arguments.publish, options)
+                status, lines, counts, uris = task(mirror)
             values |= counts | ({"uris": done | uris} if arguments.json == "resources" else {})
         except ResourceSyncError as error:
             values |= {"complete": False, "error": str(error)}
@@ -216,12 +222,15 @@ def _result_report(result: "MirrorResult", folder: Path) -> _Report:
     summary = f"{folder} has {what}{format_count(result.resources, 'resource')}"
     summary += f"; {result.fetched:,} fetched ({format_bytes(result.size)}), {result.deleted:,} deleted"
     summary += f", {result.adopted:,} already there" if result.adopted else ""
+    if new := result.published:
+        kinds = ", ".join(f"{new[kind]:,} {kind}" for kind in ("created", "updated", "deleted"))
+        lines.append(f"Published: {format_count(new['resources'], 'resource')} ({kinds}).")
     state = "Complete" if result.complete else "Incomplete"
     lines.append(f"{state}: {summary} in {duration(result.seconds)}.")
     names = (
         "complete",
         "resources",
-        *(["versions"] if result.versions else []),
+        *(each for each in ("versions", "published") if getattr(result, each)),
         "fetched",
         "size",
         "deleted",

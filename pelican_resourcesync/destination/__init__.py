@@ -2,15 +2,16 @@
 
 from pelican_resourcesync.destination.fetch import MirrorResult
 from pelican_resourcesync.destination.following import FollowedChange, Following, follow
-from pelican_resourcesync.destination.mirroring import Difference, Mirror, mirror
+from pelican_resourcesync.destination.mirroring import Difference, Mirror
 from pelican_resourcesync.destination.options import STATE_FOLDER, IncompleteError, MirrorError, MirrorOptions
 from pelican_resourcesync.destination.past import Moment
 from pelican_resourcesync.destination.paths import conflict_path_of, path_of
 from pelican_resourcesync.destination.plan import FetchPlan
-from pelican_resourcesync.destination.state import locked
+from pelican_resourcesync.destination.state import CopyState, locked
 
 __all__ = [
     "STATE_FOLDER",
+    "CopyState",
     "Difference",
     "FetchPlan",
     "FollowedChange",
@@ -24,6 +25,5 @@ __all__ = [
     "conflict_path_of",
     "follow",
     "locked",
-    "mirror",
     "path_of",
 ]

@@ -42,6 +42,8 @@ class MirrorResult:
 
     `left` is the number of resources that are still to be done, and `missing` are the first of them, with reasons.
     `not_deleted` is what was to be deleted, but is not what the mirror wrote. `versions` are those in a WACZ file.
+    `published` is what was published of the copy: the number of its `resources`, and how many were `created`, `updated`
+    and `deleted` since the last time.
     """
 
     plan: FetchPlan
@@ -55,6 +57,7 @@ class MirrorResult:
     left: int = 0
     missing: list[tuple[str, str]] = field(default_factory=list)
     not_deleted: list[str] = field(default_factory=list)
+    published: dict[str, int] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:

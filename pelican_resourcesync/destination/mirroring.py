@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
@@ -16,7 +16,7 @@ from pelican_resourcesync.destination.past import Moment, Past
 from pelican_resourcesync.destination.plan import FetchPlan, plan
 from pelican_resourcesync.destination.state import CopyState, PastVersion, open_state
 from pelican_resourcesync.destination.wacz import captures, require_wacz, write_wacz
-from pelican_resourcesync.source import Source, by_keyword, find_sets, text_of
+from pelican_resourcesync.source import Source, find_sets, text_of
 
 _SHOWN = 1_000  # of what is missing
 _MANY = 100  # requests for which a faster client is worth the trouble
@@ -114,7 +114,9 @@ class Mirror:
         if self._options.atomic:
             return self._switch(reconcile=reconcile)
         with self._opened() as (state, source):
-            return self._run(state, source, reconcile=reconcile)
+            result = self._run(state, source, reconcile=reconcile)
+            self._publish(state, result)
+            return result
 
     def _switch(self, *, reconcile: bool) -> MirrorResult:
         """Build the next state beside the copy, and switch to it when it is complete."""
@@ -128,6 +130,8 @@ class Mirror:
                     states.begin(state)
             with self._opened(states.next) as (state, source):
                 result = self._run(state, source, reconcile=reconcile)
+                if not result.left:
+                    self._publish(state, result)
             if result.left:
                 result.plan.notes.append(f"{self._folder} stays as it is until the next state is complete")
             else:
@@ -140,7 +144,7 @@ class Mirror:
         state.db.execute("BEGIN IMMEDIATE")
         try:
             result = MirrorResult(plan=plan(state, source, self._options, reconcile=reconcile))
-            left = state.number("SELECT count(*) FROM pending") or (reconcile and any(self._damaged(state)))
+            left = state.missing(1) or not self._is_published(state) or (reconcile and any(self._damaged(state)))
         except BaseException:
             state.db.execute("ROLLBACK")
             raise
@@ -191,6 +195,8 @@ class Mirror:
             state.invalidate(list(self._damaged(state)) if reconcile else ())
             state.db.execute("UPDATE pending SET reason = ''")
             result = MirrorResult(plan=plan(state, source, self._options, reconcile=reconcile))
+            if state.missing(1):
+                state.set("published", "")  # until `_publish`
         fetch = Fetch(state, source, self._options, result)
         fetch.take_packages(result.plan.packages)
         fetch.search_packages(result.plan.other_packages)
@@ -217,6 +223,13 @@ class Mirror:
         result.seconds = monotonic() - begin
         return result
 
+    def _is_published(self, _state: CopyState) -> bool:
+        """Return whether the copy's own documents are as they should be: a mirror has none, see `Aggregator`."""
+        return True
+
+    def _publish(self, state: CopyState, result: MirrorResult) -> None:
+        """Publish the copy after a run, if that is wanted: see `Aggregator`."""
+
     def _delete(self, state: CopyState, result: MirrorResult) -> None:
         copy, gone = Copy(state.folder, sync=False), state.to_delete()
         with state.transaction():  # killed from here on, and listed again, they are fetched again
@@ -240,20 +253,3 @@ class Mirror:
         if gone:
             return "is in the copy, and no longer listed"
         return "has changed at the Source" if state.stored(uri) else "is not in the copy"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Arguments(MirrorOptions):
-    folder: str | Path = field(kw_only=False)
-
-
-@by_keyword(_Arguments)
-def mirror(source: str, given: _Arguments) -> MirrorResult:
-    """Update the copy of a Source in a folder, or make it; return what was done.
-
-    `source` is the URL of a site, a page or a document, or the output folder of a site. The options are those of
-    `MirrorOptions`. Raises `SourceError` if no Source was found, `IncompleteError` if a run could do harm, and
-    `TransportError` or `DocumentError` for a list that cannot be fetched or read: the copy then stays as it is. Single
-    resources that are not available are in the result.
-    """
-    return Mirror(source, Path(given.folder), given).run()

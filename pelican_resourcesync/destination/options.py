@@ -28,7 +28,8 @@ class MirrorOptions(SourceOptions):
     state beside the copy, of which `keep` earlier states stay. `max_deletions` is the percentage of the copy that a run
     may delete. `at` is a time of the past to restore. `sync`: wait until files are on disk. `prefer` are media types:
     a resource that has an alternate of one of them is replaced by that, of the first that there is. `ask` takes another
-    host that has mirrors of resources, and returns whether it may be requested.
+    host that has mirrors of resources, and returns whether it may be requested. `described`: record what the Source
+    says of its resources, for an aggregator, which publishes the copy.
     """
 
     adopt: bool = False
@@ -38,12 +39,13 @@ class MirrorOptions(SourceOptions):
     at: datetime | None = None
     sync: bool = True
     prefer: Several = ()
+    described: bool = False
     ask: Callable[[str], bool] | None = field(default=None, repr=False, compare=False)
 
     @property
     def selection(self) -> str:
         """The selection as text, to notice when it changes."""
-        return f"{super(MirrorOptions, self).selection}{list(self.prefer) or ''}"
+        return f"{super(MirrorOptions, self).selection}{list(self.prefer) or ''}{' described' * self.described}"
 
 
 def log_change(kind: str, uri: str) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pelican_resourcesync.destination.mirrors import Mirrors
 from pelican_resourcesync.destination.options import IncompleteError, MirrorError, MirrorOptions
 from pelican_resourcesync.destination.past import Past
+from pelican_resourcesync.destination.provenance import links_of_copy
 from pelican_resourcesync.destination.routes import NEVER, Route, find_routes
 from pelican_resourcesync.destination.state import CopyState, PastVersion
 from pelican_resourcesync.errors import AbsentError, DocumentError, TransportError
@@ -136,7 +137,7 @@ class _Planner:
         self._foreign: int  # set by `_clear`
         self._hosts: dict[str, None] = {}  # of these, the first
         # Entries that are not in the state yet, and whether they replace others.
-        self._rows: list[tuple[str, bool, str, int | None, str, bool, str, bool]] = []
+        self._rows: list[tuple[str, bool, str, int | None, str, bool, str, str, str, bool]] = []
         known = state.get("bits") or []
         if resource_set.uri not in known:
             known.append(resource_set.uri)
@@ -335,7 +336,8 @@ class _Planner:
         mirrors = self.mirrors.of(resource) if wanted else "[]"
         # An alternate may be listed itself, too, and that entry says more of it.
         described = (resource.hash, resource.length, resource.time)
-        self._rows.append((uri, gone, *described, wanted, mirrors, resource is listed))
+        links = links_of_copy(resource) if self._options.described and wanted and not gone else ""
+        self._rows.append((uri, gone, *described, wanted, mirrors, resource.type, links, resource is listed))
         if len(self._rows) >= _BATCH:
             self._write()
 
@@ -355,8 +357,8 @@ class _Planner:
 
     def _write(self) -> None:
         self._state.db.executemany(
-            "INSERT OR REPLACE INTO entry SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 "
-            "WHERE ?8 OR NOT EXISTS (SELECT * FROM entry WHERE uri = ?1)",
+            "INSERT OR REPLACE INTO entry SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 "
+            "WHERE ?10 OR NOT EXISTS (SELECT * FROM entry WHERE uri = ?1)",
             self._rows,
         )
         self._rows.clear()
@@ -379,6 +381,14 @@ class _Planner:
             time = excluded.time, sets = excluded.sets | pending.sets, mirrors = excluded.mirrors, reason = ''""",  # noqa: S608
             (bit,),
         )
+        if self._options.described:
+            new = db.execute(
+                """INSERT INTO description SELECT uri, type, links FROM entry WHERE links <> ''
+                ON CONFLICT (uri) DO UPDATE SET type = excluded.type, links = excluded.links
+                WHERE (type, links) <> (excluded.type, excluded.links)"""
+            )
+            if new.rowcount:
+                self._state.set("published", "")
         # What is as listed, or is listed no more, need not be fetched.
         db.execute(
             f"""DELETE FROM pending WHERE uri IN

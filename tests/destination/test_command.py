@@ -121,6 +121,7 @@ def test_documented_keys(source: FakeSource, tmp_path: Path, capsys: pytest.Capt
     folder, found = tmp_path / "copy", list[str]()
     lines: list[list[object]] = [
         [tmp_path], [source.url, folder], [source.url, folder, "--dry-run"],
+        [source.url, folder, "--publish", "https://copy.example"],
         ["audit", source.url, folder, "--json=resources"], ["restore", source.url, "--list-times"],
         ["restore", source.url, tmp_path / "past.wacz", "--all-times"],
     ]  # fmt: skip
