@@ -42,8 +42,6 @@ CREATE TEMP TABLE IF NOT EXISTS packed (uri TEXT, hash TEXT, time TEXT, PRIMARY 
 #: Whether a version is what the Source has now, or is in a package.
 _SAME = "(o.hash = {0}.hash AND o.hash <> '' OR (o.hash = '' OR {0}.hash = '') AND o.time = {0}.time AND o.time <> '')"
 
-_WITHOUT_VERSION = "substr(pending.uri, 1, instr(pending.uri || '#', '#') - 1)"
-
 
 class PastState(NamedTuple):
     """A list or dump of all resources of a set at a time; `completed` is when it was completed."""
@@ -307,12 +305,14 @@ class Past:
         What has a version is fetched from there.
         """
         db = self._state.db
+        uri = "pending.uri"
+        if self._state.versions is not None:  # it has a time
+            uri = f"substr({uri}, 1, length({uri}) - {len('#2024-01-31T12:00:00.000000Z')})"
         if self._load_live():
             db.execute(
                 f"""UPDATE pending SET reason = 'its bytes from that time are no longer available'
                 WHERE NOT gone AND sets & ? AND mirrors = '[]'
-                AND NOT EXISTS (SELECT 1 FROM live o WHERE o.uri IN (pending.uri, {_WITHOUT_VERSION})
-                AND {_SAME.format("pending")})""",  # noqa: S608
+                AND NOT EXISTS (SELECT 1 FROM live o WHERE o.uri = {uri} AND {_SAME.format("pending")})""",  # noqa: S608
                 (bit,),
             )
         db.execute(

@@ -1,5 +1,6 @@
 """The past of a Source as a web archive: programs that replay it show at each time what was published then."""
 
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,12 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from pelican_resourcesync.cli import main
 from pelican_resourcesync.destination import Mirror, MirrorError, MirrorOptions, MirrorResult
 from pelican_resourcesync.destination.routes import NEVER
-from pelican_resourcesync.destination.state import PastVersion, StoredResource
+from pelican_resourcesync.destination.state import PastVersion, StoredResource, open_state
 from pelican_resourcesync.destination.wacz import captures
 from pelican_resourcesync.source import ListedResource
 from tests.destination.archives import ArchivedSource, archived_source
-from tests.destination.sources import BEGIN, FAST, digest, fake_source
-from tests.destination.test_past import MANNERS, MINUTE, STEPS, live_through
+from tests.destination.sources import BEGIN, FAST, digest, entry, fake_source
+from tests.destination.test_past import MANNERS, MINUTE, STEPS, live_through, without
 from tests.support.web_archive import Shown, WebArchive, replayed
 
 SECOND = timedelta(seconds=1)
@@ -108,6 +109,67 @@ def test_one_time(source: ArchivedSource, tmp_path: Path) -> None:
     for time in (BEGIN, source.now):
         found = {url: read.closest(url, time) for url in read.captures}
         assert {url.removeprefix(source.url): each.body for url, each in found.items() if each} == source.state_at(then)
+
+
+def test_lists_alone(source: ArchivedSource, tmp_path: Path) -> None:
+    """Without Change Lists, a version begins at its own time and ends with the first list that does not have it."""
+    without(source, "changelist", "changedump")
+    _, read = archive(source, tmp_path / "site.wacz")
+    found = {url.removeprefix(source.url): [time for time, _ in found] for url, found in read.captures.items()}
+    assert {path: [(time - BEGIN) / MINUTE for time in found[path]] for path in ("a.html", "b/c.html", "b/d.txt")} == {
+        "a.html": [2, 5 + 59 / 60, 6, 8 + 59 / 60, 9],
+        "b/c.html": [3, 8 + 59 / 60, 9, 9 + 59 / 60, 10],  # its deletion at 8 is in no list before that at 9
+        "b/d.txt": [4, 10 + 59 / 60, 11],
+    }
+
+
+@pytest.mark.parametrize(("lastmod", "minute"), [("", 11), ("<lastmod>2030-01-01</lastmod>", 11)])
+def test_times_that_say_nothing(source: ArchivedSource, tmp_path: Path, lastmod: str, minute: int) -> None:
+    """What has no time, or one of the future, is there at the time of the archive."""
+    pattern, name = re.compile("<lastmod>[^<]*</lastmod>"), "rs/resourcelist.xml"
+    source.published[name] = pattern.sub(lastmod, source.published[name].decode()).encode()
+    _, read = archive(source, tmp_path / "site.wacz", replace(FAST, at=source.now))
+    assert {when for found in read.captures.values() for when, _ in found} == {BEGIN + minute * MINUTE}
+
+
+def test_two_sets(tmp_path: Path) -> None:
+    """What is deleted from one set is there as long as another has it."""
+    with archived_source(PAGES) as source:
+        other = {
+            path.replace("rs/", "other/"): data.replace(f"{source.url}rs/".encode(), f"{source.url}other/".encode())
+            for path, data in source.published.items()
+        }
+        source.delete("a.html")
+        source.publish()
+        listed = entry(f"{source.url}other/capabilitylist.xml", {"capability": "capabilitylist"}).encode()
+        name = ".well-known/resourcesync"
+        source.published[name] = source.published[name].replace(b"</urlset>", listed + b"</urlset>")
+        source.published = other | source.published | {"a.html": other["a.html"]}
+        for number, chosen in enumerate(((), ("rs",))):
+            _, read = archive(source, tmp_path / f"{number}.wacz", replace(FAST, set=chosen))
+            found = read.closest(f"{source.url}a.html", source.now)
+            assert found
+            assert found.status == (404 if chosen else 200)
+
+
+def test_fragments(tmp_path: Path) -> None:
+    """A listed URL with a fragment is restored and archived as others are."""
+    with archived_source({"a.html#part": "one"}) as source:
+        source.dumps = False
+        source.publish()
+        source.published["a.html"] = source.resources["a.html#part"]
+        assert Mirror(source.url, tmp_path / "copy", replace(FAST, at=source.now)).run().complete
+        result, read = archive(source, tmp_path / "site.wacz")
+        assert (result.complete, [*read.captures]) == (True, [f"{source.url}a.html#part"])
+
+
+def test_versions_of_a_resource(tmp_path: Path) -> None:
+    """A URL that begins with another is not a version of it."""
+    uris = [f"https://x.test/a{end}" for end in ("", "#2024", "!b", "/b", "$", '"')]
+    with open_state(tmp_path / "copy", "https://x.test/", adopt=False, sync=False) as state:
+        query = "INSERT INTO pending (uri, gone, hash, time, sets) VALUES (?, 0, '', '', 1)"
+        state.db.executemany(query, [(uri,) for uri in uris])
+        assert [(uri, each.uri) for uri, each in state.pending([uris[0]])] == [(uris[0], uris[0]), (uris[0], uris[1])]
 
 
 def test_same_bytes(source: ArchivedSource, tmp_path: Path) -> None:
@@ -203,6 +265,7 @@ def test_hostile_values(tmp_path: Path) -> None:
         }  # fmt: skip
         assert {path: each.type for path, each in zip(source.resources, found, strict=True)} == expected
         assert [each.body for each in found] == list(source.resources.values())
+        assert {f"{source.url}4.html", f"{source.url}6.html"} <= {each["url"] for each in read.pages}
         # pywb itself shows no URL with a line break.
         assert read.closest(source.url + broken, BEGIN) == Shown(200, "text/html", b"<title>Broken</title>")
 
@@ -224,9 +287,11 @@ def version(path: str, begin: str, until: str) -> PastVersion:
         ),
         (  # two sets: it left one of them, and returned
             [version("c", "01T00:00:00", "02T00:00:00"), version("c", "01T12:00:00", "07T00:00:00"),
-             version("c", "08T00:00:00", NEVER), version("d", "03T00:00:00", NEVER)],
-            [("c", "01T00:00:00", "01T12:00:00"), ("c", "01T12:00:00", "07T00:00:00"),
-             ("gone c", "07T00:00:00", "08T00:00:00"), ("c", "08T00:00:00", NEVER), ("d", "03T00:00:00", NEVER)],
+             version("c", "03T00:00:00", "04T00:00:00"), version("c", "08T00:00:00", NEVER),
+             version("d", "03T00:00:00", "05T00:00:00")],
+            [("c", "01T00:00:00", "01T12:00:00"), ("c", "01T12:00:00", "03T00:00:00"),
+             ("c", "03T00:00:00", "07T00:00:00"), ("gone c", "07T00:00:00", "08T00:00:00"), ("c", "08T00:00:00", NEVER),
+             ("d", "03T00:00:00", "05T00:00:00"), ("gone d", "05T00:00:00", NEVER)],
         ),
     ],
 )  # fmt: skip
