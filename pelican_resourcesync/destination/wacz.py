@@ -74,7 +74,8 @@ def captures(versions: Mapping[str, PastVersion], stored: Mapping[str, StoredRes
 def _type(version: PastVersion) -> str:
     """Return the listed media type, or the one of the name, if a header can have it."""
     path = version.resource.uri.partition("?")[0]
-    media_type = version.resource.type or _BUILT_IN.guess_type(f"{path}index.html" if path[-1] == "/" else path)[0]
+    ending = "html" if path[-1] == "/" else path.rpartition(".")[2]
+    media_type = version.resource.type or _BUILT_IN.guess_type(f"name.{ending}")[0]
     return (
         media_type if media_type and media_type.isascii() and media_type.isprintable() else "application/octet-stream"
     )
