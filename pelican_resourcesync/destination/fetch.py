@@ -146,7 +146,6 @@ class Fetch:
             if url != pending.uri:
                 if note := self._mirrors.fail(pending, url, error):
                     self._result.plan.notes.append(note)
-                self._installer.paths.discard(sink.path.lower())
                 self._again = True
                 return False
             self._installer.postpone(pending.uri, str(error), sink.path)

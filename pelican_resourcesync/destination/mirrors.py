@@ -7,10 +7,9 @@ from pelican_resourcesync.destination.state import CopyState, Pending
 from pelican_resourcesync.errors import AbsentError, StatusError, TransportError
 from pelican_resourcesync.http import Origin, origin, shown
 from pelican_resourcesync.protocol import LOWEST_PRIORITY
-from pelican_resourcesync.source import ListedResource, MismatchedError, Source, uri_of, why_unreadable
+from pelican_resourcesync.source import ListedResource, MismatchedError, Source, uri_of
 
-_MOST = 8  # mirrors of a resource that are remembered
-_MOST_HOSTS = 8  # a user is asked about
+_MOST = 8  # mirrors of a resource that are remembered, and hosts that a user is asked about
 #: What is remembered: the hosts of mirrors that the user was asked about, each with the answer.
 _ANSWERS = "mirrors"
 
@@ -32,7 +31,7 @@ class Mirrors:
 
     def of(self, resource: ListedResource) -> str:
         """Return the mirrors of a resource that may be requested, as the state has them."""
-        if not resource.links or not resource.hash or why_unreadable(resource.hash) or self._source.is_folder:
+        if not resource.links or not resource.hash or self._source.is_folder:
             return "[]"
         links = [each for each in resource.links if each.rel == "duplicate"]
         found = sorted((each.pri or LOWEST_PRIORITY, uri_of(each.href, resource.uri)) for each in links)
@@ -43,10 +42,10 @@ class Mirrors:
         if place is None or self._source.allows(url):
             return place is not None
         host = place[1]
-        if self._ask and host not in self._answers and len(self._answers) < _MOST_HOSTS:
+        if self._ask and host not in self._answers and len(self._answers) < _MOST:
             self._answers[host] = self._ask(host)
             self._state.set(_ANSWERS, self._answers)
-        if host not in self._answers and len(self.refused) < _MOST_HOSTS:
+        if host not in self._answers and len(self.refused) < _MOST:
             self.refused[host] = None
         return self._answers.get(host, False)
 

@@ -135,11 +135,53 @@ def test_user_is_asked_once(source: LinkedSource, mirror_of: Mirroring, folder: 
     assert asked == ["localhost", "localhost"]
     source.put("0.html", "new")
     source.publish()
-    assert Mirror(source.url, folder, answering(True)).audit()
     run(source, folder, answering(False))
     run(source, tmp_path / "other", answering(True))
     assert asked == ["localhost", "localhost"]
     assert pages(mirror) == 1
+
+
+def test_audit_asks_nobody(source: LinkedSource, mirror_of: Mirroring, folder: Path) -> None:
+    """It fetches nothing."""
+    run(source, folder, FAST)
+    mirror_of()
+    source.put("0.html", "new")
+    source.publish()
+
+    def ask(_: str) -> bool:
+        raise AssertionError
+
+    assert [each.what for each in Mirror(source.url, folder, replace(FAST, ask=ask)).audit()] == [
+        "has changed at the Source"
+    ]
+
+
+def test_mirror_that_comes_later(source: LinkedSource, mirror_of: Mirroring, folder: Path) -> None:
+    """It has what was not available before, where the Resource List is read again."""
+    source.site.manners["0.html"] = status(404)
+    assert Mirror(source.url, folder, ALLOWED).run().left == 1
+    mirror_of()
+    assert Mirror(source.url, folder, ALLOWED).repair().complete
+
+
+def test_no_credentials_for_a_mirror(source: LinkedSource, folder: Path) -> None:
+    """Not even where it is at the same address as the Source."""
+    add(source, f"{source.url}copy")
+    run(source, folder, replace(ALLOWED, user="ann:secret"))
+    at_mirror = [ask.headers["Authorization"] for ask in source.site.asks if ask.path.startswith("copy/")]
+    assert at_mirror == [None] * 12
+
+
+def test_tags_of_mirrors_are_theirs(source: LinkedSource, mirror_of: Mirroring, folder: Path) -> None:
+    """The Source is not asked whether it has what a mirror gave a tag."""
+    mirror_of(1, lambda ask: ask.send(200, source.published[ask.path], ETag='"of the mirror"'))
+    run(source, folder)
+    source.hashes = False
+    source.put("0.html", "new")
+    source.publish()
+    run(source, folder)
+    (again,) = [ask for ask in source.site.asks if ask.path == "0.html"]
+    assert again.headers["If-None-Match"] is None
 
 
 def test_nothing_without_a_hash(source: LinkedSource, mirror_of: Mirroring, folder: Path) -> None:
@@ -163,8 +205,9 @@ def test_nothing_for_a_folder(source: LinkedSource, mirror_of: Mirroring, folder
     """A Source on this machine is read there."""
     mirror = mirror_of()
     source.write_to(tmp_path / "site")
-    result = Mirror(str(tmp_path / "site"), folder, ALLOWED).run()
-    assert (result.complete, result.plan.notes, mirror.asks) == (True, [], [])
+    for number, options in enumerate((ALLOWED, FAST)):
+        result = Mirror(str(tmp_path / "site"), folder / str(number), options).run()
+        assert (result.complete, result.plan.notes, mirror.asks) == (True, [], [])
 
 
 def test_many_hosts(source: LinkedSource, folder: Path) -> None:
@@ -180,3 +223,12 @@ def test_many_hosts(source: LinkedSource, folder: Path) -> None:
 
     run(source, folder.with_name("other"), replace(FAST, ask=ask))
     assert len(asked) == 8
+
+
+def test_many_mirrors(source: LinkedSource, mirror_of: Mirroring, folder: Path) -> None:
+    """A Source cannot let each resource be looked for in many places."""
+    mirror = mirror_of(1, status(404))
+    for number in range(20):
+        add(source, f"{mirror.url}/{number}", number + 2)
+    run(source, folder)
+    assert len(mirror.asks) == 8 * 12

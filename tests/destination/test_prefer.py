@@ -43,7 +43,6 @@ def test_alternates_that_are_listed(source: LinkedSource, folder: Path) -> None:
     assert names(source, folder, FAST) == ["a.html", "a.txt", "b.html", "b.txt", "c.html", "d.png"]
     assert names(source, folder) == ["a.txt", "b.txt", "c.html", "d.png"]
     source.put("a.txt", "a's new text")
-    source.put("a.html", "new a")
     source.put("c.html", "new c")
     source.delete("b.txt")
     source.delete("b.html")
@@ -88,6 +87,11 @@ def test_the_first_type_that_there_is(source: LinkedSource, folder: Path) -> Non
     del source.resources["a.txt"]
     source.publish()
     assert names(source, folder, of) == ["b.txt", "c.html", "d.png"]
+    lists = source.published["rs/resourcelist.xml"]
+    typed = f"<loc>{source.url}b.html</loc>", "<rs:md ", '<rs:md type="text/html" '
+    before, after = lists.decode().split(typed[0])
+    source.published["rs/resourcelist.xml"] = f"{before}{typed[0]}{after.replace(*typed[1:], 1)}".encode()
+    assert names(source, folder, of) == ["b.html", "b.txt", "c.html", "d.png"]
 
 
 def test_what_may_not_be_requested_is_not_preferred(source: LinkedSource, folder: Path) -> None:

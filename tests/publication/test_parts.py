@@ -213,7 +213,9 @@ def test_links_to_mirrors(tmp_path: Path, below: str) -> None:
         each.uri: [href for rel, href in each.links if rel == "duplicate"] for each in source.resource_list().values()
     }
     assert listed[uri(1)] == ["https://o.example/01"]
-    published(4, 1)
+    publish(source, FileResources([elsewhere, odd]), 4, mirrors=[("https://o.example", 1)], link_changes_below=below)
+    assert [each.links for each in source.changes() if each.md["change"] == "deleted"] == [(), ()]
+    published(5, 1)
     assert b"duplicate" not in (source.output / LAYOUT.resource_list).read_bytes()
 
 
