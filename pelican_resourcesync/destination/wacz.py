@@ -16,7 +16,7 @@ from pathlib import Path
 from shutil import copyfileobj
 from typing import IO, Any, NamedTuple
 from uuid import NAMESPACE_URL, uuid5
-from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from pelican_resourcesync.destination.routes import NEVER
 from pelican_resourcesync.destination.state import PastVersion, StoredResource
@@ -26,10 +26,9 @@ from pelican_resourcesync.version import __version__
 
 _BUILT_IN = MimeTypes(filenames=())  # the same on every system
 _INFO = {
-    "software": f"pelican-resourcesync {__version__}",
-    "format": "WARC File Format 1.0",
+    "software": f"pelican-resourcesync {__version__}", "format": "WARC File Format 1.0",
     "description": "made from what a ResourceSync Source has published, without requesting its pages",
-}
+}  # fmt: skip
 
 
 class Capture(NamedTuple):
@@ -94,23 +93,24 @@ def write_wacz(target: Path, captured: Sequence[Capture], folder: Path) -> None:
         lines=1024, sort=True, digest_records=True, fields="referrer,req.http:cookie", hash_type="sha256",
     )  # fmt: skip
     indexer.process_all()
-    with ZipFile(target, "w", ZIP_DEFLATED) as archive, warc.open("rb") as records:
+    with ZipFile(target, "w") as archive, warc.open("rb") as records:
         info = ZipInfo("archive/data.warc.gz")  # of 1980, always
         info.file_size = warc.stat().st_size
         with archive.open(info, "w") as member:
             copyfileobj(records, member)
-        archive.writestr(ZipInfo("indexes/index.cdx.gz"), lines.getvalue(), ZIP_STORED)
-        archive.writestr(ZipInfo("indexes/index.idx"), index.getvalue())
-        archive.writestr(ZipInfo("pages/pages.jsonl"), "".join(indexer.serialize_json_pages(pages, "pages", "Pages")))
+        archive.writestr(ZipInfo("indexes/index.cdx.gz"), lines.getvalue())
+        archive.writestr(ZipInfo("indexes/index.idx"), index.getvalue(), ZIP_DEFLATED)
+        listed = "".join(indexer.serialize_json_pages(pages, "pages", "Pages"))
+        archive.writestr(ZipInfo("pages/pages.jsonl"), listed, ZIP_DEFLATED)
         described = json.loads(indexer.generate_datapackage(Namespace(title="", desc="", date=""), archive))
         described["created"] = max(each.time for each in captured) + "Z"
         if pages:  # of the shortest URL, the last version
             front = min(reversed(pages), key=lambda page: (len(page["url"]), page["url"]))
             described |= {"title": front["title"], "mainPageURL": front["url"], "mainPageDate": front["ts"]}
         package = json.dumps(described, indent=2)
-        archive.writestr(ZipInfo("datapackage.json"), package)
+        archive.writestr(ZipInfo("datapackage.json"), package, ZIP_DEFLATED)
         digest = indexer.generate_datapackage_digest(package.encode())
-        archive.writestr(ZipInfo("datapackage-digest.json"), digest)
+        archive.writestr(ZipInfo("datapackage-digest.json"), digest, ZIP_DEFLATED)
 
 
 def _write_records(stream: IO[bytes], captured: Iterable[Capture], folder: Path) -> Iterator[dict[str, str]]:
@@ -131,7 +131,8 @@ def _write_records(stream: IO[bytes], captured: Iterable[Capture], folder: Path)
             _write_record(writer, each, time, first, folder)
         is_page = each.file and each.type.partition(";")[0].strip().lower() in HTML
         if is_page and (title := title_of_html(folder / each.file, "", each.uri)):
-            yield {"id": _id(each.uri, each.time), "url": each.uri, "ts": f"{each.time}Z", "title": title}
+            about = _headers(each.uri, each.time)
+            yield {"id": about["WARC-Record-ID"], "url": each.uri, "ts": about["WARC-Date"], "title": title}
 
 
 def _write_record(writer: Any, each: Capture, time: str, first: dict[str, tuple[str, str]], folder: Path) -> None:
@@ -153,8 +154,4 @@ def _write_record(writer: Any, each: Capture, time: str, first: dict[str, tuple[
 
 
 def _headers(uri: str, time: str) -> dict[str, str]:
-    return {"WARC-Record-ID": f"<urn:uuid:{_id(uri, time)}>", "WARC-Date": f"{time}Z"}
-
-
-def _id(uri: str, time: str) -> str:
-    return str(uuid5(NAMESPACE_URL, f"{uri} {time}"))
+    return {"WARC-Record-ID": f"<urn:uuid:{uuid5(NAMESPACE_URL, f'{uri} {time}')}>", "WARC-Date": f"{time}Z"}

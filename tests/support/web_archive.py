@@ -29,7 +29,7 @@ class WebArchive:
             assert archive.testzip() is None
             self.members = {info.filename: archive.read(info) for info in archive.infolist()}
             stored = {info.filename for info in archive.infolist() if info.compress_type == zipfile.ZIP_STORED}
-        assert {"archive/data.warc.gz", "indexes/index.cdx.gz"} <= stored  # so that browsers read parts of them
+        assert stored == {"archive/data.warc.gz", "indexes/index.cdx.gz"}  # so that browsers read parts of them
         self.package = json.loads(self.members["datapackage.json"])
         header, *pages = (json.loads(line) for line in self.members["pages/pages.jsonl"].splitlines())
         assert header["format"] == "json-pages-1.0"
