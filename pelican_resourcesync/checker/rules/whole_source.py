@@ -201,10 +201,8 @@ def _target_rule(identifier: str, rels: tuple[str, ...], sentence: str, source: 
         what = f"{quoted(link['href'])}, the link with rel={link['rel']},"
         if resource.measured is None:
             return f"{what} cannot be fetched: {resource.absence}"
-        if wrong := wrong_length(resource.measured, resource.md):
-            return f"{what} has {wrong}"
-        wrong = wrong_digest(resource.measured, resource.md)
-        return f"{what} has other bytes: {wrong}" if wrong else None
+        wrong = wrong_length(resource.measured, resource.md) or wrong_digest(resource.measured, resource.md)
+        return f"{what} does not have the bytes that are stated: {wrong}" if wrong else None
 
 
 _target_rule("LN01", ("duplicate",), "A mirror has the bytes of the resource", "core §14.2")
