@@ -2,8 +2,9 @@
 
 import json
 import random
+import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -88,7 +89,7 @@ ORIGINAL = """<url><loc>{0}res1.html</loc><lastmod>2013-01-03T07:00:00Z</lastmod
 <rs:ln rel="describedby" href="{0}res2.xml" type="application/xml" pri="1"/>
 <rs:ln rel="collection" href="{0}collection" pri="7"/></url>
 <url><loc>{0}res2.xml</loc><rs:ln rel="describes" href="res1.html"/></url>
-<url><loc>{0}res3.html</loc><rs:ln rel="license" href="http://a.example/" pri="0"/></url>"""
+<url><loc>{0}res3.html</loc><rs:md length="5"/><rs:ln rel="license" href="http://a.example/" pri="0"/></url>"""
 SHA = {
     "res1.html": "sha-256:7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed",
     "res2.xml": "sha-256:3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3",
@@ -130,7 +131,7 @@ def test_entries(source: FakeSource, tmp_path: Path) -> None:
         ],
         f"{BASE}/res3.html": [
             {"hash": SHA["res3.html"], "length": "5"},
-            {"rel": "via", "href": f"{source.url}res3.html"},
+            {"rel": "via", "href": f"{source.url}res3.html", "length": "5"},
         ],
     }
     at = listed(first).md["at"]
@@ -195,17 +196,64 @@ def test_incomplete_run(source: FakeSource, tmp_path: Path) -> None:
     copy.run()
     source.put("a.html", "lost")
     source.put("d.html", "new")
+    source.put("e.html", "five")
     source.publish()
-    source.site.manners["a.html"] = status(500)
+    source.site.manners |= {"a.html": status(500), "e.html": status(500)}
     result = copy.run()
-    assert (result.left, result.published["updated"]) == (1, 2)
+    assert (result.left, result.published["updated"]) == (2, 2)
     found = entries(folder / LISTS / "resourcelist.xml")
     assert found[f"{BASE}/a.html"][1:] == [{"rel": "via", "href": f"{source.url}a.html"}]
     assert found[f"{BASE}/d.html"][1]["hash"] == digest(b"new")
     require_whole(folder)
     source.site.manners.clear()
     assert copy.run().complete
-    assert entries(folder / LISTS / "resourcelist.xml")[f"{BASE}/a.html"][1]["hash"] == digest(b"lost")
+    found = entries(folder / LISTS / "resourcelist.xml")
+    assert found[f"{BASE}/a.html"][1]["hash"] == digest(b"lost")
+    assert found[f"{BASE}/e.html"][1]["hash"] == digest(b"five")
+
+
+def test_damaged_file(source: FakeSource, tmp_path: Path) -> None:
+    """A file that `repair` finds damaged is not published until it is right again."""
+    folder = tmp_path / "copy"
+    copy = Aggregator(source.url, folder, BASE, FAST)
+    copy.run()
+    (folder / "a.html").write_bytes(b"eno")
+    source.site.manners["a.html"] = status(500)
+    assert copy.repair().published == {"resources": 2, "created": 0, "updated": 0, "deleted": 1}
+    source.site.manners.clear()
+    assert copy.repair().published == {"resources": 3, "created": 1, "updated": 0, "deleted": 0}
+    require_whole(folder)
+
+
+def test_much_is_deleted(source: FakeSource, tmp_path: Path) -> None:
+    """What was allowed for the copy needs no second permission; what the Source said of it goes with it."""
+    for number in range(4):
+        source.put(f"{number}.html", "old")
+    source.publish()
+    copy = Aggregator(source.url, tmp_path / "copy", BASE, UNSAFE)
+    copy.run()
+    for path in [*source.resources][1:]:
+        source.delete(path)
+    source.publish()
+    assert copy.run().published == {"resources": 1, "created": 0, "updated": 0, "deleted": 6}
+    with closing(sqlite3.connect(tmp_path / "copy/.mirror/state.sqlite3")) as state:
+        assert state.execute("SELECT uri FROM description").fetchall() == [(f"{source.url}a.html",)]
+
+
+def test_beside_records(source: FakeSource, tmp_path: Path) -> None:
+    """The records of a repository are below `resourcesync/`, too: they stay, and are published like other files."""
+    record = "resourcesync/repository/records/1.xml"
+    source.put(record, "one")
+    source.publish()
+    copy = Aggregator(source.url, tmp_path / "copy", BASE, FAST)
+    copy.run()
+    source.put("a.html", "new")
+    source.publish()
+    assert copy.run().published["updated"] == 1
+    assert (tmp_path / "copy" / record).read_bytes() == b"one"
+    assert f"{BASE}/{record}" in listed(tmp_path / "copy").uris()
+    assert copy.audit() == []
+    assert check(str(tmp_path / "copy"), deep=True).conforming
 
 
 def test_killed_before_it_published(source: FakeSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,6 +270,9 @@ def test_killed_before_it_published(source: FakeSource, tmp_path: Path, monkeypa
         patch.setattr(aggregator, "publish_sets", killed)
         with pytest.raises(KeyboardInterrupt):
             copy.run()
+    aside = tmp_path / "copy/.resourcesync-killed"  # as where folders cannot be exchanged
+    (aside / "documents/resourcesync").mkdir(parents=True)
+    (tmp_path / "copy/resourcesync").rename(aside / "replaced")
     result = copy.run()
     assert (result.fetched, result.published["updated"]) == (0, 1)
     (tmp_path / "copy/resourcesync/copy/publication.json").unlink()
