@@ -113,6 +113,7 @@ CD04 publication/dumps/package.py publication/dumps/test_paths.py::test_versions
 CD05 publication/documents/documents.py e2e/test_everything.py::test_walk_meets_every_document_and_no_fault
 LN01 publication/model/versions.py publication/test_parts.py::test_links_to_mirrors
 LN02 site/outputs/sets.py,repo_bridge/records/resources.py bridge/records/test_resources.py::test_formats_are_linked
+LN03 publication/patches.py publication/test_patches.py::test_updates
 LN04 repo_bridge/records/resources.py bridge/records/test_resources.py::test_record
 LN05 publication/versions.py publication/test_versions.py::test_links
 LN06 site/outputs/sets.py,repo_bridge/records/resources.py e2e/test_sets.py::test_entries_lead_on_where_sets_are_named
@@ -145,7 +146,6 @@ EA03 repo_bridge/publisher.py bridge/test_living.py::test_harvesters_see_what_wa
 #: What is not written, by chapter or identifier, and why.
 NOT_WRITTEN = {
     "SD06": "one Source Description names all sets",
-    "LN03": "what is published has no such links",
     "CN": "no hub is notified",
     **{f"EA{number:02}": "see what it became" for number in (2, *range(4, 12))},
 }

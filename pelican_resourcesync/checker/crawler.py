@@ -238,6 +238,8 @@ class Crawler:
                 if deep is not None and item.number >= deep.wanted:
                     deep.take(item, visit.uri, visit.owner)
             elif doc.lists == "changes":
+                if deep is not None:
+                    deep.take_change(item, visit.uri, visit.owner)
                 if item.mds:
                     time = doc.time.timestamp() if doc.time and doc.certain else None
                     of_dump = doc.head.capability == "changedump-manifest"

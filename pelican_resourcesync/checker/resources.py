@@ -4,9 +4,10 @@ Of the resources that entries link to, those are read, too, that have the same c
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from io import BytesIO
 from typing import BinaryIO
 
 from pelican_resourcesync.checker.document import (
@@ -20,9 +21,11 @@ from pelican_resourcesync.checker.document import (
 from pelican_resourcesync.checker.fetchers import Fetcher
 from pelican_resourcesync.checker.rule import Findings
 from pelican_resourcesync.checker.scan import Attributes, RawEntry
-from pelican_resourcesync.checker.values import Measurement, measure
+from pelican_resourcesync.checker.values import Measurement, digests, measure, number, wrong_digest
+from pelican_resourcesync.dcz import LARGEST, MEDIA_TYPE, PatchError, apply_patch, base_of, has_patches
 from pelican_resourcesync.errors import TransportError
 from pelican_resourcesync.http import DamagedZipError, ZipReader, links_of_headers, links_of_page, looks_like_page
+from pelican_resourcesync.protocol import PATCH
 
 #: Possessive quantifiers, so that matching takes linear time whatever a host sends.
 _SITEMAP = re.compile(r"^[ \t]*+sitemap[ \t]*+:[ \t]*+(\S++)", re.IGNORECASE | re.MULTILINE)
@@ -47,7 +50,7 @@ class CheckedResource:
     """A listed resource: why it could not be fetched, or the measurements of its bytes and its headers.
 
     `page_links` and `header_links` are the targets of its own `rel=resourcesync` links. For what an entry links to,
-    `link` is that link, and `md` states what its bytes are.
+    `link` is that link, and `md` states what its bytes are. `wrong` is what is wrong with a patch.
     """
 
     item: RawEntry
@@ -59,6 +62,7 @@ class CheckedResource:
     encoding: str = ""
     page_links: tuple[str, ...] = ()
     header_links: tuple[str, ...] = ()
+    wrong: str = ""
 
     @property
     def uri(self) -> str:
@@ -89,6 +93,7 @@ class ResourceChecker:
     _pages: dict[str, int] = field(default_factory=dict)
     _waiting: list[tuple[CheckedResource, str, str]] = field(default_factory=list)
     _compared: Hashes = field(default_factory=set)
+    _versions: dict[str, str] = field(default_factory=dict)
 
     def begin(self) -> None:
         """Start with another document."""
@@ -106,11 +111,19 @@ class ResourceChecker:
             self.wanted = item.number * _STEP
         self._wait(CheckedResource(item=item, md=item.md), document, owner)
 
-    def take_links(self, item: RawEntry, document: str, owner: str) -> None:
+    def take_change(self, item: RawEntry, document: str, owner: str) -> None:
+        """Take the patch that a change links to, and note its version, which a later patch may be for."""
+        if self.whole:
+            for link in item.links:
+                if link.get("rel") == "memento" and "href" in link:
+                    self._versions[digests(link.get("hash")).get("sha-256", "")] = link["href"]
+            self.take_links(item, document, owner, (PATCH,))
+
+    def take_links(self, item: RawEntry, document: str, owner: str, compared: Collection[str] = _COMPARED) -> None:
         """Take what an entry links to; of links to one resource that state the same, only the first."""
         for link in item.links:
             rel, uri = link.get("rel"), link.get("href")
-            if rel not in _COMPARED or uri is None:
+            if rel not in compared or uri is None:
                 continue
             md = {**item.md, **link} if rel == "duplicate" else link  # for it, too, holds what the entry states (LN01)
             stated = hash((uri, md.get("hash"), md.get("length")))
@@ -146,6 +159,8 @@ class ResourceChecker:
         try:
             with self.fetcher.open(uri, size=limits.resource_size if self.whole else limits.page) as found:
                 measured = measure(found.stream, md)
+                found.stream.seek(0)
+                wrong = self._wrong_patch(resource, found.stream)
                 headers, media_type = found.headers, found.media_type
         except TransportError as error:
             return replace(resource, absence=str(error))
@@ -155,11 +170,27 @@ class ResourceChecker:
         return replace(
             resource,
             measured=measured,
+            wrong=wrong,
             media_type=media_type,
             encoding=headers.get("Content-Encoding"),
             page_links=tuple(links_of_page(measured.head, uri)) if page else (),
             header_links=tuple(links_of_headers(headers, uri)),
         )
+
+    def _wrong_patch(self, resource: CheckedResource, stream: BinaryIO) -> str:
+        """Return what is wrong with a patch, as far as a version is known with the bytes that it is for."""
+        md, link = resource.item.md, resource.link or {}
+        if (link.get("rel"), link.get("type")) != (PATCH, MEDIA_TYPE) or not has_patches():
+            return ""
+        try:
+            patch = stream.read(LARGEST)
+            with self.fetcher.open(self._versions[base_of(patch)], size=LARGEST) as found:
+                new = apply_patch(patch, found.stream.read(), number(md.get("length")) or 0)
+        except (KeyError, TransportError):
+            return ""
+        except PatchError as error:
+            return str(error)
+        return wrong_digest(measure(BytesIO(new), md), md) or ""
 
 
 def _is_page(item: RawEntry) -> bool:

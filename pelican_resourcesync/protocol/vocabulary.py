@@ -10,6 +10,9 @@ from enum import StrEnum
 SITEMAP_NS = "http://www.sitemaps.org/schemas/sitemap/0.9"
 RS_NS = "http://www.openarchives.org/rs/terms/"
 
+PATCH = "http://www.openarchives.org/rs/terms/patch"
+"""The relation of a changed resource to a patch from its previous bytes (LN03)."""
+
 EDITIONS = (2014, 2017)
 """The editions of the core specification, by year."""
 

@@ -353,4 +353,6 @@ class _Rewriting:
 
     def _link(self, link: Link) -> Link:
         path = self._path(link.href)
+        if path and path.startswith(self._old.patches):
+            self._stage.carry(self._moved(path), self._previous.folder / path)
         return replace(link, href=self._uri(path)) if path else link

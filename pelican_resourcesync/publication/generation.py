@@ -1,5 +1,6 @@
 """Write all documents of one planned publication into the staging folder, and `publication.json`, which lists them."""
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
@@ -58,6 +59,7 @@ class GenerationWriter:
         layout, contents = self._layout, self._contents
         for each in contents.ranges:
             self._change_list(each)
+        self._patches()
         for dumped in contents.dumped:
             self._dumps.change_dump(dumped)
         found = {}
@@ -77,6 +79,19 @@ class GenerationWriter:
             self._writing.carry(path)
         else:  # if the site has moved, the links in the list change (X13), and its entries stay
             self._writing.put_bodies(path, self._documents.change_list(commit_range), commit_range.bodies)
+
+    def _patches(self) -> None:
+        """Write the patches that the Change Lists link to: new ones, and those that were published before."""
+        layout, stage, new = self._layout, self._writing.stage, self._contents.patches
+        before = self._writing.previous.state.documents if self._writing.previous else {}
+        if new or any(path.startswith(layout.patches) for path in before):
+            link = re.compile(f'href="{re.escape(layout.uri(""))}({re.escape(layout.patches)}[0-9a-f-]*[.]dcz)"')
+            lists = (stage.read(layout.change_list(each.start)).decode() for each in self._contents.ranges)
+            for path in dict.fromkeys(path for text in lists for path in link.findall(text)):
+                if path in new:
+                    stage.carry(path, new[path])
+                elif path in before:
+                    self._writing.carry(path)
 
 
 TOOL = f"pelican-resourcesync {__version__}"

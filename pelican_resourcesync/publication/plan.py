@@ -45,6 +45,7 @@ from pelican_resourcesync.publication.model.state import (
 from pelican_resourcesync.publication.model.versions import AddedLinks
 from pelican_resourcesync.publication.parts import Map
 from pelican_resourcesync.publication.past import AddedPast, add_past
+from pelican_resourcesync.publication.patches import PatchMaker
 from pelican_resourcesync.publication.previous.previous import KnownGeneration, PreviousPublication
 from pelican_resourcesync.publication.resource_list import ResourceListPlan
 
@@ -143,6 +144,8 @@ class _Planning:
         self._packer = ChangePacker(self._options, self._options.limits.entries)
         self._frame = len(Documents.of(self._options).frame_of_change_list())
         self._added = self._add_past()
+        patched = self._previous if self._options.patches else None
+        self._patches = patched and PatchMaker(patched, self._now, self._options, folder / "patches")
         self._resources = ResourceListPlan(
             self._now,
             self._options,
@@ -195,6 +198,7 @@ class _Planning:
             lists=lists_after(self._previous, ranges, self._options),
             dumps=dumps_after(self._previous, ranges, self._options, self._withdrawn(new)),
             bytes=self._find,
+            patches=self._patches.made if self._patches else {},
         )
 
     def _all(self, ranges: Sequence[Range]) -> Sequence[Range]:
@@ -225,8 +229,9 @@ class _Planning:
         self._resources.decide(decision)
         divide = self._packer.of_one_time if self._options.dumps.changedump else None
         builder = ChangeListBuilder(self._request.boundaries, self._options.limits, self._frame, folder, divide)
+        changes = decision.sorter.sorted()
         new = builder.build(
-            decision.sorter.sorted(),
+            self._patches.linked(changes) if self._patches else changes,
             floor=previous.last if previous else None,
             begin=(previous.closed[-1].until if previous.closed else previous.state.at) if previous else None,
             opened=previous.open if previous else None,

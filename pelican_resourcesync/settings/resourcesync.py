@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from pelican_resourcesync.dcz import has_patches
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.publication import PERIODS, Archives, Dumps, VersionOptions
 from pelican_resourcesync.settings import checks
@@ -108,6 +109,7 @@ class Settings:
     archives: Archives = row(Archives(), checks.archives, "how many earlier documents are kept")
     versions: VersionOptions | None = row(None, checks.versions, "which earlier versions of resources stay public")
     timegate: str = row("", checks.web_page, "the URI of a TimeGate, to which that of a resource is appended")
+    patches: bool = row(False, checks.boolean, "link to patches of large files in Change Lists")
     sets: tuple[SetSettings, ...] = row((THE_SITE,), sets, "the sets of resources, each with its own documents")
     exclude: tuple[str, ...] = row(ALWAYS_EXCLUDED, exclude, "patterns of output paths; `*` matches slashes, too")
     clean_urls: bool = row(False, checks.boolean, "the host finds `name.html` for `/name`, so list such URLs")
@@ -199,6 +201,12 @@ def _parse(table: type[AnySettings], raw: object, notation: Notation) -> AnySett
         message = (
             f"{settings.setting('link_headers')} sends the same header with every response, so it needs a set with all "
             f"resources: remove it, or add such a set, for example 'site', to {settings.setting('sets')}"
+        )
+        raise SettingsError(message)
+    if settings.patches and not (settings.versions and has_patches()):
+        message = (
+            f"{settings.setting('patches')} needs {settings.setting('versions')}, which keeps the bytes of before, and "
+            "an extra: pip install 'pelican-resourcesync[patch]'"
         )
         raise SettingsError(message)
     return settings

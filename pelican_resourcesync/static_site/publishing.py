@@ -137,6 +137,7 @@ def options_of(output: Path, layout: Layout, settings: Settings, own: SetSetting
         describedby=settings.describedby,
         dumps=settings.dumps if own.dumps is None else own.dumps,
         archives=(settings.archives if own.archives is None else own.archives).keeping(settings.keep),
+        patches=settings.patches,
         allow_deletions=settings.allow_deletions or os.environ.get(ALLOW_DELETIONS) == "1",
         moved_from=settings.moved_from,
         versions=settings.versions and replace(settings.versions, timegate=settings.timegate),

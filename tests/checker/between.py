@@ -201,15 +201,16 @@ FAULTS: dict[str, tuple[Changed, Changed]] = {
 }
 
 
-def links_of_a(*links: str) -> Changed:
+def links_of_a(*links: str, where: str = "resources-1.xml") -> Changed:
     """Give the entry of `a.txt` links."""
     lines = "".join(f"    <rs:ln {link}/>\n" for link in links)
-    return swap("resources-1.xml", "  </url>\n  <url>", f"{lines}  </url>\n  <url>")
+    return swap(where, "  </url>\n  <url>", f"{lines}  </url>\n  <url>")
 
 
 DUPLICATE = f'rel="duplicate" href="{BASE}m/a.txt"'
 MEMENTO = f'rel="memento" href="{BASE}v/a.txt" hash="{sha(A)}"'
 VIA = f'rel="via" href="{BASE}o/a.txt" hash="{sha(A)}" length="5"'
+PATCH = f'rel="http://www.openarchives.org/rs/terms/patch" href="{BASE}p" type="text/x-diff"'
 ALTERNATE = f'rel="alternate" href="{BASE}a.md" type="text/markdown"'
 
 DEEP: dict[str, tuple[Changed, str]] = {
@@ -227,6 +228,11 @@ DEEP: dict[str, tuple[Changed, str]] = {
     "alternate of other bytes": (
         {**links_of_a(f'{ALTERNATE} hash="{sha(A)}"'), "a.md": b"alphA"},
         "LN02 SHOULD",
+    ),
+    "no patch": (links_of_a(PATCH, where="changes-2.xml"), "LN03 SHOULD"),
+    "patch of other bytes": (
+        {**links_of_a(f'{PATCH} length="4"', where="changes-2.xml"), "p": b"patch"},
+        "LN03 SHOULD",
     ),
     "hash": ({"a.txt": b"alphA"}, "X08 MUST"),
     "length": ({"a.txt": b"alphabet"}, "X09 MUST"),

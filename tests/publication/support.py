@@ -212,6 +212,22 @@ class Source:
             said = Representation.measured(sha256(data).hexdigest(), len(data), "application/xml")
             yield Resource(f"{self.siteurl}/{self.layout.records}/{quote(path)}", file, measured=said)
 
+    def replace_patch(self, data: bytes, **changed: str) -> None:
+        """Publish other bytes as the only patch, with their hash and length in the link, where these texts change."""
+        [file] = (self.output / self.layout.patches).iterdir()
+        [change_list] = (self.output / self.layout.folder).glob("changelist-2*.xml")
+        was, text = file.read_bytes(), change_list.read_text()
+        now = {
+            sha256(was).hexdigest(): sha256(data).hexdigest(),
+            f'length="{len(was)}" type="application/x-dcz"': f'length="{len(data)}" type="application/x-dcz"',
+        }
+        for before, after in [*now.items(), *changed.items()]:
+            assert text.count(before) == 1
+            text = text.replace(before, after)
+        change_list.write_text(text)
+        file.write_bytes(data)
+        self.reseal()
+
     def forget(self, *uris: str, built: datetime, **options: Any) -> TakedownResult:
         """Forget resources of this set alone."""
         previous = self.previous()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pelican_resourcesync import dcz
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.publication import Archives, Dumps, VersionOptions
 from pelican_resourcesync.settings import (
@@ -414,3 +415,17 @@ def test_headers_need_a_set_with_everything() -> None:
     sets = {"news": {"tags": ["news"]}}
     assert refused({"link_headers": ["_headers"], "sets": sets}).startswith("RESOURCESYNC['link_headers'] sends the")
     parse_settings({"link_headers": ["_headers"], "sets": {**sets, "site": {}}})
+
+
+def test_what_patches_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Patches need versions, which keep the bytes of before, and before Python 3.14 an extra."""
+    assert parse_settings({"patches": True, "versions": 1}).patches
+    with pytest.raises(SettingsError) as error:
+        parse_settings({"patches": True})
+    assert str(error.value) == (
+        "RESOURCESYNC['patches'] needs RESOURCESYNC['versions'], which keeps the bytes of before, and an extra: "
+        "pip install 'pelican-resourcesync[patch]'"
+    )
+    monkeypatch.setattr(dcz, "zstd", None)
+    with pytest.raises(SettingsError, match="an extra"):
+        parse_settings({"patches": True, "versions": 1})

@@ -18,7 +18,7 @@ from pelican_resourcesync.checker.values import (
     same_type,
     wrong_hash,
 )
-from pelican_resourcesync.protocol import LONGEST_LOC, Capability, ChangeFreq
+from pelican_resourcesync.protocol import LONGEST_LOC, PATCH, Capability, ChangeFreq
 
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[!-~]+")
 _TIMES = frozenset(("at", "completed", "from", "until", "datetime", "modified"))
@@ -201,7 +201,6 @@ def forwards(md: Attributes, _item: object, _doc: DocumentState) -> str | None:
     return None
 
 
-_PATCH = "http://www.openarchives.org/rs/terms/patch"
 _OF_CHANGES = frozenset(("changelist", "changedump", "changedump-manifest", "change-notification"))
 
 
@@ -228,7 +227,7 @@ def alternate(link: Attributes, _item: RawEntry, _doc: DocumentState) -> str | N
 
 @rule("link", "LN03", MUST, "A patch has its type and, in a dump, its path; only changes have patches", "core §14.4")
 def patch(link: Attributes, _: RawEntry, doc: DocumentState) -> str | None:
-    if link.get("rel") != _PATCH:
+    if link.get("rel") != PATCH:
         return None
     if "type" not in link:
         return "a patch has no type"

@@ -17,6 +17,7 @@ from pelican_resourcesync.checker.rule import MUST, SHOULD, SourceFaults, rule
 from pelican_resourcesync.checker.scan import Scan, UnreadableError
 from pelican_resourcesync.checker.values import quoted, same_type, wrong_digest, wrong_length
 from pelican_resourcesync.errors import TransportError
+from pelican_resourcesync.protocol import PATCH
 
 
 @rule("source", "SD01", MUST, "A Source has a Source Description", "core §8")
@@ -202,10 +203,13 @@ def _target_rule(identifier: str, rels: tuple[str, ...], sentence: str, source: 
         if resource.measured is None:
             return f"{what} cannot be fetched: {resource.absence}"
         wrong = wrong_length(resource.measured, resource.md) or wrong_digest(resource.measured, resource.md)
-        return f"{what} does not have the bytes that are stated: {wrong}" if wrong else None
+        if wrong:
+            return f"{what} does not have the bytes that are stated: {wrong}"
+        return f"{what} does not give the listed bytes: {resource.wrong}" if resource.wrong else None
 
 
 _target_rule("LN01", ("duplicate",), "A mirror has the bytes of the resource", "core §14.2")
+_target_rule("LN03", (PATCH,), "A patch has the bytes of its link, and gives those of the entry", "core §14.4")
 _target_rule("LN05", ("memento", "timemap"), "A version has the bytes of its link; a TimeMap exists", "core §14.6")
 _target_rule("LN07", ("via",), "The original exists, with its hash and length", "core §14.8")
 _target_rule("LN02", ("alternate", "canonical"), "What is linked to exists, with its hash and length", "core §14.3")

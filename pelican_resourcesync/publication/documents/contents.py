@@ -1,8 +1,9 @@
 """The contents of one generation: everything that its documents will say, before any of them is written."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from pelican_resourcesync.protocol import Hash
@@ -78,7 +79,8 @@ class Contents:
     """The contents of a generation as of `at`: resources by URI, ranges of changes, dumps and archives.
 
     `dump` is the Resource Dump, `None` for none; `dumped` are the Change Dumps. `lists` and `dumps` are the archived
-    Resource Lists and Resource Dumps, oldest first. `bytes` finds the bytes that go into packages.
+    Resource Lists and Resource Dumps, oldest first. `bytes` finds the bytes that go into packages. `patches`
+    are the files of new patches, by path.
     """
 
     at: datetime
@@ -89,3 +91,4 @@ class Contents:
     dumped: Sequence[ChangeDumpContents] = ()
     lists: Sequence[ResourceSnapshot] = ()
     dumps: Sequence[ResourceSnapshot] = ()
+    patches: Mapping[str, Path] = field(default_factory=dict)

@@ -168,6 +168,15 @@ class Layout:
         """Return the path of package `number` of a Resource Dump."""
         return f"{self.folder}/resourcedump-{stamp(at)}-{number:05}.zip"
 
+    @property
+    def patches(self) -> str:
+        """How the paths of all patches begin."""
+        return f"{self.folder}/patches/"
+
+    def patch(self, old: str, new: str) -> str:
+        """Return the path of the patch between bytes with these SHA-256 hashes; it never changes."""
+        return f"{self.patches}{old}-{new}.dcz"
+
     def manifest(self, package: str) -> str:
         """Return the path of the copy of a package's manifest (`RD02`)."""
         return f"{package.removesuffix('.zip')}{MANIFEST}"

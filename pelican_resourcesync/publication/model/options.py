@@ -87,8 +87,9 @@ class Options:
     `on_deletions` is the advice in the message that stops it. `moved_from` is the former `siteurl`, if it changed. A
     resource whose URI begins with `link_changes_below`, if that is not empty, counts as updated when only its links
     changed, and any resource when its media type changed. With `remove_deleted`, packages with bytes of what was
-    deleted go at once. `versions` are those that stay public, `None` for none. `mirrors` are the URLs of copies of the
-    whole site, each with its priority, if it has one. `page` is about the HTML pages. `key` signs the publication.
+    deleted go at once. `versions` are those that stay public, `None` for none; with `patches`, Change Lists link to
+    patches from these. `mirrors` are the URLs of copies of the whole site, each with its priority, if it has one.
+    `page` is about the HTML pages. `key` signs the publication.
     """
 
     output: Path
@@ -98,6 +99,7 @@ class Options:
     limits: Limits = field(default_factory=Limits)
     dumps: Dumps = field(default_factory=Dumps)
     archives: Archives = field(default_factory=Archives)
+    patches: bool = False
     describedby: str = ""
     allow_deletions: bool = False
     uncounted_below: str = ""
