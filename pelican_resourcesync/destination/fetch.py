@@ -1,20 +1,22 @@
 """Fetch what is pending, from packages or singly, verify it, and give it to the installer."""
 
-from collections.abc import Iterable, Iterator
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from itertools import islice
 
+from pelican_resourcesync.dcz import PatchError, apply_patch
 from pelican_resourcesync.destination.files import Copy, hash_of
 from pelican_resourcesync.destination.installer import Installer
 from pelican_resourcesync.destination.mirrors import Mirrors
 from pelican_resourcesync.destination.options import MirrorOptions, log_change
+from pelican_resourcesync.destination.patches import listed_patches
 from pelican_resourcesync.destination.paths import conflict_path_of, path_of
 from pelican_resourcesync.destination.plan import FetchPlan
 from pelican_resourcesync.destination.state import CopyState, Pending, StoredResource
 from pelican_resourcesync.errors import AbsentError, DocumentError, TransportError
-from pelican_resourcesync.http import DamagedZipError, Request, Response, shown
+from pelican_resourcesync.http import DamagedZipError, Headers, Request, Response, shown
 from pelican_resourcesync.source import (
     ALGORITHMS,
     ListedPackage,
@@ -32,6 +34,7 @@ from pelican_resourcesync.source import (
 )
 
 _PAGE = 500  # entries of a manifest that are looked up at once
+_PATCHED = Response(url="", status=200, headers=Headers())  # the head of what a patch gives
 _MOST_TAKEN = 20_000
 _MOST_USED = 1_000  # packages that are remembered
 
@@ -227,6 +230,50 @@ class Fetch:
             if len(self._taken) > _MOST_TAKEN:
                 self._installer.finish()
                 self._taken.clear()
+
+    # By patches
+
+    def take_patches(self) -> None:
+        """Take what patches make of the files of the copy; the others are left to be fetched whole."""
+        self._installer.finish()
+        for page in self._state.to_fetch(by_patches=True):
+            listed = {each.uri: listed_patches(each.patches or "") for each in page}
+            patches = {one.uri: ResourceSink(one, self._copy.part(one.uri)) for each in listed.values() for one in each}
+            self._receive(patches)
+            for sink in self._sinks(page):
+                stored = sink.pending.stored
+                data = self._copy.read(stored) if stored else b""
+                try:
+                    for each in listed[sink.pending.uri]:
+                        with patches[each.uri].open() as stream:
+                            data = apply_patch(stream.read(), data, each.makes)
+                    sink.begin(_PATCHED)
+                    sink.write(data)
+                    self._take(sink, sink.verified())
+                except (PatchError, TransportError) as error:
+                    note = f"{shown(sink.pending.uri)} is fetched whole, because a patch cannot be used: {error}"
+                    self._result.plan.notes.append(note)
+                self._installer.go_on()
+            for patch in patches.values():
+                patch.discard()
+            self._installer.finish()
+
+    def _receive(self, patches: Mapping[str, ResourceSink]) -> None:
+        """Receive patches, by their URIs; those that cannot be fetched stay empty."""
+        done: set[str] = set()
+
+        def requests() -> Iterator[Request]:
+            for uri, sink in patches.items():
+                if uri not in done and self._source.allows(uri):
+                    self._source.requests += 1
+                    yield self._source.request(uri, sink)
+
+        with closing(self._source.fetch_all(requests)) as results:
+            for request, response in results:
+                done.add(request.url)
+                with suppress(TransportError):
+                    if isinstance(response, Response):
+                        self._source.pace.take(patches[request.url].verified().length)
 
     # Both
 

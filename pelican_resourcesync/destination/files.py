@@ -111,6 +111,10 @@ class Copy:
             return False
         return hash_of(f"{self._folder}/{stored.path}", stored.length)[0] == stored.digest
 
+    def read(self, stored: StoredResource) -> bytes:
+        """Return the bytes of a resource, or none if they are not those that were recorded."""
+        return Path(self._folder, stored.path).read_bytes() if self.matches(stored) else b""
+
     def measure(self, path: str, algorithm: str, length: int | None) -> tuple[str, str, int] | None:
         """Return a file's hash in an algorithm, its SHA-256 and its length; None if it cannot be a resource's."""
         if not self._reachable(path):

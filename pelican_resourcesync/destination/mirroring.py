@@ -200,6 +200,7 @@ class Mirror:
         fetch = Fetch(state, source, self._options, result)
         fetch.take_packages(result.plan.packages)
         fetch.search_packages(result.plan.other_packages)
+        fetch.take_patches()
         for left in reversed(range(_ROUNDS)):
             changed = fetch.run()
             if not changed:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pelican_resourcesync.destination.mirrors import Mirrors
 from pelican_resourcesync.destination.options import IncompleteError, MirrorError, MirrorOptions
 from pelican_resourcesync.destination.past import Past
+from pelican_resourcesync.destination.patches import patch_text
 from pelican_resourcesync.destination.provenance import links_of_copy
 from pelican_resourcesync.destination.routes import NEVER, Route, find_routes
 from pelican_resourcesync.destination.state import CopyState, PastVersion
@@ -137,7 +138,7 @@ class _Planner:
         self._foreign: int  # set by `_clear`
         self._hosts: dict[str, None] = {}  # of these, the first
         # Entries that are not in the state yet, and whether they replace others.
-        self._rows: list[tuple[str, bool, str, int | None, str, bool, str, str, str, bool]] = []
+        self._rows: list[tuple[str | int | bool | None, ...]] = []
         known = state.get("bits") or []
         if resource_set.uri not in known:
             known.append(resource_set.uri)
@@ -337,7 +338,8 @@ class _Planner:
         # An alternate may be listed itself, too, and that entry says more of it.
         described = (resource.hash, resource.length, resource.time)
         links = links_of_copy(resource) if self._options.described and wanted and not gone else ""
-        self._rows.append((uri, gone, *described, wanted, mirrors, resource.type, links, resource is listed))
+        shown = (wanted, mirrors, resource.type, links, *patch_text(resource))
+        self._rows.append((uri, gone, *described, *shown, resource is listed))
         if len(self._rows) >= _BATCH:
             self._write()
 
@@ -356,9 +358,11 @@ class _Planner:
         return resource
 
     def _write(self) -> None:
+        """Write what was noted. Patches of a resource follow each other; if one is missing, all are NULL."""
         self._state.db.executemany(
-            "INSERT OR REPLACE INTO entry SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 "
-            "WHERE ?10 OR NOT EXISTS (SELECT * FROM entry WHERE uri = ?1)",
+            """INSERT OR REPLACE INTO entry SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,
+            iif(e.uri IS NULL, ?10, e.patches || char(10) || ?10), iif(e.uri IS NULL, ?11, e.patched + ?11)
+            FROM (SELECT 1) LEFT JOIN entry e ON e.uri = ?1 WHERE ?12 OR e.uri IS NULL""",
             self._rows,
         )
         self._rows.clear()
@@ -374,11 +378,13 @@ class _Planner:
             {"bit": bit},
         )
         db.execute(
-            f"""INSERT INTO pending (uri, gone, hash, length, time, sets, mirrors)
-            SELECT e.uri, 0, e.hash, e.length, e.time, ? | coalesce(r.sets, 0), e.mirrors
+            f"""INSERT INTO pending (uri, gone, hash, length, time, sets, mirrors, patches, patched)
+            SELECT e.uri, 0, e.hash, e.length, e.time, ? | coalesce(r.sets, 0), e.mirrors, e.patches, e.patched
             FROM entry e LEFT JOIN resource r USING (uri) WHERE NOT e.gone AND (r.uri IS NULL OR NOT {_SAME})
             ON CONFLICT (uri) DO UPDATE SET gone = 0, hash = excluded.hash, length = excluded.length,
-            time = excluded.time, sets = excluded.sets | pending.sets, mirrors = excluded.mirrors, reason = ''""",  # noqa: S608
+            time = excluded.time, sets = excluded.sets | pending.sets, mirrors = excluded.mirrors, reason = '',
+            patches = pending.patches || char(10) || excluded.patches,
+            patched = pending.patched + excluded.patched""",  # noqa: S608
             (bit,),
         )
         if self._options.described:

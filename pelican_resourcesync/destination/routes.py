@@ -73,7 +73,8 @@ class _Wanted:
         self._db = state.db
         self._db.execute("DROP TABLE IF EXISTS temp.wanted")
         self._db.execute(
-            """CREATE TEMP TABLE wanted AS SELECT time, count(*) n, total(coalesce(length, ?)) size
+            """CREATE TEMP TABLE wanted AS
+            SELECT time, count(*) n, total(coalesce(min(patched, length), length, ?)) size
             FROM pending WHERE gone = 0 AND sets & ? GROUP BY time""",
             (_UNKNOWN, bit),
         )

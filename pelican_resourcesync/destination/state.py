@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pelican_resourcesync.dcz import LARGEST
 from pelican_resourcesync.destination.options import STATE_FOLDER, IncompleteError, MirrorError
 from pelican_resourcesync.http import shown, without_query
 from pelican_resourcesync.lock import lock_file
@@ -27,14 +28,16 @@ CREATE INDEX IF NOT EXISTS path ON resource (lower(path));
 CREATE INDEX IF NOT EXISTS unlisted ON resource (uri) WHERE sets = 0;
 CREATE TABLE IF NOT EXISTS pending (
     uri TEXT PRIMARY KEY, gone INTEGER NOT NULL, hash TEXT NOT NULL, length INTEGER, time TEXT NOT NULL,
-    sets INTEGER NOT NULL, mirrors TEXT NOT NULL DEFAULT '[]', reason TEXT NOT NULL DEFAULT '') WITHOUT ROWID;
+    sets INTEGER NOT NULL, mirrors TEXT NOT NULL DEFAULT '[]', reason TEXT NOT NULL DEFAULT '',
+    patches TEXT, patched INTEGER) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS document (
     uri TEXT PRIMARY KEY, etag TEXT NOT NULL, modified TEXT NOT NULL, body BLOB) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS description (
     uri TEXT PRIMARY KEY, type TEXT NOT NULL, links TEXT NOT NULL) WITHOUT ROWID;
 CREATE TEMP TABLE IF NOT EXISTS entry (
     uri TEXT PRIMARY KEY, gone INTEGER NOT NULL, hash TEXT NOT NULL, length INTEGER, time TEXT NOT NULL,
-    wanted INTEGER NOT NULL, mirrors TEXT NOT NULL, type TEXT NOT NULL, links TEXT NOT NULL) WITHOUT ROWID;
+    wanted INTEGER NOT NULL, mirrors TEXT NOT NULL, type TEXT NOT NULL, links TEXT NOT NULL,
+    patches TEXT, patched INTEGER) WITHOUT ROWID;
 """
 
 
@@ -56,6 +59,7 @@ class Pending(NamedTuple):
     """A resource to fetch, as its list describes it, and what the copy has of it.
 
     `mirrors` are its duplicates, in JSON: pairs of a priority and a URL, the best first.
+    `patches`, one a line, lead from what the copy has to the resource; it is `None` if they are not known.
     """
 
     uri: str
@@ -64,11 +68,12 @@ class Pending(NamedTuple):
     time: str
     sets: int
     mirrors: str
+    patches: str | None
     stored: StoredResource | None
 
 
 def _pending(row: Sequence[Any]) -> Pending:
-    resource, stored = row[:6], row[6:]
+    resource, stored = row[:7], row[7:]
     return Pending._make((*resource, StoredResource(*stored) if any(stored) else None))
 
 
@@ -168,17 +173,22 @@ class CopyState:
 
     # What is to be done
 
-    def to_fetch(self) -> Iterator[list[Pending]]:
-        """Yield what is to be fetched and was not postponed, page by page; what is done may be removed meanwhile."""
-        query = f"""SELECT p.uri, p.hash, p.length, p.time, p.sets, p.mirrors, {_COLUMNS} FROM pending p
-            LEFT JOIN resource r ON r.uri = p.uri WHERE p.uri > ? AND p.gone = 0 AND p.reason = '' ORDER BY p.uri"""  # noqa: S608
+    def to_fetch(self, *, by_patches: bool = False) -> Iterator[list[Pending]]:
+        """Yield what is to be fetched and was not postponed, page by page; what is done may be removed meanwhile.
+
+        `by_patches`: only resources of the copy whose patches take fewer bytes than they have.
+        """
+        which = f"p.patched < p.length AND r.digest <> '' AND r.length <= {LARGEST}" if by_patches else "1"
+        query = f"""SELECT p.uri, p.hash, p.length, p.time, p.sets, p.mirrors, p.patches, {_COLUMNS} FROM pending p
+            LEFT JOIN resource r ON r.uri = p.uri WHERE p.uri > ? AND p.gone = 0 AND p.reason = '' AND {which}
+            ORDER BY p.uri"""  # noqa: S608
         for rows in self._pages(query):
             yield [_pending(row) for row in rows]
 
     def pending(self, uris: Collection[str], *, only_postponed: bool = False) -> list[tuple[str, Pending]]:
         """Return which of some resources, of a page at most, are to be fetched, postponed or not, or their versions."""
         query = f"""WITH listed (uri) AS (VALUES {", ".join(["(?)"] * len(uris))})
-            SELECT listed.uri, p.uri, p.hash, p.length, p.time, p.sets, p.mirrors, {_COLUMNS} FROM listed
+            SELECT listed.uri, p.uri, p.hash, p.length, p.time, p.sets, p.mirrors, p.patches, {_COLUMNS} FROM listed
             JOIN pending p ON p.uri >= listed.uri AND p.uri < listed.uri || '$'
             LEFT JOIN resource r ON r.uri = p.uri
             WHERE p.gone = 0 AND p.reason >= ? AND substr(p.uri, length(listed.uri) + 1, 1) IN ('', '#')"""  # noqa: S608
