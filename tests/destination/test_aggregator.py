@@ -28,6 +28,7 @@ from tests.support.follower import Follower
 from tests.support.live import files as served_files
 from tests.support.live import hosts, live, served, status
 from tests.support.reader import RS, SITEMAP, XmlDocument, parse_file
+from tests.support.resync_client import READERS, uses_client
 from tests.support.sites import Site, public_files, strip
 
 BASE = "https://copy.example"
@@ -97,10 +98,12 @@ SHA = {
 }
 
 
+@uses_client
 def test_entries(source: FakeSource, tmp_path: Path) -> None:
     """Examples 31 to 33: `via` says what the original Source said, the times are the copy's, and the first `via` stays.
 
-    Other links lead to the copy of what they led to, if there is one; versions are of the original alone.
+    Other links lead to the copy of what they led to, if there is one; versions are of the original alone. The client
+    `resync` reads them, too.
     """
     md = {"capability": "resourcelist", "at": stamp(BEGIN)}
     source.published |= {"res1.html": b"one", "res2.xml": b"two", "res3.html": b"three"}
@@ -134,6 +137,10 @@ def test_entries(source: FakeSource, tmp_path: Path) -> None:
             {"rel": "via", "href": f"{source.url}res3.html", "length": "5"},
         ],
     }
+    client = READERS["resourcelist"]()
+    client.read(str(first / LISTS / "resourcelist.xml"))
+    [read] = [each for each in client if each.uri == f"{BASE}/res1.html"]
+    assert [{key.replace("mime_", ""): str(value) for key, value in each.items()} for each in read.ln] == links
     at = listed(first).md["at"]
     assert [each.lastmod for each in listed(first).entries] == [at, at, at]
     assert Aggregator(str(first), second, "https://second.example/mirrors", FAST).run().complete
