@@ -16,6 +16,7 @@ from pelican_resourcesync.publication import (
     FOLDER,
     LINK_FORMAT,
     STATE,
+    WELL_KNOWN,
     Layout,
     PreviousPublication,
     Version,
@@ -114,6 +115,8 @@ class ServedFolder:
 
     def _file(self, path: str) -> Path | None:
         """Return the file at a path, the index of a folder, or the page of a URL without an ending."""
+        if any(each.startswith(".") for each in path.removeprefix(WELL_KNOWN).split("/")):
+            return None  # such as the state of a copy
         names = (path, f"{path}index.html" if path.endswith("/") or not path else f"{path}.html")
         for name in names:
             file = self._folder / name

@@ -110,6 +110,8 @@ def test_files(port: int, source: Source) -> None:
     """Files are served as static hosts do, with links to their versions; nothing outside of the folder is."""
     (source.output / "d").mkdir()
     (source.output / "d/index.html").write_bytes(b"d")
+    (source.output / ".mirror").mkdir()
+    (source.output / ".mirror/state").write_bytes(b"state")
     (source.output.parent / "secret.txt").write_bytes(b"secret")
     (source.output / "out.txt").symlink_to(source.output.parent / "secret.txt")
     status, headers, body = get(port, "/a.html")
@@ -118,9 +120,10 @@ def test_files(port: int, source: Source) -> None:
     assert get(port, "/a")[::2] == (200, b"1")
     assert get(port, "/d/")[::2] == (200, b"d")
     assert get(port, "/a.html", "HEAD")[::2] == (200, b"")
-    assert [get(port, path)[0] for path in ("/", "/b.txt", "/../secret.txt", "/%2e%2e/secret.txt", "/out.txt")] == [
-        404
-    ] * 5
+    assert [
+        get(port, path)[0]
+        for path in ("/", "/b.txt", "/../secret.txt", "/%2e%2e/secret.txt", "/out.txt", "/.mirror/state")
+    ] == [404] * 6
     assert get(port, "/a.html", "POST")[0] == 405
     assert get(port, "/a.html", Accept_Datetime="yesterday")[0] == 400
     path = f"/{HOME}/resourcelist.xml"

@@ -1,5 +1,6 @@
 """The past of a set: its states and changes, read from its lists, dumps and archives."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
@@ -10,7 +11,16 @@ from pelican_resourcesync.destination.options import MirrorError
 from pelican_resourcesync.destination.routes import NEVER
 from pelican_resourcesync.destination.state import CopyState, PastVersion
 from pelican_resourcesync.errors import DocumentError, ResourceSyncError, TransportError
-from pelican_resourcesync.protocol import Capability, ChangeKind, Link, Metadata
+from pelican_resourcesync.protocol import (
+    VERSION_HISTORY,
+    Capability,
+    ChangeKind,
+    Entry,
+    Hash,
+    Link,
+    Metadata,
+    parse_datetime,
+)
 from pelican_resourcesync.source import (
     ChangeLists,
     ListedDumps,
@@ -20,6 +30,7 @@ from pelican_resourcesync.source import (
     Source,
     SourceSet,
     in_order,
+    listed_resource,
     text_of,
     uri_of,
 )
@@ -79,6 +90,7 @@ class Past:
         self._dumps = ListedDumps(source, resource_set)
         self._snapshots = sorted(self._read_snapshots(), key=lambda each: (each.completed, each.kind, each.uri))
         self._runs = self._read_runs()
+        self._versions, self._since = self._read_versions()
         for statement in _TABLES.split(";"):
             state.db.execute(statement)
 
@@ -98,6 +110,10 @@ class Past:
         `or_later`: where nothing says that, load the first time after it of which something does. Raises `MirrorError`
         if there is none, and the errors of documents if none of those that say it can be read.
         """
+        if self._since <= time:
+            self._clear()
+            self._insert(self._versions)
+            return time
         failure: ResourceSyncError | None = None
         for snapshot in self._nearest(time):
             run = self._run_of(snapshot, time)
@@ -190,6 +206,29 @@ class Past:
                 runs.append([part])
         return runs
 
+    def _read_versions(self) -> tuple[list[tuple[object, ...]], str]:
+        """Return the rows of all versions that the Source lists, and since when it lists all; `NEVER` for never."""
+        rows: list[tuple[object, ...]] = []
+        uri = self._set.documents.get(VERSION_HISTORY)
+        if not uri:
+            return rows, NEVER
+        try:
+            head, *lines = self._source.whole(uri).splitlines()
+            folder, *_, since = json.loads(head)
+            for line in lines:
+                listed, versions = json.loads(line)
+                times = [text_of(parse_datetime(time)) for time, *_ in versions]
+                for begin, until, (_, name, length, type_) in zip(times, [*times[1:], NEVER], versions, strict=True):
+                    if name:
+                        hash_ = (Hash(algorithm="sha-256", digest=name.partition(".")[0]),)
+                        link = Link(rel="memento", href=f"{folder}/{name}")
+                        md = Metadata(hash=hash_, length=length, type=type_)
+                        each = listed_resource(Entry(loc=listed, md=md, links=(link,)), uri)
+                        rows.append(_version(each._replace(time=begin), begin, until))
+            return rows, text_of(parse_datetime(since))
+        except (*_FAILURES, ValueError, TypeError, AttributeError, RecursionError):
+            return [], NEVER
+
     def _run_of(self, snapshot: PastState, time: str) -> list[_Part] | None:
         """Return the lists of all changes between a snapshot and a time, None if some are missing."""
         begin, until = sorted([snapshot.completed, time])
@@ -201,13 +240,14 @@ class Past:
     def _windows(self) -> Iterator[tuple[str, str]]:
         """Yield the times from which on, until which, one snapshot says what the set was, which is loaded; in order."""
         edges = {each.completed for each in self._snapshots} | {run[0].begin for run in self._runs}
+        edges |= {self._since} - {NEVER}
         ordered = sorted(edges | ({_end(run) for run in self._runs} - {NEVER}))
         for begin, until in pairwise([*ordered, NEVER]):
             try:
                 loaded = self.load(begin, or_later=True)
             except (MirrorError, *_FAILURES):
                 continue
-            connected = any(run[0].begin <= loaded < _end(run) for run in self._runs)
+            connected = self._since <= loaded or any(run[0].begin <= loaded < _end(run) for run in self._runs)
             yield loaded, until if connected else f"{loaded}+"
 
     # Versions
@@ -343,11 +383,11 @@ class Past:
                 continue
 
 
-def _version(resource: ListedResource, begin: str) -> tuple[object, ...]:
+def _version(resource: ListedResource, begin: str, until: str = NEVER) -> tuple[object, ...]:
     """Return the row of a version: `begin` is when it came to be, empty if that was before the snapshot."""
     uri, _, time, hash_, length, media_type, links, _ = resource
     mementos = (uri_of(each.href, uri) for each in links if each.rel == "memento") if hash_ else iter(())
-    return uri, begin, NEVER, time, hash_, length, media_type, next(mementos, "")
+    return uri, begin, until, time, hash_, length, media_type, next(mementos, "")
 
 
 def _resource(row: Iterable[Any]) -> ListedResource:

@@ -58,6 +58,10 @@ class Capability(StrEnum):
     CHANGE_NOTIFICATION = "change-notification"
 
 
+#: The relation of the link from a Capability List to our list of all versions (RFC 5829).
+VERSION_HISTORY = "version-history"
+
+
 class ChangeKind(StrEnum):
     """What happened to a resource: the values of `change` (CH02)."""
 

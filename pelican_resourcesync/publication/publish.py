@@ -80,8 +80,7 @@ def publish_sets(
             each.require_plausible_time()
         written = [_write_documents(stage, each, on_packed) for each in planned]
         for each in planned:
-            _write_change_pages(stage, each)
-            _write_versions(stage, each)
+            _write_change_pages(stage, each, _write_versions(stage, each))
         names = [each.options.layout.set_name for each in planned]
         pages = [_write_state(stage, each, parts, names) for each, parts in zip(planned, written, strict=True)]
         results = [_result(each, stage.packages(each.options.layout)) for each in planned]
@@ -168,7 +167,7 @@ def _write_documents(stage: Stage, planned: PlannedPublication, on_packed: Calla
     return GenerationWriter(writer, planned.contents, on_packed).write()
 
 
-def _write_change_pages(stage: Stage, planned: PlannedPublication) -> None:
+def _write_change_pages(stage: Stage, planned: PlannedPublication, versions_since: datetime | None) -> None:
     request = planned.request
     writer = ChangePageWriter(
         stage,
@@ -177,16 +176,19 @@ def _write_change_pages(stage: Stage, planned: PlannedPublication) -> None:
         previous=request.previous,
         resources=request.resources,
         hidden=planned.withdrawn,
+        versions_since=versions_since,
     )
     writer.write(planned.contents.ranges)
 
 
-def _write_versions(stage: Stage, planned: PlannedPublication) -> None:
+def _write_versions(stage: Stage, planned: PlannedPublication) -> datetime | None:
+    """Write the versions of resources, if these stay; return since when all are there."""
     contents, options = planned.contents, planned.options
-    if options.versions:
-        writer = VersionWriter(stage, options, options.versions, contents.bytes)
-        changes, rows = planned.new_changes, contents.listed.rows()
-        writer.write(planned.request.previous, changes, rows, contents.at, planned.withdrawn)
+    if options.versions is None:
+        return None
+    writer = VersionWriter(stage, options, options.versions, contents.bytes)
+    changes, rows = planned.new_changes, contents.listed.rows()
+    return writer.write(planned.request.previous, changes, rows, contents.at, planned.withdrawn)
 
 
 def _write_state(

@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 
 from pelican_resourcesync.files import link_or_copy
-from pelican_resourcesync.protocol import ChangeKind, render_datetime
+from pelican_resourcesync.protocol import ChangeKind, parse_datetime, render_datetime
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.documents.contents import FindBytes
 from pelican_resourcesync.publication.dumps.package import verified
@@ -43,14 +43,16 @@ _NEVER = "9999"  # later than any time
 
 
 class VersionIndex:
-    """All versions of a publication: the lines of resources by the JSON of their URIs, and what these were written for.
+    """All versions of a publication: the lines of resources by the JSON of their URIs.
 
-    Without a publication, or if it has no versions, there are none.
+    `written_for` are the address and the options that links depend on. From `since` on, all versions are listed; it is
+    an empty text without a publication, or if that has no versions.
     """
 
     def __init__(self, previous: PreviousPublication | None) -> None:
         """Read the index of a publication."""
-        self.written_for: object = None
+        self.written_for: list[str] = []
+        self.since = ""
         self.lines: dict[str, str] = {}
         self.folder: Path | None = None
         self.where = ""
@@ -59,8 +61,8 @@ class VersionIndex:
         self.folder, self.where = previous.folder, previous.where
         text = (previous.folder / previous.layout.version_index).read_text("ascii")
         head, *lines = text.splitlines(keepends=True)
-        self.written_for = json.loads(head)
-        self.lines = {line.partition("\t")[0]: line for line in lines}
+        *self.written_for, self.since = json.loads(head)
+        self.lines = {line[1 : line.index(",\t")]: line for line in lines}
 
     def has(self, layout: Layout, name: str) -> bool:
         """Return whether the bytes of a version are there."""
@@ -87,17 +89,19 @@ class VersionWriter:
         rows: Iterable[Row],
         at: datetime,
         hidden: Collection[str] = (),
-    ) -> None:
-        """Continue the versions of `previous` with changes; `rows` are the resources as they are now.
+    ) -> datetime:
+        """Continue the versions of `previous` with changes; return since when all are listed.
 
-        The versions of `hidden` URIs go. Raises `PublicationError` if bytes cannot be read.
+        `rows` are the resources as they are now. The versions of `hidden` URIs go. Raises `PublicationError` if bytes
+        cannot be read.
         """
         index = VersionIndex(previous)
-        written_for = [self._layout.siteurl, self._options.below, self._options.timegate]
+        written_for = [self._layout.uri(self._layout.versions), self._options.below, self._options.timegate]
         if index.written_for == written_for:
             rows = ()  # the changes say all
         found: dict[str, list[Version]] = {}
         openers: dict[str, Change] = {}
+        self._since = index.since or self._begin(previous, changes, at)
         for each in chain(changes, self._as_changes(rows, at)):
             key = json.dumps(each.uri)
             versions = found.setdefault(key, index.versions(each.uri))
@@ -113,7 +117,7 @@ class VersionWriter:
             found = self._limited(found, at)
         lines = index.lines | {key: render_versions(json.loads(key), each) for key, each in found.items()}
         kept = {key: lines[key] for key in sorted(lines) if found.get(key, True)}
-        head = json.dumps(written_for) + "\n"
+        head = json.dumps([*written_for, self._since]) + "\n"
         self._stage.write(self._layout.version_index, "".join([head, *kept.values()]).encode("ascii"))
         self._add_files(index, openers, "".join(kept.values()))
         same = index.written_for == written_for
@@ -121,6 +125,19 @@ class VersionWriter:
         if previous is None:  # documents of before the set was started over may stay, and link to these
             for folder in (self._layout.versions, self._layout.timemaps):
                 self._stage.keep(folder)
+        return parse_datetime(self._since)
+
+    @staticmethod
+    def _begin(previous: PreviousPublication | None, changes: Iterable[Change], at: datetime) -> str:
+        """Return since when all versions are known: before a first publication if a backfill knows all its changes."""
+        times = []
+        for each in () if previous else changes:
+            if each.representation is None and each.kind is not ChangeKind.DELETED:
+                break
+            times.append(each.time)
+        else:
+            return render_datetime(min([*times, at]))
+        return render_datetime(at)
 
     def _as_changes(self, rows: Iterable[Row], at: datetime) -> Iterator[Change]:
         """Yield the last change of each resource."""
@@ -141,14 +158,16 @@ class VersionWriter:
         options = self._options
         number = options.number or sys.maxsize
         since = render_datetime(at - options.age) if options.age else ""
-        kept = {}
+        kept: dict[str, list[Version]] = {}
         for key, versions in found.items():
             ends = [*(each.time for each in versions[1:]), _NEVER]
-            left = [each for each, end in zip(versions, ends, strict=True) if sortable(end) > sortable(since)]
-            kept[key] = left[-number:] if any(each.name for each in left[-number:]) else []
+            left = [each for each, end in zip(versions, ends, strict=True) if sortable(end) > sortable(since)][-number:]
+            kept[key] = left
+            if left and len(left) < len(versions):
+                self._since = max(self._since, left[0].time, key=sortable)
         if options.size is not None:
             self._limit_size(kept, options.size)
-        return kept
+        return {key: left if any(each.name for each in left) else [] for key, left in kept.items()}
 
     def _limit_size(self, kept: dict[str, list[Version]], size: int) -> None:
         """Remove the oldest versions until all files together have no more bytes."""
@@ -160,10 +179,9 @@ class VersionWriter:
             if total <= size:
                 break
             gone = kept[key].pop(0)
+            self._since = max(self._since, kept[key][0].time, key=sortable)
             uses[gone.name] -= 1
             total -= 0 if uses[gone.name] else sizes[gone.name]
-            if not any(each.name for each in kept[key]):
-                kept[key] = []
 
     def _add_files(self, index: VersionIndex, changes: Mapping[str, Change], kept: str) -> None:
         """Add the files of all versions: link those of before, and copy the others."""
@@ -203,7 +221,7 @@ class VersionWriter:
 def carry_versions(stage: Stage, options: Options, previous: PreviousPublication, gone: Collection[str]) -> None:
     """Write the versions that a publication has, but for those of some URIs."""
     index = VersionIndex(previous)
-    if isinstance(index.written_for, list):
+    if index.written_for:
         _, below, timegate = index.written_for
         writer = VersionWriter(stage, options, VersionOptions(below=below, timegate=timegate), lambda *_: None)
         writer.write(previous, (), (), previous.last, gone)

@@ -6,7 +6,7 @@ from urllib.parse import urljoin, urlsplit
 
 from pelican_resourcesync.errors import AbsentError, DocumentError, StatusError, TransportError
 from pelican_resourcesync.http import PASSING, links_of_headers, links_of_page, shown
-from pelican_resourcesync.protocol import Capability, Root
+from pelican_resourcesync.protocol import VERSION_HISTORY, Capability, Root
 from pelican_resourcesync.source.folder import WELL_KNOWN
 from pelican_resourcesync.source.options import SourceError
 from pelican_resourcesync.source.resource import uri_of
@@ -96,6 +96,7 @@ class _Discovery:
             return SourceSet(name=name, uri=self._source.key(uri), documents={kind: uri})
         with closing(self._source.whole_document(uri, kind)) as opened:
             named = {each.md.capability: each.loc for each in opened.entries if each.md and each.md.capability}
+            named |= {link.rel: link.href for link in opened.document.links if link.rel == VERSION_HISTORY}
             generation = self._signatures.verify(uri, opened)
         documents = {capability: uri_of(loc, uri) for capability, loc in named.items()}
         return SourceSet(name=name, uri=self._source.key(uri), documents=documents, generation=generation)

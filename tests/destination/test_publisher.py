@@ -179,13 +179,11 @@ def archived(address: str, file: Path, states: dict[str, dict[str, bytes]]) -> W
     return archive
 
 
-@pytest.mark.parametrize(
-    "bytes_of", [{"dumps": True, "archives": True}, {"versions": True, "archives": {"resourcelist": "all"}}]
-)
+@pytest.mark.parametrize("bytes_of", [{"dumps": True, "archives": True}, {"versions": True}])
 def test_past_of_a_site(
     site: Site, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bytes_of: dict[str, object]
 ) -> None:
-    """What was published since there are dumps or versions, and archives, is restored exactly, unless forgotten."""
+    """What was published since there are dumps and archives, or versions, is restored exactly, unless forgotten."""
     site.configure(RESOURCESYNC={**bytes_of, "html_links": False})
     states: dict[str, dict[str, bytes]] = {}
     for month, name in ((2, "one.md"), (3, "three.md"), (5, "one.md"), (6, "new.md")):

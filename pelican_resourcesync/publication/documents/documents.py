@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Self
 
 from pelican_resourcesync.protocol import (
+    VERSION_HISTORY,
     Capability,
     ChangeFreq,
     Document,
@@ -37,19 +38,22 @@ Closed = tuple[str, datetime, datetime | None]
 class Documents:
     """Creates the documents of one set, for one edition of the standard.
 
-    `describedby` is the URI of a page about the site (`SD04`, `CL03`). A Capability List links to a `signed` state.
+    `describedby` is the URI of a page about the site (`SD04`, `CL03`). A Capability List links to a `signed` state, and
+    to the list of all `versions` if every resource has some.
     """
 
     layout: Layout
     describedby: str
     edition: int = EDITION
     signed: bool = False
+    versions: bool = False
 
     @classmethod
     def of(cls, options: Options) -> Self:
         """Create them as the options say."""
         describedby = options.describedby or options.layout.uri(HTML_PAGE)
-        return cls(options.layout, describedby, options.edition, signed=options.key is not None)
+        signed, versions = options.key is not None, options.versions is not None and not options.versions.below
+        return cls(options.layout, describedby, options.edition, signed=signed, versions=versions)
 
     def capability_list(self, capabilities: Mapping[Capability, str]) -> Document:
         """Return the Capability List of the documents with these paths (`CL01` to `CL05`)."""
@@ -59,6 +63,8 @@ class Documents:
         ]
         if self.signed:
             links.append(Link(rel=RELATION, href=self.layout.uri(self.layout.state), type=JSON))
+        if self.versions:
+            links.append(Link(rel=VERSION_HISTORY, href=self.layout.uri(self.layout.version_index)))
         entries = [
             Entry(loc=self.layout.uri(path), md=Metadata(capability=capability))
             for capability, path in capabilities.items()

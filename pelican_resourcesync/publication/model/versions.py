@@ -91,14 +91,14 @@ def _ending(end: str, typed: str) -> str:
 
 
 def render_versions(uri: str, versions: Iterable[Version]) -> str:
-    """Return the line of a resource in the index of all versions."""
-    return f"{json.dumps(uri)}\t{json.dumps([*versions])}\n"
+    """Return the line of a resource in the index of all versions: JSON, with a tab after the URI."""
+    return f"[{json.dumps(uri)},\t{json.dumps([*versions])}]\n"
 
 
 def parse_versions(line: str) -> tuple[str, list[Version]]:
     """Parse a line of the index."""
-    uri, _, versions = line.partition("\t")
-    return json.loads(uri), [Version(*each) for each in json.loads(versions)]
+    uri, versions = json.loads(line)
+    return uri, [Version(*each) for each in versions]
 
 
 def version_lengths(index: str) -> dict[str, int]:

@@ -6,7 +6,7 @@ nothing else has the titles of what was deleted.
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from datetime import UTC
+from datetime import UTC, datetime
 from functools import partial
 from html import unescape
 
@@ -67,7 +67,8 @@ class ChangePageWriter:
     """The writer of the pages about the changes of a set; `state` knows when it was published, now and before.
 
     What changed since the `previous` publication has its title from `resources`, or from the latest page that shows it.
-    What a page shows already stays as it is, but for `hidden` URIs, which no page shows any more.
+    What a page shows already stays as it is, but for `hidden` URIs, which no page shows any more. All
+    versions of resources are public since `versions_since`.
     """
 
     def __init__(  # noqa: PLR0913 - keyword-only
@@ -79,9 +80,11 @@ class ChangePageWriter:
         previous: PreviousPublication | None,
         resources: Resources | None = None,
         hidden: Collection[str] = (),
+        versions_since: datetime | None = None,
     ) -> None:
         """See above."""
         self._stage, self._options, self._state = stage, options, state
+        self._versions_since = versions_since
         self._previous, self._resources, self._hidden = previous, resources, hidden
         self._page = Page(options, options.layout.change_pages)
         self._unread = latest_shown(previous) if previous else iter(())
@@ -174,7 +177,8 @@ class ChangePageWriter:
             at=found.until or self._state.at,
             days=days_of([(path, shown)], self._state),
             more=shown.more,
-            restore_command=partial(restore_command, layout.siteurl) if self._options.versions else None,
+            restore_command=partial(restore_command, layout.siteurl),
+            versions_since=self._versions_since,
             is_restart=self._state.restart_number > 1,
             of_repository=self._state.read_as_of is not None,
             list=page.href(layout.change_list(found.start)),
