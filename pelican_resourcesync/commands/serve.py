@@ -35,7 +35,9 @@ def run(options: Namespace) -> int:
         raise SettingsError(message) from error
     with server:
         host = f"[{options.host}]" if ":" in options.host else options.host
-        sys.stdout.write(f"Serving {printable(options.folder)} at http://{printable(host)}:{server.server_port}/\n")
+        sys.stdout.write(
+            f"Serving {printable(options.folder)} at http://{printable(host)}:{printable(server.server_port)}/\n"
+        )
         sys.stdout.flush()
         with suppress(KeyboardInterrupt):
             server.serve_forever()

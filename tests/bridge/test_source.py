@@ -80,7 +80,9 @@ def test_archive_over_http(press: Press, tmp_path: Path) -> None:
         held = {uri.removeprefix(address): data for uri, data in follower.held.items()}
         assert held[f"/resourcesync/{SET}/records/files/item_1/a~20b.pdf"] == b"%PDF 2"
         report = check(address, deep=True)
-        assert [*report.findings.groups()] == []
+        [(rule, _, group)] = report.findings.groups()  # the page of the item is on a host that does not exist
+        assert (rule, group.count) == ("LN02", 1)
+        assert group.first[0].message.endswith("https://repo.example/handle/123456789/1: no such host")
 
 
 @pytest.mark.parametrize("keep_time", [False, True])
