@@ -175,6 +175,6 @@ def test_two_builds_at_once(bare: Site) -> None:
             (bare.folder / "go on").touch()
         said, _ = first.communicate(timeout=60)
     assert first.returncode == 0
-    assert "1 created since the last publication" in said
+    assert "1 created (/b.html) since the last publication" in said
     assert run(bare)[0] == 0
     assert len(bare.changes()) == 2
