@@ -82,11 +82,7 @@ class PublishedSite:
             raise SettingsError(message)
 
     def _bytes(self, path: str) -> bytes:
-        return (self.folder / path).read_bytes() if self.folder else self._live.read(path)[1]
-
-    @property
-    def _live(self) -> Web:
-        return self._web or Web(self.siteurl)
+        return (self.folder / path).read_bytes() if self.folder else (self._web or Web(self.siteurl)).read(path)[1]
 
     def _has(self, path: str) -> bool:
         try:

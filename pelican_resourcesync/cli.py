@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from pelican_resourcesync.commands import announce, check, follow, key, mirror, publish, serve, site
+from pelican_resourcesync.commands.running import PROGRAM, UNUSABLE
 from pelican_resourcesync.errors import ResourceSyncError
 from pelican_resourcesync.printable import printable
 from pelican_resourcesync.version import __version__
-
-PROGRAM = "pelican-resourcesync"
-DONE, PROBLEMS, UNUSABLE, INCOMPLETE = 0, 1, 2, 3
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

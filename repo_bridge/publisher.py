@@ -221,10 +221,13 @@ class _Publisher:
 
     def requests(self) -> list[PublishRequest]:
         """Return a publication request for each set."""
+        at = self._settings.at
         return [
             PublishRequest(
                 resources=SetResources(self._inventory, each.within, self._files.find),
-                history=self._history(each.predecessor.previous),
+                history=ChangeHistory(
+                    built=at, read_as_of=at, complete=False, times=partial(self._times, each.predecessor.previous)
+                ),
                 boundaries=Calendar(self._settings.changes_by),
                 options=each.options,
                 previous=each.predecessor.previous,
@@ -234,10 +237,6 @@ class _Publisher:
             )
             for each in self._plan.sets
         ]
-
-    def _history(self, previous: PreviousPublication | None) -> ChangeHistory:
-        at = self._settings.at
-        return ChangeHistory(built=at, read_as_of=at, complete=False, times=partial(self._times, previous))
 
     def _times(self, previous: PreviousPublication | None, uris: Sequence[str]) -> dict[str, datetime]:
         """Return when resources changed, or since when they are not public (rules 12 and 13).

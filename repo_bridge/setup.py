@@ -105,7 +105,9 @@ def write_files(folder: Path, settings: Mapping[str, object]) -> Written:
     """
     home = folder.absolute()
     texts = {
-        FILE: "".join(_line(key, value) for key, value in settings.items()),
+        FILE: "".join(
+            f"# {ROWS[key].text}\n{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in settings.items()
+        ),
         SERVICE: (
             "[Unit]\nDescription=Publish the repository over ResourceSync\n"
             "Wants=network-online.target\nAfter=network-online.target postgresql.service\n\n"
@@ -158,10 +160,6 @@ def _user() -> str:
 def _unit_text(value: object) -> str:
     """Return a text as the value of a unit's setting, where `%` begins a specifier."""
     return str(value).replace("%", "%%")
-
-
-def _line(key: str, value: object) -> str:
-    return f"# {ROWS[key].text}\n{key} = {json.dumps(value, ensure_ascii=False)}\n"
 
 
 def _read(file: Path) -> str:

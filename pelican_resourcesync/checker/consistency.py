@@ -54,11 +54,6 @@ class SnapshotPair:
         return max(self.after.end, self.before.end if self.before else -math.inf)
 
 
-def _nearest(found: Iterable[Snapshot], at: float) -> Snapshot:
-    """Return the snapshot that is nearest in time; the earlier one if two are equally near."""
-    return min(found, key=lambda each: (abs(each.at - at), each.at))
-
-
 def pairs(crawler: Crawler) -> Iterator[SnapshotPair]:
     """Yield the pairs of snapshots of each set that must add up with the changes between them, if all are listed.
 
@@ -72,7 +67,8 @@ def pairs(crawler: Crawler) -> Iterator[SnapshotPair]:
             yield from _pair(before, after, covered, series)
         for dump in found if any(not each.dump for each in found) else ():
             if dump.dump:
-                nearest = _nearest(lists, dump.at)
+                # The earlier one if two are equally near.
+                nearest = min(lists, key=lambda each: (abs(each.at - dump.at), each.at))
                 before, after = (nearest, dump) if nearest.at <= dump.at else (dump, nearest)
                 yield from (pair for pair in _pair(before, after, covered, series) if pair.before)
 

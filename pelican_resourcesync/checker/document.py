@@ -138,7 +138,6 @@ class CheckedDocument:
     digest: str
     readable: bool
     pointers: list[RawEntry] = field(default_factory=list)
-    newest: str = ""
 
     @property
     def capability(self) -> str:

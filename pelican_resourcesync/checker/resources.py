@@ -59,7 +59,6 @@ class CheckedResource:
     absence: str = ""
     measured: Measurement | None = None
     media_type: str = ""
-    encoding: str = ""
     page_links: tuple[str, ...] = ()
     header_links: tuple[str, ...] = ()
     wrong: str = ""
@@ -172,7 +171,6 @@ class ResourceChecker:
             measured=measured,
             wrong=wrong,
             media_type=media_type,
-            encoding=headers.get("Content-Encoding"),
             page_links=tuple(links_of_page(measured.head, uri)) if page else (),
             header_links=tuple(links_of_headers(headers, uri)),
         )

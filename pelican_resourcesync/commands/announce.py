@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from pelican_resourcesync.commands.running import DONE, INCOMPLETE
+from pelican_resourcesync.commands.running import DONE, INCOMPLETE, PROGRAM
 from pelican_resourcesync.errors import DocumentError, SettingsError, TransportError
 from pelican_resourcesync.printable import printable
 from pelican_resourcesync.units import seconds
@@ -16,8 +16,6 @@ from pelican_resourcesync.units import seconds
 if TYPE_CHECKING:
     from pelican_resourcesync.announce import PublishedSite
     from pelican_resourcesync.protocol import ChangeKind
-
-PROGRAM = "pelican-resourcesync"
 
 
 def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:

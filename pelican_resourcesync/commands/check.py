@@ -4,6 +4,7 @@ import sys
 from argparse import ArgumentParser, Namespace, _SubParsersAction
 from dataclasses import fields
 
+from pelican_resourcesync.commands.running import PROGRAM
 from pelican_resourcesync.commands.source_options import add_jobs, add_max_documents
 from pelican_resourcesync.printable import printable_lines
 
@@ -47,7 +48,7 @@ def run(arguments: Namespace) -> int:
         message = "the TARGET is missing: add a folder, a document, a ZIP package or a URL"
         raise CheckError(message)
     options = {each.name: getattr(arguments, each.name) for each in fields(CheckOptions) if each.name in arguments}
-    with Progress.shown(sys.stderr, "pelican-resourcesync") as shown:
+    with Progress.shown(sys.stderr, PROGRAM) as shown:
         shown.say(f"checking {arguments.target}")
         report = check(arguments.target, **options, progress=lambda _: shown.advance(1))
     sys.stdout.write(f"{printable_lines(report.as_json() if arguments.json else report.as_text())}\n")

@@ -7,15 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pelican_resourcesync.commands.running import DONE, PROBLEMS
+from pelican_resourcesync.commands.running import DONE, PROBLEMS, PROGRAM
 from pelican_resourcesync.printable import printable
 
 if TYPE_CHECKING:
     from pelican_resourcesync.folder import FolderDryRun
     from pelican_resourcesync.settings import FolderSettings
     from pelican_resourcesync.static_site import PublishResult
-
-PROGRAM = "pelican-resourcesync"
 
 
 def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:

@@ -14,6 +14,7 @@ from typing import Self, TextIO
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
 from pelican_resourcesync.printable import get_logger, printable
 
+PROGRAM = "pelican-resourcesync"
 DONE, PROBLEMS, UNUSABLE, INCOMPLETE = 0, 1, 2, 3
 _PAUSE = 0.2  # seconds between two updates of the progress
 _logger = get_logger("pelican_resourcesync")
@@ -94,7 +95,7 @@ class _Log(logging.Handler):
         if self._collects and hasattr(record, "kind"):
             self.done[record.kind].append(record.__dict__["uri"])
         if record.levelno >= self._arguments.level:
-            begin = _when_and_where(self._arguments) or "pelican-resourcesync: "
+            begin = _when_and_where(self._arguments) or f"{PROGRAM}: "
             sys.stderr.write(f"{printable(begin + record.getMessage())}\n")
 
     def __enter__(self) -> Self:
@@ -143,7 +144,7 @@ def progress(arguments: Namespace) -> Iterator[Callable[[int, int, int, int], No
     if arguments.level != logging.WARNING:
         yield lambda *_: None
         return
-    with Progress.shown(sys.stderr, "pelican-resourcesync") as shown:
+    with Progress.shown(sys.stderr, PROGRAM) as shown:
         begin = last = 0.0
 
         def show(done: int, of: int, size: int, whole: int) -> None:

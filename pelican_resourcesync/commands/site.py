@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pelican_resourcesync.commands.running import DONE, PROBLEMS
+from pelican_resourcesync.commands.running import DONE, PROBLEMS, PROGRAM
 from pelican_resourcesync.commands.source_options import count
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.printable import printable_lines
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from pelican_resourcesync.site import Takedown
     from pelican_resourcesync.site.backfill import BackfillSummary
 
-PROGRAM = "pelican-resourcesync"
 SETTINGS = Path("pelicanconf.py")
 #: What the user must know before building past commits of a repository.
 CODE_OF_THE_PAST = (

@@ -163,7 +163,8 @@ class Fetch:
         """Take what is pending from some packages; one that cannot be used is noted, and its file removed."""
         for package in packages:
             try:
-                self._take_from(package)
+                with self._packages.opened(package) as inside:
+                    self._unpack(inside)
             except (TransportError, DocumentError, DamagedZipError, SourceError) as error:
                 self._result.plan.notes.append(
                     f"the package {shown(package.uri)} cannot be used, so its resources are fetched one by one: {error}"
@@ -210,10 +211,6 @@ class Fetch:
             for wanted in by_uri.get(each.uri, ())
             if wanted.uri not in self._taken and may_contain(each, wanted)
         }
-
-    def _take_from(self, package: ListedPackage) -> None:
-        with self._packages.opened(package) as inside:
-            self._unpack(inside)
 
     def _unpack(self, inside: OpenPackage) -> None:
         while page := list(islice(inside.resources, _PAGE)):

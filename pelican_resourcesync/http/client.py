@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 from pelican_resourcesync.errors import AbsentError, NoHostError, RefusedError, StatusError, TransportError
 from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds, Deadline, Pace
@@ -129,7 +129,7 @@ class Request:
 
     `public`: refuse hosts with loopback, private and link-local addresses; for URLs from documents rather than from the
     user. `port_named`: refuse them too where a redirect leads to another port. `accept`: the statuses that are no
-    failure. `credentials`: headers for the origin of `url` alone. `tag` is for the caller.
+    failure. `credentials`: headers for the origin of `url` alone.
     """
 
     url: str
@@ -141,7 +141,6 @@ class Request:
     port_named: bool = False
     accept: tuple[int, ...] = (200,)
     body: bytes | None = None
-    tag: Any = None
 
 
 class Transfer:

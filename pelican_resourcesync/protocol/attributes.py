@@ -70,10 +70,6 @@ def _render_priority(value: int) -> str:
     return str(value)
 
 
-def _render_href(value: str) -> str:
-    return escape_attribute(require_absolute(value))
-
-
 def _render_relation(value: str) -> str:
     if not value:
         message = "is empty; name the relation by its IANA registered name or a URI (X06)"
@@ -86,10 +82,6 @@ def _render_path(value: str) -> str:
         message = f"{value[:80]!a} does not begin with /; write the path from the top of the package (RD06)"
         raise DocumentError(message)
     return escape_attribute(value)
-
-
-def _render_hashes(value: Iterable[Hash]) -> str:
-    return escape_attribute(render_hashes(value))
 
 
 def _parse_integer(value: str) -> int:
@@ -111,7 +103,7 @@ def _parse_change(value: str) -> ChangeKind:
 _TEXT = ValueFormat(_render_word, str)
 _TIME = ValueFormat(render_datetime, lambda value: parse_datetime(value.strip(XML_SPACE)))
 _CHANGE = ValueFormat(_render_word, _parse_change)
-_HASHES = ValueFormat(_render_hashes, parse_hashes)
+_HASHES = ValueFormat(lambda value: escape_attribute(render_hashes(value)), parse_hashes)
 _LENGTH = ValueFormat(_render_length, _parse_integer)
 _PATH = ValueFormat(_render_path, str)
 
@@ -132,7 +124,7 @@ METADATA = (
 )
 LINK = (
     Attribute("rel", ValueFormat(_render_relation, str), "rel"),
-    Attribute("href", ValueFormat(_render_href, str), "href"),
+    Attribute("href", ValueFormat(lambda value: escape_attribute(require_absolute(value)), str), "href"),
     Attribute("pri", ValueFormat(_render_priority, _parse_integer), "pri"),
     Attribute("modified", _TIME, "modified"),
     Attribute("hash", _HASHES, "hash"),

@@ -53,7 +53,6 @@ class Publisher:
         self._on_packed = on_packed
         self._warnings: list[str] = []
         self._hints: dict[str, None] = {}
-        self._notes: list[str] = []
 
     def publish(self) -> PublishResult:
         """Find the resources, add the links to the documents, read the history, and write the documents."""
@@ -75,9 +74,9 @@ class Publisher:
         self._hints |= dict.fromkeys(filter(None, [*site.hints, sitemap]))
         ended = removed_set_warnings(self._removed_sets, self._settings)
         self._warnings += [*site.warnings, *ended, *unstable_warnings(publications, self._settings)]
-        self._notes += [note for each in publications for note in each.notes]
+        notes = [note for each in publications for note in each.notes]
         names = [each.settings.name for each in site.sets]
-        return PublishResult(dict(zip(names, publications, strict=True)), self._warnings, [*self._hints], self._notes)
+        return PublishResult(dict(zip(names, publications, strict=True)), self._warnings, [*self._hints], notes)
 
     def _read_histories(self, site: SiteResources, measured: Mapping[str, Representation]) -> dict[str, SetHistory]:
         """Return the history of each set. For sets with the same previous commit it is read only once."""
@@ -93,7 +92,6 @@ class Publisher:
             histories |= history.read(site.written, sets)
             self._warnings += [each for each in history.warnings if each not in self._warnings]
             self._hints |= dict.fromkeys(history.hints)
-            self._notes += [each for each in history.notes if each not in self._notes]
         return histories
 
     def _request(

@@ -31,10 +31,6 @@ class Scope:
     theme_static: Mapping[str, str]
     beyond: tuple[str, ...] = ()
 
-    def is_settings(self, path: str) -> bool:
-        """Return whether a change of `path` is a change of the settings."""
-        return path in self.settings
-
     def source(self, path: str) -> str | None:
         """Return `path` relative to Pelican's `PATH`; `None` where it is not a source path."""
         inner = None if self.content is None else _below(path, self.content)

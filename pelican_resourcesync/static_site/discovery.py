@@ -158,11 +158,7 @@ def with_link(page: bytes, capability_list: str) -> bytes | None:
         elif token["link"] and inside and _RESOURCESYNC.search(token["link"]):
             return None
         elif token["end"]:
-            at = token.start()
-            return page[:at] + _link(capability_list) + page[at:] if inside else None
+            at, href = token.start(), html.escape(capability_list)
+            link = f'<link rel="resourcesync" type="application/xml" href="{href}" />\n'.encode("ascii")
+            return page[:at] + link + page[at:] if inside else None
     return None
-
-
-def _link(capability_list: str) -> bytes:
-    href = html.escape(capability_list)
-    return f'<link rel="resourcesync" type="application/xml" href="{href}" />\n'.encode("ascii")

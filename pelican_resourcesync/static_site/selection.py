@@ -61,14 +61,13 @@ class Selector:
             and (not self._languages or facets.language in self._languages)
         )
 
-    def may_match_uri(self, uri: str, path: str | None = None) -> bool:
+    def may_match_uri(self, uri: str) -> bool:
         """Return whether a present or past URI may be in the set, whatever its facets.
 
-        `path` is its file, if known. Otherwise, every file that a static host may have returned is tried: a URI without
-        an extension may have been a page or a file, and either may match.
+        Every file that a static host may have returned is tried: a URI without an extension may have been a page or a
+        file, and either may match.
         """
-        files = files_of(self._siteurl, uri) if path is None else (path,)
-        return any(map(self._matches_path, files))
+        return any(map(self._matches_path, files_of(self._siteurl, uri)))
 
     def _matches_path(self, path: str) -> bool:
         if self._paths and not any(matches_pattern(path, pattern) for pattern in self._paths):

@@ -87,8 +87,8 @@ def test_headers() -> None:
 def test_many(client: Client, site: Live) -> None:
     """All requests are made, over few connections, and each comes back with its own response."""
     site.manner = lambda ask: ask.send(200, ask.path.encode())
-    requests = [request(f"{site.url}/{number}", tag=number) for number in range(40)]
-    done = {each.tag: result for each, result in client.get_all(iter(requests), jobs=4)}
+    requests = [request(f"{site.url}/{number}") for number in range(40)]
+    done = {each.url: result for each, result in client.get_all(iter(requests), jobs=4)}
     assert all(isinstance(each, Response) for each in done.values())
     assert [each.sink.getvalue() for each in requests] == [b"%d" % number for number in range(40)]  # type: ignore[attr-defined]
     assert len(done) == 40

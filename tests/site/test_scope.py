@@ -35,8 +35,8 @@ def test_settings_and_content_at_the_top(site: Site) -> None:
     """The settings file that was loaded, and the content; the default theme lies elsewhere."""
     scope = scope_of(site)
     assert scope == Scope(frozenset({"pelicanconf.py"}), (), "content", {})
-    assert scope.is_settings("pelicanconf.py")
-    assert not scope.is_settings("content/pelicanconf.py")
+    assert "pelicanconf.py" in scope.settings
+    assert "content/pelicanconf.py" not in scope.settings
     assert list(scope.paths()) == ["pelicanconf.py", "content"]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from pelican_resourcesync.protocol import Capability, Entry
+from pelican_resourcesync.protocol import Capability
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.dumps.changedump import read_dumped
 from pelican_resourcesync.publication.model.layout import Layout
@@ -143,7 +143,7 @@ def _read(publication: PreviousPublication) -> Overview:
         years=years,
         ranges=publication.state.change_lists,
         days=days,
-        dump=_sum(Amount(1, _length(entry)) for entry in publication.entries(layout.resource_dump)),
+        dump=_sum(Amount(1, entry.md.length or 0) for entry in publication.entries(layout.resource_dump) if entry.md),
         change_dump=_sum(packages),
         archives=dict(_archives(publication)),
         last=days[0].time if days else last,
@@ -190,10 +190,6 @@ def _archives(publication: PreviousPublication) -> Iterator[tuple[Capability, Ar
         known = [time for time in times if time]
         if known:
             yield capability, ArchiveOverview(len(entries), min(known))
-
-
-def _length(entry: Entry) -> int:
-    return (entry.md.length if entry.md else None) or 0
 
 
 def _sum(amounts: Iterable[Amount]) -> Amount:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -16,7 +17,6 @@ from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, H
 from pelican_resourcesync.publication.model.options import Options, PageOptions
 from pelican_resourcesync.publication.model.state import PublicationState, parse_state
 from pelican_resourcesync.publication.pages.chart import chart_of, decimal
-from pelican_resourcesync.publication.pages.days import TitledChange
 from pelican_resourcesync.publication.pages.overview import DOCUMENTS, Amount, Overview
 from pelican_resourcesync.publication.pages.rendering import Page, environment_of, mirror_command
 
@@ -59,26 +59,26 @@ def write_pages(stage: Stage, sets: Sequence[PageSet], others: Sequence[Entry]) 
     names = _names_of_site(options, [each.options.layout for each in sets]) if of_repository else set()
     if names and file.is_file():
         for each in sets:
-            known = _other(options.output, each.options.layout, _capability_list(each))
+            layout = each.options.layout
+            known = _other(options.output, layout, layout.uri(layout.capability_list))
             found.append(replace(known, resources=each.overview.total.number, at=each.overview.at))
         text = file.read_bytes().decode("utf-8", "surrogateescape")
         text = _with_others(text, [each for each in found if each.name not in names])
         stage.write(HTML_PAGE, text.encode("utf-8", "surrogateescape"))
     else:
-        stage.write(HTML_PAGE, _front(Page(options, HTML_PAGE), sets, found).encode())
+        page = Page(options, HTML_PAGE)
+        text = page.render("index.html", others=sorted(set(found)), **_shown(page, sets))
+        stage.write(HTML_PAGE, text.encode())
     several = len(sets) > 1 or bool(names)
     for each in sets:
         layout = each.options.layout
         page = Page(each.options, layout.html_page)
         heading = [page.text("Set %(name)s", name=layout.set_name)] if several else []
-        stage.write(layout.html_page, _set(page, each, heading).encode())
+        text = page.render("set.html", heading, several=several, **_shown(page, [each]))
+        stage.write(layout.html_page, text.encode())
         stage.write(layout.change_pages, _change_pages(page.at(layout.change_pages), each, heading).encode())
         stage.write(layout.feed, _feed(page.at(layout.feed), each, heading).encode())
         stage.write(layout.badge, _badge(page.at(layout.badge), each.overview).encode())
-
-
-def _capability_list(each: PageSet) -> str:
-    return each.options.layout.uri(each.options.layout.capability_list)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -134,14 +134,6 @@ def _with_others(page: str, others: Iterable[_Other]) -> str:
     return _OTHERS.sub(lambda match: f"{match[1]}{text}{match[2]}", page)
 
 
-def _front(page: Page, sets: Sequence[PageSet], others: Iterable[_Other]) -> str:
-    return page.render("index.html", others=sorted(set(others)), **_shown(page, sets))
-
-
-def _set(page: Page, shown: PageSet, heading: Sequence[str]) -> str:
-    return page.render("set.html", heading, several=bool(heading), **_shown(page, [shown]))
-
-
 def _change_pages(page: Page, shown: PageSet, heading: Sequence[str]) -> str:
     """Return the page with links to all pages about changes."""
     heading = [*heading, page.text("All changes")]
@@ -152,7 +144,7 @@ def _feed(page: Page, shown: PageSet, heading: Sequence[str]) -> str:
     """Return the Atom feed of the latest changes of what people read or, if there is nothing, of all (RFC 4287)."""
     overview, layout = shown.overview, shown.options.layout
     read = [each for day in overview.days for each in day.read]
-    found = sorted(read or (each for day in overview.days for each in day.files), key=_time, reverse=True)
+    found = sorted(read or (each for day in overview.days for each in day.files), key=attrgetter("time"), reverse=True)
     return page.render(
         "changes.atom",
         heading,
@@ -161,10 +153,6 @@ def _feed(page: Page, shown: PageSet, heading: Sequence[str]) -> str:
         updated=found[0].time if found else overview.at,
         changes=found[:_MOST_IN_FEED],
     )
-
-
-def _time(change: TitledChange) -> datetime:
-    return change.time
 
 
 def _badge(page: Page, overview: Overview) -> str:

@@ -135,9 +135,9 @@ def environment_of(page: PageOptions) -> Environment:
         "size": language.size,
         "date": language.date,
         "iso": render_datetime,
-        "minute": _minute,
+        "minute": lambda time: f"{time.astimezone(UTC):%H:%M}",
         "short": short,
-        "linkable": _linkable,
+        "linkable": lambda text: text.startswith(("https://", "http://", "mailto:")),
     }
     environment.globals["_"] = partial(_translate, language)
     return environment
@@ -147,14 +147,6 @@ def _translate(language: Language, english: str, **values: str) -> Markup:
     """Return a text of ours, in which values are escaped."""
     text = Markup(language.text(english))  # noqa: S704 - from our catalogs
     return text % values if values else text
-
-
-def _minute(time: datetime) -> str:
-    return f"{time.astimezone(UTC):%H:%M}"
-
-
-def _linkable(text: str) -> bool:
-    return text.startswith(("https://", "http://", "mailto:"))
 
 
 def mirror_command(siteurl: str) -> str:

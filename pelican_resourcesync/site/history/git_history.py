@@ -79,7 +79,7 @@ class PreviousState:
 
 
 class GitHistory:
-    """A reader of the history of one build. `warnings` need action by the user, `hints` may, `notes` are details."""
+    """A reader of the history of one build. `warnings` need action by the user, `hints` may."""
 
     def __init__(self, run: Run, settings: Settings, since: PreviousState | None) -> None:
         """Read the history of `run`; `since` is what was published before, `None` for a first publication."""
@@ -90,7 +90,6 @@ class GitHistory:
         self._built = build_time()
         self._past: set[str] = set()
         self.warnings: list[str] = []
-        self.notes: list[str] = []
         self.hints: list[str] = []
 
     def read(self, written: Sequence[OutputFile], sets: Sequence[ResourceSet]) -> dict[str, SetHistory]:
@@ -218,7 +217,7 @@ class GitHistory:
         """Return the changes for a first publication, by the rule."""
         commits = self._commits(self._from_the_beginning(repository, landings), uncommitted)
         paths = ([change.path for change in changes] for _, changes in commits)
-        configured = [number for number, changed in enumerate(paths) if any(map(scope.is_settings, changed))]
+        configured = [number for number, changed in enumerate(paths) if not scope.settings.isdisjoint(changed)]
         with Sources(self._run, written, repository, scope) as sources:
             history = FirstHistory(sources, self._is_excluded)
             return history.read(commits, certain_from=configured[-1] + 1 if configured else len(commits))
