@@ -1,12 +1,18 @@
-"""Measure files on disk (hash and length), and link or copy them."""
+"""Measure files on disk (hash and length), flush them to it, and link or copy them."""
 
+import errno
 import hashlib
 import os
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from stat import S_ISLNK
 
 _CHUNK = 65_536  # bytes read at a time: memory for more is had from the system, anew for every file
+_WINDOWS = os.name == "nt"
+
+#: The errors of file systems that cannot flush a folder.
+_CANNOT = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 
 
 def measure(file: Path) -> tuple[str, int]:
@@ -22,6 +28,24 @@ def measure(file: Path) -> tuple[str, int]:
 def sha256(data: bytes) -> str:
     """Return the SHA-256 (hexadecimal) of bytes."""
     return hashlib.sha256(data).hexdigest()
+
+
+def sync(paths: Iterable[Path | str]) -> None:
+    """Flush these files, and the names in these folders, to disk.
+
+    Folders are skipped on systems that cannot flush them. Raises `OSError` if the disk fails.
+    """
+    for path in paths:
+        if _WINDOWS and Path(path).is_dir():
+            continue
+        handle = os.open(path, os.O_RDWR if _WINDOWS else os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        except OSError as error:
+            if error.errno not in _CANNOT:
+                raise
+        finally:
+            os.close(handle)
 
 
 def link_or_copy(file: Path | str, target: Path | str) -> bool:

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from pelican_resourcesync.errors import BytesError, PublicationError, SettingsError
+from pelican_resourcesync.files import sync
 from pelican_resourcesync.printable import get_logger
 from pelican_resourcesync.protocol import ChangeKind, render_datetime
 from pelican_resourcesync.publication import (
@@ -31,7 +32,6 @@ from pelican_resourcesync.publication import (
     publish_sets,
     recover,
     require_plausible,
-    sync,
 )
 from pelican_resourcesync.terminal import Progress
 from repo_bridge.errors import InventoryError

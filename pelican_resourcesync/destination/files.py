@@ -10,6 +10,7 @@ from typing import Any
 
 from pelican_resourcesync.destination.options import STATE_FOLDER
 from pelican_resourcesync.destination.state import StoredResource
+from pelican_resourcesync.files import sync
 from pelican_resourcesync.source import part_name
 
 _SYNC_EACH = 16  # files; more are synced together
@@ -41,25 +42,13 @@ class Copy:
 
     def sync(self, files: list[str]) -> None:
         """Wait until files are on disk."""
-        if not self._sync or (len(files) > _SYNC_EACH and _sync_file_system(self._folder)):
-            return
-        for file in files:
-            handle = os.open(file, os.O_RDWR)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
+        if self._sync and not (len(files) > _SYNC_EACH and _sync_file_system(self._folder)):
+            sync(files)
 
     def sync_names(self, paths: list[str]) -> None:
         """Wait until the names of files are on disk."""
-        if not self._sync or (len(paths) > _SYNC_EACH and _sync_file_system(self._folder)) or sys.platform == "win32":
-            return
-        for folder in {f"{self._folder}/{path}".rpartition("/")[0] for path in paths}:
-            handle = os.open(folder, os.O_RDONLY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
+        if self._sync and not (len(paths) > _SYNC_EACH and _sync_file_system(self._folder)):
+            sync({f"{self._folder}/{path}".rpartition("/")[0] for path in paths})
 
     def install(self, part: str, each: StoredResource, *, ours: bool) -> None:
         """Rename a part to the path of its resource; raises `InTheWayError` if something that is not `ours` has it."""

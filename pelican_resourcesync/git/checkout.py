@@ -50,7 +50,9 @@ class Checkout:
 
 
 class Checkouts:
-    """The work trees of one backfill, in a temporary folder. Use as a context manager."""
+    """The work trees of one backfill, in a temporary folder, while it is used as a context manager."""
+
+    folder: Path
 
     def __init__(self, top: Path, owner: Path) -> None:
         """Use the repository at `top`; `owner` is a path that identifies work trees left by a killed backfill."""
@@ -62,24 +64,15 @@ class Checkouts:
         self._git.update_environment(**self._configuration)
         digest = hashlib.sha256(os.fsencode(os.path.realpath(owner))).hexdigest()[:12]
         self._prefix = f"{_PREFIX}{digest}-"
-        self._folder: Path | None = None
 
     def __enter__(self) -> Self:
         self._remove_left()
-        self._folder = Path(os.path.realpath(tempfile.mkdtemp(prefix=self._prefix)))
+        self.folder = Path(os.path.realpath(tempfile.mkdtemp(prefix=self._prefix)))
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._remove_left()
+        self._remove_left(self.folder)
         self._repo.close()
-
-    @property
-    def folder(self) -> Path:
-        """The temporary folder, also for other temporary files."""
-        if self._folder is None:
-            message = "use it as a context manager"
-            raise RuntimeError(message)
-        return self._folder
 
     def add(self, name: str, sha: str) -> Checkout:
         """Create a work tree of a commit."""
@@ -93,16 +86,15 @@ class Checkouts:
             raise HistoryError(message) from error
         return Checkout(place, self._configuration)
 
-    def _remove_left(self) -> None:
+    def _remove_left(self, *own: Path) -> None:
         """Remove our work trees, and those left by a backfill that was killed."""
         listing = self._git.worktree("list", "--porcelain").splitlines()
         trees = [Path(line.removeprefix("worktree ")) for line in listing if line.startswith("worktree ")]
         folders = {tree.parent for tree in trees if tree.parent.name.startswith(self._prefix)}
-        for folder in filter(None, {*folders, self._folder}):
+        for folder in {*folders, *own}:
             with suppress(OSError):
                 remove_tree(folder)
         self._git.worktree("prune", "--expire=now")
-        self._folder = None
 
 
 def _configuration(common: Path) -> Mapping[str, str]:

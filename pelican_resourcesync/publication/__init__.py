@@ -13,7 +13,6 @@ from pelican_resourcesync.publication.disk.durable import (
     remove_tree,
     replace_file,
     same_bytes,
-    sync,
     temporary_sibling,
 )
 from pelican_resourcesync.publication.disk.staging import recover
@@ -69,6 +68,7 @@ from pelican_resourcesync.publication.previous.previous import (
     publications_in,
     read_previous,
     read_state,
+    state_in,
 )
 from pelican_resourcesync.publication.previous.search import (
     LastPublishedCopy,
@@ -177,8 +177,8 @@ __all__ = [
     "replace_file",
     "require_plausible",
     "same_bytes",
+    "state_in",
     "state_in_output",
-    "sync",
     "temporary_sibling",
     "well_known_hints",
     "whole_milliseconds",

@@ -299,7 +299,9 @@ class _Planning:
         history, layout = self._history, self._options.layout
         known = self._previous or self._request.restarted_from
         before = self._previous.state if self._previous else None
-        unstable = count_unstable(before.unstable, new.updated) if before and self._counts_unstable else {}
+        # In how many publications in a row each was updated without an explanation.
+        counted = before.unstable if before and self._counts_unstable else None
+        unstable = {} if counted is None else {uri: counted.get(uri, 0) + 1 for uri in new.updated}
         return PublicationState(
             generation=known.state.generation + 1 if known else 1,
             predecessor=(known.digest or None) if known else None,
@@ -367,14 +369,6 @@ class _Planning:
         archive = self._options.layout.archive(Capability.RESOURCELIST) if contents.lists else ""
         packed = contents.dump is not None and contents.dump.listed is not None
         return packed or self._resources.differs(archive) or not archives_stay(contents, previous)
-
-
-def count_unstable(before: Mapping[str, int], updated: Iterable[str]) -> dict[str, int]:
-    """Return for each URI in how many publications in a row it was updated without an explanation.
-
-    `before` are the counts of the previous publication, `updated` the URIs that were updated since then.
-    """
-    return {uri: before.get(uri, 0) + 1 for uri in updated}
 
 
 def _open(file: Path) -> BinaryIO:

@@ -198,7 +198,8 @@ class ResourceListPlan:
         for each in documents:
             stays = self._is_same(each, archive, part=several)
             if each.part and stays and (several or head == head_of(self._file(each.part))):
-                self._carry(stage, each.part)
+                digest = self._previous.state.documents.get(each.part.path) if self._previous else None
+                stage.carry(each.part.path, self._file(each.part), digest)
                 parts.append(each.part)
                 continue
             path = next(names) if several else layout.resource_list
@@ -270,7 +271,3 @@ class ResourceListPlan:
 
     def _file(self, part: Part) -> Path:
         return (self._previous.folder if self._previous else Path()) / part.path
-
-    def _carry(self, stage: Stage, part: Part) -> None:
-        digest = self._previous.state.documents.get(part.path) if self._previous else None
-        stage.carry(part.path, self._file(part), digest)

@@ -10,7 +10,6 @@ from pelican_resourcesync.static_site.discovery import (
 )
 from pelican_resourcesync.static_site.paths import (
     Exclusion,
-    is_private,
     leads_outside,
     matches_pattern,
     scan,
@@ -50,7 +49,6 @@ __all__ = [
     "find_removed_sets",
     "is_linkable",
     "is_page",
-    "is_private",
     "layouts_of",
     "leads_outside",
     "link_pages",

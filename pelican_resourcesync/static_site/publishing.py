@@ -16,8 +16,7 @@ from pelican_resourcesync.publication import (
     Predecessor,
     PredecessorSearch,
     Publication,
-    PublicationState,
-    read_state,
+    state_in,
 )
 from pelican_resourcesync.settings import SetSettings, Settings
 from pelican_resourcesync.signing import signing_key
@@ -91,7 +90,7 @@ def _sets_in(folder: Path, siteurl: str) -> Iterator[str]:
     """Yield the names of the sets in a folder that this site published from git: repositories record no commit."""
     names = [each.name for each in (folder / FOLDER).iterdir() if each.is_dir()]
     for layout in (Layout(siteurl, name) for name in names):
-        state = _state_in(folder, layout)
+        state = state_in(folder, layout)
         if state and state.commit and state.siteurl == siteurl:
             yield layout.set_name
 
@@ -99,17 +98,9 @@ def _sets_in(folder: Path, siteurl: str) -> Iterator[str]:
 def removed_layouts(output: Path, siteurl: str, names: Iterable[str]) -> Iterator[Layout]:
     """Yield the layouts of former sets in an output, without sets that others have published there since."""
     for layout in (Layout(siteurl, name) for name in names):
-        state = _state_in(output, layout)
+        state = state_in(output, layout)
         if state and (state.commit or state.sets or layout == Layout(siteurl)):
             yield layout
-
-
-def _state_in(folder: Path, layout: Layout) -> PublicationState | None:
-    """Return the state of a set; `None` where there is none, or it cannot be read."""
-    with suppress(PublicationError):
-        sealed = read_state(folder, layout)
-        return sealed.state if sealed else None
-    return None
 
 
 def removed_set_warnings(names: Sequence[str], settings: Settings) -> Iterator[str]:

@@ -36,11 +36,9 @@ def format_bytes(number: int) -> str:
 
 def as_json(value: "DataclassInstance") -> str:
     """Return a dataclass as ASCII JSON. Times are in UTC, in the format of the standard; paths and so on are text."""
-    return json.dumps(asdict(value), indent=1, ensure_ascii=True, default=_text)
-
-
-def _text(value: object) -> str:
-    return render_datetime(value) if isinstance(value, datetime) else str(value)
+    return json.dumps(
+        asdict(value), indent=1, default=lambda each: (render_datetime if isinstance(each, datetime) else str)(each)
+    )
 
 
 def summaries(publications: "Mapping[str, Publication]", where: str, seconds: float) -> Iterator[str]:

@@ -368,7 +368,8 @@ class File:
             name=self.name,
             bundle=bundle,
             sequence_id=sequence_id,
-            length=_length(size) if view.fingerprints else None,
+            # SQLite does not enforce types.
+            length=size if view.fingerprints and isinstance(size, int) and size >= 0 else None,
             md5=md5_of(checksum, algorithm) if view.fingerprints else None,
             type=media_type_of(mimetype),
             store_number=store_number,
@@ -433,10 +434,6 @@ def media_type_of(text: str | None) -> str | None:
     """Return a media type without its parameters; `None` if it is invalid."""
     bare = (text or "").partition(";")[0].strip().lower()
     return bare if _MEDIA_TYPE.fullmatch(bare) else None
-
-
-def _length(size: int | None) -> int | None:
-    return size if isinstance(size, int) and size >= 0 else None  # SQLite does not enforce types
 
 
 #: The field with the names of bundles, files, collections and communities.

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from pelican_resourcesync.protocol import ChangeKind, Link
 from pelican_resourcesync.publication import Calendar, Change, FixedBoundaries, Listed, Representation, changes_since
 from pelican_resourcesync.publication import changes as module
-from pelican_resourcesync.publication.plan import count_unstable
 from tests.publication.support import CREATED, DELETED, SITEURL, UPDATED, change, divide, first_publication, utc
 
 PAGE = f"{SITEURL}/page"
@@ -116,15 +115,6 @@ def test_impossible_first_steps_are_made_possible() -> None:
         change("2024-04-02T12:00", "page", UPDATED),
         change("2024-04-04T12:00", "other"),
     ]
-
-
-def test_unstable() -> None:
-    """What is updated counts on; whatever else happens to it ends the count."""
-    before = {f"{SITEURL}/{name}": 3 for name in ("clock", "deleted", "calm")}
-    assert count_unstable(before, [f"{SITEURL}/clock", f"{SITEURL}/new clock"]) == {
-        f"{SITEURL}/clock": 4,
-        f"{SITEURL}/new clock": 1,
-    }
 
 
 def moved(changes: Iterable[Change], floor: datetime | None, limit: int) -> list[Change]:

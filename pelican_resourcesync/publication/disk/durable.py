@@ -1,6 +1,5 @@
 """Durable file operations: flush to disk, replace atomically, compare, remove completely."""
 
-import errno
 import os
 import shutil
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 from stat import S_ISLNK
 
 from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.files import sync
 
 #: The prefix of all temporary names: stages, and files about to replace others.
 TEMPORARY_PREFIX = ".resourcesync-"
@@ -21,29 +21,6 @@ TEMPORARY_PREFIX = ".resourcesync-"
 _MANY = 200
 
 _CHUNK = 1 << 18  # bytes compared at a time
-
-_WINDOWS = os.name == "nt"
-
-#: The errors of file systems that cannot flush a folder.
-_CANNOT = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
-
-
-def sync(paths: Iterable[Path]) -> None:
-    """Flush these files, and the names in these folders, to disk.
-
-    Folders are skipped on systems that cannot flush them. Raises `OSError` if the disk fails.
-    """
-    for path in paths:
-        if _WINDOWS and path.is_dir():
-            continue
-        handle = os.open(path, os.O_RDWR if _WINDOWS else os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        except OSError as error:
-            if error.errno not in _CANNOT:
-                raise
-        finally:
-            os.close(handle)
 
 
 def sync_all(paths: Iterable[Path]) -> None:

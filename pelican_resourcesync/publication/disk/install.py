@@ -15,14 +15,13 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from pelican_resourcesync.exchange import exchange
-from pelican_resourcesync.files import link_or_copy
+from pelican_resourcesync.files import link_or_copy, sync
 from pelican_resourcesync.publication.disk.durable import (
     TEMPORARY_PREFIX,
     identity,
     is_there,
     remove_tree,
     same_bytes,
-    sync,
     sync_all,
     walk,
 )

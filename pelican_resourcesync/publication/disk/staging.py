@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.files import link_or_copy, measure, sha256
+from pelican_resourcesync.files import link_or_copy, measure, sha256, sync
 from pelican_resourcesync.publication.disk.durable import (
     TEMPORARY_PREFIX,
     remove_tree,
     same_bytes,
-    sync,
     temporary_sibling,
 )
 from pelican_resourcesync.publication.disk.install import DOCUMENTS, install, interrupted, link_records, put_back

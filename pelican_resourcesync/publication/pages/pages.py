@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Capability, ChangeKind, Entry
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, HTML_PAGE, Layout
 from pelican_resourcesync.publication.model.options import Options, PageOptions
-from pelican_resourcesync.publication.model.state import PublicationState, parse_state
 from pelican_resourcesync.publication.pages.chart import chart_of, decimal
 from pelican_resourcesync.publication.pages.overview import DOCUMENTS, Amount, Overview
 from pelican_resourcesync.publication.pages.rendering import Page, environment_of, mirror_command
+from pelican_resourcesync.publication.previous.previous import state_in
 
 #: How much a page shows: days of changes, names of each, periods, media types; and how much a feed has.
 _MOST_DAYS, _MOST_NAMES, _MOST_PERIODS, _MOST_TYPES, _MOST_IN_FEED = 7, 15, 12, 20, 50
@@ -98,20 +97,11 @@ def _other(output: Path, layout: Layout, uri: str) -> _Other:
         return _Other(uri, uri)
     name = unquote(match[1])
     own = uri == layout.uri(layout.capability_list)
-    state = _state_in(output, Layout(layout.siteurl, name))
+    state = state_in(output, Layout(layout.siteurl, name))
     numbers = (sum(each.counts.entries for each in state.parts), state.at) if state else ()
     if own or (output / FOLDER / name / "index.html").is_file():
         return _Other(name, f"{match[1]}/index.html", *numbers)
     return _Other(name, uri.removeprefix(f"{layout.siteurl}/{FOLDER}/"), *numbers)
-
-
-def _state_in(output: Path, layout: Layout) -> PublicationState | None:
-    """Return the state of a set in an output, `None` if there is none or it is damaged."""
-    file = output / layout.state
-    try:
-        return parse_state(file.read_bytes(), layout.state) if file.is_file() else None
-    except PublicationError:
-        return None
 
 
 def _names_of_site(options: Options, own: Sequence[Layout]) -> set[str]:
@@ -120,7 +110,7 @@ def _names_of_site(options: Options, own: Sequence[Layout]) -> set[str]:
     names = set()
     homes = (Layout(options.layout.siteurl, each.name) for each in sorted((options.output / FOLDER).glob("*/")))
     for layout in (each for each in homes if each.state not in ours):
-        state = _state_in(options.output, layout)
+        state = state_in(options.output, layout)
         if state and state.read_as_of is None and state.siteurl == layout.siteurl:
             names.add(layout.set_name)
     return names

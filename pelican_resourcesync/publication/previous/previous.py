@@ -7,7 +7,7 @@ import json
 import os
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum, auto
@@ -305,6 +305,14 @@ def read_state(folder: Path, layout: Layout) -> HashedState | None:
     """
     file = folder / layout.state
     return HashedState.parse(file.read_bytes(), str(file)) if file.is_file() else None
+
+
+def state_in(folder: Path, layout: Layout) -> PublicationState | None:
+    """Return the state of a set in a folder; `None` where there is none, or it is damaged."""
+    with suppress(PublicationError):
+        sealed = read_state(folder, layout)
+        return sealed.state if sealed else None
+    return None
 
 
 def read_previous(  # noqa: PLR0913 - keyword-only options
