@@ -169,12 +169,12 @@ class ChangePageWriter:
         self, path: str, found: Range, shown: ShownChanges, before: Sequence[Range], after: Sequence[Range]
     ) -> str:
         page, layout = self._page.at(path), self._options.layout
-        begin, end = (page.language.date(each) for each in (found.start, found.until or self._state.at))
+        end = found.until or self._state.at
         earlier = before if self._options.archives.changelist is None else ()  # else the page before will go
         return page.render(
             "changes.html",
-            [page.text("Changes"), begin if begin == end else f"{begin} \N{EN DASH} {end}"],
-            at=found.until or self._state.at,
+            [page.text("Changes"), page.language.period(found.start, end)],
+            at=end,
             days=days_of([(path, shown)], self._state),
             more=shown.more,
             restore_command=partial(restore_command, layout.siteurl),

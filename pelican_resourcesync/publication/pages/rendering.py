@@ -134,6 +134,7 @@ def environment_of(page: PageOptions) -> Environment:
         "number": language.number,
         "size": language.size,
         "date": language.date,
+        "period": language.period,
         "iso": render_datetime,
         "minute": lambda time: f"{time.astimezone(UTC):%H:%M}",
         "short": short,

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time, timedelta
 from importlib.resources import files
 
 #: The languages besides English; each has a catalog in the folder `languages`.
@@ -55,11 +55,21 @@ class Language:
             size, unit = size / _STEP, unit + 1
         return f"{self.number(size, 1 if unit else 0)}\u00a0{units[unit]}"
 
-    def date(self, time: datetime) -> str:
-        """Return the day of a time, in UTC."""
-        day = time.astimezone(UTC)
+    def date(self, moment: datetime) -> str:
+        """Return the day of a moment, in UTC."""
+        day = moment.astimezone(UTC)
         if self.code == "ja":
             return f"{day.year}年{day.month}月{day.day}日"
         month = _MONTHS[self.code].split()[day.month - 1]
         number = "1er" if (self.code, day.day) == ("fr", 1) else day.day
         return _DATES[self.code].format(day=number, month=month, year=day.year)
+
+    def period(self, begin: datetime, end: datetime) -> str:
+        """Return an interval: a calendar month, a day, or the first and the last day."""
+        start = begin.astimezone(UTC)
+        if start.day == 1 and end == (start + timedelta(days=31)).replace(day=1) and start.time() == time():
+            if self.code == "ja":
+                return f"{start.year}年{start.month}月"
+            return f"{_MONTHS[self.code].split()[start.month - 1]} {start.year}"
+        first, last = self.date(begin), self.date(end)
+        return first if first == last else f"{first} \N{EN DASH} {last}"

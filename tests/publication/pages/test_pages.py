@@ -169,6 +169,24 @@ def test_languages(tag: str, number: str, size: str, small: str, date: str) -> N
     assert (language.text("Resources") == "Resources") is (tag in {"en", "nl"})
 
 
+@pytest.mark.parametrize(
+    ("tag", "begin", "end", "shown"),
+    [
+        ("en", "2024-03-01T00:00", "2024-04-01T00:00", "March 2024"),
+        ("en", "2024-12-01T00:00", "2025-01-01T00:00", "December 2024"),
+        ("de", "2024-03-01T00:00", "2024-04-01T00:00", "März 2024"),
+        ("ja", "2024-03-01T00:00", "2024-04-01T00:00", "2024年3月"),
+        ("en", "2024-03-01T00:00", "2024-05-01T00:00", "1 March 2024 \N{EN DASH} 1 May 2024"),
+        ("en", "2024-03-01T12:00", "2024-04-01T00:00", "1 March 2024 \N{EN DASH} 1 April 2024"),
+        ("fr", "2024-03-02T00:00", "2024-04-01T00:00", "2 mars 2024 \N{EN DASH} 1er avril 2024"),
+        ("en", "2024-03-01T12:00", "2024-03-01T13:00", "1 March 2024"),
+    ],
+)
+def test_periods(tag: str, begin: str, end: str, shown: str) -> None:
+    """A calendar month has its name."""
+    assert Language.of(tag).period(utc(begin), utc(end)) == shown
+
+
 def test_a_theme_replaces_templates(tmp_path: Path) -> None:
     """A template of the theme takes the place of ours, extends it as `!resourcesync/…`, and sees the theme's values."""
     theme = tmp_path / "theme"
