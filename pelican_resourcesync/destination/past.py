@@ -131,9 +131,11 @@ class Past:
                 failure = failure or error
         if failure is not None:
             raise failure
+        first = min([*(each.at for each in self._snapshots), self._since])
         message = (
-            f"the state of the set {self._set.name!a} at {time} is not known: restore --list-times shows the times "
-            "that can be restored, and --set chooses sets"
+            f"the state of the set {self._set.name!a} at {time} is not known, because the Source lists no state from "
+            f"before {first} and no changes that lead there: restore --list-times shows the times that can be "
+            "restored. Its publisher may be able to add the past (backfill)"
         )
         raise MirrorError(message)
 

@@ -16,17 +16,22 @@ BIN = Path(sys.executable).parent
 
 
 def test_cron(tmp_path: Path) -> None:
-    """The line has five fields and a command, which copies the Source and prints nothing that cron would send."""
-    (line,) = re.findall(r"```text\n(.*)\n```", MIRROR)
-    fields, command = re.fullmatch(r"((?:[\d*]+ ){5}) *(.*)", line).groups()  # type: ignore[union-attr]  # or it fails
-    assert fields.split() == ["7", "*", "*", "*", "*"]
-    assert "%" not in command  # to cron, the end of the command
-    with fake_source({"a.html": "1"}) as source:
-        command = command.replace("https://example.org/", source.url).replace("/srv/mirror/venv/bin", str(BIN))
-        command = command.replace("/srv/mirror/", f"{tmp_path}/")
-        done = subprocess.run(["/bin/sh", "-c", command], check=False, capture_output=True, text=True, cwd=ROOT)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert (tmp_path / "copy/a.html").read_text() == "1"
+    """The lines have five fields and a command, which copies the Source and prints nothing that cron would send."""
+    lines = re.findall(r"```text\n(.*)\n```", MIRROR)
+    times = []
+    for number, line in enumerate(lines):
+        fields, command = re.fullmatch(r"((?:[\d*]+ ){5}) *(.*)", line).groups()  # type: ignore[union-attr]  # or it fails
+        times.append(fields.split())
+        assert "%" not in command  # to cron, the end of the command
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with fake_source({"a.html": "1"}) as source:
+            command = command.replace("https://example.org/", source.url).replace("/srv/mirror/venv/bin", str(BIN))
+            command = command.replace("/srv/mirror/", f"{folder}/")
+            done = subprocess.run(["/bin/sh", "-c", command], check=False, capture_output=True, text=True, cwd=ROOT)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        assert (folder / "copy/a.html").read_text() == "1"
+    assert times == [["7", "*", "*", "*", "*"], ["30", "3", "*", "*", "*"]]
 
 
 def units() -> dict[str, str]:

@@ -203,5 +203,5 @@ def test_error_after_the_build(museum: Museum, capsys: pytest.CaptureFixture[str
     capsys.readouterr()
     with pytest.raises(PublicationError, match="1 of 1 resources would be listed as deleted"):
         museum.build(on_error="warn")
-    assert "nothing was published. The output" in capsys.readouterr().out
+    assert "nothing was published. The folder" in capsys.readouterr().out
     museum.host.manner = page

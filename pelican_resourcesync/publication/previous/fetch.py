@@ -200,7 +200,9 @@ def _explained(base: str, into: Path) -> Iterator[None]:
         message = f"the publication at {base} cannot be read: {error}: {why}; {ADVICE}"
         raise PublicationError(message) from error
     except (TransportError, _UnusableError) as error:
-        message = f"the publication at {base} cannot be read: {error}; {ADVICE}"
+        is_forbidden = isinstance(error, StatusError) and error.status in _FORBIDDEN
+        hint = " (if nothing is there yet, deploy the site once without this plug-in)" if is_forbidden else ""
+        message = f"the publication at {base} cannot be read: {error}{hint}; {ADVICE}"
         raise PublicationError(message) from error
     except OSError as error:
         message = f"the publication at {base} cannot be written to {into}: {error}: free disk space, and try again"

@@ -48,6 +48,7 @@ ADVICE = (
     "what is published stays as it is: try again later, or publish once with RESOURCESYNC_FIRST=1 in the environment,"
     " which starts over at new addresses"
 )
+EMPTY = " (if nothing is there yet, deploy the site once without this plug-in)"
 HALF = "the publication is damaged, or its deployment is not done"
 DESCRIPTION, WELL_KNOWN = "resourcesync/description.xml", ".well-known/resourcesync"
 RESOURCE_LIST = "resourcesync/site/resourcelist.xml"
@@ -251,7 +252,9 @@ def test_host_that_forbids_the_state_alone(front: Manner, other: Manner, into: P
     """Then there may be one: a site with a password, and one that hides the state."""
     with live(other) as site:
         site.manners |= {"": front, STATE: status(403)}
-        with pytest.raises(PublicationError, match=re.escape(f"{STATE}: the server answered 403 Forbidden; {ADVICE}")):
+        with pytest.raises(
+            PublicationError, match=re.escape(f"{STATE}: the server answered 403 Forbidden{EMPTY}; {ADVICE}")
+        ):
             fetch_publication(Web(site.url), into)
 
 
@@ -286,7 +289,7 @@ def test_no_host(monkeypatch: pytest.MonkeyPatch, into: Path) -> None:
     [
         (status(500), "URL/STATE: the server answered 500 Internal Server Error"),
         (status(503), "URL/STATE: the server answered 503 Service Unavailable"),
-        (status(403), "URL/STATE: the server answered 403 Forbidden"),
+        (status(403), f"URL/STATE: the server answered 403 Forbidden{EMPTY}"),
         (redirect("https://other.example/"), "URL/STATE redirects elsewhere, to https://other.example/"),
         (
             redirect("/resourcesync/publication.json"),
