@@ -108,7 +108,8 @@ class Repository:
         self._git = prepared(repo)
         self.top = Path(os.path.realpath(str(repo.working_tree_dir)))
         self._blobs = Blobs(self._git)
-        self._shallow = self._without_lfs = False
+        self.is_shallow = False  # whether the history ends early, so that its first commit seems to add everything
+        self._without_lfs = False
 
     def run_nothing(self) -> None:
         """Let git run no program that the repository's own configuration names: it may come from somebody else."""
@@ -128,12 +129,8 @@ class Repository:
     def head(self) -> str:
         """Return the name of the commit that is checked out (on a branch, or with a detached HEAD as in CI)."""
         shallow, name = str(self._git.rev_parse("--is-shallow-repository", "--verify", "HEAD^{commit}")).split("\n")
-        self._shallow = shallow == "true"
+        self.is_shallow = shallow == "true"
         return name
-
-    def is_shallow(self) -> bool:
-        """Return whether the history ends early, so that its first commit only seems to add everything."""
-        return self._shallow
 
     def superproject(self) -> "Repository | None":
         """Return the repository of which this one is a submodule; `None` where it is not a submodule."""

@@ -41,7 +41,7 @@ from sqlalchemy import (
 from sqlalchemy.sql import ColumnElement
 from sqlalchemy.types import UserDefinedType
 
-from repo_bridge.reading.statements import Statements
+from repo_bridge.reading.statements import Statements, as_text
 from repo_bridge.schema import INTEGER_KEYS
 
 #: Two transactions are at most so many apart, if it is to be known from 32 bits which one came first.
@@ -122,7 +122,7 @@ def sums_statement(queries: Statements, objects: Sequence[str] | None = None) ->
     each = union_all(*parts).subquery()  # added up by object first, because there are many rows and few objects
     rows = select(each.c.key, func.sum(each.c.hash).label("hash")).group_by(each.c.key).subquery()
     source, owner = _with_owner(queries, rows)
-    return select(_text(owner), cast(func.sum(rows.c.hash), Text)).select_from(source).group_by(owner)
+    return select(as_text(owner), cast(func.sum(rows.c.hash), Text)).select_from(source).group_by(owner)
 
 
 def objects_statement(queries: Statements, owners: Sequence[str]) -> Executable:
@@ -132,9 +132,9 @@ def objects_statement(queries: Statements, owners: Sequence[str]) -> Executable:
     bundles = keys.join(holder, holder.c.item_id == keys.c.key)
     files = bundles.join(order, order.c.bundle_id == holder.c.bundle_id)
     return union(
-        select(_text(keys.c.key)),
-        select(_text(holder.c.bundle_id)).select_from(bundles),
-        select(_text(order.c.bitstream_id)).select_from(files),
+        select(as_text(keys.c.key)),
+        select(as_text(holder.c.bundle_id)).select_from(bundles),
+        select(as_text(order.c.bitstream_id)).select_from(files),
     )
 
 
@@ -148,13 +148,13 @@ def written_statement(queries: Statements, oldest: int) -> Executable:
         for table, key in _owners(queries)
     ]
     rows = union(*parts).subquery()
-    return select(_text(rows.c.key))
+    return select(as_text(rows.c.key))
 
 
 def owners_statement(queries: Statements, keys: Sequence[str]) -> Executable:
     """Return the statement for the owners of the objects with these keys."""
     source, owner = _with_owner(queries, select(func.unnest(_array(keys)).label("key")).subquery())
-    return select(_text(owner)).select_from(source).distinct()
+    return select(as_text(owner)).select_from(source).distinct()
 
 
 def _with_owner(queries: Statements, rows: Subquery) -> tuple[FromClause, ColumnElement[Any]]:
@@ -174,10 +174,6 @@ def _with_owner(queries: Statements, rows: Subquery) -> tuple[FromClause, Column
 
 def _array(keys: Sequence[str]) -> ColumnElement[Any]:
     return cast(literal("{" + ",".join(keys) + "}", Text), ARRAY(Uuid(as_uuid=False)))
-
-
-def _text(key: ColumnElement[Any]) -> ColumnElement[str]:
-    return cast(key, Text)
 
 
 def _owners(queries: Statements) -> Iterator[tuple[Table | Subquery, ColumnElement[Any]]]:

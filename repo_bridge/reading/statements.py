@@ -83,14 +83,14 @@ class Statements:
     def dated(self) -> Statement:
         """Select the dates of all policies that let everybody read, each pair of them once."""
         policy = self.tables.resourcepolicy
-        dates = _text(policy.c.start_date), _text(policy.c.end_date)
+        dates = as_text(policy.c.start_date), as_text(policy.c.end_date)
         given = or_(policy.c.start_date.is_not(None), policy.c.end_date.is_not(None))
         return select(*dates).where(given, grants(self.tables, policy)).distinct()
 
     def objects_dated(self, dates: Collection[str]) -> Statement:
         """Select the keys of the objects with a policy that lets everybody read and has one of these dates."""
         policy = self.tables.resourcepolicy
-        found = or_(_text(policy.c.start_date).in_([*dates]), _text(policy.c.end_date).in_([*dates]))
+        found = or_(as_text(policy.c.start_date).in_([*dates]), as_text(policy.c.end_date).in_([*dates]))
         return select(policy.c.object_id).where(found, grants(self.tables, policy))
 
     @staticmethod
@@ -104,7 +104,7 @@ class Statements:
         return (
             select(
                 self.key(item.c.id),
-                _text(item.c.last_modified),
+                as_text(item.c.last_modified),
                 self.key(item.c.owning_collection),
                 *_policy(policy),
             )
@@ -122,7 +122,7 @@ class Statements:
             (not_(discoverable(self.tables)), Reason.PRIVATE.value),
         )
         return (
-            select(self.key(item.c.id), _text(item.c.last_modified), hidden, *_policy(policy))
+            select(self.key(item.c.id), as_text(item.c.last_modified), hidden, *_policy(policy))
             .select_from(item.outerjoin(policy, self._policy_of(item, ObjectType.ITEM)))
             .where(self.belongs(item.c.id, among))
             .order_by(self.order(item.c.id))
@@ -289,7 +289,7 @@ class Statements:
 
     def key(self, column: ColumnElement[object]) -> SQLColumnExpression[Key]:
         """Return the expression for a key as in rows."""
-        return cast(column, Integer) if isinstance(column.type, Integer) else _text(column)
+        return cast(column, Integer) if isinstance(column.type, Integer) else as_text(column)
 
     def order(self, column: ColumnElement[object]) -> ColumnElement[object]:
         """Return what to sort by: PostgreSQL sorts uuids like their text."""
@@ -321,10 +321,11 @@ class Statements:
         return and_(*conditions, *([] if of_kind is None else [of_kind]))
 
 
-def _text(column: ColumnElement[object]) -> SQLColumnExpression[str]:
+def as_text(column: ColumnElement[Any]) -> SQLColumnExpression[str]:
+    """Return a column as text, whatever its type."""
     return cast(column, Text)
 
 
 def _policy(policy: FromClause) -> tuple[SQLColumnExpression[int], SQLColumnExpression[str], SQLColumnExpression[str]]:
     """Return the columns of a policy; if the action is `NULL`, there is no policy."""
-    return policy.c.action_id, _text(policy.c.start_date), _text(policy.c.end_date)
+    return policy.c.action_id, as_text(policy.c.start_date), as_text(policy.c.end_date)

@@ -1,8 +1,7 @@
 """What is published of an item: its records in metadata formats, its files, their URLs, and their sets."""
 
 from repo_bridge.records.addresses import Addresses, Interface, record_path
-from repo_bridge.records.formats import FORMATS, find_formats
-from repo_bridge.records.own_formats import Format
+from repo_bridge.records.formats import FORMATS, Format, find_formats
 from repo_bridge.records.resources import (
     FileResource,
     LinkTo,

@@ -21,7 +21,7 @@ from lxml import etree
 from pelican_resourcesync.protocol import escape_any_text
 from repo_bridge.errors import CrosswalkError
 from repo_bridge.model import Field, MetadataValue
-from repo_bridge.records.own_formats import Dim, Format, own_format
+from repo_bridge.records.own_formats import Dim, Made, own_format
 
 _XSI = "http://www.w3.org/2001/XMLSchema-instance"
 _LANG = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -332,6 +332,10 @@ MODS = Crosswalk(
     ),
 )
 
+
+#: A format of records: `prefix`, as in OAI-PMH, is also the name of the folder of its records, and `profile` the URI
+#: that identifies it (`LN04`).
+Format = Crosswalk | Dim | Made
 
 #: All formats by OAI-PMH metadata prefix.
 FORMATS: Mapping[str, Format] = MappingProxyType(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from lxml import etree
 
@@ -14,21 +14,6 @@ from repo_bridge.model import MetadataValue
 
 _DIM = "http://www.dspace.org/xmlns/dspace/dim"
 _DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
-
-
-class Format(Protocol):
-    """A format of records: `prefix` as in OAI-PMH, `profile` the URI that identifies it (`LN04`)."""
-
-    @property
-    def prefix(self) -> str:
-        """Its short name, which is also that of the folder of its records."""
-
-    @property
-    def profile(self) -> str:
-        """Its URI."""
-
-    def render(self, values: Iterable[MetadataValue]) -> bytes:
-        """Return the record of an item with this metadata (UTF-8)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,7 @@ def test_head_and_top(committed: Site, repository: Repository) -> None:
     """The commit that is checked out, and where the work tree lies."""
     assert repository.head() == committed.git("rev-parse", "HEAD")
     assert repository.top == committed.folder.resolve()
-    assert not repository.is_shallow()
+    assert not repository.is_shallow
 
 
 def test_detached_head(committed: Site) -> None:
@@ -144,7 +144,7 @@ def test_linked_worktree(committed: Site, tmp_path: Path) -> None:
     repository = find_repository(tmp_path / "linked" / "content")
     assert repository.top == (tmp_path / "linked").resolve()
     assert [each.path for each in repository.uncommitted(HERE)] == ["content/a.md"]
-    assert not repository.is_shallow()
+    assert not repository.is_shallow
 
 
 def test_subdirectory_and_symbolic_link(committed: Site, tmp_path: Path) -> None:
@@ -159,9 +159,9 @@ def test_shallow_clone(committed: Site, tmp_path: Path) -> None:
     committed.commit("2024-01-02T10:00:00Z")
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "-q", "--depth", "1", f"file://{committed.folder}", clone], check=True)
-    assert find_repository(clone).is_shallow()
+    assert find_repository(clone).is_shallow
     subprocess.run(["git", "worktree", "add", "-q", tmp_path / "linked"], cwd=clone, check=True, capture_output=True)
-    assert find_repository(tmp_path / "linked").is_shallow()
+    assert find_repository(tmp_path / "linked").is_shallow
 
 
 def test_revisions(committed: Site, repository: Repository) -> None:

@@ -29,16 +29,11 @@ class Stage:
         """Use this output and this folder, both created by `staging`."""
         self._output = output
         self._folder = folder
-        self._documents = folder / DOCUMENTS
+        self.documents = folder / DOCUMENTS  # laid out like an output
         self._measured: dict[str, tuple[str, int]] = {}
         self._paths: set[str] = set()
         self._linked: set[str] = set()
         self._folders: set[str] = set()
-
-    @property
-    def documents(self) -> Path:
-        """The folder of the documents, laid out like an output."""
-        return self._documents
 
     @property
     def work(self) -> Path:
@@ -67,7 +62,7 @@ class Stage:
     def _new(self, path: str) -> Path:
         """Return the file of a new document, whose folder exists."""
         self._paths.add(path)
-        file = self._documents / path
+        file = self.documents / path
         folder, _, _ = path.rpartition("/")
         if folder not in self._folders:
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -82,12 +77,12 @@ class Stage:
 
     def read(self, path: str) -> bytes:
         """Return the bytes of a document written before."""
-        return (self._documents / path).read_bytes()
+        return (self.documents / path).read_bytes()
 
     def measure(self, path: str) -> tuple[str, int]:
         """Return the SHA-256 and the length in bytes of a document written before; cached."""
         if path not in self._measured:
-            self._measured[path] = measure(self._documents / path)
+            self._measured[path] = measure(self.documents / path)
         return self._measured[path]
 
     def packages(self, layout: Layout) -> tuple[int, int]:
@@ -98,7 +93,7 @@ class Stage:
     def carry(self, path: str, source: Path, digest: str | None = None) -> None:
         """Carry over an existing file, by a link if possible; `digest` is its SHA-256, if it was just verified."""
         if path in self._paths:
-            (self._documents / path).unlink()
+            (self.documents / path).unlink()
         target = self._new(path)
         link_or_copy(source, target)
         self._linked.add(path)
@@ -107,19 +102,19 @@ class Stage:
 
     def add_records(self, layout: Layout, folder: Path) -> None:
         """Move a folder from the output to the stage, as the records of a set."""
-        target = self._documents / layout.records
+        target = self.documents / layout.records
         target.parent.mkdir(parents=True, exist_ok=True)
         folder.rename(target)
 
     def link_records(self, layout: Layout, uris: Collection[str] = ()) -> None:
         """Keep the existing records of a set, except those of these URIs."""
-        link_records(layout, uris, self._output, self._documents)
+        link_records(layout, uris, self._output, self.documents)
 
     def keep(self, folder: str) -> None:
         """Keep the files that a folder in the output has and the staged one lacks."""
         for file in (self._output / folder).iterdir() if (self._output / folder).is_dir() else ():
-            if not (self._documents / folder / file.name).exists():
-                link_or_copy(file, self._documents / folder / file.name)
+            if not (self.documents / folder / file.name).exists():
+                link_or_copy(file, self.documents / folder / file.name)
 
     def paths(self) -> list[str]:
         """Return the paths of the documents written, sorted."""

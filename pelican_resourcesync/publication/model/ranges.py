@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol import EntryText, split_entries
@@ -18,13 +18,6 @@ from pelican_resourcesync.publication.model.history import Change, parse_change
 
 _BEGIN, _END, _TAIL = b"  <url>\n", b"  </url>\n", b"</urlset>\n"
 _CHUNK = 1 << 18  # bytes read at a time
-
-
-class RangeBoundaries(Protocol):
-    """The times at which ranges may be cut."""
-
-    def before(self, time: datetime) -> datetime | None:
-        """Return the last cut before `time`, or `None` if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +46,10 @@ class FixedBoundaries:
         """Return the last of the times before `time`, or `None` if there is none."""
         at = bisect_left(self.times, time)
         return self.times[at - 1] if at else None
+
+
+#: The times at which ranges may be cut.
+RangeBoundaries = Calendar | FixedBoundaries
 
 
 class Body(NamedTuple):

@@ -254,7 +254,7 @@ def built_history(
 
 def landings_of(repository: Repository, known: Mapping[str, datetime] | None = None) -> list[Landing]:
     """Return the landings of all commits, of which `known` are as published; `HistoryError` for a shallow clone."""
-    if repository.is_shallow():
+    if repository.is_shallow:
         message = f"the repository {repository.top} is a shallow clone without its history: run git fetch --unshallow"
         raise HistoryError(message)
     now = max(build_time(), datetime.now(UTC))

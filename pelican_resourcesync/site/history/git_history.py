@@ -119,7 +119,7 @@ class GitHistory:
 
     def _read_repository(self, repository: Repository, written: Sequence[OutputFile]) -> SetHistory:
         line = list(repository.first_parent_commits() if self._previous else repository.log())
-        if repository.is_shallow() and (self._previous or self._settings.history != "none"):
+        if repository.is_shallow and (self._previous or self._settings.history != "none"):
             if self._previous is None:
                 self.warnings.append(
                     "the repository is a shallow clone, so no changes from before this publication are listed, and an "
