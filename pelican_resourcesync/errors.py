@@ -61,4 +61,4 @@ class StatusError(TransportError):
 
 
 class MismatchError(TransportError):
-    """Raised when the site returns something other than the expected file."""
+    """Raised when what comes is complete, but not the expected file."""

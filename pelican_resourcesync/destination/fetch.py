@@ -15,13 +15,12 @@ from pelican_resourcesync.destination.patches import listed_patches
 from pelican_resourcesync.destination.paths import conflict_path_of, path_of
 from pelican_resourcesync.destination.plan import FetchPlan
 from pelican_resourcesync.destination.state import CopyState, Pending, StoredResource
-from pelican_resourcesync.errors import AbsentError, DocumentError, TransportError
+from pelican_resourcesync.errors import AbsentError, DocumentError, MismatchError, TransportError
 from pelican_resourcesync.http import DamagedZipError, Headers, Request, Response, shown
 from pelican_resourcesync.source import (
     ALGORITHMS,
     ListedPackage,
     ListedResource,
-    MismatchedError,
     OpenPackage,
     Packages,
     ResourceSink,
@@ -152,7 +151,7 @@ class Fetch:
                 self._again = True
                 return False
             self._installer.postpone(pending.uri, str(error), sink.path)
-            return isinstance(error, MismatchedError | AbsentError)
+            return isinstance(error, MismatchError | AbsentError)
         self._take(sink, received, response if url == pending.uri else None)
         self._source.pace.take(received.length)
         return False

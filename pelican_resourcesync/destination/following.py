@@ -17,7 +17,7 @@ from pelican_resourcesync.destination.cursor import Cursor, LatestState
 from pelican_resourcesync.destination.options import IncompleteError, MirrorError, log_change
 from pelican_resourcesync.destination.routes import COST_OF_REQUEST
 from pelican_resourcesync.destination.state import CopyState, open_state
-from pelican_resourcesync.errors import AbsentError, DocumentError, TransportError
+from pelican_resourcesync.errors import AbsentError, DocumentError, MismatchError, TransportError
 from pelican_resourcesync.http import DamagedZipError, Request, is_url, shown
 from pelican_resourcesync.protocol import Capability, ChangeKind, Link
 from pelican_resourcesync.source import (
@@ -28,7 +28,6 @@ from pelican_resourcesync.source import (
     ListedDumps,
     ListedPackage,
     ListedResource,
-    MismatchedError,
     OpenPackage,
     Packages,
     Position,
@@ -313,7 +312,7 @@ class _Follower:
                     received[uri] = sinks[uri].verified()
                     self._source.pace.take(received[uri].length)
                 except TransportError as error:
-                    self._changed |= isinstance(error, MismatchedError | AbsentError)
+                    self._changed |= isinstance(error, MismatchError | AbsentError)
                     self._reasons[uri] = str(error)
                     failed.add(uri)
         return received

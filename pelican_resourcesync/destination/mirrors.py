@@ -4,10 +4,10 @@ import json
 
 from pelican_resourcesync.destination.options import MirrorOptions
 from pelican_resourcesync.destination.state import CopyState, Pending
-from pelican_resourcesync.errors import AbsentError, StatusError, TransportError
+from pelican_resourcesync.errors import AbsentError, MismatchError, StatusError, TransportError
 from pelican_resourcesync.http import Origin, origin, shown
 from pelican_resourcesync.protocol import LOWEST_PRIORITY
-from pelican_resourcesync.source import ListedResource, MismatchedError, Source, uri_of
+from pelican_resourcesync.source import ListedResource, Source, uri_of
 
 _MOST = 8  # mirrors of a resource that are remembered, and hosts that a user is asked about
 #: What is remembered: the hosts of mirrors that the user was asked about, each with the answer.
@@ -67,6 +67,6 @@ class Mirrors:
         if isinstance(error, StatusError | AbsentError) or place in self._unusable or place is None:
             return ""
         self._unusable.add(place)
-        mismatched = isinstance(error, MismatchedError)
+        mismatched = isinstance(error, MismatchError)
         what = f"served other bytes for {shown(pending.uri)} than are listed" if mismatched else f"failed ({error})"
         return f"the mirror {shown(place[1])} {what}, so nothing more was fetched from there"

@@ -5,7 +5,7 @@ from pelican_resourcesync.source.folder import WELL_KNOWN, SiteFolder
 from pelican_resourcesync.source.lists import ChangeLists, GapError, Position, in_order
 from pelican_resourcesync.source.options import ProgressCallback, Several, SourceError, SourceOptions, by_keyword
 from pelican_resourcesync.source.packages import ListedDumps, ListedPackage, OpenPackage, Packages, may_contain
-from pelican_resourcesync.source.receive import MismatchedError, ResourceSink, VerifiedContent, part_name
+from pelican_resourcesync.source.receive import ResourceSink, VerifiedContent, part_name
 from pelican_resourcesync.source.resource import (
     ALGORITHMS,
     UNREADABLE,
@@ -31,7 +31,6 @@ __all__ = [
     "ListedDumps",
     "ListedPackage",
     "ListedResource",
-    "MismatchedError",
     "OpenPackage",
     "Packages",
     "Position",

@@ -13,7 +13,7 @@ from typing import Concatenate, Literal, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
-from pelican_resourcesync.http import USER_AGENT, Bounds
+from pelican_resourcesync.http import USER_AGENT
 from pelican_resourcesync.source.resource import matches_type
 from pelican_resourcesync.units import rate
 
@@ -103,16 +103,6 @@ class SourceOptions:
     def selection(self) -> str:
         """The selection as text, to notice when it changes."""
         return repr((sorted(self.set), sorted(self.only), sorted(self.type), sorted(self.allow_host)))
-
-    @property
-    def document_bounds(self) -> Bounds:
-        """The limits of one document."""
-        return Bounds(timeout=self.timeout, total=self.document_time, size=self.max_document_size)
-
-    @property
-    def resource_bounds(self) -> Bounds:
-        """The limits of one resource or package."""
-        return Bounds(timeout=self.timeout, total=self.max_time, size=self.max_size)
 
     @property
     def limits_of_rate(self) -> tuple[float, float]:

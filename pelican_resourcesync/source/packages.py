@@ -6,12 +6,12 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from pelican_resourcesync.errors import DocumentError
+from pelican_resourcesync.errors import DocumentError, MismatchError
 from pelican_resourcesync.http import DamagedZipError, Headers, Request, Response, ZipLimits, ZipReader, shown
 from pelican_resourcesync.protocol import Capability, Entry, Metadata, Root, read
 from pelican_resourcesync.source.discovery import SourceSet
 from pelican_resourcesync.source.options import SourceError
-from pelican_resourcesync.source.receive import Expected, MismatchedError, ResourceSink, VerifiedContent, part_name
+from pelican_resourcesync.source.receive import Expected, ResourceSink, VerifiedContent, part_name
 from pelican_resourcesync.source.resource import (
     ALGORITHMS,
     ListedResource,
@@ -143,7 +143,7 @@ class OpenPackage:
             for data in self._blocks(name) if same else _checked(self._blocks(name), member.hash):
                 sink.write(data)
             return sink.verified()
-        except MismatchedError as error:
+        except MismatchError as error:
             if same:
                 raise DamagedZipError(_about(name, f"is not what its manifest says: {error}")) from error
             return None  # the manifest may be right, and of another state

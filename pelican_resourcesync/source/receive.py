@@ -9,7 +9,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
 
-from pelican_resourcesync.errors import TransportError
+from pelican_resourcesync.errors import MismatchError, TransportError
 from pelican_resourcesync.http import Response, is_sendable, shown
 from pelican_resourcesync.source.resource import ALGORITHMS, STRONG
 
@@ -19,10 +19,6 @@ _BLOCK = 131_072  # bytes that are written and hashed at once
 _RANGE = re.compile(r"bytes ([0-9]{1,18})-[0-9]+/(?:[0-9]+|\*)")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
 _MORE = os.O_RDWR | getattr(os, "O_BINARY", 0)
-
-
-class MismatchedError(TransportError):
-    """Raised when bytes are complete, but not those that are listed."""
 
 
 class Expected(Protocol):
@@ -123,7 +119,7 @@ class ResourceSink:
         return self._response.media_type
 
     def write(self, data: bytes) -> None:
-        """Receive some bytes. Raises `MismatchedError` if they are more than are listed."""
+        """Receive some bytes. Raises `MismatchError` if they are more than are listed."""
         self.length += len(data)
         self._waiting += len(data)
         self._blocks.append(data)
@@ -131,7 +127,7 @@ class ResourceSink:
         if listed is not None and self.length > listed:
             self.discard()
             message = f"{shown(self.expected.uri)} is longer than the {listed} bytes that are listed"
-            raise MismatchedError(message)
+            raise MismatchError(message)
         if self._waiting >= _BLOCK or (self._handle < 0 and self._waiting >= _LARGE):
             self._flush()
 
@@ -171,23 +167,23 @@ class ResourceSink:
             self._hash.update(data)
 
     def verified(self) -> VerifiedContent:
-        """Return what came when it is complete. Raises `MismatchedError` if it is not what is listed."""
+        """Return what came when it is complete. Raises `MismatchError` if it is not what is listed."""
         expected = self.expected
         if expected.length is not None and self.length != expected.length:
             self.discard()
             message = f"{shown(expected.uri)} has {self.length} bytes; {expected.length} are listed"
-            raise MismatchedError(message)
+            raise MismatchError(message)
         if self.signed and expected.hash.partition(":")[0] not in STRONG:
             self.discard()
             message = f"{shown(expected.uri)} is listed without its SHA-256, so that the signature does not cover it"
-            raise MismatchedError(message)
+            raise MismatchError(message)
         self._last = self._joined()
         digest = self._sha256.hexdigest()
         found = digest if self._hash is self._sha256 else self._hash.hexdigest()
         if expected.hash and expected.hash.partition(":")[2] != found:
             self.discard()
             message = f"{shown(expected.uri)} has another hash ({self._algorithm}) than is listed"
-            raise MismatchedError(message)
+            raise MismatchError(message)
         return VerifiedContent(digest, f"{self._algorithm}:{found}", self.length)
 
     def save(self) -> None:

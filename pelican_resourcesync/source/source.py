@@ -101,7 +101,9 @@ class Source:
         self._named = self.origin[1] if self.origin else ""
         self._hosts = {each.lower() for each in options.allow_host}
         self._own = (urljoin(self.start, "/"),) if self.origin else ()
-        self._document_bounds, self._resource_bounds = options.document_bounds, options.resource_bounds
+        timeout = options.timeout
+        self._document_bounds = Bounds(timeout=timeout, total=options.document_time, size=options.max_document_size)
+        self._resource_bounds = Bounds(timeout=timeout, total=options.max_time, size=options.max_size)
 
     def close(self) -> None:
         """Close the connections."""

@@ -109,15 +109,12 @@ class Crosswalk:
         placed = []
         for of, text, language, _ in values:
             if of not in found:
-                found[of] = self._find(of)
+                found[of] = self._lines.get(str(of)) or self._lines.get(f"{of.schema}.{of.element}.*")
             line = found[of]
             if line is not None and text.strip():
                 placed.append((line.place, line, text, language))
         placed.sort(key=itemgetter(0))
         return placed
-
-    def _find(self, of: Field) -> _Line | None:
-        return self._lines.get(str(of)) or self._lines.get(f"{of.schema}.{of.element}.*")
 
     def _line(self, empty: etree._Element, place: int, fragment: str) -> _Line:
         """Render a line once, to find the XML around its value."""

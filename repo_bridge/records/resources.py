@@ -65,7 +65,8 @@ def resources_of(
 ) -> tuple[tuple[Record, ...], tuple[FileResource, ...]]:
     """Return the records and files of an item; `at` (UTC) is the time of evaluation, and later times are ignored."""
     placed = [(uri, bitstream) for bitstream in item.bitstreams if (uri := _uri_of(item, bitstream, addresses))]
-    shared = (*_describes(placed), *_page(item, addresses), *_within(item, addresses), *_license(item))
+    described = (LinkTo(href=uri, rel="describes", type=each.type or UNKNOWN_TYPE) for uri, each in placed)  # LN04
+    shared = (*described, *_page(item, addresses), *_within(item, addresses), *_license(item))
     opened = latest(at, item.opened, *(bitstream.opened for _, bitstream in placed))
     if opened:
         item = replace(item, metadata=(*item.metadata, MetadataValue(_AVAILABLE, render_datetime(opened))))
@@ -161,12 +162,6 @@ def _versions(item: Item, addresses: Addresses, format_: Format) -> Iterator[Lin
         if version is not None:
             uri = addresses.record(record_path(format_.prefix, version.id, version.handle))
             yield LinkTo(href=uri, rel=rel, type=XML)
-
-
-def _describes(placed: Sequence[tuple[str, Bitstream]]) -> Iterator[LinkTo]:
-    """Yield links to what a record describes (`LN04`)."""
-    for uri, bitstream in placed:
-        yield LinkTo(href=uri, rel="describes", type=bitstream.type or UNKNOWN_TYPE)
 
 
 def _page(item: Item, addresses: Addresses) -> Iterator[LinkTo]:

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.destination import IncompleteError, Mirror, MirrorError
-from pelican_resourcesync.errors import DocumentError, ResourceSyncError
+from pelican_resourcesync.errors import DocumentError, MismatchError, ResourceSyncError
 from pelican_resourcesync.http import Headers, Response, retry_after
 from pelican_resourcesync.protocol import Entry, Hash, Metadata
-from pelican_resourcesync.source import ListedResource, MismatchedError, ResourceSink, Source, SourceError
+from pelican_resourcesync.source import ListedResource, ResourceSink, Source, SourceError
 from pelican_resourcesync.source.resource import listed_resource, strongest
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of, stamp
 from tests.support.live import Ask, truncated
@@ -213,7 +213,7 @@ def test_what_is_left_of_a_large_resource(
         sink.verified()
 
     if why:
-        with pytest.raises(MismatchedError, match=why):
+        with pytest.raises(MismatchError, match=why):
             receive()
         assert [*tmp_path.iterdir()] == []
     else:
