@@ -14,13 +14,15 @@ from hypothesis import strategies as st
 from lxml import etree
 from pywb.utils.memento import MementoUtils
 
+from pelican_resourcesync.destination import Mirror, MirrorOptions, MirrorResult
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.http import Web
 from pelican_resourcesync.publication import Options, Representation, Resource, VersionOptions, read_previous
 from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.versions import AddedLinks, Version, render_timemap
 from pelican_resourcesync.publication.previous.fetch import Fetched, fetch_publication
-from pelican_resourcesync.publication.versions import count_versions
+from pelican_resourcesync.publication.versions import VersionIndex, count_versions
+from tests.destination.sources import files_of
 from tests.publication.support import LAYOUT, SITEURL, Contents, Source, tree, utc
 from tests.support.live import files, live
 
@@ -357,3 +359,54 @@ def test_counted(source: Source) -> None:
     previous = source.previous()
     assert previous
     assert count_versions(previous) == (3, 3)
+
+
+def since(source: Source) -> str:
+    """Return since when all versions are listed."""
+    return VersionIndex(source.previous()).since
+
+
+def test_since_when_all_are_listed(source: Source) -> None:
+    """Since the first publication with versions; after some were removed, since when no state lacks any."""
+    three(source)
+    assert since(source) == "2024-03-01T12:00:00Z"
+    source.publish({"a.html": b"1", "c.html": b"9"}, "2024-03-04T00:00", versions=VersionOptions(number=2))
+    assert since(source) == "2024-03-02T12:00:00.500Z"  # what a.html was before then is gone
+    source.publish({"a.html": b"1", "c.html": b"9"}, "2024-03-05T00:00", versions=VersionOptions(size=0))
+    assert since(source) == "2024-03-04T00:00:00.001Z"
+    source.publish({"a.html": b"1", "c.html": b"9"}, "2024-03-06T00:00", versions=ALL)
+    assert since(source) == "2024-03-04T00:00:00.001Z"
+
+
+def restored(output: Path, copy: Path, listed: bytes | None = None) -> MirrorResult:
+    """Publish, and restore a time between publications; `listed` replaces the list of versions."""
+    with live(files(output)) as site:
+        source = Source(output, siteurl=site.url)
+        three(source)
+        if listed is not None:
+            (output / HOME / "versions.jsonl").write_bytes(listed)
+        options = MirrorOptions(at=utc("2024-03-02T00:00"), allow_private=True)
+        return Mirror(f"{site.url}/", copy, options).run()
+
+
+def test_restored(tmp_path: Path) -> None:
+    """The list of versions has the state of every time."""
+    assert restored(tmp_path / "output", tmp_path / "copy").complete
+    assert files_of(tmp_path / "copy") == {"a.html": b"1", "b.txt": b"2"}
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        b"",
+        b'["https://example.org/versions"]\n',
+        b'["/", "", "", "2024-03-01T12:00:00Z"]\n["/a.html",\t[["2024-03-01T12:00:00Z", 1, 1, "text/html"]]]\n',
+        b'["/", "", "", "2024-03-01T12:00:00Z"]\n["/a.html",\t[["2024-03-01", "a", "b", "text/html"]]]\n',
+        b"[" * 100_000,
+    ],
+)
+def test_a_list_that_cannot_be_read(tmp_path: Path, listed: bytes) -> None:
+    """It is as if there was none: of the first publication, other lists know no hash."""
+    result = restored(tmp_path / "output", tmp_path / "copy", listed)
+    assert [uri.rpartition("/")[2] for uri, _ in result.missing] == ["a.html", "b.txt"]
+    assert files_of(tmp_path / "copy") == {}
