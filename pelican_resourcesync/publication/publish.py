@@ -168,7 +168,9 @@ def _write_documents(stage: Stage, planned: PlannedPublication, on_packed: Calla
 
 
 def _write_change_pages(stage: Stage, planned: PlannedPublication, versions_since: datetime | None) -> None:
-    request = planned.request
+    request, updated = planned.request, set[str]()
+    if planned.options.remove_deleted and request.previous:  # a title may have been edited to withdraw a part of it
+        updated = {each.uri for each in planned.new_changes if each.kind is ChangeKind.UPDATED}
     writer = ChangePageWriter(
         stage,
         planned.options,
@@ -176,6 +178,7 @@ def _write_change_pages(stage: Stage, planned: PlannedPublication, versions_sinc
         previous=request.previous,
         resources=request.resources,
         hidden=planned.withdrawn,
+        updated=updated,
         versions_since=versions_since,
     )
     writer.write(planned.contents.ranges)

@@ -6,6 +6,7 @@ nothing else has the titles of what was deleted.
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from html import unescape
@@ -67,8 +68,8 @@ class ChangePageWriter:
     """The writer of the pages about the changes of a set; `state` knows when it was published, now and before.
 
     What changed since the `previous` publication has its title from `resources`, or from the latest page that shows it.
-    What a page shows already stays as it is, but for `hidden` URIs, which no page shows any more. All
-    versions of resources are public since `versions_since`.
+    What a page shows already stays as it is, but for `hidden` URIs, which no page shows any more, and `updated` ones,
+    of which each page shows the title that they have now. All versions of resources are public since `versions_since`.
     """
 
     def __init__(  # noqa: PLR0913 - keyword-only
@@ -80,11 +81,12 @@ class ChangePageWriter:
         previous: PreviousPublication | None,
         resources: Resources | None = None,
         hidden: Collection[str] = (),
+        updated: Collection[str] = (),
         versions_since: datetime | None = None,
     ) -> None:
         """See above."""
         self._stage, self._options, self._state = stage, options, state
-        self._versions_since = versions_since
+        self._updated, self._versions_since = updated, versions_since
         self._previous, self._resources, self._hidden = previous, resources, hidden
         self._page = Page(options, options.layout.change_pages)
         self._unread = latest_shown(previous) if previous else iter(())
@@ -97,8 +99,9 @@ class ChangePageWriter:
         """
         for number, each in enumerate(ranges):
             path = self._options.layout.change_page(each.start)
-            before, previous = self._shown(each), self._previous
-            if previous and before is not None and self._stays(each, before):
+            known, previous = self._shown(each), self._previous
+            before = self._retitled(known) if known else None
+            if previous and before is not None and before == known and self._stays(each, before):
                 self._stage.carry(path, previous.folder / path, previous.state.documents[path])
                 continue
             shown = (before or ShownChanges()).after(*self._new(each, is_shown=before is not None), self._hidden)
@@ -115,6 +118,14 @@ class ChangePageWriter:
             return None
         with explain_damage(previous.where):
             return read_change_page(previous.change_page(found.start))
+
+    def _retitled(self, shown: ShownChanges) -> ShownChanges:
+        """Return what a page shows with the present titles of what was updated."""
+        changes = [
+            replace(each, title=self._title(each.uri)) if each.title and each.uri in self._updated else each
+            for each in shown.changes
+        ]
+        return shown._replace(changes=changes)
 
     def _stays(self, found: Range, shown: ShownChanges) -> bool:
         if not found.unchanged or (self._previous and self._previous.layout != self._options.layout):
@@ -142,17 +153,19 @@ class ChangePageWriter:
         return shown, len(entries) - len(changes)
 
     def _titled(self, change: Change, first: ChangeKind) -> TitledChange:
-        resource = self._resources.get(change.uri) if self._resources else None
-        if resource:
-            title = title_of(resource, self._options.layout, self._options.site_name)
-        else:
-            title = self._former_title(change.uri)
-        title = clean(title)
+        title = self._title(change.uri)
         if change.kind is ChangeKind.DELETED:
             return TitledChange(change.uri, change.kind, change.time, title, "")
         kind = ChangeKind.CREATED if first is ChangeKind.CREATED else ChangeKind.UPDATED
         mementos = (each.href for each in change.links if each.rel == "memento")
         return TitledChange(change.uri, kind, change.time, title, _href(change), next(mementos, ""))
+
+    def _title(self, uri: str) -> str:
+        """Return the title that a resource has, or had."""
+        resource = self._resources.get(uri) if self._resources else None
+        if resource is None:
+            return clean(self._former_title(uri))
+        return clean(title_of(resource, self._options.layout, self._options.site_name))
 
     def _former_title(self, uri: str) -> str:
         """Return the title on the latest page that shows a URI, else the path of what was a page."""
