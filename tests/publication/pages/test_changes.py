@@ -593,9 +593,9 @@ def test_versions(tmp_path: Path) -> None:
 
 def test_a_title_that_was_edited(tmp_path: Path) -> None:
     """Where what is withdrawn leaves at once, no page keeps the title that a resource had; elsewhere it is a record."""
-    for folder, options, first in ((tmp_path / "a", {"remove_deleted": True}, "B"), (tmp_path / "b", {}, "A")):
+    for folder, remove, first in ((tmp_path / "a", True, "B"), (tmp_path / "b", False, "A")):
         source = Source(folder)
-        source.publish({"a.html": html_of("A"), "c.html": html_of("C")}, "2024-03-01T12:00", **options)
-        source.publish({"a.html": html_of("B"), "c.html": html_of("C")}, "2024-04-01T12:00", **options)
+        source.publish({"a.html": html_of("A"), "c.html": html_of("C")}, "2024-03-01T12:00", remove_deleted=remove)
+        source.publish({"a.html": html_of("B"), "c.html": html_of("C")}, "2024-04-01T12:00", remove_deleted=remove)
         assert [names for _, _, names in shown(page_of(source, MARCH))] == [["new C", f"new {first}"]]
         assert [names for _, _, names in shown(page_of(source, APRIL))] == [["changed B"]]
