@@ -18,7 +18,7 @@ from pelican_resourcesync.errors import (
     TransportError,
 )
 from pelican_resourcesync.files import sha256
-from pelican_resourcesync.http import PASSING, Client, Request, Response, Web, new_client, retry_after
+from pelican_resourcesync.http import PASSING, Client, Request, Sink, Web, new_client, retry_after
 from pelican_resourcesync.protocol import ChangeKind, read, render_datetime
 from pelican_resourcesync.publication import (
     DESCRIPTION,
@@ -170,8 +170,7 @@ def announce(siteurl: str, key: str, urls: Sequence[str], endpoint: str = ENDPOI
             some = urls[begin : begin + MOST_URLS]
             content = {"host": urlsplit(siteurl).netloc, "key": key, "keyLocation": location, "urlList": some}
             body = json.dumps(content).encode()
-            sink = _Nothing()
-            request = Request(url=endpoint, sink=sink, headers=headers, body=body, public=False, accept=(200, 202))
+            request = Request(url=endpoint, sink=Sink(), headers=headers, body=body, public=False, accept=(200, 202))
             _post(client, request, location)
             yield begin + len(some)
 
@@ -200,16 +199,6 @@ def _post(client: Client, request: Request, location: str) -> None:
             message = f"{failure}{later}"
             raise NotAnnouncedError(message) from failure
         time.sleep(wait)
-
-
-class _Nothing:
-    """Needs nothing of a response but its status."""
-
-    def begin(self, response: Response) -> None:
-        """Need nothing of the head."""
-
-    def write(self, data: bytes) -> None:
-        """Need nothing of the body."""
 
 
 def _require_key_file(siteurl: str, key: str, location: str) -> None:

@@ -3,15 +3,14 @@
 import signal
 import sys
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace, _SubParsersAction
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from threading import current_thread, main_thread
 from typing import TypeAlias
 
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
 from pelican_resourcesync.printable import printable, printable_lines
 from pelican_resourcesync.settings import shown, suggestion
+from pelican_resourcesync.stopping import stopping
 from pelican_resourcesync.version import __version__
 from repo_bridge.settings import FILE, ROWS, BridgeSettings, check_options, read_settings
 
@@ -32,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Raises `SystemExit` for wrong usage, and for `--help` and `--version`, as `argparse` does.
     """
     options, rest = parser().parse_known_args(arguments)
-    with _stopping() as signals:
+    with stopping() as signals:
         try:
             _require_no_more(rest, options.known)
             status: int = options.verb(options)
@@ -47,29 +46,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 raise
             return _unusable(f"{error.name} is not installed: pip install 'pelican-resourcesync[bridge]'")
         return status
-
-
-@contextmanager
-def _stopping() -> Iterator[list[int]]:
-    """Handle SIGTERM like Ctrl-C, so that temporary files are removed; yield a list of the signals received.
-
-    Signals that are ignored stay ignored. Outside the main thread, no signals are handled.
-    """
-    came: list[int] = []
-
-    def stop(number: int, _: object) -> None:
-        came.append(number)
-        if number == signal.SIGTERM:
-            signal.signal(number, signal.SIG_IGN)  # a second SIGTERM must not interrupt the cleanup
-        raise KeyboardInterrupt
-
-    with ExitStack() as stack:
-        for each in (signal.SIGTERM, signal.SIGINT) if current_thread() is main_thread() else ():
-            before = signal.getsignal(each)
-            if before in (signal.SIG_DFL, signal.default_int_handler):
-                stack.callback(signal.signal, each, before)
-                signal.signal(each, stop)
-        yield came
 
 
 def parser() -> ArgumentParser:

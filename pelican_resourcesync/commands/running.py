@@ -1,9 +1,7 @@
 """Run a command that reads a Source, once or again and again, and show how far it has come."""
 
 import logging
-import signal
 import sys
-import threading
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Iterator
@@ -13,6 +11,7 @@ from typing import Self, TextIO
 
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
 from pelican_resourcesync.printable import get_logger, printable
+from pelican_resourcesync.stopping import stopping
 
 PROGRAM = "pelican-resourcesync"
 DONE, PROBLEMS, UNUSABLE, INCOMPLETE = 0, 1, 2, 3
@@ -42,7 +41,7 @@ def run(once: Callable[[Done], int], arguments: Namespace, *, begun: Callable[[]
     causes it. Any other error ends it.
     """
     every = getattr(arguments, "every", None)
-    with _stoppable() as stopped, _Log(arguments) as log:
+    with stopping() as signals, _Log(arguments) as log:
         while True:
             try:
                 log.done = {"created": [], "updated": [], "deleted": []}
@@ -56,8 +55,9 @@ def run(once: Callable[[Done], int], arguments: Namespace, *, begun: Callable[[]
                 _logger.warning("stopped; the next run goes on from here")
                 return INCOMPLETE
             try:
-                if status > INCOMPLETE or not every or stopped.wait(every):
+                if status > INCOMPLETE or not every or signals:
                     return status
+                time.sleep(every)
             except KeyboardInterrupt:
                 return status
 
@@ -115,25 +115,6 @@ def _may_pass(error: ResourceSyncError, *, begun: bool) -> bool:
     if isinstance(error, IncompleteError):
         return True
     return begun and not isinstance(error, SourceError | SettingsError)
-
-
-@contextmanager
-def _stoppable() -> Iterator[threading.Event]:
-    """Let SIGTERM end the command as Ctrl+C does: after what is complete was recorded."""
-    stopped = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield stopped
-        return
-
-    def stop(*_: object) -> None:
-        stopped.set()
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield stopped
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

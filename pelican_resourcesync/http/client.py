@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property
-from typing import Protocol, Self
+from typing import Self
 
 from pelican_resourcesync.errors import AbsentError, NoHostError, RefusedError, StatusError, TransportError
 from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds, Deadline, Pace
@@ -110,13 +110,13 @@ class Response:
         return "", self.headers.get("Last-Modified") if settled else ""
 
 
-class Sink(Protocol):
-    """What receives a response. It may raise an error of its own, which ends the transfer."""
+class Sink:
+    """What receives a response, by default nothing of it. It may raise an error of its own, which ends the transfer."""
 
     def begin(self, response: Response) -> None:
         """Receive the head of the response, once, before any data; also before a second attempt."""
 
-    def write(self, data: bytes) -> object:
+    def write(self, data: bytes) -> None:
         """Receive some of the body."""
 
 

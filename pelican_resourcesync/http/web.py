@@ -11,7 +11,7 @@ from secrets import token_hex
 from typing import BinaryIO
 from urllib.parse import quote, urljoin
 
-from pelican_resourcesync.http.client import Client, Headers, Request, Response, new_client
+from pelican_resourcesync.http.client import Client, Headers, Request, Response, Sink, new_client
 from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds
 from pelican_resourcesync.http.urls import check_base
 
@@ -99,7 +99,7 @@ class Web:
         return self.visit(url, stream, public=False, bounds=bounds)[0]
 
 
-class _Hashing:
+class _Hashing(Sink):
     """Writes to a stream what it receives, and keeps its hash, length and first bytes."""
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -107,9 +107,6 @@ class _Hashing:
         self._hash = hashlib.sha256()
         self._length = 0
         self._head = b""
-
-    def begin(self, response: Response) -> None:
-        """Need nothing of the head."""
 
     def write(self, data: bytes) -> None:
         self._hash.update(data)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
 
 from pelican_resourcesync.errors import MismatchError, TransportError
-from pelican_resourcesync.http import Response, is_sendable, shown
+from pelican_resourcesync.http import Response, Sink, is_sendable, shown
 from pelican_resourcesync.source.resource import ALGORITHMS, STRONG
 
 #: Bytes; a resource from this size on is written to disk as it comes, and can be continued; a smaller one is held.
@@ -54,7 +54,7 @@ def part_name(uri: str) -> str:
     return hashlib.sha256(uri.encode()).hexdigest()[:40]
 
 
-class ResourceSink:
+class ResourceSink(Sink):
     """Receives a resource, in memory while it is small, then in a part file, and hashes it.
 
     After `verified`, `save` completes the file, or `open` returns the bytes. `begun`: an earlier attempt left a file of

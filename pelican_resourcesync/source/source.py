@@ -464,14 +464,11 @@ def _accepted(headers: dict[str, str]) -> tuple[int, ...]:
     return (200, 304) if "If-None-Match" in headers or "If-Modified-Since" in headers else (200,)
 
 
-class _StreamSink:
+class _StreamSink(Sink):
     """Writes what comes to a stream, or how it begins."""
 
     def __init__(self, stream: BinaryIO, most: int | None = None) -> None:
         self._stream, self._most = stream, most
-
-    def begin(self, response: Response) -> None:
-        """Need nothing of the head."""
 
     def write(self, data: bytes) -> None:
         self._stream.write(data if self._most is None else data[: max(0, self._most - self._stream.tell())])
