@@ -17,7 +17,11 @@ class MirrorError(SourceError):
 
 
 class IncompleteError(MirrorError):
-    """Raised when a mirror stops before it changes anything, because that could do harm."""
+    """Raised when a mirror stops before it changes anything, because that could do harm.
+
+    Also when a follower cannot get some of the resources now; the message names the first of them, and the next run
+    tries again.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
