@@ -1,11 +1,10 @@
 """Check one document, in a single pass, against the rules that need no other document."""
 
 import datetime as dt
-import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from pelican_resourcesync.checker.rule import CheckRule, Findings
 from pelican_resourcesync.checker.scan import STANDARD_LIMITS, CheckLimits, Head, RawEntry, Scan, UnreadableError
@@ -152,25 +151,11 @@ class CheckedDocument:
         return None
 
 
-class _Hashed:
-    """A stream that is hashed while it is read."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self.digest = hashlib.sha256()
-
-    def read(self, size: int = -1) -> bytes:
-        data = self._stream.read(size)
-        self.digest.update(data)
-        return data
-
-
 def check_document(
     stream: BinaryIO, uri: str, options: RuleOptions, findings: Findings, sink: Sink | None = None
 ) -> CheckedDocument:
     """Check a document against the rules, and return what is kept of it; each entry read is passed to `sink`."""
-    hashed: Any = _Hashed(stream)
-    scan = Scan(hashed, options.limits)
+    scan = Scan(stream, options.limits)
     checking = _Checking(uri, options, findings, sink)
     readable = True
     try:
@@ -181,7 +166,7 @@ def check_document(
         options.run("unreadable", findings, uri, error.line if scan.head.size else None, error, scan.head)
     if scan.head.root:
         checking.end(scan.head, whole=readable)
-    return CheckedDocument(uri, scan.head, hashed.digest.hexdigest(), readable, checking.pointers)
+    return CheckedDocument(uri, scan.head, scan.digest.hexdigest(), readable, checking.pointers)
 
 
 class _Checking:

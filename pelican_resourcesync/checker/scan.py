@@ -3,6 +3,7 @@
 import pyexpat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import BinaryIO, NoReturn
 
 from pelican_resourcesync.http import ZipLimits
@@ -138,11 +139,12 @@ class UnreadableError(Exception):
 
 
 class Scan:
-    """Reads a stream once; `head` is complete up to the last entry that was yielded."""
+    """Reads a stream once; `head` is complete up to the last entry that was yielded. `digest` is of what was read."""
 
     def __init__(self, stream: BinaryIO, limits: CheckLimits) -> None:
         self.head = Head()
         self._stream = stream
+        self.digest = sha256()
         self._limits = limits
         self._parser = pyexpat.ParserCreate("utf-8", " ")  # X01: always UTF-8, whatever is declared
         self._ready: list[RawEntry] = []
@@ -166,6 +168,7 @@ class Scan:
         chunk = b"."
         while chunk:
             chunk = self._stream.read(_CHUNK)
+            self.digest.update(chunk)
             failure = self._other_encoding(chunk) if not self.head.size else None
             self.head.size += len(chunk)
             failure = failure or self._parse(chunk)
