@@ -3,6 +3,7 @@
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from pelican_resourcesync.commands import announce, check, follow, key, mirror, publish, serve, site
@@ -33,7 +34,7 @@ def parser() -> ArgumentParser:
         description="Publish sites, inspect what is published, and copy it, over ResourceSync (ANSI/NISO Z39.99).",
     )
     top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    parsers: type[ArgumentParser] = _CommandParser
+    parsers: Any = partial(ArgumentParser, allow_abbrev=False)  # `--at` is not `--atomic`
     verbs = top.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=parsers)
     for add in (
         publish.add_verb,
@@ -47,10 +48,3 @@ def parser() -> ArgumentParser:
     ):
         add(verbs)
     return top
-
-
-class _CommandParser(ArgumentParser):
-    """A parser that takes no abbreviated options: `--at` is not `--atomic`."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options, allow_abbrev=False)

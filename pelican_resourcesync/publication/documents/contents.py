@@ -18,15 +18,11 @@ from pelican_resourcesync.publication.model.state import Part
 FindBytes = Callable[[str, Hash | None, datetime | None], Callable[[], BinaryIO] | None]
 
 
-class Rows(Protocol):
-    """Resources in any number."""
+class PlannedList(Protocol):
+    """The Resource List of a generation."""
 
     def rows(self) -> Iterator[Row]:
-        """Yield them, sorted by URI."""
-
-
-class PlannedList(Rows, Protocol):
-    """The Resource List of a generation, whose rows are there after it was written."""
+        """Yield the resources, sorted by URI, after they were written."""
 
     def write(self, stage: Stage, at: datetime, archive: str) -> tuple[Part, ...]:
         """Write it as of a time, with a link to the archive at a path if there is one, and return its parts."""
@@ -41,7 +37,7 @@ class ResourceSnapshot:
     """
 
     at: datetime
-    listed: Rows | None = None
+    listed: PlannedList | None = None
     parts: Sequence[Sequence[Body]] | None = None
 
 

@@ -12,8 +12,8 @@ from pelican_resourcesync.publication.documents.contents import (
     ChangeDumpContents,
     ChangePackage,
     FindBytes,
+    PlannedList,
     ResourceSnapshot,
-    Rows,
 )
 from pelican_resourcesync.publication.documents.documents import Documents, change_entries
 from pelican_resourcesync.publication.documents.writer import DocumentWriter
@@ -85,7 +85,7 @@ class DumpWriter:
             entries = [self._entry(each.path, Metadata(from_=each.start, until=each.until)) for each in packages]
             self.writing.put(path, self.documents.change_dump(dumped, entries))
 
-    def _packed(self, at: datetime, listed: Rows) -> Iterator[Entry]:
+    def _packed(self, at: datetime, listed: PlannedList) -> Iterator[Entry]:
         """Write the packages of a Resource Dump one after another, and carry over those that stay; yield their entries.
 
         A package stays if its members do.
