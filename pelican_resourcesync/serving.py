@@ -5,11 +5,9 @@ from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
 from http import HTTPStatus
 from pathlib import Path
-from socketserver import ThreadingMixIn
 from threading import Lock
 from typing import Any
 from urllib.parse import quote
-from wsgiref.simple_server import WSGIServer
 
 from pelican_resourcesync.http import is_plain, uri_of_path
 from pelican_resourcesync.publication import (
@@ -147,9 +145,3 @@ def _type(media_type: str) -> str:
 
 def _date(time: datetime) -> str:
     return format_datetime(time, usegmt=True)
-
-
-class ThreadedServer(ThreadingMixIn, WSGIServer):
-    """A server that answers several requests at a time."""
-
-    daemon_threads = True

@@ -15,7 +15,7 @@ import pytest
 
 from pelican_resourcesync.cli import main
 from pelican_resourcesync.publication import VersionOptions
-from pelican_resourcesync.serving import ServedFolder, ThreadedServer
+from pelican_resourcesync.serving import ServedFolder
 from tests.publication.support import SITEURL, Source
 from tests.publication.test_versions import ONE, TWO, three, timemap
 
@@ -31,7 +31,7 @@ class _Silent(WSGIRequestHandler):
 @contextmanager
 def serving(folder: Path) -> Iterator[int]:
     """Serve a folder; yield the port."""
-    with make_server("127.0.0.1", 0, ServedFolder(folder), ThreadedServer, _Silent) as server:
+    with make_server("127.0.0.1", 0, ServedFolder(folder), handler_class=_Silent) as server:
         thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         yield server.server_port

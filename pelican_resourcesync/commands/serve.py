@@ -4,7 +4,6 @@ import sys
 from argparse import ArgumentParser, Namespace, _SubParsersAction
 from contextlib import suppress
 from pathlib import Path
-from wsgiref.simple_server import make_server
 
 from pelican_resourcesync.commands.running import DONE
 from pelican_resourcesync.errors import SettingsError
@@ -23,7 +22,13 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
 
 def run(options: Namespace) -> int:
     """Serve the folder until the user stops it."""
-    from pelican_resourcesync.serving import ServedFolder, ThreadedServer
+    from socketserver import ThreadingMixIn
+    from wsgiref.simple_server import WSGIServer, make_server
+
+    from pelican_resourcesync.serving import ServedFolder
+
+    class ThreadedServer(ThreadingMixIn, WSGIServer):
+        daemon_threads = True
 
     if not options.folder.is_dir():
         message = f"{options.folder} is no folder: publish a site first, and pass its output"
