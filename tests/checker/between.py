@@ -202,7 +202,7 @@ FAULTS: dict[str, tuple[Changed, Changed]] = {
 
 
 def links_of_a(*links: str, where: str = "resources-1.xml") -> Changed:
-    """Give the entry of `a.txt` links."""
+    """Add links to the entry of `a.txt`."""
     lines = "".join(f"    <rs:ln {link}/>\n" for link in links)
     return swap(where, "  </url>\n  <url>", f"{lines}  </url>\n  <url>")
 
