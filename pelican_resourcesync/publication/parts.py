@@ -229,12 +229,13 @@ class _Comparison:
             )
         )
 
-    def _linked(self, chunk: list[Row], times: Sequence[str]) -> Iterator[Row]:
-        """Yield rows with links to their duplicates and versions."""
+    def _linked(self, chunk: list[Row], times: Sequence[str]) -> Iterable[Row]:
+        """Return rows with links to their duplicates and versions."""
         links = self._terms.added.links
-        for row, time in zip(chunk, times, strict=True):
-            added = links(row.uri, row.representation, time)
-            yield row._replace(links=row.links + added) if added else row
+        if not self._terms.added.are_any:
+            return chunk
+        dated = zip(chunk, times, strict=True)
+        return (row._replace(links=row.links + links(row.uri, row.representation, time)) for row, time in dated)
 
     def _differences(
         self, chunk: list[Row], old: list[EntryText]
@@ -258,7 +259,7 @@ class _Comparison:
                 lastmod = terms.past[uri]
                 differs = other_bytes = True  # a Resource Dump has the times, too
             hashed = ' hash="' in md
-            listed = links + terms.added.links(uri, md, lastmod)
+            listed = links + terms.added.links(uri, md, lastmod) if terms.added.are_any else links
             if md == md_before and listed == links_before and (hashed or not is_later(time, lastmod)):
                 times.append(lastmod)
                 continue

@@ -46,11 +46,15 @@ class Version(NamedTuple):
 
 
 class AddedLinks:
-    """Writes the links that no row has: to duplicates on mirrors, to the version of an entry, and to its TimeMap."""
+    """Writes the links that no row has: to duplicates on mirrors, to the version of an entry, and to its TimeMap.
+
+    `are_any` is whether there may be some.
+    """
 
     def __init__(self, options: Options) -> None:
         """Write them as these options say."""
-        self._layout, self._options, self._mirrors = layout, _, _ = options.layout, options.versions, options.mirrors
+        self._layout, self._options, self._mirrors = options.layout, options.versions, options.mirrors
+        layout, self.are_any = options.layout, bool(options.versions or options.mirrors)
         self._base = layout.uri("")
         self._memento = render_link("memento", layout.uri(f"{layout.versions}/")).removesuffix('"/>\n')
         self._timemap = render_link("timemap", layout.uri("")).removesuffix('"/>\n')
