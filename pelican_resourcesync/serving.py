@@ -81,7 +81,7 @@ class ServedFolder:
         layout, versions = found
         try:
             time = parsedate_to_datetime(asked).astimezone(UTC) if asked else datetime.now(UTC)
-        except ValueError:
+        except (ValueError, OverflowError):
             return _said(
                 HTTPStatus.BAD_REQUEST, f"Accept-Datetime is {asked!a}: make it like {_date(datetime.now(UTC))}."
             )

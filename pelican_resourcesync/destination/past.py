@@ -224,6 +224,7 @@ class Past:
                     if name:
                         hash_ = (Hash(algorithm="sha-256", digest=name.partition(".")[0]),)
                         link = Link(rel="memento", href=f"{folder}/{name}")
+                        type_ = type_ if isinstance(type_, str) and type_.isascii() else None  # noqa: PLW2901 - not from XML
                         md = Metadata(hash=hash_, length=length, type=type_)
                         each = listed_resource(Entry(loc=listed, md=md, links=(link,)), uri)
                         rows.append(_version(each._replace(time=begin), begin, until))

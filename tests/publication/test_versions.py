@@ -403,6 +403,7 @@ def test_restored(tmp_path: Path) -> None:
         b'["/", "", "", "2024-03-01T12:00:00Z"]\n["/a.html",\t[["2024-03-01T12:00:00Z", 1, 1, "text/html"]]]\n',
         b'["/", "", "", "2024-03-01T12:00:00Z"]\n["/a.html",\t[["2024-03-01", "a", "b", "text/html"]]]\n',
         b"[" * 100_000,
+        b'["/", "", "", "2024-03-01T12:00:00Z"]\n["/\\ud800",\t[["2024-03-01T12:00:00Z", "a", 1, "text/html"]]]\n',
     ],
 )
 def test_a_list_that_cannot_be_read(tmp_path: Path, listed: bytes) -> None:
@@ -410,3 +411,13 @@ def test_a_list_that_cannot_be_read(tmp_path: Path, listed: bytes) -> None:
     result = restored(tmp_path / "output", tmp_path / "copy", listed)
     assert [uri.rpartition("/")[2] for uri, _ in result.missing] == ["a.html", "b.txt"]
     assert files_of(tmp_path / "copy") == {}
+
+
+@pytest.mark.parametrize("value", ['["text/html"]', '"\\ud800"', "{}", "1"])
+def test_types_that_are_none(tmp_path: Path, value: str) -> None:
+    """They are as if they were not listed, and the hash decides."""
+    entry = f'["http://host/a.html",\t[["2024-03-01T12:00:00Z", "{ONE}.html", {10**400}, {value}]]]'
+    result = restored(
+        tmp_path / "output", tmp_path / "copy", f'["/", "", "", "2024-03-01T12:00:00Z"]\n{entry}\n'.encode()
+    )
+    assert not result.complete
