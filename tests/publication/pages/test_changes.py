@@ -599,3 +599,13 @@ def test_a_title_that_was_edited(tmp_path: Path) -> None:
         source.publish({"a.html": html_of("B"), "c.html": html_of("C")}, "2024-04-01T12:00", remove_deleted=remove)
         assert [names for _, _, names in shown(page_of(source, MARCH))] == [["new C", f"new {first}"]]
         assert [names for _, _, names in shown(page_of(source, APRIL))] == [["changed B"]]
+
+
+def test_days_before_versions(tmp_path: Path) -> None:
+    """Of a day from before versions were kept, no command is shown: nothing could restore it."""
+    source = Source(tmp_path)
+    source.publish({"a.html": html_of("A")}, "2024-03-01T12:00")
+    source.publish({"a.html": html_of("B")}, "2024-03-05T12:00", versions=VersionOptions())
+    page = page_of(source, MARCH)
+    commands = [day.xpath("count(.//pre)") for day in page.xpath("//section[@class='day']")]
+    assert (len(shown(page)), commands) == (2, [1, 0])
