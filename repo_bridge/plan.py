@@ -149,6 +149,7 @@ def _options(
         page=PageOptions(home=settings.ui_url or "", facts=facts if is_complete else ()),
         key=signing_key(),
         link_changes_below=records,
+        patches=settings.patches and name == dumped,
         versions=settings.versions and replace(settings.versions, below=records) if name == dumped else None,
     )
 

@@ -192,6 +192,7 @@ class BridgeSettings:
     on_withdrawal: str = row("remove", _ON_WITHDRAWAL, "remove bytes from packages, or keep (remove)", metavar="WHAT")
     archives: Archives = row(Archives(), checks.archives, "publish archives", metavar="")
     versions: VersionOptions | None = row(None, checks.versions, "which versions of records stay public", metavar="N")
+    patches: bool = row(False, checks.boolean, "link to patches of large records in Change Lists", metavar="")
     prometheus: Path | None = row(None, checks.path, "a file to write figures for Prometheus to", metavar="FILE")
     edition: int = row(2017, checks.edition, "the edition of the standard: 2014 or 2017 (2017)", metavar="YEAR")
     beside: Path = Path()
@@ -229,7 +230,9 @@ def read_settings(options: Mapping[str, str | bool], config: Path | None = None)
         values["metadata"] = known(given["metadata"], values["metadata"])
     _require_apart(given["out"], values["out"], beside)
     fields = {FIELDS[key]: value for key, value in values.items()}
-    return BridgeSettings(**fields, beside=beside, warnings=_warnings(file, content))
+    settings = BridgeSettings(**fields, beside=beside, warnings=_warnings(file, content))
+    checks.require_patches(given.get("patches", Setting("patches", notation)), settings)
+    return settings
 
 
 def check_options(options: Mapping[str, str | bool]) -> dict[str, Any]:

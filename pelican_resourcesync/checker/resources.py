@@ -93,6 +93,7 @@ class ResourceChecker:
     _waiting: list[tuple[CheckedResource, str, str]] = field(default_factory=list)
     _compared: Hashes = field(default_factory=set)
     _versions: dict[str, str] = field(default_factory=dict)
+    _patched: dict[str, list[tuple[RawEntry, str, str]]] = field(default_factory=dict)
 
     def begin(self) -> None:
         """Start with another document."""
@@ -111,12 +112,15 @@ class ResourceChecker:
         self._wait(CheckedResource(item=item, md=item.md), document, owner)
 
     def take_change(self, item: RawEntry, document: str, owner: str) -> None:
-        """Take the patch that a change links to, and note its version, which a later patch may be for."""
+        """Note the version that a change links to, and its patch, which goes when its resource is deleted."""
         if self.whole:
+            if item.md.get("change") == "deleted":
+                self._patched.pop(item.loc, None)
             for link in item.links:
                 if link.get("rel") == "memento" and "href" in link:
                     self._versions[digests(link.get("hash")).get("sha-256", "")] = link["href"]
-            self.take_links(item, document, owner, (PATCH,))
+                elif link.get("rel") == PATCH:
+                    self._patched.setdefault(item.loc, []).append((item, document, owner))
 
     def take_links(self, item: RawEntry, document: str, owner: str, compared: Collection[str] = _COMPARED) -> None:
         """Take what an entry links to; of links to one resource that state the same, only the first."""
@@ -133,10 +137,17 @@ class ResourceChecker:
     def _wait(self, resource: CheckedResource, document: str, owner: str) -> None:
         self._waiting.append((resource, document, owner))
         if len(self._waiting) >= _BATCH:
-            self.finish()
+            self._examine()
 
     def finish(self) -> None:
-        """Examine all waiting resources."""
+        """Examine what is left, and the patches of all changes."""
+        for changes in self._patched.values():
+            for each in changes:
+                self.take_links(*each, (PATCH,))
+        self._patched.clear()
+        self._examine()
+
+    def _examine(self) -> None:
         waiting, self._waiting = self._waiting, []
         with ThreadPoolExecutor(max_workers=self.jobs) as pool:
             for (asked, document, owner), resource in zip(waiting, pool.map(self._resource, waiting), strict=True):

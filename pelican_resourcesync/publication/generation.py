@@ -1,6 +1,5 @@
 """Write all documents of one planned publication into the staging folder, and `publication.json`, which lists them."""
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
@@ -59,7 +58,6 @@ class GenerationWriter:
         layout, contents = self._layout, self._contents
         for each in contents.ranges:
             self._change_list(each)
-        self._patches()
         for dumped in contents.dumped:
             self._dumps.change_dump(dumped)
         found = {}
@@ -80,19 +78,6 @@ class GenerationWriter:
         else:  # if the site has moved, the links in the list change (X13), and its entries stay
             self._writing.put_bodies(path, self._documents.change_list(commit_range), commit_range.bodies)
 
-    def _patches(self) -> None:
-        """Write the patches that the Change Lists link to: new ones, and those that were published before."""
-        layout, stage, new = self._layout, self._writing.stage, self._contents.patches
-        before = self._writing.previous.state.documents if self._writing.previous else {}
-        if new or any(path.startswith(layout.patches) for path in before):
-            link = re.compile(f'href="{re.escape(layout.uri(""))}({re.escape(layout.patches)}[0-9a-f-]*[.]dcz)"')
-            lists = (stage.read(layout.change_list(each.start)).decode() for each in self._contents.ranges)
-            for path in dict.fromkeys(path for text in lists for path in link.findall(text)):
-                if path in new:
-                    stage.carry(path, new[path])
-                elif path in before:
-                    self._writing.carry(path)
-
 
 TOOL = f"pelican-resourcesync {__version__}"
 
@@ -111,7 +96,7 @@ def write_state(  # noqa: PLR0913 - keyword-only option
     Documents of the generation `before` that this one no longer has stay for one more generation, so that a client that
     has just read an index finds everything it lists; after starting over, they stay until `forget`. If nothing changed,
     the previous generation stays as it is: its state, byte for byte, and the documents it superseded. With
-    `withdraws`, no superseded package and no superseded page about changes stays.
+    `withdraws`, no superseded package, patch and page about changes stays.
     """
     own = {path: stage.measure(path) for path in stage.paths() if path.startswith(f"{layout.home}/")}
     packages = {path: length for path, (_, length) in own.items() if is_package(path)}
@@ -128,7 +113,8 @@ def write_state(  # noqa: PLR0913 - keyword-only option
         there |= previous.state.documents
         gone = {path: there[path] for path in there if path.startswith(f"{layout.home}/") and path not in own}
         if withdraws:
-            gone = {path: digest for path, digest in gone.items() if not path.endswith((".zip", MANIFEST, ".html"))}
+            has_bytes = (".zip", MANIFEST, ".dcz", ".html")
+            gone = {path: digest for path, digest in gone.items() if not path.endswith(has_bytes)}
         _carry(stage, previous, gone)
         packages |= {path: length for path, length in previous.state.packages.items() if path in gone}
         state = replace(state, superseded=gone, packages=packages)

@@ -2,15 +2,17 @@
 
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pelican_resourcesync.dcz import LARGEST, MEDIA_TYPE, make_patch
 from pelican_resourcesync.files import measure, sha256
-from pelican_resourcesync.protocol import PATCH, ChangeKind, Hash, Link
+from pelican_resourcesync.protocol import PATCH, ChangeKind, Hash, Link, split_entries
 from pelican_resourcesync.publication.changes import DatedChange
+from pelican_resourcesync.publication.documents.writer import DocumentWriter
 from pelican_resourcesync.publication.model.options import Options
+from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.resource import SHA_256, Resources, render_links
 from pelican_resourcesync.publication.model.versions import AddedLinks
 from pelican_resourcesync.publication.previous.previous import PreviousPublication
@@ -42,9 +44,10 @@ class PatchMaker:
 
     def _link(self, change: DatedChange) -> Link | None:
         """Return the link to the patch of a change, which is made unless it is published already."""
-        row = self.previous.resources.row(change.uri)
-        old, new = _digest(row.representation if row else ""), _digest(change.entry)
-        if not (row and old and new):
+        new = _digest(change.entry)
+        row = self.previous.resources.row(change.uri) if new else None
+        old = _digest(row.representation) if row else ""
+        if not row or old in ("", new):
             return None
         path = self.options.layout.patch(old, new)
         file = self.made.get(path, self.previous.folder / path)
@@ -64,6 +67,29 @@ class PatchMaker:
         digest, length = measure(file)
         hash_ = Hash(algorithm=SHA_256, digest=digest)
         return Link(rel=PATCH, href=self.options.layout.uri(path), hash=(hash_,), length=length, type=MEDIA_TYPE)
+
+
+def write_patches(
+    writing: DocumentWriter, ranges: Iterable[Range], made: Mapping[str, Path], withdrawn: Collection[str]
+) -> None:
+    """Write the patches that Change Lists link to: those that were made, and those that were published before.
+
+    Those of `withdrawn` URIs go, although lists still link to them.
+    """
+    layout, stage = writing.options.layout, writing.stage
+    before = writing.previous.state.documents if writing.previous else {}
+    if not made and not any(path.startswith(layout.patches) for path in before):
+        return
+    link = re.compile(f'href="{re.escape(layout.uri(""))}({re.escape(layout.patches)}[0-9a-f-]*[.]dcz)"')
+    for each in ranges:
+        text = stage.read(layout.change_list(each.start)).decode()
+        if withdrawn:
+            text = "".join(entry.links for entry in split_entries(text) if entry.loc not in withdrawn)
+        for path in link.findall(text):
+            if path in made:
+                stage.carry(path, made[path])
+            elif path in before:
+                writing.carry(path)
 
 
 def _digest(text: str) -> str:

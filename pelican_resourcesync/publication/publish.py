@@ -22,6 +22,7 @@ from pelican_resourcesync.publication.pages.change_pages import ChangePageWriter
 from pelican_resourcesync.publication.pages.overview import overview_of_stage
 from pelican_resourcesync.publication.pages.pages import PageSet, write_pages
 from pelican_resourcesync.publication.parts import Map
+from pelican_resourcesync.publication.patches import write_patches
 from pelican_resourcesync.publication.plan import PlannedPublication, PublishRequest, plan_next
 from pelican_resourcesync.publication.versions import VersionWriter
 
@@ -163,8 +164,10 @@ def _plan(requests: Sequence[PublishRequest], work: Path, mapped: Map) -> list[P
 
 
 def _write_documents(stage: Stage, planned: PlannedPublication, on_packed: Callable[[int], None]) -> tuple[Part, ...]:
-    writer = DocumentWriter(stage, planned.options, planned.request.previous)
-    return GenerationWriter(writer, planned.contents, on_packed).write()
+    writer, contents = DocumentWriter(stage, planned.options, planned.request.previous), planned.contents
+    parts = GenerationWriter(writer, contents, on_packed).write()
+    write_patches(writer, contents.ranges, contents.patches, planned.withdrawn)
+    return parts
 
 
 def _write_change_pages(stage: Stage, planned: PlannedPublication, versions_since: datetime | None) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 from urllib.parse import urlsplit
 
+from pelican_resourcesync.dcz import has_patches
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.protocol import EDITIONS, LOWEST_PRIORITY
 from pelican_resourcesync.publication import PERIODS, Archives, Dumps, VersionOptions
@@ -233,6 +234,16 @@ def versions(setting: Setting, value: object) -> VersionOptions | None:
         return VersionOptions(age=age(setting, value))
     switch = f"{setting.shown(value=True)}, {setting.shown(value=False)}, a number, a time such as '5 years' or "
     return VersionOptions(**setting.table(value, _version_limits, or_else=switch))
+
+
+def require_patches(setting: Setting, settings: Any) -> None:
+    """Raise `SettingsError` if `settings` ask for `patches` that cannot be made."""
+    if settings.patches and not (settings.versions and has_patches()):
+        message = (
+            f"{setting} needs {setting.notation.name('versions')}, which keeps the bytes of before, and an extra: "
+            "pip install 'pelican-resourcesync[patch]'"
+        )
+        raise SettingsError(message)
 
 
 def _is_text(value: object) -> TypeGuard[str]:

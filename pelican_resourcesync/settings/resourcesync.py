@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from pelican_resourcesync.dcz import has_patches
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.publication import PERIODS, Archives, Dumps, VersionOptions
 from pelican_resourcesync.settings import checks
@@ -203,12 +202,7 @@ def _parse(table: type[AnySettings], raw: object, notation: Notation) -> AnySett
             f"resources: remove it, or add such a set, for example 'site', to {settings.setting('sets')}"
         )
         raise SettingsError(message)
-    if settings.patches and not (settings.versions and has_patches()):
-        message = (
-            f"{settings.setting('patches')} needs {settings.setting('versions')}, which keeps the bytes of before, and "
-            "an extra: pip install 'pelican-resourcesync[patch]'"
-        )
-        raise SettingsError(message)
+    checks.require_patches(settings.setting("patches"), settings)
     return settings
 
 

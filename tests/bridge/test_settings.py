@@ -101,6 +101,7 @@ def test_versions_are_those_that_are_known() -> None:
         ("on-withdrawal", "keep", "'keep'", "on_withdrawal", "keep"),
         ("dumps", True, "true", "dumps", Dumps(resourcedump=True, changedump=True)),
         ("edition", "2014", "2014", "edition", 2014),
+        ("patches", False, "false", "patches", False),
     ],
 )
 def test_right_values(key: str, option: str | bool, text: str, field: str, value: Any) -> None:
@@ -112,6 +113,17 @@ def test_right_values(key: str, option: str | bool, text: str, field: str, value
         value = datetime.fromisoformat(value)
     assert getattr(of_file, field) == value
     assert type(getattr(of_file, field)) is type(value)
+
+
+def test_patches_need_versions() -> None:
+    """Patches are made from the versions of before; what is missing is named as it is written."""
+    assert options(patches=True, versions="5").patches
+    with pytest.raises(SettingsError, match=r"^--patches needs --versions, which keeps"):
+        options(patches=True)
+    with pytest.raises(
+        SettingsError, match=r"^patches in repo_bridge\.toml needs versions in repo_bridge\.toml, which"
+    ):
+        toml("patches = true")
 
 
 def test_tables() -> None:

@@ -2,6 +2,7 @@
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from pelican_resourcesync.publication.model.options import VersionOptions
 from tests.publication.support import Source
 
 OLD, OTHER = (random.Random(seed).randbytes(15_000).hex().encode() for seed in (1, 2))
+OPTIONS: dict[str, Any] = {"versions": VersionOptions(), "patches": True}
 NEW = OLD[:9_000] + b"new" + OLD[9_000:]
 
 
@@ -26,7 +28,7 @@ def source(tmp_path: Path) -> Source:
     """Publish a file and then its update with a patch, and versions."""
     source = Source(tmp_path / "output")
     for day, files in enumerate(({}, {"a.txt": OLD}, {"a.txt": NEW}), 1):
-        source.publish({"b.txt": b"b", **files}, f"2024-03-0{day}T12:00", versions=VersionOptions(), patches=True)
+        source.publish({"b.txt": b"b", **files}, f"2024-03-0{day}T12:00", **OPTIONS)
     return source
 
 
@@ -49,6 +51,23 @@ def test_wrong(source: Source, old: bytes, new: bytes, message: str) -> None:
     found = faults(source)
     assert [rule for rule, _ in found] == (["LN03"] if message else [])
     assert all(said.startswith(message) for _, said in found)
+
+
+def test_deleted(source: Source) -> None:
+    """The patch of a resource that is deleted later need not be there; if that comes back, its next one must be."""
+    [file] = (source.output / "resourcesync/site/patches").iterdir()
+    source.publish({"b.txt": b"b"}, "2024-03-04T12:00", **OPTIONS)
+    patch = file.read_bytes()
+    file.unlink()
+    assert faults(source) == []
+    file.write_bytes(patch)
+    for day, data in ((5, OTHER), (6, OTHER + b"!")):
+        source.publish({"b.txt": b"b", "a.txt": data}, f"2024-03-0{day}T12:00", **OPTIONS)
+    assert faults(source) == []
+    [next_one] = {*(source.output / "resourcesync/site/patches").iterdir()} - {file}
+    next_one.unlink()
+    [(rule, message)] = faults(source)
+    assert (rule, message.partition(":")[0]) == ("LN03", "cannot be fetched")
 
 
 def test_damaged(source: Source) -> None:
