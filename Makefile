@@ -11,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := demo
 PORT ?= 8000
-WORKERS ?= 2
+WORKERS ?= 3
 # Whole programs and campaigns: tracing their lines takes long, and shows little that the other tests do not.
 UNTRACED := tests/truth $(filter-out %/test_live.py %/test_previous.py,$(wildcard tests/e2e/test_*.py)) \
   $(patsubst %,tests/bridge/%.py,reading/test_plans reading/test_writers test_faults \

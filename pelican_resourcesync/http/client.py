@@ -36,7 +36,7 @@ _SECURE_PORT = 443
 _OVERHEAD = 1_000_000  # bytes of heads and chunks; as much again as the body may have
 _SETTLED = 1  # seconds after which a `Last-Modified` tells two states apart
 _FIELD = re.compile(r"^([^\s:]++):[ \t]*+([^\n]*+)", re.MULTILINE)
-_FOLDED = re.compile(r"[ \t\r]*+\n[ \t]++")
+_FOLDED = re.compile(r"\r?\n[ \t]++")
 
 
 class Headers:

@@ -41,7 +41,7 @@ def test_hostile_pages_take_no_time(piece: str) -> None:
         links_of_headers(Headers([b"Link: " + data[:60_000].replace("\n", " ").encode()]), PAGE)
         sitemaps(data.encode())
 
-    require_linear(parse, 40_000)
+    require_linear(parse, 10_000)
 
 
 LINKING_PAGE = "<html><head><link rel='resourcesync' href='{}'>"

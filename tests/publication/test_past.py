@@ -87,7 +87,7 @@ def check_past(source: Source) -> None:
     assert there == {uri: item.lastmod for uri, item in source.resource_list().items()}
 
 
-@settings(max_examples=2_000 if LONG else 40, deadline=None)
+@settings(max_examples=2_000 if LONG else 12, deadline=None)
 @given(
     publications=st.lists(_contents, min_size=1, max_size=4),
     now=_contents | st.none(),
