@@ -6,10 +6,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from io import BytesIO
+from typing import Literal
 
 from tests.destination.sources import FakeSource, digest, document, entry, living, stamp
 
 UP = "rs/capabilitylist.xml"
+PATCH = b"what changed in a page"
 
 
 def manifest(kind: str, entries: str, **md: str) -> bytes:
@@ -38,12 +40,16 @@ class Published:
 
 @dataclass
 class ArchivedSource(FakeSource):
-    """A Source that also has dumps, and archives of the last `keep` publications of each kind."""
+    """A Source that also has dumps, and archives of the last `keep` publications of each kind.
+
+    Its Change Dumps have patches `beside` the new bytes of what was updated, or `instead`.
+    """
 
     dumps: bool = True
     archives: bool = True
     contents: bool = True
     keep: int | None = None
+    patches: Literal["", "beside", "instead"] = ""
     history: list[Published] = field(default_factory=list)
     last: datetime | None = None
 
@@ -125,11 +131,19 @@ class ArchivedSource(FakeSource):
             entries, members = "", {}
             for number, (time, path, kind, data) in enumerate(self.changes):
                 if each.begin < time <= each.at:
-                    md = {"change": kind}
+                    md, link = {"change": kind}, ""
                     if data is not None:
-                        md |= {**self._md(data), "path": f"/{number}/{path}"}
+                        md |= self._md(data)
+                    if kind == "updated" and self.patches:
+                        members[f"{number}.patch"] = PATCH
+                        link = (
+                            f'<rs:ln rel="http://www.openarchives.org/rs/terms/patch" href="{self.url}{number}.patch"'
+                        )
+                        link += f' hash="{digest(PATCH)}" type="application/x-dcz" path="/{number}.patch"/>'
+                    if data is not None and not (link and self.patches == "instead"):
+                        md["path"] = f"/{number}/{path}"
                         members[f"{number}/{path}"] = data
-                    entries += entry(self.url + path, md, stamp(time))
+                    entries += entry(self.url + path, md, stamp(time)).replace("</url>", f"{link}</url>")
             md = {"from": stamp(each.begin), "until": stamp(each.at)}
             name = f"rs/changedump-{stamp(each.at).replace(':', '')}.zip"
             pointers += self._package(name, manifest("changedump", entries, **md), members, md)

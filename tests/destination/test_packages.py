@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -100,6 +101,21 @@ def test_changes_come_from_change_dumps(source: ArchivedSource, tmp_path: Path) 
     assert [path for path in asked if path.endswith(".zip")] == [
         f"rs/changedump-{stamp(source.history[-2].at).replace(':', '')}.zip"
     ]
+
+
+@pytest.mark.parametrize(("patches", "singly"), [("", 0), ("beside", 0), ("instead", 15)])
+def test_patches_in_packages(
+    source: ArchivedSource, tmp_path: Path, patches: Literal["", "beside", "instead"], singly: int
+) -> None:
+    """A patch in a Change Dump (§14.4) is never taken for the resource, which is requested if it is not there, too."""
+    source.patches = patches
+    run(source, tmp_path / "copy")
+    for number in range(0, 30, 2):
+        source.put(f"{number % 3}/{number}.html", f"another {number}")
+    source.put("new.html", "new")
+    source.publish()
+    result, requested = run(source, tmp_path / "copy", DUMPS)
+    assert (result.fetched, requested, result.plan.notes) == (16, singly, [])
 
 
 def test_last_change_of_a_dump(source: ArchivedSource, tmp_path: Path) -> None:

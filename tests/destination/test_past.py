@@ -68,6 +68,16 @@ def test_every_time(source: ArchivedSource, tmp_path: Path) -> None:
             assert restored(source, time, tmp_path / f"{contents} {number}").complete
 
 
+def test_patches_in_packages(source: ArchivedSource, tmp_path: Path) -> None:
+    """A patch in a Change Dump (§14.4) is never taken for a past state; of these, what is nowhere else is named."""
+    source.archives = False
+    for patches in ("", "instead"):
+        source.patches = patches
+        source.publish()
+        missing = {len(restored(source, time, tmp_path / f"{patches} {time}").missing) for time in times(source)}
+        assert missing == ({0} if not patches else {0, 1})
+
+
 def test_time_between_changes(source: ArchivedSource, tmp_path: Path) -> None:
     """Between two changes the Source was what it was after the first; from now on it is what it is."""
     assert restored(source, BEGIN + 2.5 * MINUTE, tmp_path / "a").resources == 2
