@@ -11,7 +11,8 @@ from tempfile import TemporaryDirectory
 
 from pelican_resourcesync.errors import HistoryError, PublicationError, SettingsError
 from pelican_resourcesync.git import committer_time, find_repository
-from pelican_resourcesync.http import uri_of_path
+from pelican_resourcesync.http import path_of_uri, uri_of_path
+from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication import (
     Calendar,
     ChangeHistory,
@@ -24,6 +25,7 @@ from pelican_resourcesync.publication import (
     Resource,
     build_time,
     locked,
+    media_type,
     plan_sets,
     predecessor_messages,
     publish_sets,
@@ -42,10 +44,12 @@ from pelican_resourcesync.static_site import (
     Selector,
     add_discovery_files,
     add_robots_lines,
+    alternates_of,
     as_is,
     failing_disk,
     find_predecessors,
     find_removed_sets,
+    is_html,
     layouts_of,
     link_pages,
     options_of,
@@ -245,12 +249,34 @@ class _Folder:
         """
         pages = {path: self.layouts[name] for name in reversed(self._sets) for path in self._sets[name]}
         measured = link_pages(self._path, pages if self._settings.html_links else {}, self._uris, write=write)
+        links = self._links()
         resources = {
-            path: Resource(uri, file, None, measured.get(path) or Resource(uri, file).represent())
+            path: Resource(uri, file, None, measured.get(path) or Resource(uri, file).represent(), links.get(path, ()))
             for path, uri in self._uris.items()
             for file in [robots if path == ROBOTS else self._path / path]
         }
         return [self._request(name, [resources[path] for path in paths]) for name, paths in self._sets.items()]
+
+    def _links(self) -> dict[str, tuple[Link, ...]]:
+        """Return the links between pages and what they name as their alternates in other media types (LN02), by path.
+
+        What several pages name, such as the feed of a site, is not another form of each of them.
+        """
+        paths = {path_of_uri(self._siteurl, uri): path for path, uri in self._uris.items()}
+        named: dict[str, set[str]] = {}
+        for page, uri in self._uris.items():
+            for link in alternates_of((self._path / page).read_bytes(), uri) if is_html(page) else ():
+                other = paths.get(path_of_uri(self._siteurl, link), page)
+                if media_type(other) != media_type(page):
+                    named.setdefault(other, set()).add(page)
+        found: dict[str, tuple[Link, ...]] = {}
+        for other, pages in named.items():
+            if len(pages) == 1:
+                [page] = pages
+                alternate = Link(rel="alternate", href=self._uris[other], type=media_type(other))
+                found[page] = (*found.get(page, ()), alternate)
+                found[other] = (Link(rel="canonical", href=self._uris[page]),)
+        return found
 
     def _request(self, name: str, resources: Sequence[Resource]) -> PublishRequest:
         settings, predecessor = self._settings, self._predecessors[name]

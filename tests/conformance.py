@@ -112,7 +112,7 @@ CD03 publication/dumps/package.py publication/dumps/test_package.py::test_change
 CD04 publication/dumps/package.py publication/dumps/test_paths.py::test_versions_of_one_resource
 CD05 publication/documents/documents.py e2e/test_everything.py::test_walk_meets_every_document_and_no_fault
 LN01 publication/model/versions.py publication/test_parts.py::test_links_to_mirrors
-LN02 site/outputs/sets.py,repo_bridge/records/resources.py bridge/records/test_resources.py::test_formats_are_linked
+LN02 site/outputs/sets.py,folder.py,repo_bridge/records/resources.py folder/test_publish.py::test_alternates
 LN03 publication/patches.py publication/test_patches.py::test_updates
 LN04 repo_bridge/records/resources.py bridge/records/test_resources.py::test_record
 LN05 publication/versions.py publication/test_versions.py::test_links

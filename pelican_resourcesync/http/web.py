@@ -122,26 +122,32 @@ class _Hashing(Sink):
 
 
 class _Links(HTMLParser):
-    def __init__(self) -> None:
+    def __init__(self, rel: str) -> None:
         super().__init__(convert_charrefs=True)
+        self._rel = rel
+        self.base = ""
         self.found: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
-        if tag == "link" and "resourcesync" in given.get("rel", "").lower().split() and given.get("href"):
-            self.found.append(given["href"].strip())
+        href, rels = given.get("href", "").strip(), given.get("rel", "").lower().split()
+        if tag == "base":
+            self.base = self.base or href
+        elif tag == "link" and href and self._rel in rels and "stylesheet" not in rels:
+            self.found.append(href)
 
     handle_startendtag = handle_starttag
 
 
-def links_of_page(data: bytes, uri: str) -> list[str]:
-    """Return the targets of the `rel=resourcesync` links in an HTML page (DI02)."""
-    parser = _Links()
+def links_of_page(data: bytes, uri: str, rel: str = "resourcesync") -> list[str]:
+    """Return the targets of the links with a relation in an HTML page (DI02)."""
+    parser = _Links(rel)
     try:
         parser.feed(data[:_PAGE].decode("utf-8", "replace"))
     except (AssertionError, ValueError):  # raised by Python's parser for declarations that it cannot read
         return []
-    return _absolute(uri, parser.found)
+    [base] = _absolute(uri, [parser.base])
+    return _absolute(base, parser.found)
 
 
 def links_of_headers(headers: Headers, uri: str) -> list[str]:

@@ -6,11 +6,13 @@ Also `.nojekyll`, with which GitHub Pages publishes `.well-known`.
 import html
 import re
 from collections.abc import Collection, Iterable, Mapping
+from itertools import takewhile
 from pathlib import Path
 from stat import S_ISLNK
 from urllib.parse import urlsplit
 
 from pelican_resourcesync.files import sha256
+from pelican_resourcesync.http import links_of_page
 from pelican_resourcesync.publication import (
     Layout,
     Representation,
@@ -26,11 +28,12 @@ _TOKENS = re.compile(
     rb"<!--.*?-->"
     rb"|<(?P<raw>script|style|title|noscript|template)\b[^>]*>.*?</(?P=raw)\s*>"
     rb"|(?P<start><head(?:\s[^>]*)?>)"
-    rb"|(?P<link><link\b[^>]*>)"
+    rb"|(?P<link><(?:link|base)\b[^>]*>)"
     rb"|(?P<end></head\s*>|<body\b)",
     re.DOTALL | re.IGNORECASE,
 )
 _RESOURCESYNC = re.compile(rb"""\brel\s*=\s*(?:["'][^"']*\bresourcesync\b|resourcesync\b)""", re.IGNORECASE)
+_ALTERNATE = re.compile(rb"alternate|<base", re.IGNORECASE)
 ROBOTS = "robots.txt"
 #: A host may send a compressed copy instead of the page next to it, so a page with such a copy is not changed.
 _COMPRESSED = (".gz", ".br", ".zst")
@@ -147,6 +150,13 @@ def add_link(file: Path, capability_list: str, *, write: bool = True) -> bytes:
         with file.open("r+b") as stream:  # emptying it first would take several times as long
             stream.write(linked)
     return linked
+
+
+def alternates_of(page: bytes, uri: str) -> list[str]:
+    """Return the URIs that the head of an HTML page at a URI names as its alternates."""
+    head = takewhile(lambda token: not token["end"], _TOKENS.finditer(page))
+    links = (token["link"] for token in head if token["link"])
+    return links_of_page(b"".join(filter(_ALTERNATE.search, links)), uri, "alternate")
 
 
 def with_link(page: bytes, capability_list: str) -> bytes | None:

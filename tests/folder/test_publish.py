@@ -386,3 +386,37 @@ def test_without_pelican(folder: Folder) -> None:
             [sys.executable, "-c", program, *arguments], cwd=folder.base, capture_output=True, text=True, check=False
         )
         assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_alternates(folder: Folder) -> None:
+    """A page links to what its head alone names as its form in another media type, and that links back."""
+
+    def named(*alternates: str, base: str = "") -> str:
+        links = "".join(
+            f"<link rel='alternate' type='text/x-any' href='{each}'>" for each in ("/feed.xml", *alternates)
+        )
+        return page("x").replace("</head>", f"{base}{links}</head><link rel=alternate href=body.md>")
+
+    pages = {
+        "index.html": named("index.xml", f"{URL}/a%20b.json", "b/", "missing.md", "http://other.test/c.md"),
+        "b/index.html": named("index.md", "index.md#top", "index.txt?x", "../index.html", "é.txt"),
+        "c.html": named("d.md", base="<base href='deep/'><!-- <link rel='alternate' href='c.md'> -->")
+        + "<link rel=alternate href=c.md>",
+        "d.html": page("x").replace("</head>", "<link rel='alternate stylesheet' href='style.css'></head>"),
+    }
+    others = ["a b.json", "b/index.md", "b/index.txt", "b/é.txt", "c.md", "d.md", "deep/d.md", "body.md", "index.xml"]
+    folder.rebuild({**pages, **dict.fromkeys([*others, "feed.xml", "style.css"], "x")})
+    folder.run()
+    links = {path: [*each.links] for path, each in folder.listed().items() if each.links}
+    of_b = ["b/index.md", "b/index.txt", "b/%C3%A9.txt"]
+    assert links == {
+        "": [("alternate", f"{URL}/index.xml"), ("alternate", f"{URL}/a%20b.json")],
+        "b/": [("alternate", f"{URL}/{each}") for each in of_b],
+        "c.html": [("alternate", f"{URL}/deep/d.md")],
+        **{each: [("canonical", f"{URL}/")] for each in ("index.xml", "a%20b.json")},
+        **{each: [("canonical", f"{URL}/b/")] for each in of_b},
+        "deep/d.md": [("canonical", f"{URL}/c.html")],
+    }
+    text = (folder.public / HOME / "resourcelist.xml").read_text()
+    assert f'<rs:ln rel="alternate" href="{URL}/b/index.md" type="text/markdown"/>' in text
+    assert "conforming: 0 errors, 0 warnings" in our_command(folder.base, "check", "public", "--deep").stdout

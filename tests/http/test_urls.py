@@ -182,6 +182,8 @@ PAGE = "https://example.org/a/b.html"
         ('<link rel="stylesheet" href="/c.css"><link rel="resourcesync">', []),
         ('<!-- <link rel="resourcesync" href="/c.xml"> -->', []),
         ("<![foo[", []),
+        ('<base><base href="/b/"><base href="/d/"><link rel=resourcesync href=c.xml>', ["https://example.org/b/c.xml"]),
+        ('<base href="http://["><link rel="resourcesync" href="c.xml">', ["c.xml"]),
     ],
 )
 def test_links_of_page(page: str, links: list[str]) -> None:
