@@ -1,12 +1,13 @@
-"""Tell search engines which pages a publication changed, by IndexNow, as soon as it is live."""
+"""Tell search engines which pages a publication changed (IndexNow), and hubs that it did, as soon as it is live."""
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from io import BytesIO
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import TypeAlias
+from urllib.parse import urlencode, urlsplit
 
 from pelican_resourcesync.errors import (
     AbsentError,
@@ -19,22 +20,30 @@ from pelican_resourcesync.errors import (
 )
 from pelican_resourcesync.files import sha256
 from pelican_resourcesync.http import PASSING, Client, Request, Sink, Web, new_client, retry_after
-from pelican_resourcesync.protocol import ChangeKind, read, render_datetime
+from pelican_resourcesync.protocol import ChangeKind, Entry, read, render_datetime
 from pelican_resourcesync.publication import (
     DESCRIPTION,
     Ancestry,
     HashedState,
+    Hub,
     Layout,
     PublicationState,
     compare_ancestry,
+    is_loopback,
     media_type,
 )
 from pelican_resourcesync.settings import INDEXNOW_KEY, key_file
 from pelican_resourcesync.static_site import is_page
 
+#: Which changes to announce: those after a time or a generation, or of each set after a time, by its name. By default,
+#: they are those of the last publication.
+Since: TypeAlias = datetime | int | Mapping[str, datetime] | None
+
 ENDPOINT = "https://api.indexnow.org/indexnow"
 #: The most URLs in a request, by the rules of IndexNow.
 MOST_URLS = 10_000
+#: The answers of hubs that took what was sent.
+_TAKEN = (200, 201, 202, 204)
 _ATTEMPTS = 4
 #: Seconds between two looks at the live site, at first and at most; and after a failure, at first and at most.
 _PAUSE, _LONGEST_PAUSE = 2.0, 30.0
@@ -54,7 +63,7 @@ class NotAnnouncedError(ResourceSyncError):
 class PublishedSite:
     """What a site has published, in a folder or live: the state of each set, and its documents.
 
-    All changes that `changed_pages` returned are after the time `since`; it is `None` for a first publication.
+    All changes that `changes` returned are after the time `since`; it is `None` for a first publication.
     """
 
     since: datetime | None = None
@@ -99,36 +108,75 @@ class PublishedSite:
         path = Layout("", name).state
         return HashedState.parse(self._bytes(path), f"{self._where}: {path}")
 
-    def changed_pages(self, since: datetime | int | None = None) -> dict[str, ChangeKind]:
-        """Return the last change of each page that changed after a time or a generation, by URI.
+    def changes(self, since: Since = None) -> Iterator[tuple[str, Entry]]:
+        """Return the changes since then, each with the name of its set. The first publication changes nothing.
 
-        By default, these are the changes of this publication; the first one changes nothing. Raises `SettingsError`
-        for a generation that is not known.
+        Raises `SettingsError` for a generation that is not known.
         """
         if isinstance(since, int) and len(self.sets) > 1:
             message = f"--since {since}: each of the {len(self.sets)} sets has its own generations: use a time instead"
             raise SettingsError(message)
         floors = {name: _floor(known.state, since, name) for name, known in self.sets.items()}
         self.since = min(filter(None, floors.values()), default=None)
-        found: dict[str, ChangeKind] = {}
-        for name, floor in floors.items():
-            found |= self._changes(self.sets[name].state, floor) if floor else ()
-        here = f"{self.siteurl}/"  # and not a former address
-        return {uri: found[uri] for uri in sorted(found) if uri.startswith(here)}
+        return ((name, each) for name, floor in floors.items() if floor for each in self._changes(name, floor))
 
-    def _changes(self, state: PublicationState, floor: datetime) -> Iterator[tuple[str, ChangeKind]]:
+    def changed(self, since: Since = None) -> tuple[dict[str, ChangeKind], set[str]]:
+        """Return the last change of each page, by URI, and the names of the sets with changes: see `changes`."""
+        pages: dict[str, ChangeKind] = {}
+        names = set()
+        here = f"{self.siteurl}/"  # and not a former address
+        for name, entry in self.changes(since):
+            names.add(name)
+            md = entry.md
+            if md and md.change and entry.loc.startswith(here) and _shows_page(entry.loc, md.type):
+                pages[entry.loc] = md.change
+        return dict(sorted(pages.items())), names
+
+    def _changes(self, name: str, floor: datetime) -> Iterator[Entry]:
+        state = self.sets[name].state
         for summary in state.change_lists:
-            if summary.until is not None and summary.until <= floor:
-                continue
-            data = self._bytes(summary.path)
-            if sha256(data) != state.documents.get(summary.path):
-                message = f"{summary.path} does not match publication.json: deploy the site again"
-                raise PublicationError(message)
-            for entry in read(BytesIO(data), name=summary.path).entries:
-                md = entry.md
-                changed = (md.datetime if md else None) or entry.lastmod
-                if md and md.change and changed and changed > floor and _shows_page(entry.loc, md.type):
-                    yield entry.loc, md.change
+            if summary.until is None or summary.until > floor:
+                for entry in read(BytesIO(self._document(state, summary.path)), name=summary.path).entries:
+                    if (time := change_time(entry)) and time > floor:
+                        yield entry
+
+    def _document(self, state: PublicationState, path: str) -> bytes:
+        data = self._bytes(path)
+        if sha256(data) != state.documents.get(path):
+            message = f"{path} does not match publication.json: deploy the site again"
+            raise PublicationError(message)
+        return data
+
+    def hubs(self, names: Collection[str]) -> dict[Hub, list[str]]:
+        """Return the hubs of these sets, each with the names of its sets."""
+        found: dict[Hub, list[str]] = {}
+        for name in sorted(names):
+            for hub in self.sets[name].state.hubs:
+                found.setdefault(hub, []).append(name)
+        return found
+
+    def posts(self, hub: Hub, name: str) -> Iterator[Request]:
+        """Yield what to send to a hub of a set.
+
+        A fat hub receives each notification, in the order of time (CN02). Others are asked to fetch the topic, and the
+        feed, for subscribers that know only feeds. They take its URL by either name: WebSub does not say how to ping.
+        """
+        state = self.sets[name].state
+        layout = Layout(self.siteurl, name, state.restart_number)
+        if not hub.fat:
+            for uri in (layout.uri(layout.notification), layout.uri(layout.feed)):
+                form = urlencode({"hub.mode": "publish", "hub.url": uri, "hub.topic": uri}).encode()
+                yield self._post(hub, {"Content-Type": "application/x-www-form-urlencoded"}, form)
+            return
+        targets = {"self": layout.notification, "resourcesync": layout.capability_list}
+        links = [*(f'<{layout.uri(path)}>; rel="{rel}"' for rel, path in targets.items()), f'<{hub.url}>; rel="hub"']
+        headers = {"Content-Type": "application/xml", "Link": ", ".join(links)}
+        for path in layout.notifications(state.documents):
+            yield self._post(hub, headers, self._document(state, path))
+
+    def _post(self, hub: Hub, headers: Mapping[str, str], body: bytes) -> Request:
+        public = self.folder is None and not is_loopback(self.siteurl)  # who wrote a folder may name any hub
+        return Request(url=hub.url, sink=Sink(), headers=headers, body=body, public=public, accept=_TAKEN)
 
     def wait_until_live(self, seconds: float, sleep: Callable[[float], None] = time.sleep) -> None:
         """Return when this publication, or one that continues it, is live. Raises `NotAnnouncedError` if it is not."""
@@ -142,11 +190,16 @@ class PublishedSite:
             pause = min(pause * 1.5, _LONGEST_PAUSE)
 
     def find_key(self) -> str:
-        """Return the key whose file is in the folder. Raises `SettingsError` where there is not exactly one."""
+        """Return the key whose file is in the folder; an empty one where there is none, but hubs are.
+
+        Raises `SettingsError` where there is none otherwise, or several.
+        """
         files = self.folder.glob("*.txt") if self.folder else ()
         keys = [each.stem for each in files if INDEXNOW_KEY.fullmatch(each.stem) and _holds(each, each.stem)]
         if len(keys) == 1:
             return keys[0]
+        if not keys and self.hubs(self.sets):
+            return ""
         which = "no key file" if not keys else "several key files"
         message = (
             f"{self._where} has {which} of IndexNow: set indexnow_key, publish and deploy the site, or add --key"
@@ -171,11 +224,18 @@ def announce(siteurl: str, key: str, urls: Sequence[str], endpoint: str = ENDPOI
             content = {"host": urlsplit(siteurl).netloc, "key": key, "keyLocation": location, "urlList": some}
             body = json.dumps(content).encode()
             request = Request(url=endpoint, sink=Sink(), headers=headers, body=body, public=False, accept=(200, 202))
-            _post(client, request, location)
+            _post(client, request, {status: text.format(key_file=location) for status, text in _ADVICE.items()})
             yield begin + len(some)
 
 
-def _post(client: Client, request: Request, location: str) -> None:
+def notify(site: PublishedSite, hub: Hub, names: Collection[str]) -> None:
+    """Notify a hub of the changes of these sets. Raises `NotAnnouncedError` if it does not take that."""
+    with new_client(proxies=True) as client:
+        for request in (each for name in names for each in site.posts(hub, name)):
+            _post(client, request, {})
+
+
+def _post(client: Client, request: Request, advice: Mapping[int, str]) -> None:
     """Send a request, and again after a failure that may pass, when the endpoint asks for it."""
     for attempt in range(1, _ATTEMPTS + 1):
         wait = _BACKOFF**attempt
@@ -187,8 +247,7 @@ def _post(client: Client, request: Request, location: str) -> None:
             return
         if isinstance(failure, StatusError):
             if failure.status not in PASSING:
-                advice = _ADVICE.get(failure.status, "is the endpoint right?").format(key_file=location)
-                message = f"{failure}: {advice}"
+                message = f"{failure}: {advice.get(failure.status, 'is the endpoint right?')}"
                 raise NotAnnouncedError(message) from failure
             wait = retry_after(failure.retry_after) or wait
         elif isinstance(failure, AbsentError | NoHostError):
@@ -225,8 +284,10 @@ def _why_not_live(web: Web, name: str, known: HashedState) -> str:
     return f"{wanted}, but generation {live.state.generation} of {render_datetime(live.state.at)}"
 
 
-def _floor(state: PublicationState, since: datetime | int | None, name: str) -> datetime | None:
+def _floor(state: PublicationState, since: Since, name: str) -> datetime | None:
     """Return the time after which changes are announced; `None` if there are none since then."""
+    if isinstance(since, Mapping):
+        since = since.get(name)
     if isinstance(since, datetime):
         return since
     if since is None:
@@ -239,6 +300,11 @@ def _floor(state: PublicationState, since: datetime | int | None, name: str) -> 
         )
         raise SettingsError(message)
     return (state.at, *state.earlier)[back]
+
+
+def change_time(entry: Entry) -> datetime | None:
+    """Return the time of a change, which the first edition has in `lastmod` alone."""
+    return (entry.md.datetime if entry.md else None) or entry.lastmod
 
 
 def _shows_page(uri: str, given: str | None) -> bool:

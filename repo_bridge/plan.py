@@ -146,6 +146,7 @@ def _options(
         remove_deleted=settings.on_withdrawal == "remove",
         moved_from=settings.moved_from,
         mirrors=settings.mirrors,
+        hubs=settings.hubs,
         page=PageOptions(home=settings.ui_url or "", facts=facts if is_complete else ()),
         key=signing_key(),
         link_changes_below=records,

@@ -15,7 +15,15 @@ from urllib.parse import unquote
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.publication import PERIODS, Archives, Dumps, VersionOptions, build_time, whole_milliseconds
+from pelican_resourcesync.publication import (
+    PERIODS,
+    Archives,
+    Dumps,
+    Hub,
+    VersionOptions,
+    build_time,
+    whole_milliseconds,
+)
 from pelican_resourcesync.settings import (
     OPTIONS,
     Setting,
@@ -186,6 +194,7 @@ class BridgeSettings:
     allow_deletions: bool = row(False, checks.boolean, "allow more than a fifth to be deleted", metavar="")
     moved_from: str = row("", checks.site_url, "the former base-url, if it changed", metavar="URL")
     mirrors: tuple[tuple[str, int | None], ...] = row((), checks.mirrors, "other URLs of that folder, with priorities")
+    hubs: tuple[Hub, ...] = row((), checks.hubs, "WebSub hubs, through which `announce` notifies subscribers")
     changes_by: str = row("month", checks.one_of(*PERIODS), "the period of a Change List (month)", metavar="PERIOD")
     keep: int | None = row(None, checks.keep, "how many closed Change Lists are kept (all)", metavar="N")
     dumps: Dumps = row(Dumps(), checks.dumps, "publish dumps", metavar="")

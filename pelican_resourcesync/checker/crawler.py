@@ -57,13 +57,8 @@ class Visit:
     top: str = ""
 
 
-#: Capabilities whose documents are visited from a Capability List. A notification topic is not a document to read.
-_FOLLOWED = frozenset(Capability) - {
-    "change-notification",
-    "description",
-    "resourcedump-manifest",
-    "changedump-manifest",
-}
+#: Capabilities whose documents are visited from a Capability List.
+_FOLLOWED = frozenset(Capability) - {"description", "resourcedump-manifest", "changedump-manifest"}
 _DUMPS = frozenset(("resourcedump", "changedump"))
 #: Capabilities of manifests, both in packages and as separate copies.
 MANIFESTS = frozenset(("resourcedump-manifest", "changedump-manifest"))
@@ -209,7 +204,8 @@ class Crawler:
         document = None
         try:
             with self._prefetcher.open(visit.uri) as found:
-                document = check_document(found.stream, visit.uri, self.options, self.findings, self._sink(visit))
+                if found.length or not (visit.reference and _is_topic(visit.reference.item)):  # a topic may be empty
+                    document = check_document(found.stream, visit.uri, self.options, self.findings, self._sink(visit))
         except TransportError as error:
             self._absences[visit.uri] = str(error)
         self.documents[visit.uri] = document
@@ -262,7 +258,8 @@ class Crawler:
                 self._contents(document, item, visit, top)
             elif _leads_on(document, item):
                 reference = Reference(kind="entry", parent=document, uri=item.loc, line=item.line, item=item)
-                self._entries.append(Visit(item.loc, reference, owner, archived, visit.hops + 1, top))
+                series = "" if _is_topic(item) else owner  # the Change Lists have the same changes
+                self._entries.append(Visit(item.loc, reference, series, archived, visit.hops + 1, top))
         self._follow_links(document, visit.hops + 1)
 
     def _follow_links(self, document: CheckedDocument, hops: int) -> None:
@@ -314,6 +311,10 @@ class Crawler:
         if visit.owner:
             self.owners[manifest.uri] = visit.owner
         self._follow_links(manifest, visit.hops + 1)
+
+
+def _is_topic(item: RawEntry) -> bool:
+    return item.md.get("capability", "").strip() == "change-notification"
 
 
 def _leads_on(document: CheckedDocument, item: RawEntry) -> bool:

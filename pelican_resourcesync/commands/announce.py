@@ -1,11 +1,13 @@
-"""The command `announce`: tell search engines which pages changed, after the site was deployed."""
+"""The command `announce`: tell search engines and hubs what changed, after the site was deployed."""
 
+import json
 import shlex
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, _SubParsersAction
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pelican_resourcesync.commands.running import DONE, INCOMPLETE, PROGRAM
@@ -14,25 +16,33 @@ from pelican_resourcesync.printable import printable
 from pelican_resourcesync.units import seconds
 
 if TYPE_CHECKING:
-    from pelican_resourcesync.announce import PublishedSite
+    from pelican_resourcesync.announce import PublishedSite, Since
     from pelican_resourcesync.protocol import ChangeKind
+    from pelican_resourcesync.publication import Hub
 
 
 def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     """Add the command."""
-    text = "tell search engines which pages changed, by IndexNow"
+    text = "tell search engines (by IndexNow) and hubs what changed"
     verb = verbs.add_parser("announce", help=text, description=f"{text[0].upper()}{text[1:]}.")
     verb.set_defaults(verb=run)
     verb.add_argument("target", metavar="TARGET", help="the folder that was deployed, or the URL of the site")
     verb.add_argument(
         "--wait", type=seconds, default=600.0, metavar="TIME", help="how long to wait until the folder is live (10m)"
     )
-    verb.add_argument(
+    begin = verb.add_mutually_exclusive_group()
+    begin.add_argument(
         "--since", type=_since, metavar="WHEN", help="all changes after a time or a generation (the publication before)"
+    )
+    begin.add_argument(
+        "--cursor", type=Path, metavar="FILE", help="all changes since the last run with this file, which is updated"
     )
     verb.add_argument("--key", metavar="KEY", help="the IndexNow key (by default, from the key file in the folder)")
     verb.add_argument("--endpoint", metavar="URL", help="where to announce (https://api.indexnow.org/indexnow)")
-    verb.add_argument("--dry-run", action="store_true", help="print the pages, and announce nothing")
+    verb.add_argument("--dry-run", action="store_true", help="print the pages and hubs, and announce nothing")
+    verb.add_argument(
+        "--json-lines", action="store_true", help="write a line of JSON for each change instead, once it is live"
+    )
 
 
 def _since(text: str) -> datetime | int:
@@ -48,37 +58,119 @@ def _since(text: str) -> datetime | int:
 
 
 def run(options: Namespace) -> int:
-    """Announce the pages that changed, and print how many."""
-    from pelican_resourcesync.announce import ENDPOINT, NotAnnouncedError, PublishedSite, announce
+    """Notify hubs, announce the pages that changed, and print what was done."""
+    from pelican_resourcesync.announce import NotAnnouncedError, PublishedSite
     from pelican_resourcesync.http import origin
 
     if options.endpoint and origin(options.endpoint) is None:
         message = f"--endpoint is {options.endpoint!a}: it may be an http(s) URL"
         raise SettingsError(message)
+    site, failures = None, list[str]()
     try:
         site = PublishedSite(options.target)
-        pages = site.changed_pages(options.since)
-    except TransportError as error:
-        sys.stderr.write(f"{PROGRAM}: nothing was announced: {printable(error)}\n")
+        since = _read(options.cursor) if options.cursor else options.since
+        if options.json_lines:
+            _write_lines(site, since, options)
+        else:
+            failures.extend(_announce(site, since, options))
+    except (TransportError, NotAnnouncedError, KeyboardInterrupt) as error:
+        failures.append(f"nothing was announced: {str(error) or 'stopped'}")
+    if failures:
+        lines = [*failures, *([_catch_up(site, options)] if site else [])]
+        sys.stderr.writelines(f"{PROGRAM}: {printable(line)}\n" for line in lines)
         return INCOMPLETE
+    if site and options.cursor and not options.dry_run:
+        _save(options.cursor, site)
+    return DONE
+
+
+def _announce(site: "PublishedSite", since: "Since", options: Namespace) -> Iterator[str]:
+    """Announce changes to each that is to be notified of them; yield what failed."""
+    pages, names = site.changed(since)
+    hubs = site.hubs(names)
     if options.dry_run:
         sys.stdout.writelines(f"{printable(kind)} {printable(uri)}\n" for uri, kind in pages.items())
-        return DONE
-    if not pages:
+        sys.stdout.writelines(f"notify {printable(hub.url)}\n" for hub in hubs)
+    elif not pages and not hubs:
         sys.stdout.write(f"{printable(_nothing(site))}\n")
-        return DONE
-    key, endpoint, announced = options.key or site.find_key(), options.endpoint or ENDPOINT, 0
-    try:
+    else:
+        key = options.key or site.find_key() if pages else ""
         if site.folder:
             site.wait_until_live(options.wait)
+        yield from _notify(site, hubs)
+        if key:
+            yield from _announce_pages(site, key, pages, options)
+
+
+def _notify(site: "PublishedSite", hubs: "Mapping[Hub, Sequence[str]]") -> Iterator[str]:
+    from pelican_resourcesync.announce import NotAnnouncedError, notify
+
+    for hub, names in hubs.items():
+        try:
+            notify(site, hub, names)
+        except (NotAnnouncedError, KeyboardInterrupt) as error:
+            yield f"a hub was not notified: {str(error) or f'{hub.url}: stopped'}"
+        else:
+            sys.stdout.write(f"Notified {printable(hub.url)} of changes: {', '.join(names)}.\n")
+
+
+def _announce_pages(
+    site: "PublishedSite", key: str, pages: "Mapping[str, ChangeKind]", options: Namespace
+) -> Iterator[str]:
+    from pelican_resourcesync.announce import ENDPOINT, NotAnnouncedError, announce
+
+    endpoint, announced = options.endpoint or ENDPOINT, 0
+    try:
         for announced in announce(site.siteurl, key, [*pages], endpoint):  # noqa: B007 - the last is told below
             pass
     except (NotAnnouncedError, KeyboardInterrupt) as error:
-        reached = f"{announced:,} of {len(pages):,} pages were announced: {str(error) or 'stopped'}"
-        sys.stderr.writelines(f"{PROGRAM}: {printable(line)}\n" for line in (reached, _catch_up(site, options)))
-        return INCOMPLETE
-    sys.stdout.write(f"Announced to {printable(endpoint)}: {printable(_counts(pages))}.\n")
-    return DONE
+        yield f"{announced:,} of {len(pages):,} pages were announced: {str(error) or 'stopped'}"
+    else:
+        sys.stdout.write(f"Announced to {printable(endpoint)}: {printable(_counts(pages))}.\n")
+
+
+def _write_lines(site: "PublishedSite", since: "Since", options: Namespace) -> None:
+    """Write a line of JSON for each change, with the keys that `follow` writes, as soon as they are live."""
+    from pelican_resourcesync.announce import change_time
+    from pelican_resourcesync.protocol import Metadata, render_datetime
+
+    changes = site.changes(since)
+    if site.folder and not options.dry_run:
+        site.wait_until_live(options.wait)
+    for name, entry in changes:
+        md, changed = entry.md or Metadata(), change_time(entry)
+        described = {
+            "set": name,
+            "uri": entry.loc,
+            "kind": md.change,
+            "time": render_datetime(changed) if changed else None,
+            "hash": next((f"{each.algorithm}:{each.digest}" for each in md.hash), ""),
+            "length": md.length,
+            "type": md.type or "",
+            "links": [{"rel": each.rel, "href": each.href, "type": each.type} for each in entry.links],
+        }
+        sys.stdout.write(f"{json.dumps(described)}\n")
+
+
+def _read(cursor: Path) -> "Since":
+    """Return up to when the changes of each set were announced; `None` if nothing was yet."""
+    from pelican_resourcesync.protocol import parse_datetime
+
+    try:
+        return {str(name): parse_datetime(time) for name, time in json.loads(cursor.read_bytes()).items()}
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, AttributeError, TypeError, DocumentError) as error:
+        message = f"{cursor} cannot be read ({type(error).__name__}): use the file of an earlier run, or a new one"
+        raise SettingsError(message) from error
+
+
+def _save(cursor: Path, site: "PublishedSite") -> None:
+    from pelican_resourcesync.protocol import render_datetime
+    from pelican_resourcesync.publication import replace_file
+
+    times = {name: render_datetime(known.state.at) for name, known in site.sets.items()}
+    replace_file(cursor, f"{json.dumps(times)}\n".encode())
 
 
 def _nothing(site: "PublishedSite") -> str:
@@ -97,6 +189,8 @@ def _catch_up(site: "PublishedSite", options: Namespace) -> str:
     """Return how to announce later what was not announced now, also after further publications."""
     from pelican_resourcesync.protocol import render_datetime
 
+    if options.cursor:
+        return "to catch up, run it again"
     since = render_datetime(site.since) if site.since else None
     given = {"--since": since, "--key": options.key, "--endpoint": options.endpoint}
     words = [options.target, *(word for pair in given.items() if pair[1] for word in pair)]

@@ -181,6 +181,7 @@ def _options(previous: PreviousPublication, output: Path, uris: Collection[str],
         site_name=unescape(name[1]) if name and name[1] != "This site" else "",
         describedby=links["describedby"].replace(previous.layout.uri(HTML_PAGE), ""),
         page=PageOptions(language=language[1] if language else "en", home=unescape(home[1]) if home else ""),
+        hubs=previous.state.hubs,
         key=key,
     )
 
@@ -239,13 +240,14 @@ class _Rewriting:
         pages.write(ranges)
 
     def _add_deletions(self) -> None:
-        """Add the deletions to the open Change List, or to a new one if it is full (X04), and to the Change Dump."""
+        """Add the deletions to the open Change List (a new one if it is full, X04), notification and Change Dump."""
         index, last = self._old.change_list_index, self._previous.last
         opened = self._path(_entries(self._previous, index)[-1].loc) or index
         listed = _entries(self._previous, opened)
         dated = all(entry.md and entry.md.datetime for entry in listed)  # not in edition 2014
         md = Metadata(change=ChangeKind.DELETED, datetime=self._at if dated else None)
         deletions = [Entry(loc=uri, lastmod=self._at, md=md) for uri in sorted(self._uris)]
+        self._added[self._old.notification] += deletions
         if len([*listed, *deletions]) <= MOST_ENTRIES:
             self._added[opened] += deletions
         else:
@@ -287,6 +289,8 @@ class _Rewriting:
         if md.capability == Capability.RESOURCELIST and not path.startswith(self._old.archive_folder):
             md = replace(md, at=self._at)
         md = replace(md, until=self._until.get(path, md.until))
+        if md.capability == Capability.CHANGE_NOTIFICATION:
+            entries, md = [], replace(md, from_=md.until, until=self._at)
         links = tuple(map(self._link, document.links))
         document = replace(document, md=md, links=links, entries=[*entries, *self._added[path]])
         self._put(self._moved(path), document)

@@ -37,7 +37,7 @@ class GenerationWriter:
     def write(self) -> tuple[Part, ...]:
         """Write every document of the set; its Capability List names those at the top. Return the parts of the list."""
         archives = ArchiveWriter(self._writing, self._documents, self._dumps, self._contents.at).write(self._contents)
-        found = {**self._states(archives), **self._changes(archives), **archives}
+        found = {**self._states(archives), **self._changes(archives), **archives, **self._notifications()}
         capabilities = {each: found[each] for each in Capability if each in found}
         self._writing.put(self._layout.capability_list, self._documents.capability_list(capabilities))
         return self._parts
@@ -77,6 +77,14 @@ class GenerationWriter:
             self._writing.carry(path)
         else:  # if the site has moved, the links in the list change (X13), and its entries stay
             self._writing.put_bodies(path, self._documents.change_list(commit_range), commit_range.bodies)
+
+    def _notifications(self) -> dict[Capability, str]:
+        """Write the notifications of the latest changes, the last one at the topic; return its path."""
+        layout, notifications = self._layout, self._contents.notifications
+        for each in notifications:
+            path = layout.notification if each is notifications[-1] else layout.earlier_notification(each.start)
+            self._writing.put_bodies(path, self._documents.notification(each), each.bodies)
+        return {Capability.CHANGE_NOTIFICATION: layout.notification} if notifications else {}
 
 
 TOOL = f"pelican-resourcesync {__version__}"

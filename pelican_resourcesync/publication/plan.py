@@ -43,6 +43,7 @@ from pelican_resourcesync.publication.model.state import (
     PublicationState,
 )
 from pelican_resourcesync.publication.model.versions import AddedLinks
+from pelican_resourcesync.publication.notifications import notifications_after
 from pelican_resourcesync.publication.parts import Map
 from pelican_resourcesync.publication.past import AddedPast, add_past
 from pelican_resourcesync.publication.patches import PatchMaker
@@ -142,7 +143,7 @@ class _Planning:
         self._history, self._options, self._previous = request.history, request.options, request.previous
         self._now = request.resources
         self._packer = ChangePacker(self._options, self._options.limits.entries)
-        self._frame = len(Documents.of(self._options).frame_of_change_list())
+        self._frame = len(Documents.of(self._options).frame_of_changes())
         self._added = self._add_past()
         patched = self._previous if self._options.patches else None
         self._patches = patched and PatchMaker(patched, self._now, self._options, folder / "patches")
@@ -199,6 +200,7 @@ class _Planning:
             dumps=dumps_after(self._previous, ranges, self._options, self._withdrawn(new)),
             bytes=self._find,
             patches=self._patches.made if self._patches else {},
+            notifications=notifications_after(self._previous, new, self._options, at, self._frame),
         )
 
     def _all(self, ranges: Sequence[Range]) -> Sequence[Range]:
@@ -322,6 +324,7 @@ class _Planning:
             unstable=unstable,
             read_as_of=history.read_as_of,
             first=self._first(contents, ranges),
+            hubs=self._options.hubs,
             documents={},
         )
 

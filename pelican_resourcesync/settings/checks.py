@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pelican_resourcesync.dcz import has_patches
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.protocol import EDITIONS, LOWEST_PRIORITY
-from pelican_resourcesync.publication import PERIODS, Archives, Dumps, VersionOptions
+from pelican_resourcesync.publication import PERIODS, Archives, Dumps, Hub, VersionOptions
 from pelican_resourcesync.settings.setting import Check, Setting, suggestion
 
 #: The keywords for where the previous publication is; any other value is a URL or a folder.
@@ -170,6 +170,19 @@ def mirrors(setting: Setting, value: object) -> tuple[tuple[str, int | None], ..
         message = f"{setting} has a mirror without a url, or with a pri of more than {LOWEST_PRIORITY}: correct it"
         raise SettingsError(message)
     return tuple((each["url"], each.get("pri")) for each in tables)
+
+
+def hubs(setting: Setting, value: object) -> tuple[Hub, ...]:
+    """Check hubs: URLs, or tables of the `url` of each and whether it is `fat`. A repeated one counts once."""
+    if not isinstance(value, list | tuple):
+        raise setting.wrong(value, "a list of the URLs of hubs")
+    checks = {"url": web_page, "fat": boolean}
+    tables = [setting.table({"url": each} if isinstance(each, str) else each, checks, "a URL or ") for each in value]
+    found = {each.get("url", ""): Hub(**each) for each in tables if each.get("url")}
+    if len(found) < len({each.get("url") for each in tables}) or any("@" in urlsplit(url).netloc for url in found):
+        message = f"{setting} has a hub without a url, or a url with a user, which would be public: correct it"
+        raise SettingsError(message)
+    return tuple(found.values())
 
 
 keep = number(1, " of closed Change Lists", or_all=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.publication import PERIODS, Archives, Dumps, VersionOptions
+from pelican_resourcesync.publication import PERIODS, Archives, Dumps, Hub, VersionOptions
 from pelican_resourcesync.settings import checks
 from pelican_resourcesync.settings.setting import PYTHON, Notation, Setting, checks_of, row
 
@@ -126,6 +126,7 @@ class Settings:
     mirrors: tuple[tuple[str, int | None], ...] = row(
         (), checks.mirrors, "other URLs of the whole site, with priorities"
     )
+    hubs: tuple[Hub, ...] = row((), checks.hubs, "WebSub hubs, through which `announce` notifies subscribers")
     on_error: str = row("stop", checks.one_of("stop", "warn"), "what happens to the build if nothing can be published")
     notation: Notation = PYTHON
 

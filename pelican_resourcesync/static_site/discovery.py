@@ -5,7 +5,7 @@ Also `.nojekyll`, with which GitHub Pages publishes `.well-known`.
 
 import html
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 from stat import S_ISLNK
@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from pelican_resourcesync.files import sha256
 from pelican_resourcesync.http import links_of_page
 from pelican_resourcesync.publication import (
+    Hub,
     Layout,
     Representation,
     media_type,
@@ -56,7 +57,14 @@ def add_discovery_files(output: Path, settings: Settings, layouts: Mapping[str, 
         add_robots_lines(output, settings, layouts)
     whole = next((each.name for each in settings.sets if each.selection.everything), None)
     if whole is not None:
-        add_link_headers(output, layouts[whole], settings.link_headers)
+        add_link_headers(output, layouts[whole], settings.link_headers, _topics(layouts.values(), settings.hubs))
+
+
+def _topics(layouts: Iterable[Layout], hubs: Sequence[Hub]) -> dict[str, str]:
+    """Return the `Link` headers of the topics of hubs: of each set the notification and the feed (`CN03`), by path."""
+    known = "".join(f', <{each.url}>; rel="hub"' for each in hubs)
+    topics = {path: layout for layout in layouts if hubs for path in (layout.notification, layout.feed)}
+    return {path: f'<{layout.uri(path)}>; rel="self"{known}' for path, layout in topics.items()}
 
 
 def add_robots_lines(folder: Path, settings: Settings, layouts: Mapping[str, Layout]) -> None:
@@ -76,12 +84,15 @@ def add_robots_line(output: Path, layout: Layout, sitemap: str = "") -> None:
         _save(file, _with_newline(text) + line + "\n")
 
 
-def add_link_headers(output: Path, layout: Layout, files: Iterable[str]) -> None:
-    """Add rules to the hosts' header files so that every response links to the Capability List (`DI03`)."""
-    link = f'<{layout.uri(layout.capability_list)}>; rel="resourcesync"; type="application/xml"'
+def add_link_headers(output: Path, layout: Layout, files: Iterable[str], topics: Mapping[str, str] = {}) -> None:
+    """Add rules to the hosts' header files so that every response links to the Capability List (`DI03`).
+
+    `topics` are further links of the files at these paths.
+    """
+    links = {"*": f'<{layout.uri(layout.capability_list)}>; rel="resourcesync"; type="application/xml"', **topics}
     for name in files:
         file = output / name
-        block = f"{_BEGIN}\n{_header_rule(name, layout, link)}\n{_END}\n"
+        block = f"{_BEGIN}\n{_header_rules(name, layout, links)}\n{_END}\n"
         _save(file, _with_newline(_BLOCK.sub("", _text(file))) + block)
 
 
@@ -92,11 +103,14 @@ def keep_dot_folders(output: Path) -> None:
         _save(file, "")
 
 
-def _header_rule(name: str, layout: Layout, link: str) -> str:
+def _header_rules(name: str, layout: Layout, links: Mapping[str, str]) -> str:
     if name == "_headers":
-        return f"{urlsplit(layout.siteurl).path}/*\n  Link: {link}"
-    escaped = link.replace("%", "%%").replace('"', '\\"')
-    return f'<IfModule mod_headers.c>\n  Header add Link "{escaped}"\n</IfModule>'
+        base = urlsplit(layout.siteurl).path
+        return "\n".join(f"{base}/{path}\n  Link: {link}" for path, link in links.items())
+    escaped = {path: link.replace("%", "%%").replace('"', '\\"') for path, link in links.items()}
+    only = {path: f" \"expr=%{{REQUEST_URI}} -strmatch '*/{path}'\"" for path in links if path != "*"}
+    rules = "".join(f'  Header add Link "{link}"{only.get(path, "")}\n' for path, link in escaped.items())
+    return f"<IfModule mod_headers.c>\n{rules}</IfModule>"
 
 
 def _text(file: Path) -> str:

@@ -133,6 +133,7 @@ def options_of(output: Path, layout: Layout, settings: Settings, own: SetSetting
         moved_from=settings.moved_from,
         versions=settings.versions and replace(settings.versions, timegate=settings.timegate),
         mirrors=settings.mirrors,
+        hubs=settings.hubs,
         key=signing_key(),
         **specific,
     )

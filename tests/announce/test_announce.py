@@ -9,78 +9,17 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from pelican_resourcesync import announce
+from tests.announce.conftest import KEY, Site
 from tests.folder.conftest import page
-from tests.folder.support import Folder
-from tests.support.indexnow import IndexNow
-from tests.support.live import Live, files, live
+from tests.support.live import files, live
 from tests.support.live import status as live_status
 from tests.support.sites import ROOT, our_command
-
-KEY = "0123456789abcdef-XY"
-
-
-class Site(Folder):
-    """A folder, what is live of it, and the search engine."""
-
-    www: Path
-    host: Live
-    engine: IndexNow
-    endpoint: str
-    month = 0
-
-    def release(self, files: dict[str, bytes | str], *gone: str, deploy: bool = True) -> None:
-        """Publish with these files changed and others gone, a month later, and deploy that."""
-        self.month += 1
-        self.write(files)
-        for path in gone:
-            (self.public / path).unlink()
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("SOURCE_DATE_EPOCH", str(int(datetime(2026, self.month, 2, 10, tzinfo=UTC).timestamp())))
-            self.run()
-        if deploy:
-            self.deploy()
-
-    def deploy(self) -> None:
-        """Let what was published be live."""
-        copy = self.www.with_name("next")
-        shutil.copytree(self.public, copy)
-        shutil.rmtree(self.www, ignore_errors=True)
-        copy.rename(self.www)
-
-    def announce(self, *options: str, target: str = "public", status: int = 0) -> str:
-        """Announce, and return all that was printed."""
-        done = our_command(self.base, "announce", target, "--endpoint", self.endpoint, *options, check=False)
-        assert done.returncode == status, done
-        return done.stdout + done.stderr
-
-    def told(self) -> list[str]:
-        """Return the paths that the engine was told, and forget them."""
-        urls = [url.removeprefix(f"{self.url}/") for some in self.engine.told for url in some]
-        self.engine.told.clear()
-        return urls
-
-
-@pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    """Return a site that is live in its first publication."""
-    monkeypatch.setattr(announce, "_PAUSE", 0.05)
-    monkeypatch.setattr(announce, "_BACKOFF", 0.01)
-    engine, www = IndexNow(), tmp_path / "www"
-    with live(files(www)) as host, live(engine) as endpoint:
-        made = Site(tmp_path / "work", host.url)
-        made.www, made.host, made.engine, made.endpoint = www, host, engine, f"{endpoint.url}/indexnow"
-        made.write({})
-        made.base.mkdir()
-        made.configure(f'indexnow_key = "{KEY}"\nallow_deletions = true')
-        made.release({"index.html": page("Home"), "a/index.html": page("A"), "b.html": page("B"), "feed.xml": "<rss/>"})
-        yield made
 
 
 def test_pages_that_changed(site: Site) -> None:
@@ -198,7 +137,7 @@ def test_not_live(site: Site, case: str) -> None:
         "down": " (",
     }[case]
     assert said.startswith(
-        f"pelican-resourcesync: 0 of 1 pages were announced: {site.url}/resourcesync/publication.json is not "
+        f"pelican-resourcesync: nothing was announced: {site.url}/resourcesync/publication.json is not "
         f"generation {generation} of 2026-0{month}-02T10:00:00Z{live_now}"
     )
     again = f"announce public --since 2026-0{month - 1}-02T10:00:00Z --endpoint {site.endpoint}"

@@ -19,7 +19,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pelican_resourcesync.publication import Dumps
+from pelican_resourcesync.announce import PublishedSite
+from pelican_resourcesync.publication import Dumps, Hub
 from repo_bridge import inventory
 from repo_bridge.errors import InventoryError
 from repo_bridge.inventory import SetResources
@@ -31,6 +32,7 @@ from sample_site.dspace.repository import BITSTREAM, ITEM, Bundle, File, Policy,
 from tests.bridge.support.days import Stand, lives
 from tests.bridge.support.press import BASE, SET, UI, Press, book, day, shelf
 from tests.bridge.support.server import Server
+from tests.support.reader import parse_file
 
 LONG = settings().max_examples > 1_000
 ALL_DUMPS = Dumps(resourcedump=True, changedump=True)
@@ -218,6 +220,23 @@ def test_mirrors(press: Press) -> None:
     both(press, sample, 2, some=False, mirrors=(("https://o.example", None),))
     assert {host for _, hosts in duplicates() for host in hosts} == {"https://o.example"}
     assert len(press.changes()) == 1
+
+
+def test_hubs(press: Press) -> None:
+    """Hubs are notified of what changed, by `announce`; new hubs alone change nothing else."""
+    sample = shelf(*range(1, 13))
+    both(press, sample, 0)
+    both(press, sample, 1, some=False, hubs=(Hub("https://hub.example/"),))
+    assert PublishedSite(str(press.public)).hubs(["repository"]) == {Hub("https://hub.example/"): ["repository"]}
+    topic = press.public / "resourcesync/repository/notification.xml"
+    assert parse_file(topic).entries == []
+    sample.items[3].metadata = [Value("dc.title", "Another version")]
+    both(press, sample, 2, hubs=(Hub("https://hub.example/"),))
+    assert [each.uri for each in parse_file(topic).entries] == [
+        f"{BASE}/resourcesync/repository/records/oai_dc/123456789/4.xml"
+    ]
+    _, names = PublishedSite(str(press.public)).changed()
+    assert names == {"repository"}
 
 
 def test_a_time_to_come_is_waited_for(press: Press, monkeypatch: pytest.MonkeyPatch) -> None:

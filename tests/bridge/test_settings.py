@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError, SettingsError
-from pelican_resourcesync.publication import Archives, Dumps
+from pelican_resourcesync.publication import Archives, Dumps, Hub
 from pelican_resourcesync.settings import OPTIONS, Setting, in_file
 from repo_bridge.records.addresses import Interface
 from repo_bridge.schema import VERSIONS
@@ -127,9 +127,10 @@ def test_patches_need_versions() -> None:
 
 
 def test_tables() -> None:
-    """Dumps, archives, stores and mirrors may be tables; what is all is called so, because TOML has no None."""
+    """Dumps, archives, stores, mirrors and hubs may be tables; what is all is called so, because TOML has no None."""
     settings = toml(
         "mirrors = [{url = 'https://m.example/', pri = 2}, {url = 'https://n.example'}]\n"
+        "hubs = ['https://hub.example/', {url = 'https://own.example/', fat = true}]\n"
         "[dumps]\nchangedump = false\npackage_size = 5000\n"
         "[archives]\nresourcelist = 3\nresourcedump = 'all'\n"
         "[assetstore]\n0 = 'store'\n7 = '/mnt/old'\n"
@@ -137,6 +138,7 @@ def test_tables() -> None:
     assert settings.dumps == Dumps(resourcedump=True, package_size=5000)
     assert settings.archives == Archives(resourcelist=3, resourcedump=None)
     assert settings.mirrors == (("https://m.example", 2), ("https://n.example", None))
+    assert settings.hubs == (Hub("https://hub.example/"), Hub("https://own.example/", fat=True))
     assert settings.assetstore == {0: Path("store"), 7: Path("/mnt/old")}
 
 

@@ -30,6 +30,7 @@ CHOICES: Mapping[str, Sequence[Any]] = {
     "clean_urls": [True, False],
     "sitemap": [True, False],
     "exclude": [["404.html"], [], ["theme", "*.png"]],
+    "hubs": [[], ["https://hub.example/", {"url": "https://own.example/", "fat": True}]],
     # Not values of RESOURCESYNC: the site's address, how many publications came before, and whether the last one has
     # git, goes on from what was there, and is at another address.
     "SITEURL": ["https://example.org", "https://example.org/a/site"],

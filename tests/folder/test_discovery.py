@@ -8,9 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.publication import Hub
 from pelican_resourcesync.publication.model.layout import Layout, well_known_reachable
+from pelican_resourcesync.settings import Selection, SetSettings, Settings
 from pelican_resourcesync.settings.checks import HEADER_FILES
-from pelican_resourcesync.static_site.discovery import add_link_headers, add_robots_line, keep_dot_folders
+from pelican_resourcesync.static_site.discovery import (
+    add_discovery_files,
+    add_link_headers,
+    add_robots_line,
+    keep_dot_folders,
+)
 from tests.publication.support import LAYOUT, tree
 
 SITEMAP = b"Sitemap: https://example.org/resourcesync/site/resourcelist.xml\n"
@@ -167,3 +174,28 @@ def test_a_folder_in_the_way(tmp_path: Path) -> None:
 def test_well_known_reachable(siteurl: str, reachable: bool) -> None:
     """SD01: only a site without a path has its host's well-known URI."""
     assert well_known_reachable(siteurl) is reachable
+
+
+@pytest.mark.parametrize("siteurl", ["https://example.org", "https://example.org/~me/blog"])
+def test_headers_of_topics(tmp_path: Path, siteurl: str) -> None:
+    """CN03: the topic and the feed of each set link to themselves and to the hubs; without hubs, nothing does."""
+    layouts = {"site": Layout(siteurl), "news": Layout(siteurl, "news", 2)}
+    sets = (SetSettings(name="site"), SetSettings(name="news", selection=Selection(types=("text/html",))))
+    hubs = (Hub("https://hub.example/a%20b"), Hub("https://own.example/", fat=True))
+    add_discovery_files(tmp_path, Settings(link_headers=HEADER_FILES, sets=sets), layouts)
+    assert b"hub" not in (tmp_path / "_headers").read_bytes() + (tmp_path / ".htaccess").read_bytes()
+    add_discovery_files(tmp_path, Settings(link_headers=HEADER_FILES, sets=sets, hubs=hubs), layouts)
+    paths = [
+        f"resourcesync/{name}" for name in ("site/notification.xml", "site/changes.atom", "news/2/notification.xml")
+    ]
+    base = siteurl.removeprefix("https://example.org")
+    known = ', <https://hub.example/a%20b>; rel="hub", <https://own.example/>; rel="hub"'
+    rules = (tmp_path / "_headers").read_text().splitlines()
+    for path in paths:
+        assert rules[rules.index(f"{base}/{path}") + 1] == f'  Link: <{siteurl}/{path}>; rel="self"{known}'
+    apache = (tmp_path / ".htaccess").read_text()
+    escaped = known.replace("%", "%%").replace('"', r"\"")
+    for path in paths:
+        condition = f"expr=%{{REQUEST_URI}} -strmatch '*/{path}'"
+        assert f'  Header add Link "<{siteurl}/{path}>; rel=\\"self\\"{escaped}" "{condition}"\n' in apache
+    assert apache.count("strmatch") == 4

@@ -10,7 +10,7 @@ import pytest
 
 from pelican_resourcesync import dcz
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.publication import Archives, Dumps, VersionOptions
+from pelican_resourcesync.publication import Archives, Dumps, Hub, VersionOptions
 from pelican_resourcesync.settings import (
     Selection,
     SetSettings,
@@ -107,6 +107,24 @@ def test_mirrors() -> None:
     assert "['url'] is 'mirror'" in refused({"mirrors": [{"url": "mirror"}]})
     assert "['pri'] is 0" in refused({"mirrors": [{"url": "https://m.example", "pri": 0}]})
     assert "it may be a dict of url, pri" in refused({"mirrors": ["https://m.example"]})
+
+
+def test_hubs() -> None:
+    """Each has a URL, which everybody may see, and may be fat; a repeated one counts once."""
+    fat = {"url": "https://own.example/hub?a=1", "fat": True}
+    assert parse_settings({"hubs": ["https://hub.example", fat, {"url": "https://hub.example"}]}).hubs == (
+        Hub("https://hub.example"),
+        Hub("https://own.example/hub?a=1", fat=True),
+    )
+    assert parse_settings({"hubs": []}) == Settings()
+    for wrong in ("https://hub.example", fat, True):
+        assert refused({"hubs": wrong}).endswith(": it may be a list of the URLs of hubs")
+    bad = "RESOURCESYNC['hubs'] has a hub without a url, or a url with a user, which would be public: correct it"
+    for each in ({}, {"fat": True}, "", {"url": ""}, "https://me:secret@hub.example/"):
+        assert refused({"hubs": ["https://hub.example", each]}) == bad
+    assert "['url'] is 'hub.example'" in refused({"hubs": ["hub.example"]})
+    assert "['fat'] is 1" in refused({"hubs": [{"url": "https://hub.example", "fat": 1}]})
+    assert refused({"hubs": [1]}).endswith("it may be a URL or a dict of url, fat")
 
 
 @pytest.mark.parametrize(

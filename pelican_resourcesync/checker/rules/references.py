@@ -16,7 +16,7 @@ def _archived(ref: Reference) -> bool:
 
 
 def _gone(ref: Reference) -> str | None:
-    return f"what is listed cannot be fetched: {ref.absence}" if ref.child is None else None
+    return f"what is listed cannot be fetched: {ref.absence}" if ref.child is None and ref.absence else None
 
 
 def _differs(ref: Reference, names: tuple[str, ...]) -> str | None:

@@ -20,7 +20,7 @@ from pelican_resourcesync.protocol import (
 from pelican_resourcesync.publication.documents.contents import ChangeDumpContents
 from pelican_resourcesync.publication.model.history import Change
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, HTML_PAGE, Layout
-from pelican_resourcesync.publication.model.options import Options
+from pelican_resourcesync.publication.model.options import Hub, Options
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.resource import EDITION, SHA_256, Representation
 from pelican_resourcesync.signing import JSON, RELATION
@@ -39,7 +39,7 @@ class Documents:
     """Creates the documents of one set, for one edition of the standard.
 
     `describedby` is the URI of a page about the site (`SD04`, `CL03`). A Capability List links to a `signed` state, and
-    to the list of all `versions` if every resource has some.
+    to the list of all `versions` if every resource has some. `hubs` pass on the change notifications.
     """
 
     layout: Layout
@@ -47,16 +47,17 @@ class Documents:
     edition: int = EDITION
     signed: bool = False
     versions: bool = False
+    hubs: tuple[Hub, ...] = ()
 
     @classmethod
     def of(cls, options: Options) -> Self:
         """Create them as the options say."""
         describedby = options.describedby or options.layout.uri(HTML_PAGE)
         signed, versions = options.key is not None, options.versions is not None and not options.versions.below
-        return cls(options.layout, describedby, options.edition, signed=signed, versions=versions)
+        return cls(options.layout, describedby, options.edition, signed, versions, options.hubs)
 
     def capability_list(self, capabilities: Mapping[Capability, str]) -> Document:
-        """Return the Capability List of the documents with these paths (`CL01` to `CL05`)."""
+        """Return the Capability List of the documents with these paths (`CL01` to `CL05`, `CN04`)."""
         links = [
             Link(rel="describedby", href=self.describedby),
             Link(rel="up", href=self.layout.uri(DESCRIPTION)),
@@ -65,8 +66,9 @@ class Documents:
             links.append(Link(rel=RELATION, href=self.layout.uri(self.layout.state), type=JSON))
         if self.versions:
             links.append(Link(rel=VERSION_HISTORY, href=self.layout.uri(self.layout.version_index)))
+        further = {Capability.CHANGE_NOTIFICATION: self._hub_links()}
         entries = [
-            Entry(loc=self.layout.uri(path), md=Metadata(capability=capability))
+            Entry(loc=self.layout.uri(path), md=Metadata(capability=capability), links=further.get(capability, ()))
             for capability, path in capabilities.items()
         ]
         md = Metadata(capability=Capability.CAPABILITYLIST)
@@ -108,11 +110,20 @@ class Documents:
             links=(self._up(), index),
         )
 
-    def frame_of_change_list(self) -> bytes:
-        """Return the longest that a Change List can be without its entries."""
-        renderer = Renderer(Root.URLSET, self.edition)
-        head = renderer.head(self.change_list(Range(start=_LONGEST_TIME, until=_LONGEST_TIME)))
-        return (head + renderer.tail()).encode()
+    def notification(self, changed: Range) -> Document:
+        """Return a notification of changes without its entries (`CN01`).
+
+        What HTTP headers say of a topic is in it, too, because not every host can send headers.
+        """
+        md = Metadata(capability=Capability.CHANGE_NOTIFICATION, from_=changed.start, until=changed.until)
+        topic = Link(rel="self", href=self.layout.uri(self.layout.notification))
+        return Document(root=Root.URLSET, md=md, links=(self._up(), topic, *self._hub_links()))
+
+    def frame_of_changes(self) -> bytes:
+        """Return the longest that a Change List or, if there are hubs, a notification can be without its entries."""
+        renderer, longest = Renderer(Root.URLSET, self.edition), Range(start=_LONGEST_TIME, until=_LONGEST_TIME)
+        heads = [self.change_list(longest), *([self.notification(longest)] if self.hubs else [])]
+        return (max(map(renderer.head, heads), key=len) + renderer.tail()).encode()
 
     def index_of_changes(
         self, of: Capability, ranges: Sequence[Range | ChangeDumpContents], archive: str = ""
@@ -155,6 +166,9 @@ class Documents:
     def _links(self, archive: str) -> tuple[Link, ...]:
         """Return the links of a current document: to its parent (`up`) and to the archive of its kind (`AR05`)."""
         return (self._up(), Link(rel="archives", href=self.layout.uri(archive))) if archive else (self._up(),)
+
+    def _hub_links(self) -> tuple[Link, ...]:
+        return tuple(Link(rel="hub", href=each.url) for each in self.hubs)
 
     def _up(self) -> Link:
         return Link(rel="up", href=self.layout.uri(self.layout.capability_list))

@@ -1,5 +1,6 @@
 """The paths of the documents of a publication, in the output and on the web."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -134,6 +135,20 @@ class Layout:
     def change_dump_index(self) -> str:
         """The Change Dump Index of all kept Change Dumps."""
         return f"{self.folder}/changedump.xml"
+
+    @property
+    def notification(self) -> str:
+        """The topic of the set's change notifications: the last one (CN03)."""
+        return f"{self.folder}/notification.xml"
+
+    def earlier_notification(self, start: datetime) -> str:
+        """Return the path of the part of a notification that begins at `start`, if it needs several documents."""
+        return f"{self.folder}/notification-{stamp(start)}.xml"
+
+    def notifications(self, paths: Collection[str]) -> list[str]:
+        """Return the paths among these of the last notification, in the order of time."""
+        parts = [path for path in paths if path.startswith(f"{self.folder}/notification-")]
+        return [*sorted(parts, key=lambda path: path.removesuffix("Z.xml")), *{self.notification}.intersection(paths)]
 
     @property
     def archive_folder(self) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication.model.layout import Layout
@@ -59,6 +59,16 @@ class VersionOptions:
     timegate: str = ""
 
 
+class Hub(NamedTuple):
+    """A WebSub hub, which passes change notifications on to their subscribers, at a `url`.
+
+    A `fat` one receives the notifications themselves (CN02); others fetch them after a ping.
+    """
+
+    url: str
+    fat: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageOptions:
     """What the HTML pages show besides the publication, and how.
@@ -89,7 +99,7 @@ class Options:
     changed, and any resource when its media type changed. With `remove_deleted`, packages with bytes of what was
     deleted go at once. `versions` are those that stay public, `None` for none; with `patches`, Change Lists link to
     patches from these. `mirrors` are the URLs of copies of the whole site, each with its priority, if it has one.
-    `page` is about the HTML pages. `key` signs the publication.
+    `hubs` pass on notifications of changes. `page` is about the HTML pages. `key` signs the publication.
     """
 
     output: Path
@@ -109,5 +119,6 @@ class Options:
     remove_deleted: bool = False
     versions: VersionOptions | None = None
     mirrors: Sequence[tuple[str, int | None]] = ()
+    hubs: tuple[Hub, ...] = ()
     page: PageOptions = field(default_factory=PageOptions)
     key: SigningKey | None = None

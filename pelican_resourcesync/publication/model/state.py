@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.printable import printable
 from pelican_resourcesync.protocol import parse_datetime, render_datetime
+from pelican_resourcesync.publication.model.options import Hub
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER, is_public
 from pelican_resourcesync.signing import SigningKey, signer
 
@@ -111,6 +112,7 @@ class PublicationState:
     - `signed_by`: the public key that signs the state, or an empty text.
     - `first`: the first publication, if it listed no past, and nothing hinders from adding that.
     - `read_as_of`: the time as of which a repository was read. Earlier changes that were missed then get a later time.
+    - `hubs`: those to which the change notifications of the set are sent.
     """
 
     generation: int
@@ -135,6 +137,7 @@ class PublicationState:
     read_as_of: datetime | None = None
     signed_by: str = ""
     first: FirstPublication | None = None
+    hubs: tuple[Hub, ...] = ()
 
     @property
     def ancestry(self) -> tuple[str, ...]:
@@ -168,6 +171,7 @@ def render_state(state: PublicationState, tool: str, key: SigningKey | None = No
         **({"former": list(state.former)} if state.former else {}),
         **({"read_as_of": render_datetime(state.read_as_of)} if state.read_as_of else {}),
         **({"first": state.first._asdict()} if state.first else {}),
+        **({"hubs": [each._asdict() for each in state.hubs]} if state.hubs else {}),
     }
     if key:
         content = key.sign(content)
@@ -236,6 +240,7 @@ def _state(content: Mapping[str, Any]) -> PublicationState:
         read_as_of=_time(content["read_as_of"]) if "read_as_of" in content else None,
         signed_by=_text(signer(content)),
         first=_first(content["first"]) if "first" in content else None,
+        hubs=tuple(Hub(_text(each["url"]), bool(each["fat"])) for each in content.get("hubs", ())),
     )
 
 

@@ -32,6 +32,7 @@ DOCUMENTS = {
     Capability.RESOURCEDUMP_ARCHIVE: ("Resource Dump Archive", "earlier Resource Dumps"),
     Capability.CHANGELIST_ARCHIVE: ("Change List Archive", "closed Change Lists"),
     Capability.CHANGEDUMP_ARCHIVE: ("Change Dump Archive", "closed Change Dumps"),
+    Capability.CHANGE_NOTIFICATION: ("Change Notification", "the latest changes, which hubs send to subscribers"),
 }
 
 

@@ -140,6 +140,7 @@ def _feed(page: Page, shown: PageSet, heading: Sequence[str]) -> str:
         heading,
         id=layout.uri(layout.feed),
         page=layout.uri(layout.html_page),
+        hubs=[each.url for each in shown.options.hubs],
         updated=found[0].time if found else overview.at,
         changes=found[:_MOST_IN_FEED],
     )

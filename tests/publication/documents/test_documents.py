@@ -89,7 +89,7 @@ def test_change_list() -> None:
     )
     stream = BytesIO()
     write(DOCUMENTS.change_list(CLOSED), stream)
-    assert len(stream.getvalue()) <= len(DOCUMENTS.frame_of_change_list())
+    assert len(stream.getvalue()) <= len(DOCUMENTS.frame_of_changes())
 
 
 @pytest.mark.parametrize("edition", [2014, 2017])

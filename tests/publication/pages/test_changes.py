@@ -13,7 +13,7 @@ from lxml import etree, html
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
-from pelican_resourcesync.publication.model.options import Archives, PageOptions, VersionOptions
+from pelican_resourcesync.publication.model.options import Archives, Hub, PageOptions, VersionOptions
 from pelican_resourcesync.publication.model.ranges import Calendar, FixedBoundaries
 from pelican_resourcesync.publication.model.resource import Representation, Resource
 from pelican_resourcesync.publication.model.state import ChangeListSummary
@@ -21,8 +21,8 @@ from pelican_resourcesync.publication.pages import change_pages, days
 from pelican_resourcesync.publication.pages.chart import chart_of
 from pelican_resourcesync.publication.publish import publish_sets
 from tests.publication.support import CREATED, DELETED, SITEURL, UPDATED, Contents, Source, utc
+from tests.support.atom import ATOM, feed_faults
 
-ATOM = "{http://www.w3.org/2005/Atom}"
 FEED = "resourcesync/site/changes.atom"
 MARCH, APRIL = "resourcesync/site/changes/20240301T000000Z.html", "resourcesync/site/changes/20240401T000000Z.html"
 
@@ -102,6 +102,32 @@ def test_days_with_titles(tmp_path: Path) -> None:
 
 
 _LINKED = ("feed.atom", "old.html", "new.html", "style.css", "old.html", "index.html", "style.css")
+
+
+def test_the_feed_is_valid(tmp_path: Path) -> None:
+    """By the grammar of RFC 4287, of sites with and without changes, pages, a name and hubs; each hub is a link."""
+    assert feed_faults((empty(tmp_path / "first").output / FEED).read_bytes()) == []
+    source, contents = march(tmp_path / "march")
+    feed = (source.output / FEED).read_bytes()
+    assert feed_faults(feed) == []
+    contents = contents | {
+        "odd.html": html_of("&quot;&apos;&lt;![CDATA[\u202e\u0001 ]]&gt;"),
+        "a%20b/%C3%A4.html": html_of(""),
+    }
+    hubs = (Hub("https://hub.example/?a=1&b=%22"), Hub("https://own.example/", fat=True))
+    source.publish(contents, "2024-04-02T12:00", hubs=hubs, site_name="<Name> & co", page=PageOptions(language="de-AT"))
+    feed = (source.output / FEED).read_bytes()
+    assert feed_faults(feed) == []
+    links = etree.fromstring(feed).iterfind(f"{ATOM}link")
+    assert [each.get("href") for each in links if each.get("rel") == "hub"] == [each.url for each in hubs]
+    for old, new in (
+        (b'<link rel="hub" href=', b'<link rel="hub" src='),
+        (b"<updated>2024-04", b"<updated>April"),
+        (b"<entry>", b"<entry><id>https://example.org/x</id>"),
+        (b"#2024-03-15T10:20:00Z</id>", b"#2024-03-15T17:05:00Z</id>"),
+    ):
+        assert old in feed
+        assert feed_faults(feed.replace(old, new)), new
 
 
 def test_a_closed_page_is_written_once(tmp_path: Path) -> None:
