@@ -39,6 +39,20 @@ def test_any_bytes(old: bytes, new: bytes, cut: int) -> None:
         apply_patch(patch[: cut % len(patch)], old, len(new))
 
 
+def test_each_bit() -> None:
+    """Whichever bit of a patch is another one, it is refused, or gives no more bytes than it should."""
+    patch = make_patch(OLD, NEW)
+    for number in range(8 * len(patch)):
+        damaged = bytearray(patch)
+        damaged[number // 8] ^= 1 << number % 8
+        try:
+            new = apply_patch(bytes(damaged), OLD, len(NEW))
+        except PatchError:
+            continue
+        assert number >= 8 * len(HEADER)
+        assert len(new) == len(NEW)
+
+
 def test_dictionary_of_zstandard() -> None:
     """Previous bytes that begin like a trained dictionary are bytes like any others."""
     old = bytes.fromhex("37a430ec") + OLD

@@ -156,19 +156,33 @@ def test_damaged(patched: Patched, damage: Any) -> None:
     assert note.startswith(f"{patched.site.url}/page.html is fetched whole, because a patch cannot be used: ")
 
 
+GOOD = dcz.make_patch(PAGE, edited(PAGE, 1))
+
+
+def flipped(place: int) -> bytes:
+    """Return the right patch with one byte that is not."""
+    return GOOD[:place] + bytes([GOOD[place] ^ 0xFF]) + GOOD[place + 1 :]
+
+
 @pytest.mark.parametrize(
-    ("old", "new", "why"),
+    ("data", "why"),
     [
-        (STYLE, edited(PAGE, 1), "the patch is for other bytes"),
-        (PAGE, edited(PAGE, 2), "has another hash"),
-        (PAGE, PAGE, "does not give the"),
-        (PAGE, None, "there is no patch"),
+        (dcz.make_patch(STYLE, edited(PAGE, 1)), "the patch is for other bytes"),
+        (dcz.make_patch(PAGE, edited(PAGE, 2)), "has another hash"),
+        (dcz.make_patch(PAGE, PAGE), "does not give the"),
+        (b"<!DOCTYPE html><p>Here was a patch once.", "there is no patch"),
+        (b"", "there is no patch"),
+        (GOOD[:40], "does not give the"),
+        (GOOD[:-1], "does not give the"),
+        (flipped(0), "there is no patch"),
+        (flipped(40), "the patch is damaged"),
+        (GOOD[:40] + bytes(200), "the patch is damaged"),
+        (GOOD[:40] + GOOD, "does not give the"),  # its header is a frame that is skipped
     ],
 )
-def test_wrong_patch(patched: Patched, old: bytes, new: bytes | None, why: str) -> None:
+def test_wrong_patch(patched: Patched, data: bytes, why: str) -> None:
     """A patch that does not give what the list says, although the list says that patch, is of no use."""
     patched.publish(page=edited(PAGE, 1), style=STYLE)
-    data = b"<!DOCTYPE html><p>Here was a patch once." if new is None else dcz.make_patch(old, new)
     patched.source.replace_patch(data)
     result = patched.mirror()
     assert patched.requested() == ["page.html", "patch"]
