@@ -24,7 +24,6 @@ from pelican_resourcesync.commands.source_options import (
 )
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.printable import get_logger
-from pelican_resourcesync.units import seconds
 
 if TYPE_CHECKING:
     from pelican_resourcesync.destination import FollowedChange, Following
@@ -49,7 +48,7 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
         "--ack", action=BooleanOptionalAction, default=False, help="wait for an answer, `ok`, after each line (no)"
     )
     position.add_argument("--cursor", type=Path, metavar="FILE", help="where the position of what was handled is saved")
-    task.add_argument("--every", type=seconds, metavar="TIME", help="keep running, and repeat after TIME, such as 10m")
+    running.add_repeating(task, task)
     task.add_argument(
         "--accept-older",
         action="store_true",
@@ -84,7 +83,7 @@ def _write_all(arguments: Namespace) -> int:
         changes = follow(arguments.source, since, content=False, **options_of(arguments))
         try:
             for change in changes:
-                _write({**_described(change), "cursor": change.cursor})
+                _write({**_described(arguments, change), "cursor": change.cursor})
         except BrokenPipeError:
             return _CLOSED
         except OSError as error:
@@ -120,7 +119,7 @@ def _handle_all(arguments: Namespace) -> int:
                         _save(file, changes.cursor)
                         saved = time.monotonic()
                     content = _save_content(change, Path(folder, "content"))
-                    if why := handle({**_described(change), "file": content}):
+                    if why := handle({**_described(arguments, change), "file": content}):
                         message = f"{why}: {change.uri or change.kind} will be sent again in the next run"
                         raise IncompleteError(message)
                     count += 1
@@ -175,8 +174,11 @@ def _save_content(change: "FollowedChange", file: Path) -> str | None:
     return str(file)
 
 
-def _described(change: "FollowedChange") -> dict[str, Any]:
+def _described(arguments: Namespace, change: "FollowedChange") -> dict[str, Any]:
+    from pelican_resourcesync.http import shown
+
     return {
+        "source": shown(arguments.source),
         "uri": change.uri,
         "kind": change.kind,
         "time": change.time.isoformat().replace("+00:00", "Z") if change.time else None,
@@ -223,7 +225,7 @@ def _ask(described: dict[str, Any]) -> str:
 
 def _run(command: list[str], environment: dict[str, str], described: dict[str, Any]) -> str:
     """Run a command for a change, which is described in its environment and on its standard input."""
-    named = {key: described[key] for key in ("uri", "kind", "time", "hash", "length", "type", "file")}
+    named = {key: described[key] for key in ("source", "uri", "kind", "time", "hash", "length", "type", "file")}
     more = {f"RESOURCESYNC_{key.upper()}": "" if value is None else str(value) for key, value in named.items()}
     line, environment = f"{json.dumps(described)}\n", {**environment, **more}
     status: int | str

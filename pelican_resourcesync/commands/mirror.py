@@ -14,7 +14,6 @@ from pelican_resourcesync.commands.running import DONE, INCOMPLETE, PROBLEMS
 from pelican_resourcesync.commands.source_options import add_by, add_reading, add_source, number, options_of
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
 from pelican_resourcesync.printable import printable
-from pelican_resourcesync.units import seconds
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -33,7 +32,7 @@ def add_verbs(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     task = mirror.add_argument_group("the run")
     what = task.add_mutually_exclusive_group()
     what.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
-    what.add_argument("--every", type=seconds, metavar="TIME", help="keep running, and repeat after TIME, such as 10m")
+    running.add_repeating(task, what)
     task.add_argument("--adopt", action="store_true", help="use the files of a folder that is not a copy yet")
     _add_update(mirror)
     audit = _add(verbs, "audit", "compare a copy with the Source's list, and change nothing", _audit)

@@ -3,19 +3,22 @@
 import logging
 import sys
 import time
-from argparse import ArgumentParser, Namespace
+from argparse import Action, ArgumentParser, Namespace, _ActionsContainer
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Self, TextIO
+from typing import Any, Self, TextIO
 
-from pelican_resourcesync.errors import ResourceSyncError, SettingsError
+from pelican_resourcesync.commands.source_options import options_of
+from pelican_resourcesync.errors import RefusedError, ResourceSyncError, SettingsError, TransportError
 from pelican_resourcesync.printable import get_logger, printable
 from pelican_resourcesync.stopping import stopping
+from pelican_resourcesync.units import seconds
 
 PROGRAM = "pelican-resourcesync"
 DONE, PROBLEMS, UNUSABLE, INCOMPLETE = 0, 1, 2, 3
 _PAUSE = 0.2  # seconds between two updates of the progress
+_POLL = 600.0  # seconds between two runs without a call of a hub
 _logger = get_logger("pelican_resourcesync")
 
 #: The URIs of what a run did, by kind, with `--json=resources`.
@@ -34,21 +37,42 @@ def add_logging(verb: ArgumentParser) -> None:
     )
 
 
+class _Listen(Action):
+    """Also sets `--every`, unless it is given: a call that is lost costs so much time at most."""
+
+    def __call__(self, _: object, namespace: Namespace, values: Any, __: object = None) -> None:
+        namespace.listen, namespace.every = values, namespace.every or _POLL
+
+
+def add_repeating(task: _ActionsContainer, what: _ActionsContainer) -> None:
+    """Add how a run is repeated: `what` is the group of `--every`."""
+    text = "keep running, and repeat after TIME, such as 10m (with --listen, 10m)"
+    what.add_argument("--every", type=seconds, metavar="TIME", help=text)
+    text = "keep running, and repeat when a hub of the Source calls (127.0.0.1, if there is no HOST)"
+    task.add_argument("--listen", type=_address, action=_Listen, metavar="[HOST]:PORT", help=text)
+    task.add_argument("--callback", metavar="URL", help="the URL at which hubs reach --listen")
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
 def run(once: Callable[[Done], int], arguments: Namespace, *, begun: Callable[[], bool]) -> int:
     """Run something, which returns an exit status, once or with `--every` again and again; return the last status.
 
     An error that may pass means incomplete: any once an earlier run has `begun`, unless what the user asked for
-    causes it. Any other error ends it.
+    causes it, and with `--every` a failure of the network. Any other error ends it.
     """
     every = getattr(arguments, "every", None)
-    with stopping() as signals, _Log(arguments) as log:
+    with stopping() as signals, _Log(arguments) as log, _listening(arguments) as wait:
         while True:
             try:
                 log.done = {"created": [], "updated": [], "deleted": []}
                 status = once(log.done)
             except ResourceSyncError as error:
                 _logger.error(error)  # noqa: TRY400 - the message says all
-                if not _may_pass(error, begun=begun()):
+                if not _may_pass(error, begun=begun(), repeated=bool(every)):
                     return UNUSABLE
                 status = INCOMPLETE
             except KeyboardInterrupt:
@@ -57,9 +81,30 @@ def run(once: Callable[[Done], int], arguments: Namespace, *, begun: Callable[[]
             try:
                 if status > INCOMPLETE or not every or signals:
                     return status
-                time.sleep(every)
+                wait(every)
             except KeyboardInterrupt:
                 return status
+
+
+@contextmanager
+def _listening(arguments: Namespace) -> Iterator[Callable[[float], None]]:
+    """Yield what waits until the next run: for some seconds, or with `--listen` until a hub calls."""
+    listen, callback = (getattr(arguments, each, None) for each in ("listen", "callback"))
+    if (listen is None) != (callback is None) or (listen and getattr(arguments, "dry_run", False)):
+        message = "--listen and --callback need each other, and are not for --dry-run"
+        raise SettingsError(message)
+    if listen is None or callback is None:
+        yield time.sleep
+        return
+    from pelican_resourcesync.destination import MirrorOptions
+    from pelican_resourcesync.http import new_client
+    from pelican_resourcesync.listening import Listener
+
+    options = MirrorOptions(**options_of(arguments))
+    client = new_client(proxies=options.proxy, user_agent=options.user_agent)
+    with Listener(listen, callback, client, every=arguments.every) as listener:
+        arguments.channels = listener.update  # an option of each run: see `options_of`
+        yield listener.wait
 
 
 def say(arguments: Namespace, lines: Iterable[str], stream: TextIO) -> None:
@@ -108,11 +153,13 @@ class _Log(logging.Handler):
         _logger.setLevel(logging.NOTSET)
 
 
-def _may_pass(error: ResourceSyncError, *, begun: bool) -> bool:
+def _may_pass(error: ResourceSyncError, *, begun: bool, repeated: bool) -> bool:
     from pelican_resourcesync.destination import IncompleteError
-    from pelican_resourcesync.source import SourceError
+    from pelican_resourcesync.source import SourceError, may_pass
 
     if isinstance(error, IncompleteError):
+        return True
+    if repeated and isinstance(error, TransportError) and (may_pass(error) or isinstance(error, RefusedError)):
         return True
     return begun and not isinstance(error, SourceError | SettingsError)
 

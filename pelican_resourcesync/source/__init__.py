@@ -18,7 +18,7 @@ from pelican_resourcesync.source.resource import (
     why_unreadable,
 )
 from pelican_resourcesync.source.signed import VERIFIED
-from pelican_resourcesync.source.source import PRIVATE, Source, conditions
+from pelican_resourcesync.source.source import PRIVATE, Source, conditions, may_pass
 
 __all__ = [
     "ALGORITHMS",
@@ -50,6 +50,7 @@ __all__ = [
     "listed_resource",
     "matches_type",
     "may_contain",
+    "may_pass",
     "part_name",
     "strongest",
     "text_of",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import urljoin, urlsplit
 
 from pelican_resourcesync.errors import AbsentError, DocumentError, StatusError, TransportError
-from pelican_resourcesync.http import PASSING, links_of_headers, links_of_page, shown
+from pelican_resourcesync.http import PASSING, Sink, links_of_headers, links_of_page, shown
 from pelican_resourcesync.protocol import VERSION_HISTORY, Capability, Root
 from pelican_resourcesync.source.folder import WELL_KNOWN
 from pelican_resourcesync.source.options import SourceError
@@ -24,19 +24,23 @@ _Named = tuple[str, str, str]
 class SourceSet:
     """A set of resources: its name, what it is remembered by, and the URIs of its documents by capability.
 
-    `generation` is the number of its publication, if it is signed.
+    `channels` are the topics of its notifications, each with a hub (WebSub). `generation` is the number of its
+    publication, if it is signed.
     """
 
     name: str
     uri: str
     documents: dict[str, str]
+    channels: tuple[tuple[str, str], ...] = ()
     generation: int | None = None
 
 
 def find_sets(source: Source) -> list[SourceSet]:
     """Begin to read a Source: return its sets, or those that its options name, and remember where they are."""
     source.begin()
-    return _Discovery(source).sets()
+    sets = _Discovery(source).sets()
+    source.options.channels([(topic, source.request(hub, Sink())) for each in sets for topic, hub in each.channels])
+    return sets
 
 
 class _Discovery:
@@ -95,11 +99,16 @@ class _Discovery:
             self._signatures.verify(uri, None)
             return SourceSet(name=name, uri=self._source.key(uri), documents={kind: uri})
         with closing(self._source.whole_document(uri, kind)) as opened:
-            named = {each.md.capability: each.loc for each in opened.entries if each.md and each.md.capability}
+            listed = [(each.md.capability, each) for each in opened.entries if each.md and each.md.capability]
+            named = {capability: each.loc for capability, each in listed}
             named |= {link.rel: link.href for link in opened.document.links if link.rel == VERSION_HISTORY}
             generation = self._signatures.verify(uri, opened)
         documents = {capability: uri_of(loc, uri) for capability, loc in named.items()}
-        return SourceSet(name=name, uri=self._source.key(uri), documents=documents, generation=generation)
+        pushed = [each for capability, each in listed if capability == Capability.CHANGE_NOTIFICATION]
+        hubs = [(each.loc, link.href) for each in pushed for link in each.links if link.rel == "hub"]
+        channels = tuple((uri_of(topic, uri), uri_of(hub, uri)) for topic, hub in hubs)
+        key = self._source.key(uri)
+        return SourceSet(name=name, uri=key, documents=documents, channels=channels, generation=generation)
 
     def _discover(self, uri: str) -> tuple[str, list[_Named]]:
         """Find the sets; return the URI of the Source Description, if there is one, with them."""

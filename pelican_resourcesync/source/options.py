@@ -13,7 +13,7 @@ from typing import Concatenate, Literal, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
-from pelican_resourcesync.http import USER_AGENT
+from pelican_resourcesync.http import USER_AGENT, Request
 from pelican_resourcesync.source.resource import matches_type
 from pelican_resourcesync.units import rate
 
@@ -48,6 +48,7 @@ class SourceOptions:
     that fails in a way that may pass is repeated `retries` times, first after `backoff` and never after more than
     `max_wait`. `timeout` is the longest silence. The other fields limit documents, resources and their numbers.
     `progress` is called with the resources done, of how many, and their bytes, of how many (0 if that is not known).
+    `channels` is called with the topic of each set whose changes are pushed, and a request to its hub (WebSub).
     """
 
     set: Several = ()
@@ -77,6 +78,7 @@ class SourceOptions:
     max_documents: int = 10_000
     max_resources: int = 10_000_000
     progress: ProgressCallback = field(default=lambda *_: None, repr=False, compare=False)
+    channels: Callable[[list[tuple[str, Request]]], None] = field(default=lambda _: None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in (each.name for each in fields(self) if each.default == ()):

@@ -206,12 +206,10 @@ class Source:
             if error.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and isinstance(sink, ResourceSink):
                 sink.discard()  # it is longer than the resource is now
                 return 0.0
-            if error.status not in PASSING:
-                return None
             asked = retry_after(error.retry_after)
-            if asked is not None:
+            if may_pass(error) and asked is not None:
                 return min(asked, options.max_wait)
-        elif type(error) is not TransportError or "redirect" in str(error) or "not public" in str(error):
+        if not may_pass(error):
             return None
         exponential: float = options.backoff * 2**attempt * random.uniform(0.5, 1.5)  # noqa: S311 - no secret
         return min(exponential, options.max_wait)
@@ -428,6 +426,13 @@ def conditions(etag: str, modified: str) -> dict[str, str]:
     if etag:
         return {"If-None-Match": etag}
     return {"If-Modified-Since": modified} if modified else {}
+
+
+def may_pass(error: TransportError) -> bool:
+    """Return whether another attempt may succeed."""
+    if isinstance(error, StatusError):
+        return error.status in PASSING
+    return type(error) is TransportError and "redirect" not in str(error) and "not public" not in str(error)
 
 
 def _sha256(stream: BinaryIO) -> str:

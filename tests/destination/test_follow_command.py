@@ -152,8 +152,8 @@ def test_plain_lines(source: FakeSource, capsys: pytest.CaptureFixture[str]) -> 
     first, second = map(json.loads, out.splitlines())
     assert (code, err) == (0, "")
     assert {key: first[key] for key in first if key != "cursor"} == {
-        "uri": f"{source.url}a.html", "kind": "created", "time": "2024-01-01T00:01:00Z", "hash": digest(b"one\n"),
-        "length": 4, "type": "", "links": [],
+        "source": source.url, "uri": f"{source.url}a.html", "kind": "created", "time": "2024-01-01T00:01:00Z",
+        "hash": digest(b"one\n"), "length": 4, "type": "", "links": [],
     }  # fmt: skip
     assert not [ask.path for ask in source.site.asks if ask.path.endswith(".html")]
     code, out, _ = run(capsys, source.url, "--json-lines", "--since", first["cursor"])

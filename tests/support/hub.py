@@ -61,6 +61,7 @@ class Hub:
     subscriptions: dict[tuple[str, str], Subscription] = field(default_factory=dict)
     published: list[Published] = field(default_factory=list)
     asked: list[dict[str, str]] = field(default_factory=list)
+    turned_away: list[bytes] = field(default_factory=list)
     answers: list[int] = field(default_factory=list)
     disturbed: list[str] = field(default_factory=list)
     changed: Condition = field(default_factory=Condition)
@@ -71,6 +72,7 @@ class Hub:
         self.url = f"http://{ask.headers['Host']}/{ask.path}"
         body = ask.handler.rfile.read(int(ask.headers["Content-Length"] or 0))
         if self.down:
+            self._note(self.turned_away, body)
             ask.send(503, b"")
         elif ask.headers["Content-Type"] == "application/x-www-form-urlencoded":
             self._take_form(ask, {name: values[0] for name, values in parse_qs(body.decode()).items()})

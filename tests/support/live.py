@@ -128,6 +128,7 @@ class _Server(ThreadingHTTPServer):
     """
 
     daemon_threads = True
+    request_queue_size = 128  # a connection that finds no place is tried again a second later
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer a request beside others."""

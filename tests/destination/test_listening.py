@@ -1,0 +1,540 @@
+"""`--listen`: a change reaches a copy within a second, and no caller can do harm."""
+
+import hmac
+import json
+import os
+import re
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from pelican.log import LimitFilter
+
+from pelican_resourcesync import listening
+from pelican_resourcesync.cli import main
+from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.http import Request, Sink, new_client
+from pelican_resourcesync.listening import Listener
+from tests.destination.pushed import PushedSource, equal, listen, pushed, wait
+from tests.destination.sources import FakeSource, document, fake_source
+from tests.support.hub import call
+from tests.support.live import closed_port, late, status
+from tests.support.sites import ROOT
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for nothing, and log each line."""
+    monkeypatch.setattr(listening, "_TICK", 0.02)
+    LimitFilter._raised_messages.clear()  # Pelican lets no logger say the same twice
+
+
+@pytest.fixture
+def source() -> Iterator[PushedSource]:
+    """Yield a Source with a hub."""
+    with pushed() as source:
+        yield source
+
+
+@contextmanager
+def listener_of(source: PushedSource, *, every: float = 3600, host: str = "127.0.0.1") -> Iterator[Listener]:
+    """Yield what listens to the hub of a Source."""
+    port = closed_port()
+    callback = f"http://{'[::1]' if ':' in host else host}:{port}/hooks/"
+    with Listener((host, port), callback, new_client(), every=every) as listener:
+        listener.update([(source.topic, Request(url=source.hub_url, sink=Sink(), public=False))])
+        yield listener
+
+
+@contextmanager
+def subscribed(source: PushedSource) -> Iterator[tuple[Listener, str, str]]:
+    """Yield what has subscribed and had the first hint, its callback and its secret."""
+    with listener_of(source) as listener:
+        source.hub.wait(lambda: source.hub.subscriptions)
+        wait(listener._hint.is_set)
+        listener._hint.clear()
+        (subscription,) = source.hub.subscriptions.values()
+        yield listener, subscription.callback, subscription.secret
+
+
+def settle(source: PushedSource) -> None:
+    """Wait until a command has subscribed, and has read what happened before."""
+    source.hub.wait(lambda: source.hub.subscriptions)
+    wait(lambda: source.runs() == 2)
+    time.sleep(0.3)
+
+
+def rounds(request: pytest.FixtureRequest) -> int:
+    """Return how often something is tried."""
+    return 200 if request.config.getoption("--long") else 10
+
+
+# A copy in step
+
+
+def test_announced_changes_are_copied_at_once(
+    source: PushedSource, folder: Path, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From the ping to a complete copy of ten changed files, half a second at most in the median; nothing is missed."""
+    took = list[float]()
+
+    def script() -> None:
+        source.hub.wait(lambda: source.hub.subscriptions)
+        wait(equal(source, folder))
+        for _ in range(rounds(request)):
+            source.change()
+            source.ping()
+            took.append(wait(equal(source, folder)))
+
+    assert listen(script, "mirror", source.url, folder) in (0, 3)  # 3 where it was just at work
+    with capsys.disabled():
+        sys.stdout.write(f"\nmedian {statistics.median(took):.3f} s, slowest {max(took):.3f} s\n")
+    assert statistics.median(took) <= 0.5
+    assert not source.hub.subscriptions  # it unsubscribed at the end
+
+
+def test_disturbed_pings(source: PushedSource, folder: Path, request: pytest.FixtureRequest) -> None:
+    """Of the pings, a fifth is dropped, doubled, late or out of order: after the next poll the copy is equal."""
+    source.hub.share = 0.2
+    every = 1.0
+
+    def script() -> None:
+        source.hub.wait(lambda: source.hub.subscriptions)
+        for _ in range(rounds(request)):
+            source.change()
+            source.ping()
+            time.sleep(0.05)
+        wait(equal(source, folder), every + 5)
+
+    listen(script, "mirror", source.url, folder, every=f"{every}s")
+    assert source.hub.disturbed
+    if rounds(request) > 100:
+        assert {*source.hub.disturbed} == {"drop", "double", "reorder", "delay"}
+        assert len(source.hub.disturbed) == pytest.approx(40, abs=20)
+
+
+def test_gap_is_healed(source: PushedSource, folder: Path) -> None:
+    """What was announced while nobody listened comes with the next notification: the lists have it."""
+
+    def script() -> None:
+        settle(source)
+        for path in ("b.html", "c.html"):
+            source.put(path, path)
+            source.publish()  # and its ping is lost
+        time.sleep(0.5)
+        assert not equal(source, folder)()
+        source.put("d.html", "d")
+        source.publish()
+        assert b"b.html" not in source.published["rs/notification.xml"]
+        source.ping()
+        wait(equal(source, folder))
+
+    listen(script, "mirror", source.url, folder)
+
+
+def test_hint_during_a_run(source: PushedSource, folder: Path) -> None:
+    """What is announced while a run is at work is copied by one more run."""
+    source.site.manners["slow.html"] = late(1, source.answer)
+
+    def script() -> None:
+        settle(source)
+        source.put("slow.html", "slow")
+        source.publish()
+        source.ping()
+        wait(lambda: source.site.times["slow.html"])
+        source.put("b.html", "b")
+        source.publish()
+        source.ping()
+        wait(equal(source, folder))
+
+    listen(script, "mirror", source.url, folder)
+
+
+def test_flood_is_coalesced(source: PushedSource, folder: Path) -> None:
+    """A hub that sends new notifications without end causes few runs."""
+
+    def script() -> None:
+        settle(source)
+        before, begin = source.runs(), time.monotonic()
+        for number in range(100):
+            source.hub.deliver(source.topic, b"%d" % number)
+        took = time.monotonic() - begin
+        assert source.hub.answers == [200] * 100
+        time.sleep(0.5)
+        assert 1 <= source.runs() - before <= 4 + took / 0.2
+
+    listen(script, "mirror", source.url, folder)
+
+
+def test_follow(source: PushedSource, tmp_path: Path) -> None:
+    """A follower gets the changes at once, too; its lines say which Source they are from."""
+    file = tmp_path / "lines"
+
+    def script() -> None:
+        settle(source)
+        source.put("b.html", "b")
+        source.publish()
+        source.ping()
+        wait(lambda: b"b.html" in file.read_bytes())
+
+    command = f"sh -c 'cat >> {file}; test $RESOURCESYNC_SOURCE = {source.url}'"
+    listen(script, "follow", source.url, "--cursor", tmp_path / "cursor", "--exec", command)
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [(line["source"], line["uri"].removeprefix(source.url)) for line in lines] == [
+        (source.url, "a.html"), (source.url, "b.html"),
+    ]  # fmt: skip
+
+
+def test_source_without_a_hub(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line says that nobody will call; the copy is kept up to date all the same."""
+    with fake_source({"a.html": "a"}) as source:
+        listen(lambda: wait(equal(source, folder)), "mirror", source.url, folder, every="1s")
+        assert "the Source names no hub: it is read every 1 seconds" in capsys.readouterr().err
+
+
+def test_first_read_fails(source: FakeSource, folder: Path) -> None:
+    """With --every, a failure of the network does not end it, not even at first."""
+    source.site.manner = status(503)
+
+    def script() -> None:
+        wait(lambda: source.site.times[".well-known/resourcesync"] == 2 or source.site.times[""] == 2)
+        source.site.manner = source.answer
+        wait(equal(source, folder))
+
+    listen(script, "mirror", source.url, folder, every="0.2s")
+
+
+# Subscriptions
+
+
+@pytest.mark.parametrize("verifies", ["before", "after"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_subscription(source: PushedSource, verifies: str, host: str) -> None:
+    """It subscribes with a secret, is verified, is called, and unsubscribes."""
+    source.hub.verifies = verifies
+    with listener_of(source, host=host) as listener:
+        source.hub.wait(lambda: source.hub.subscriptions)
+        wait(listener._hint.is_set)  # for what happened before
+        listener.wait(0)
+        (asked,) = source.hub.asked
+        assert asked.keys() == {f"hub.{name}" for name in ("mode", "topic", "callback", "lease_seconds", "secret")}
+        assert (asked["hub.mode"], asked["hub.topic"]) == ("subscribe", source.topic)
+        assert re.fullmatch(r"http://[^/]+/hooks/[\w-]{32}", asked["hub.callback"])
+        assert len(asked["hub.secret"]) == 64
+        source.hub.deliver(source.topic, source.published["rs/notification.xml"])
+        assert (source.hub.answers, listener._hint.is_set()) == ([200], True)
+        begin = time.monotonic()
+        listener.wait(30)
+        assert time.monotonic() - begin < 5
+        listener.update([(source.topic, Request(url=source.hub_url, sink=Sink(), public=False))])
+    assert [each["hub.mode"] for each in source.hub.asked] == ["subscribe", "unsubscribe"]
+    assert source.hub.asked[1]["hub.callback"] == asked["hub.callback"]
+    assert not source.hub.subscriptions
+
+
+def test_each_subscription_has_its_own_secret(source: PushedSource) -> None:
+    """Neither the secret nor the path is ever used again."""
+    for _ in range(2):
+        with listener_of(source):
+            source.hub.wait(lambda: source.hub.subscriptions)
+    for name in ("hub.secret", "hub.callback"):
+        assert len({each[name] for each in source.hub.asked if each["hub.mode"] == "subscribe"}) == 2
+
+
+def test_renewal(source: PushedSource, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lease is renewed before it ends, and its secret stays."""
+    monkeypatch.setattr(listening, "_SHORTEST", 0.0)
+    source.hub.lease = 1
+    with listener_of(source) as listener:
+        source.hub.wait(lambda: len(source.hub.asked) == 4)
+        assert {each["hub.secret"] for each in source.hub.asked} == {source.hub.asked[0]["hub.secret"]}
+        source.hub.deliver(source.topic, b"")
+        assert source.hub.answers == [200]
+        listener._hint.clear()
+        source.hub.wait(lambda: len(source.hub.asked) == 6)
+        assert not listener._hint.is_set()  # it has not ended in between
+
+
+def test_short_leases_are_not_renewed_all_the_time(source: PushedSource, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hub cannot let us ask it without end; what happened after the end of a lease is read when it is renewed."""
+    monkeypatch.setattr(listening, "_SHORTEST", 0.5)
+    source.hub.lease = 0
+    with subscribed(source) as (listener, *_):
+        source.hub.wait(lambda: len(source.hub.asked) == 3)
+        wait(listener._hint.is_set)
+
+
+def test_hub_that_is_down(source: PushedSource, caplog: pytest.LogCaptureFixture) -> None:
+    """A line says so, and it is tried again at each poll."""
+    source.hub.down = True
+    with listener_of(source, every=0.2):
+        source.hub.wait(lambda: len(source.hub.turned_away) == 2)
+        wait(lambda: caplog.messages)
+        assert caplog.messages == [
+            f"the hub cannot be asked to subscribe now: {source.hub_url}: the server answered 503 Service Unavailable"
+        ]
+        source.hub.down = False
+        source.hub.wait(lambda: source.hub.subscriptions)
+        source.hub.down = True
+    assert caplog.messages[-1].startswith("the hub cannot be asked to unsubscribe now: ")
+
+
+def test_hub_that_does_not_verify(
+    source: PushedSource, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line says what the hub must reach; in the end it is not waited for without end."""
+    monkeypatch.setattr(listening, "_FAREWELL", 0.1)
+    source.hub.verifies = "never"
+    with listener_of(source, every=0.1):
+        wait(lambda: caplog.messages)
+    callback = source.hub.asked[0]["hub.callback"].rpartition("/")[0]
+    assert caplog.messages[0] == f"the hub {source.hub_url} has not verified the subscription: it must reach {callback}"
+
+
+def test_subscription_that_is_denied(source: PushedSource, caplog: pytest.LogCaptureFixture) -> None:
+    """The hub may deny it, at any time; a line says so, and it is asked again at the next poll."""
+    with subscribed(source) as (listener, callback, _):
+        denial = {"mode": "denied", "topic": source.topic, "reason": "not today"}
+        assert source.hub.verify(callback, **denial) == (202, b"")
+        wait(lambda: caplog.messages)
+        assert caplog.messages[0].endswith(f"the last one: {source.hub_url} denies the subscription")
+        assert not listener._hint.is_set()
+    assert [each["hub.mode"] for each in source.hub.asked] == ["subscribe"]
+
+
+def test_hub_that_is_no_longer_named(source: PushedSource) -> None:
+    """Its calls are answered with 410, which ends the subscription."""
+    with subscribed(source) as (listener, *_):
+        listener.update([])
+        source.hub.deliver(source.topic, b"")
+        assert (source.hub.answers, listener._hint.is_set()) == ([410], False)
+
+
+# Callers
+
+
+@pytest.mark.parametrize("method", ["sha1", "sha256", "sha384", "sha512", "md5"])
+def test_signatures(source: PushedSource, method: str) -> None:
+    """A hub signs as it likes, but not with what is broken."""
+    source.hub.method = method
+    with subscribed(source) as (listener, *_):
+        source.hub.deliver(source.topic, b"x" * 200_000)
+        assert (source.hub.answers, listener._hint.is_set()) == ([403] if method == "md5" else [200], method != "md5")
+
+
+def test_repeated_and_old_notifications(source: PushedSource) -> None:
+    """A notification counts once, and none that ends before another that came."""
+    notifications = []
+    for path in ("b.html", "c.html"):
+        source.put(path, path)
+        source.publish()
+        notifications.append(source.published["rs/notification.xml"])
+    future = document("urlset", {"capability": "change-notification", "until": "9999-01-01T00:00:00Z"}, "")
+    other = document("urlset", {"capability": "changelist", "until": "2000-01-01T00:00:00Z"}, "")
+    older, newer = notifications
+    with subscribed(source) as (listener, *_):
+        for body, counts in [
+            (older, True), (older, False), (newer, True), (older, False), (newer, False),  # out of order, doubled
+            (b"", True), (b"<urlset", True), (other, True),  # no notification of this kind: it may be new
+            (future, True), (future, True),  # a wrong clock does not hide what comes later
+        ]:  # fmt: skip
+            source.hub.deliver(source.topic, body)
+            assert source.hub.answers.pop() == 200
+            assert listener._hint.is_set() is counts
+            listener._hint.clear()
+
+
+def signed(secret: str, body: bytes) -> dict[str, str]:
+    """Return the header with the signature of a body."""
+    return {"X-Hub-Signature": f"sha256={hmac.new(secret.encode(), body, 'sha256').hexdigest()}"}
+
+
+#: What is refused, by what is wrong with it: takes the callback, the secret and the topic, and returns the status.
+_REFUSED: dict[str, tuple[int, Callable[[str, str, str], int]]] = {
+    "no signature": (403, lambda url, secret, topic: call(url, b"x")[0]),
+    "the signature of other bytes": (403, lambda url, secret, topic: call(url, b"x", signed(secret, b"y"))[0]),
+    "another secret": (403, lambda url, secret, topic: call(url, b"x", signed(f"{secret}0", b"x"))[0]),
+    "an unknown method": (403, lambda url, secret, topic: call(url, b"x", {"X-Hub-Signature": "sha3=00"})[0]),
+    "no digest": (403, lambda url, secret, topic: call(url, b"x", {"X-Hub-Signature": "sha256=\xff"})[0]),
+    "another topic": (403, lambda url, secret, topic: call(
+        url, b"x", {**signed(secret, b"x"), "Link": '<https://other.example/>; rel="self"'}
+    )[0]),
+    "another path": (410, lambda url, secret, topic: call(f"{url}x", b"x", signed(secret, b"x"))[0]),
+    "the path alone": (410, lambda url, secret, topic: call(url.rpartition("/")[0], b"x")[0]),
+    "too much": (413, lambda url, secret, topic: call(url, b"x", {"Content-Length": "100000000"})[0]),
+    "far too much": (413, lambda url, secret, topic: call(url, b"x", {"Content-Length": "9" * 400})[0]),
+    "a strange length": (413, lambda url, secret, topic: call(url, b"x", {"Content-Length": "-1"})[0]),
+    "no length": (413, lambda url, secret, topic: call(url, b"x", {"Content-Length": ""})[0]),
+    "10 MB": (403, lambda url, secret, topic: call(url, b"x" * 10_000_000, signed(secret, b"x"))[0]),
+    "unsolicited": (404, lambda url, secret, topic: call(
+        f"{url}?hub.mode=subscribe&hub.topic={topic}&hub.challenge=1&hub.lease_seconds=9"
+    )[0]),
+    "no mode": (404, lambda url, secret, topic: call(f"{url}?hub.topic={topic}&hub.challenge=1")[0]),
+    "to unsubscribe": (404, lambda url, secret, topic: call(
+        f"{url}?hub.mode=unsubscribe&hub.topic={topic}&hub.challenge=1"
+    )[0]),
+    "to deny another": (404, lambda url, secret, topic: call(f"{url}?hub.mode=denied&hub.topic=x")[0]),
+    "many parameters": (404, lambda url, secret, topic: call(f"{url}?hub.topic={topic}{'&x=1' * 1_000}")[0]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", _REFUSED)
+def test_refused_calls(source: PushedSource, what: str, caplog: pytest.LogCaptureFixture) -> None:
+    """They do nothing, and one line says that there were some; the hub is heard as before."""
+    expected, send = _REFUSED[what]
+    with subscribed(source) as (listener, callback, secret):
+        assert [send(callback, secret, source.topic) for _ in range(2)] == [expected] * 2
+        assert not listener._hint.is_set()
+        wait(lambda: caplog.messages)
+        assert re.match(r"calls to the callback that were refused: [12]; the last one: it", caplog.messages[0])
+        source.hub.deliver(source.topic, b"x")
+        assert (source.hub.answers, listener._hint.is_set()) == ([200], True)
+    assert len(caplog.messages) == 1
+
+
+def test_verification_of_another_topic(source: PushedSource) -> None:
+    """While a subscription is to be verified, nothing but this is confirmed."""
+    source.hub.verifies = "never"
+    with listener_of(source) as listener:
+        source.hub.wait(lambda: source.hub.asked)
+        callback, given = source.hub.asked[0]["hub.callback"], {"challenge": "x", "lease_seconds": "many"}
+        assert source.hub.verify(callback, mode="subscribe", topic="https://other.example/", **given)[0] == 404
+        assert source.hub.verify(callback, mode="unsubscribe", topic=source.topic, **given)[0] == 404
+        assert not listener._hint.is_set()
+        assert source.hub.verify(callback, mode="subscribe", topic=source.topic, **given) == (200, b"x")
+        assert listener._hint.is_set()
+        source.hub.verifies = "after"
+
+
+def test_other_methods(source: PushedSource) -> None:
+    """Nothing but GET and POST is answered."""
+    with subscribed(source) as (_, callback, _):
+        port, path = re.findall(r":(\d+)(/.*)", callback)[0]
+        with socket.create_connection(("127.0.0.1", int(port))) as connection:
+            connection.sendall(f"PUT {path} HTTP/1.1\r\nContent-Length: 0\r\n\r\n".encode())
+            assert b" 405 " in connection.recv(100)
+
+
+def test_slow_callers(source: PushedSource, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many that send their bodies slowly, or nothing, make room for the hub, and end when their time is up."""
+    monkeypatch.setattr(listening, "_LONGEST_CALL", 2.0)
+    monkeypatch.setattr(listening, "_PATIENCE", 0.05)
+    with subscribed(source) as (listener, callback, _), ExitStack() as stack:
+        port, path = re.findall(r":(\d+)(/.*)", callback)[0]
+        slow = [stack.enter_context(socket.create_connection(("127.0.0.1", int(port)))) for _ in range(20)]
+        for number, each in enumerate(slow):
+            each.settimeout(20)
+            if number % 2:
+                each.sendall(f"POST {path} HTTP/1.1\r\nX-Hub-Signature: sha1=0\r\nContent-Length: 9\r\n\r\nx".encode())
+        source.hub.deliver(source.topic, b"x")
+        assert (source.hub.answers, listener._hint.is_set()) == ([200], True)
+        assert len(listener._server._begun) <= 8
+        begin = time.monotonic()
+        for each in slow:
+            while each.recv(1_000):
+                pass
+        assert time.monotonic() - begin < 10
+        wait(lambda: not listener._server._begun)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is measured as Linux reports it")
+def test_flood_of_forged_calls(source: PushedSource, folder: Path, request: pytest.FixtureRequest) -> None:
+    """A thousand forged calls a second: the copy is right, memory stays, and one line a minute says so."""
+    seconds = 130 if request.config.getoption("--long") else 1
+    port = closed_port()
+    command = [sys.executable, "-m", "pelican_resourcesync", "mirror", source.url, str(folder), "--quiet"]
+    command[-1:] = ["--listen", f":{port}", "--callback", f"http://127.0.0.1:{port}/", "--allow-private"]
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    ) as process, ExitStack() as stack:  # fmt: skip
+        stack.callback(process.kill)
+        source.hub.wait(lambda: source.hub.subscriptions)
+        wait(equal(source, folder))
+        (subscription,) = source.hub.subscriptions.values()
+        before, sent = _memory(process.pid), Counter[str]()
+        path = subscription.callback.rpartition("/")[2]
+        flood = [Thread(target=_flood, args=(port, path, seconds, sent)) for _ in range(2)]
+        for each in flood:
+            each.start()
+        while any(each.is_alive() for each in flood):
+            source.change()
+            source.ping()
+            wait(equal(source, folder), 60)
+        assert _memory(process.pid) - before < 30_000  # kB
+        time.sleep(1.5)
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+    lines = said.splitlines()
+    assert 1 <= len(lines) <= 1 + seconds // 60 + 1, said
+    assert all(" calls to the callback that were refused: " in line for line in lines)
+    rate = sent["calls"] / seconds
+    assert rate >= (1_000 if seconds > 1 else 100), rate
+
+
+def _memory(process: int) -> int:
+    return int(re.findall(r"VmHWM:\s+(\d+)", Path(f"/proc/{process}/status").read_text())[0])
+
+
+def _flood(port: int, path: str, seconds: float, sent: Counter[str]) -> None:
+    """Send forged calls, 500 a second at most."""
+    head = f"POST /{path} HTTP/1.1\r\nX-Hub-Signature: sha256={'0' * 64}\r\nContent-Length: 6\r\n\r\nforged".encode()
+    begin = time.monotonic()
+    for number in range(int(seconds * 500)):
+        time.sleep(max(0, begin + number / 500 - time.monotonic()))
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+                connection.sendall(head)
+                while connection.recv(1_000):
+                    pass
+            sent["calls"] += 1
+        except OSError:
+            sent["failed"] += 1
+        if time.monotonic() - begin > seconds * 3:
+            return
+
+
+# Options
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["--listen", ":8000"], "need each other"),
+        (["--callback", "https://example.org/"], "need each other"),
+        (["--listen", ":8000", "--callback", "https://example.org/", "--dry-run"], "not for --dry-run"),
+        (["--listen", ":8000", "--callback", "example.org"], "--callback is 'example.org': use the http"),
+        (["--listen", ":8000", "--callback", "https://example.org/?a=b"], "without a query"),
+        (["--listen", ":99999", "--callback", "https://example.org/"], "port 99999 of 127.0.0.1 cannot be used"),
+    ],
+)
+def test_options(given: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What cannot be used is refused with a message."""
+    assert main(["mirror", "https://example.org/", str(folder), *given]) == 2
+    assert message in capsys.readouterr().err
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("address", ["localhost", "localhost:http", ":"])
+def test_address(address: str, folder: Path) -> None:
+    """An address has a port."""
+    with pytest.raises(SystemExit):
+        main(["mirror", "https://example.org/", str(folder), "--listen", address])
+
+
+def test_port_that_is_used() -> None:
+    """Two commands cannot listen to one port."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as other,
+        pytest.raises(SettingsError, match=r"cannot be used: .* in use"),
+    ):
+        Listener(other.getsockname()[:2], "https://example.org/", new_client(), every=1)
