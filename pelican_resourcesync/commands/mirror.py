@@ -6,6 +6,7 @@ import shlex
 import sys
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace, _SubParsersAction
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,17 +29,19 @@ _MOST_SHOWN = 20
 
 def add_verbs(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     """Add the commands."""
-    mirror = _add(verbs, "mirror", "copy a Source into a folder, and keep the copy up to date", _mirror)
+    mirror = _add(verbs, "mirror", "copy a Source into a folder, and keep the copy up to date", partial(_run, _update))
     task = mirror.add_argument_group("the run")
     what = task.add_mutually_exclusive_group()
     what.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
     running.add_repeating(task, what)
     task.add_argument("--adopt", action="store_true", help="use the files of a folder that is not a copy yet")
-    _add_update(mirror)
-    audit = _add(verbs, "audit", "compare a copy with the Source's list, and change nothing", _audit)
-    repair = _add(verbs, "repair", "compare a copy with the Source's list, and correct what differs", _repair)
-    _add_update(repair)
-    restore = _add(verbs, "restore", "copy a Source as it was at a past time", _restore, folder="?")
+    add_update(mirror)
+    text = "compare a copy with the Source's list, and {}"
+    audit = _add(verbs, "audit", text.format("change nothing"), partial(_run, _compare))
+    _add_prefer(audit)
+    repair = _add(verbs, "repair", text.format("correct what differs"), partial(_run, _correct))
+    add_update(repair)
+    restore = _add(verbs, "restore", "copy a Source as it was at a past time", _restore)
     task = restore.add_argument_group("the run")
     what = task.add_mutually_exclusive_group(required=True)
     what.add_argument("--at", type=moment, metavar="TIME", help="the time, such as 2024-01-31T12:00:00Z")
@@ -48,9 +51,6 @@ def add_verbs(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     )
     task.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
     add_by(task)
-    for verb in (mirror, audit, repair):
-        text = "copy the alternate of this media type, if there is one"
-        verb.add_argument("--prefer", action="append", default=[], metavar="TYPE", help=text)
     for verb in (mirror, audit, repair, restore):
         verb.add_argument("--json", action="store_const", const="counts", help="report in a line of JSON")
         # As an option of its own: a value that may be left out would take the SOURCE that follows.
@@ -62,16 +62,28 @@ def add_verbs(verbs: "_SubParsersAction[ArgumentParser]") -> None:
 
 
 def _add(
-    verbs: "_SubParsersAction[ArgumentParser]", name: str, text: str, run: Callable[[Namespace], int], folder: str = ""
+    verbs: "_SubParsersAction[ArgumentParser]", name: str, text: str, run: Callable[[Namespace], int]
 ) -> ArgumentParser:
     verb = verbs.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
     verb.set_defaults(verb=run)
-    add_source(verb)
-    verb.add_argument("folder", type=Path, nargs=folder or None, metavar="FOLDER", help="the folder of the copy")
+    needed = [add_source(verb)]
+    nargs = "?" if run is _restore else None
+    needed.append(verb.add_argument("folder", type=Path, nargs=nargs, metavar="FOLDER", help="the folder of the copy"))
+
+    def config(text: str) -> Path:
+        for each in needed:  # with `nargs="?"`, argparse would take no FOLDER after an option
+            each.required = False
+        return Path(text)
+
+    if run is not _restore:
+        many = verb.add_argument_group("many Sources")
+        many.add_argument("--config", type=config, metavar="FILE", help="copy the Sources that this TOML file lists")
+        many.add_argument("--cluster", metavar="URL", help="on the machines of the Dask scheduler at URL")
+        many.add_argument("--metrics", type=Path, metavar="FILE", help="write metrics for Prometheus into FILE")
     return verb
 
 
-def _add_update(verb: ArgumentParser) -> None:
+def add_update(verb: ArgumentParser) -> None:
     """Add how a copy is changed."""
     update = verb.add_argument_group("changes of the copy", argument_default=SUPPRESS)
     update.add_argument(
@@ -84,6 +96,12 @@ def _add_update(verb: ArgumentParser) -> None:
     update.add_argument("--max-deletions", type=float, metavar="N", help="stop if more than N %% would be deleted (20)")
     update.add_argument("--publish", metavar="URL", help="publish the copy as a Source; its folder is public at URL")
     add_by(update)
+    _add_prefer(verb)
+
+
+def _add_prefer(verb: ArgumentParser) -> None:
+    text = "copy the alternate of this media type, if there is one"
+    verb.add_argument("--prefer", action="append", default=[], metavar="TYPE", help=text)
 
 
 def moment(text: str) -> "datetime":
@@ -100,23 +118,21 @@ def moment(text: str) -> "datetime":
 # What they do
 
 
-def _mirror(arguments: Namespace) -> int:
-    if arguments.dry_run:
-        return _run(arguments, lambda mirror: _plan_report(mirror.plan()))
-    return _run(arguments, lambda mirror: _result_report(mirror.run(), arguments.folder))
+def _update(mirror: "Mirror", arguments: Namespace) -> "_Report":
+    return _plan_report(mirror.plan()) if arguments.dry_run else _result_report(mirror.run(), arguments.folder)
 
 
-def _audit(arguments: Namespace) -> int:
-    return _run(arguments, lambda mirror: _audit_report(mirror.audit(), arguments.folder))
+def _compare(mirror: "Mirror", arguments: Namespace) -> "_Report":
+    return _audit_report(mirror.audit(), arguments.folder)
 
 
-def _repair(arguments: Namespace) -> int:
-    return _run(arguments, lambda mirror: _result_report(mirror.repair(), arguments.folder))
+def _correct(mirror: "Mirror", arguments: Namespace) -> "_Report":
+    return _result_report(mirror.repair(), arguments.folder)
 
 
 def _restore(arguments: Namespace) -> int:
     if arguments.list_times:
-        return _run(arguments, lambda mirror: _times_report(mirror.times()))
+        return _run(lambda mirror, _: _times_report(mirror.times()), arguments)
     if arguments.folder is None:
         message = "the FOLDER of the copy is missing: add it, or the name of a WACZ file"
         raise SettingsError(message)
@@ -125,39 +141,34 @@ def _restore(arguments: Namespace) -> int:
         message = "--all-times writes a WACZ file and has no --dry-run: add the name of a file that ends with .wacz"
         raise SettingsError(message)
     if arguments.dry_run or not is_archive:
-        return _mirror(arguments)
-    return _run(arguments, lambda mirror: _result_report(mirror.archive(), arguments.folder))
+        return _run(_update, arguments)
+    return _run(lambda mirror, _: _result_report(mirror.archive(), arguments.folder), arguments)
 
 
 #: An exit status, lines for people, what `--json` prints, and what `--json=resources` adds.
 _Report = tuple[int, list[str], dict[str, Any], dict[str, Any]]
+#: What is done with a mirror.
+Task = Callable[["Mirror", Namespace], _Report]
 
 
-def _run(arguments: Namespace, task: "Callable[[Mirror], _Report]") -> int:
+def _run(task: Task, arguments: Namespace) -> int:
     """Do something with a mirror, and report it when its progress is no longer shown."""
-    from pelican_resourcesync.destination import STATE_FOLDER, Mirror, MirrorOptions
-    from pelican_resourcesync.http import shown
+    if getattr(arguments, "config", None):
+        from pelican_resourcesync.commands import many
 
-    if "keep" in arguments and "atomic" not in arguments:
-        message = "--keep N needs --atomic"
+        return many.run(task, arguments)
+    if getattr(arguments, "cluster", None) or getattr(arguments, "metrics", None):
+        message = "--cluster and --metrics need --config FILE"
         raise SettingsError(message)
-    folder = arguments.folder or Path()
     somebody = sys.stdin.isatty() and not (arguments.json or getattr(arguments, "every", None))
     ask = _ask if somebody and arguments.level < logging.ERROR else None
 
     def once(done: running.Done) -> int:
         lines: list[str] = []
-        values: dict[str, Any] = {"source": shown(arguments.source), "folder": str(folder), "begin": running.now()}
-        values["end"] = ""  # set below, in this place
+        values = values_of(arguments)
         try:
             with running.progress(arguments) as show:
-                options = MirrorOptions(**options_of(arguments), progress=show, ask=ask)
-                mirror = Mirror(arguments.source, folder, options)
-                if "publish" in arguments:
-                    from pelican_resourcesync.aggregator import Aggregator
-
-                    mirror = Aggregator(arguments.source, folder, arguments.publish, options)
-                status, lines, counts, uris = task(mirror)
+                status, lines, counts, uris = do(task, arguments, progress=show, ask=ask)
             values |= counts | ({"uris": done | uris} if arguments.json == "resources" else {})
         except ResourceSyncError as error:
             values |= {"complete": False, "error": str(error)}
@@ -170,7 +181,38 @@ def _run(arguments: Namespace, task: "Callable[[Mirror], _Report]") -> int:
                 running.say(arguments, lines, sys.stdout)
         return status
 
-    return running.run(once, arguments, begun=(folder / STATE_FOLDER / "begun").exists)
+    return running.run(once, arguments, begun=lambda: has_begun(arguments))
+
+
+def do(task: Task, arguments: Namespace, **more: Any) -> _Report:
+    """Do something with a mirror that has the options in the arguments, and more; return what to report."""
+    from pelican_resourcesync.destination import Mirror, MirrorOptions
+
+    if "keep" in arguments and "atomic" not in arguments:
+        message = "--keep N needs --atomic"
+        raise SettingsError(message)
+    folder, options = arguments.folder or Path(), MirrorOptions(**options_of(arguments), **more)
+    mirror = Mirror(arguments.source, folder, options)
+    if "publish" in arguments:
+        from pelican_resourcesync.aggregator import Aggregator
+
+        mirror = Aggregator(arguments.source, folder, arguments.publish, options)
+    return task(mirror, arguments)
+
+
+def values_of(arguments: Namespace) -> dict[str, Any]:
+    """Return how the JSON of a run begins; `end` is set later, in this place."""
+    from pelican_resourcesync.http import shown
+
+    folder = str(arguments.folder or Path())
+    return {"source": shown(arguments.source), "folder": folder, "begin": running.now(), "end": ""}
+
+
+def has_begun(arguments: Namespace) -> bool:
+    """Return whether an earlier run has begun the copy."""
+    from pelican_resourcesync.destination import STATE_FOLDER
+
+    return bool(arguments.folder) and (arguments.folder / STATE_FOLDER / "begun").exists()
 
 
 def _ask(host: str) -> bool:

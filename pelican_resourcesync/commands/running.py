@@ -72,7 +72,7 @@ def run(once: Callable[[Done], int], arguments: Namespace, *, begun: Callable[[]
                 status = once(log.done)
             except ResourceSyncError as error:
                 _logger.error(error)  # noqa: TRY400 - the message says all
-                if not _may_pass(error, begun=begun(), repeated=bool(every)):
+                if not is_incomplete(error, begun=begun(), repeated=bool(every)):
                     return UNUSABLE
                 status = INCOMPLETE
             except KeyboardInterrupt:
@@ -153,9 +153,9 @@ class _Log(logging.Handler):
         _logger.setLevel(logging.NOTSET)
 
 
-def _may_pass(error: ResourceSyncError, *, begun: bool, repeated: bool) -> bool:
-    from pelican_resourcesync.destination import IncompleteError
-    from pelican_resourcesync.source import SourceError, may_pass
+def is_incomplete(error: ResourceSyncError, *, begun: bool, repeated: bool) -> bool:
+    """Return whether an error means that a run is incomplete, rather than that nothing can be run."""
+    from pelican_resourcesync.source import IncompleteError, SourceError, may_pass
 
     if isinstance(error, IncompleteError):
         return True

@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from argparse import ArgumentParser, Namespace, _ActionsContainer
+from argparse import Action, ArgumentParser, Namespace, _ActionsContainer
 from dataclasses import fields
 from typing import Any
 
@@ -12,9 +12,10 @@ from pelican_resourcesync.units import rate, seconds, size
 USER, PASSWORD = "RESOURCESYNC_USER", "RESOURCESYNC_PASSWORD"
 
 
-def add_source(verb: ArgumentParser) -> None:
+def add_source(verb: ArgumentParser) -> Action:
     """Add the Source."""
-    verb.add_argument("source", metavar="SOURCE", help="a site, a page, a Source Description, a list, or a folder")
+    text = "a site, a page, a Source Description, a list, or a folder"
+    return verb.add_argument("source", metavar="SOURCE", help=text)
 
 
 def add_jobs(group: _ActionsContainer, default: int) -> None:
@@ -70,6 +71,7 @@ def add_reading(verb: ArgumentParser) -> None:
     limits = verb.add_argument_group("limits", argument_default=argparse.SUPPRESS)
     limits.add_argument("--timeout", type=seconds, metavar="TIME", help="longest silence (30s)")
     limits.add_argument("--max-time", type=seconds, metavar="TIME", help="longest time of one file (1h)")
+    limits.add_argument("--max-run", type=seconds, metavar="TIME", help="longest time of a run")
     limits.add_argument("--max-wait", type=seconds, metavar="TIME", help="longest pause for a host (5m)")
     limits.add_argument("--max-size", type=size, metavar="SIZE", help="largest file (10GB)")
     limits.add_argument("--max-document-size", type=size, metavar="SIZE", help="largest list (100MB)")
@@ -112,7 +114,7 @@ def options_of(arguments: Namespace) -> dict[str, Any]:
 
     values = vars(arguments)
     known = {each.name: values[each.name] for each in fields(MirrorOptions) if each.name in values}
-    user = values.get("user") or os.environ.get(USER, "")
+    user = values["user"] if "user" in values else os.environ.get(USER, "")
     if user and ":" not in user:
         user += f":{os.environ.get(PASSWORD, '')}"
     return known | {"user": user}

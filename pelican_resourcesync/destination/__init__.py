@@ -3,11 +3,12 @@
 from pelican_resourcesync.destination.fetch import MirrorResult
 from pelican_resourcesync.destination.following import FollowedChange, Following, follow
 from pelican_resourcesync.destination.mirroring import Difference, Mirror
-from pelican_resourcesync.destination.options import STATE_FOLDER, IncompleteError, MirrorError, MirrorOptions
+from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError, MirrorOptions
 from pelican_resourcesync.destination.past import Moment
 from pelican_resourcesync.destination.paths import conflict_path_of, path_of
 from pelican_resourcesync.destination.plan import FetchPlan
 from pelican_resourcesync.destination.state import CopyState, locked
+from pelican_resourcesync.source import IncompleteError
 
 __all__ = [
     "STATE_FOLDER",

@@ -20,9 +20,10 @@ from pathlib import Path
 from uuid import uuid4
 
 from pelican_resourcesync.destination.files import sync_all
-from pelican_resourcesync.destination.options import STATE_FOLDER, IncompleteError, MirrorError
+from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError
 from pelican_resourcesync.destination.state import CopyState, locked
 from pelican_resourcesync.exchange import can_exchange, exchange
+from pelican_resourcesync.source import IncompleteError
 
 _ID, _BASE = f"{STATE_FOLDER}/id", f"{STATE_FOLDER}/base"
 _STAMP = "%Y-%m-%dT%H.%M.%S.%fZ"

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
 from pelican_resourcesync.destination.cursor import Cursor, LatestState
-from pelican_resourcesync.destination.options import IncompleteError, MirrorError, log_change
+from pelican_resourcesync.destination.options import MirrorError, log_change
 from pelican_resourcesync.destination.routes import COST_OF_REQUEST
 from pelican_resourcesync.destination.state import CopyState, open_state
 from pelican_resourcesync.errors import AbsentError, DocumentError, MismatchError, TransportError
@@ -25,6 +25,7 @@ from pelican_resourcesync.source import (
     VERIFIED,
     ChangeLists,
     GapError,
+    IncompleteError,
     ListedDumps,
     ListedPackage,
     ListedResource,

@@ -16,14 +16,6 @@ class MirrorError(SourceError):
     """Raised when nothing can be mirrored; the message says why, and what to do about it."""
 
 
-class IncompleteError(MirrorError):
-    """Raised when a mirror stops before it changes anything, because that could do harm.
-
-    Also when a follower cannot get some of the resources now; the message names the first of them, and the next run
-    tries again.
-    """
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MirrorOptions(SourceOptions):
     """The options of a mirror, besides those of the Source that it reads.

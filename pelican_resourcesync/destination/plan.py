@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 
 from pelican_resourcesync.destination.mirrors import Mirrors
-from pelican_resourcesync.destination.options import IncompleteError, MirrorError, MirrorOptions
+from pelican_resourcesync.destination.options import MirrorError, MirrorOptions
 from pelican_resourcesync.destination.past import Past
 from pelican_resourcesync.destination.patches import patch_text
 from pelican_resourcesync.destination.provenance import links_of_copy
@@ -19,6 +19,7 @@ from pelican_resourcesync.source import (
     UNREADABLE,
     ChangeLists,
     GapError,
+    IncompleteError,
     ListedDumps,
     ListedPackage,
     ListedResource,

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pelican_resourcesync.dcz import LARGEST
-from pelican_resourcesync.destination.options import STATE_FOLDER, IncompleteError, MirrorError
+from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError
 from pelican_resourcesync.http import shown, without_query
 from pelican_resourcesync.lock import lock_file
-from pelican_resourcesync.source import ListedResource
+from pelican_resourcesync.source import IncompleteError, ListedResource
 
 _FORMAT = 1
 _DATABASE = "state.sqlite3"

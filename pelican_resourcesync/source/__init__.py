@@ -3,7 +3,14 @@
 from pelican_resourcesync.source.discovery import SourceSet, find_sets
 from pelican_resourcesync.source.folder import WELL_KNOWN, SiteFolder
 from pelican_resourcesync.source.lists import ChangeLists, GapError, Position, in_order
-from pelican_resourcesync.source.options import ProgressCallback, Several, SourceError, SourceOptions, by_keyword
+from pelican_resourcesync.source.options import (
+    IncompleteError,
+    ProgressCallback,
+    Several,
+    SourceError,
+    SourceOptions,
+    by_keyword,
+)
 from pelican_resourcesync.source.packages import ListedDumps, ListedPackage, OpenPackage, Packages, may_contain
 from pelican_resourcesync.source.receive import ResourceSink, VerifiedContent, part_name
 from pelican_resourcesync.source.resource import (
@@ -28,6 +35,7 @@ __all__ = [
     "WELL_KNOWN",
     "ChangeLists",
     "GapError",
+    "IncompleteError",
     "ListedDumps",
     "ListedPackage",
     "ListedResource",

@@ -13,7 +13,7 @@ from typing import Concatenate, Literal, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
-from pelican_resourcesync.http import USER_AGENT, Request
+from pelican_resourcesync.http import USER_AGENT, Pace, Request
 from pelican_resourcesync.source.resource import matches_type
 from pelican_resourcesync.units import rate
 
@@ -28,6 +28,14 @@ ProgressCallback = Callable[[int, int, int, int], None]
 
 class SourceError(ResourceSyncError):
     """Raised when a Source cannot be used as it was asked for; the message says why, and what to do about it."""
+
+
+class IncompleteError(SourceError):
+    """Raised when a mirror stops before it changes anything, because that could do harm.
+
+    Also when a follower cannot get some of the resources now; the message names the first of them, and the next run
+    tries again. And when a run takes longer than it may: the next one goes on.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +54,8 @@ class SourceOptions:
 
     `jobs` is the number of simultaneous requests, and `rate` the requests (5) or bytes ("2MB") per second. A request
     that fails in a way that may pass is repeated `retries` times, first after `backoff` and never after more than
-    `max_wait`. `timeout` is the longest silence. The other fields limit documents, resources and their numbers.
+    `max_wait`. `timeout` is the longest silence, and `max_run` the longest time of a run, where 0 means any. The other
+    fields limit documents, resources and their numbers. Sources of one host may share a `pace`, which has the rate.
     `progress` is called with the resources done, of how many, and their bytes, of how many (0 if that is not known).
     `channels` is called with the topic of each set whose changes are pushed, and a request to its hub (WebSub).
     """
@@ -73,10 +82,12 @@ class SourceOptions:
     timeout: float = 30.0
     document_time: float = 300.0
     max_time: float = 3600.0
+    max_run: float = 0
     max_document_size: int = 100_000_000
     max_size: int = 10_000_000_000
     max_documents: int = 10_000
     max_resources: int = 10_000_000
+    pace: Pace | None = field(default=None, repr=False, compare=False)
     progress: ProgressCallback = field(default=lambda *_: None, repr=False, compare=False)
     channels: Callable[[list[tuple[str, Request]]], None] = field(default=lambda _: None, repr=False, compare=False)
 

@@ -7,6 +7,7 @@ import time
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, suppress
+from dataclasses import replace
 from http import HTTPStatus
 from io import BytesIO
 from pathlib import Path
@@ -38,7 +39,7 @@ from pelican_resourcesync.http import (
 from pelican_resourcesync.protocol import Document, Entry, Metadata, Root, read
 from pelican_resourcesync.signing import SignatureError
 from pelican_resourcesync.source.folder import FolderClient
-from pelican_resourcesync.source.options import SourceError, SourceOptions
+from pelican_resourcesync.source.options import IncompleteError, SourceError, SourceOptions
 from pelican_resourcesync.source.receive import ResourceSink
 from pelican_resourcesync.source.resource import ListedResource, listed_resource, uri_of
 
@@ -77,7 +78,8 @@ class Source:
         """Take a URL or a folder, the options, and what remembers documents."""
         self.options = options
         self.memory = memory
-        self.pace = Pace(*options.limits_of_rate)
+        self.pace = options.pace or Pace(*options.limits_of_rate)
+        self._end = time.monotonic() + options.max_run
         self.jobs = options.jobs
         self.requests = 0
         self._documents: set[str] = set()  # those that were requested in this run
@@ -124,6 +126,12 @@ class Source:
         """Return a request, within the limits of resources unless other bounds are given."""
         if isinstance(sink, ResourceSink):
             sink.signed = self.signed is not None
+        bounds = bounds or self._resource_bounds
+        if self.options.max_run:
+            if (left := self._end - time.monotonic()) <= 0:
+                message = f"it takes longer than {self.options.max_run:g} seconds (--max-run): the next run goes on"
+                raise IncompleteError(message)
+            bounds = replace(bounds, total=min(bounds.total, left))
         place = self.origin if uri.startswith(self._own) else origin(uri)
         headers = {name: value for name, value in (headers or {}).items() if is_sendable(value)}
         return Request(
@@ -131,7 +139,7 @@ class Source:
             sink=sink,
             headers=headers,
             credentials=self._credentials if place == self.origin else {},
-            bounds=bounds or self._resource_bounds,
+            bounds=bounds,
             public=not (self.options.allow_private or self._is_private(place)),
             port_named=not self.options.allow_private,
             accept=_accepted(headers),
@@ -154,9 +162,7 @@ class Source:
     def fetch(self, make_request: Callable[[], Request]) -> Response:
         """Make one request, again after a while if it fails in a way that may pass; each attempt makes it anew."""
         for attempt in range(self.options.retries + 1):
-            while delay := self.pace.delay():
-                time.sleep(delay)
-            self.requests += 1
+            self._await_turn()
             request = make_request()
             try:
                 return self.client.get(request)
@@ -166,6 +172,11 @@ class Source:
                     raise
                 time.sleep(wait)
         raise AssertionError  # pragma: no cover - the last attempt returns or raises
+
+    def _await_turn(self) -> None:
+        while delay := self.pace.delay():
+            time.sleep(delay)
+        self.requests += 1
 
     def fetch_all(
         self, make_requests: Callable[[], Iterable[Request]]
@@ -222,6 +233,7 @@ class Source:
             with suppress(TransportError, ValueError, OverflowError):
                 robots = self.beginning(urljoin(self.start, "/robots.txt"))[1].decode("utf-8", "replace")
                 delay = crawl_delay(robots, self.options.user_agent.partition("/")[0])
+                self.pace.pause(min(delay, self.options.max_wait))
             remembered = [time.time(), delay]
             self.memory.set("robots", remembered)
         if remembered[1] > 0:
@@ -341,7 +353,7 @@ class Source:
     def beginning(self, uri: str) -> tuple[Response, bytes]:
         """Return the first bytes of a document or page."""
         stream = BytesIO()
-        self.requests += 1
+        self._await_turn()
         response = self.client.get(self.request(uri, _StreamSink(stream, _PAGE), bounds=self._document_bounds))
         return response, stream.getvalue()
 

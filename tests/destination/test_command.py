@@ -129,6 +129,9 @@ def test_documented_keys(source: FakeSource, tmp_path: Path, capsys: pytest.Capt
         line = [*map(str, arguments), "--retries", "0"] + ["--json"] * ("--json=resources" not in arguments)
         main(line if line[0] in ("audit", "restore") else ["mirror", *line, *[str(folder)] * (len(arguments) == 1)])
         found += json.loads(capsys.readouterr().out)
+    (tmp_path / "sources.toml").write_text(f'[sources.a]\nsource = "{source.url}"\nfolder = "copy"')
+    main(["mirror", "--config", str(tmp_path / "sources.toml"), "--json"])
+    found += json.loads(capsys.readouterr().out)
     table = (
         (ROOT / "docs/commands.md")
         .read_text("utf-8")
@@ -221,7 +224,7 @@ def test_options() -> None:
     line = """mirror https://example.org/ copy --set a --only *.pdf --type image/* --allow-host b.test --allow-private
         --adopt --accept-older --max-deletions 5 --jobs 2 --rate 2MB/s --proxy --retries 1 --timeout 5s --max-time 2h
         --max-wait 1m --max-size 1.5k --max-document-size 2M --max-documents 3 --max-resources 4 --user me:word
-        --header X:y --user-agent Museum/1.0 --prefer text/* --prefer a/b"""
+        --max-run 3h --header X:y --user-agent Museum/1.0 --prefer text/* --prefer a/b"""
     arguments = parser().parse_args(line.split())
     assert MirrorOptions(**options_of(arguments)) == MirrorOptions(
         set=("a",),
@@ -239,6 +242,7 @@ def test_options() -> None:
         retries=1,
         timeout=5,
         max_time=7_200,
+        max_run=10_800,
         max_wait=60,
         max_size=1_500,
         max_document_size=2_000_000,

@@ -1,4 +1,4 @@
-"""The recipes for cron, systemd and Docker Compose in docs/mirror.md, as far as their programs are here."""
+"""The recipes for cron, systemd and Docker Compose, as far as their programs are here."""
 
 import re
 import shutil
@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from pelican_resourcesync.cli import parser
+from pelican_resourcesync.commands.many import METRICS, read_sources
 from tests.destination.sources import fake_source
 from tests.support.sites import ROOT
 
-MIRROR = (ROOT / "docs/mirror.md").read_text("utf-8")
+MIRROR, MANY = ((ROOT / "docs" / name).read_text("utf-8") for name in ("mirror.md", "many.md"))
 BIN = Path(sys.executable).parent
 
 
@@ -34,18 +36,20 @@ def test_cron(tmp_path: Path) -> None:
     assert times == [["7", "*", "*", "*", "*"], ["30", "3", "*", "*", "*"]]
 
 
-def units() -> dict[str, str]:
+def units(page: str = MIRROR) -> dict[str, str]:
     """Return the units by name."""
-    return dict(re.findall(r"`/etc/systemd/system/([\w@.-]+)`[^`]*:\n\n```ini\n(.*?)```", MIRROR, re.DOTALL))
+    return dict(re.findall(r"`/etc/systemd/system/([\w@.-]+)`[^`]*:\n\n```ini\n(.*?)```", page, re.DOTALL))
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")
 def test_systemd(tmp_path: Path) -> None:
-    """The units are valid, for one of the copies; and no other key would be."""
+    """The units are valid, for one of the copies and for all; and no other key would be."""
     assert [*units()] == ["mirror@.service", "mirror@.timer", "mirror-failed@.service"]
-    for name, text in units().items():
+    assert [*units(MANY)] == ["mirrors.service", "mirrors.timer"]
+    both = units() | units(MANY)
+    for name, text in both.items():
         (tmp_path / name).write_text(text.replace("/srv/mirror/venv/bin", str(BIN)), "utf-8")
-    names = [str(tmp_path / name.replace("@", "@museum")) for name in units()]
+    names = [str(tmp_path / name.replace("@", "@museum")) for name in both]
     command = ["systemd-analyze", "verify", *names]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
@@ -62,6 +66,49 @@ def test_what_systemd_runs(tmp_path: Path) -> None:
         command = command.replace("/srv/mirror/venv/bin", str(BIN)).replace("/srv/mirror", str(tmp_path))
         subprocess.run(command.split(), check=True, capture_output=True, cwd=ROOT)
     assert (tmp_path / "museum/a.html").read_text() == "1"
+
+
+def test_what_systemd_runs_for_many(tmp_path: Path) -> None:
+    """The service copies all Sources of the file, and writes metrics."""
+    (start,) = re.findall(r"^ExecStart=(.*)$", units(MANY)["mirrors.service"], re.MULTILINE)
+    with fake_source({"a.html": "1"}) as source:
+        (tmp_path / "sources.toml").write_text(f'[sources.a]\nsource = "{source.url}"\nfolder = "a"')
+        command = start.replace("/srv/mirror/venv/bin", str(BIN))
+        subprocess.run(command.split(), check=True, capture_output=True, cwd=tmp_path)
+    assert (tmp_path / "a/a.html").read_text() == "1"
+    assert 'status{name="a"} 0\n' in (tmp_path / "mirrors.prom").read_text()
+
+
+def test_docker_compose_for_many(tmp_path: Path) -> None:
+    """Both parts together follow the schema, and their commands are ours and Dask's."""
+    parts = re.findall(r"```yaml\n(.*?)```", MANY, re.DOTALL)
+    file = tmp_path / "compose.yaml"
+    file.write_text("".join(parts), "utf-8")
+    command = [str(BIN / "check-jsonschema"), "--builtin-schema", "vendor.compose-spec", str(file)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    file.write_text("".join(parts).replace("    deploy:", "    deployed:"), "utf-8")
+    assert subprocess.run(command, check=False, capture_output=True).returncode == 1
+    ours, *dask = [line.split() for line in re.findall(r"command: (.*)", file.read_text("utf-8"))]
+    arguments = parser().parse_args(ours[1:])
+    assert (arguments.config, arguments.every) == (Path("/srv/sources.toml"), 3600)
+    assert [line[:2] for line in dask] == [["dask", "scheduler"], ["dask", "worker"]]
+    assert all((BIN / line[0]).exists() for line in (ours, *dask))
+
+
+def test_table_of_sources(tmp_path: Path) -> None:
+    """The example of a file is valid, and has both Sources."""
+    (text,) = re.findall(r"```toml\n(.*?)```", MANY, re.DOTALL)
+    (tmp_path / "sources.toml").write_text(text, "utf-8")
+    arguments = parser().parse_args(["mirror", "--config", str(tmp_path / "sources.toml")])
+    museum, library = read_sources(arguments.verb, arguments)
+    assert (museum.name, museum.folder, museum.max_run) == ("museum", tmp_path / "copies/museum", 1800)
+    assert (library.only, library.keep, library.rate) == (["*/oai_dc/*"], 3, "5")
+
+
+def test_metrics_of_the_page() -> None:
+    """The table has all metrics, and no other."""
+    assert re.findall(r"^\| `pelican_resourcesync_mirror_(\w+)` \|", MANY, re.MULTILINE) == [*METRICS]
 
 
 def test_docker_compose(tmp_path: Path) -> None:

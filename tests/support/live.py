@@ -139,16 +139,18 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def live(manner: Manner, certificate: Path | None = None, *, proxy: bool = False) -> Iterator[Live]:
+def live(
+    manner: Manner, certificate: Path | None = None, *, proxy: bool = False, address: str = "127.0.0.1"
+) -> Iterator[Live]:
     """Let a site be live; with a certificate, over TLS; as a proxy, those that it is asked for."""
     site = Live(manner, proxy=proxy)
     handler = type("_Handler", (_Handler,), {"live": site})
-    with _Server(("127.0.0.1", 0), handler) as server, ExitStack() as stack:
+    with _Server((address, 0), handler) as server, ExitStack() as stack:
         if certificate:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(certificate)
             server.socket = stack.enter_context(context.wrap_socket(server.socket, server_side=True))
-        site.url = f"http{'s' if certificate else ''}://127.0.0.1:{server.server_address[1]}"
+        site.url = f"http{'s' if certificate else ''}://{address}:{server.server_address[1]}"
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()
         try:

@@ -1,0 +1,268 @@
+"""Keep copies of many Sources: `--config FILE` of `mirror`, `audit` and `repair`, on one machine or on a cluster.
+
+Each Source has a process of its own, or a task of the cluster, so nothing that happens to it stops the others. Two
+Sources that request the same host are never read at the same time.
+"""
+
+import json
+import logging
+import multiprocessing
+import sys
+import time
+import traceback
+from argparse import SUPPRESS, Action, ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from datetime import datetime
+from functools import partial
+from queue import SimpleQueue
+from textwrap import shorten
+from typing import Any, NoReturn
+
+from pelican_resourcesync.commands import mirror, running
+from pelican_resourcesync.commands.running import DONE, INCOMPLETE, PROBLEMS, UNUSABLE
+from pelican_resourcesync.commands.source_options import add_reading, options_of
+from pelican_resourcesync.errors import ResourceSyncError, SettingsError
+from pelican_resourcesync.printable import get_logger, printable
+from pelican_resourcesync.stopping import stopping
+from pelican_resourcesync.units import rate
+
+_LONGEST = 3600.0  # seconds for a Source, unless `max_run` says something else
+_GRACE = 600.0  # seconds after that, for a pause or a slow disk, until its process is killed
+#: The exit statuses, the worst last.
+_STATES = {DONE: "complete", INCOMPLETE: "incomplete", PROBLEMS: "different", UNUSABLE: "failed"}
+#: Of each Source; `docs/many.md` says what they are.
+METRICS = ("status", "complete", "resources", "fetched", "size", "deleted", "left", "differences", "seconds", "end")
+#: What is imported once: where processes can be copied, each then takes milliseconds and few MB.
+_PRELOADED = ("cli", "destination", "terminal", "http.curl_client", "http.urllib3_client")
+_WIDTH = 200
+_logger = get_logger("pelican_resourcesync")
+
+#: What came of a Source: what `--json` prints, and `lines` for people.
+Outcome = dict[str, Any]
+
+
+def run(task: mirror.Task, arguments: Namespace) -> int:
+    """Do the task for all Sources of a file; return the worst exit status."""
+    if arguments.source is not None or arguments.json == "resources" or getattr(arguments, "listen", None):
+        message = "--config FILE lists the Sources: leave out SOURCE, FOLDER, --listen and --json=resources"
+        raise SettingsError(message)
+    queues = divide(read_sources(task, arguments))
+    arguments.source = str(arguments.config)  # with which lines of a log begin
+    rounds: list[int] = []
+
+    def once(_: running.Done) -> int:
+        outcomes = []
+        for outcome in _do_all(queues, arguments):
+            _report(outcome, arguments)
+            outcomes.append(outcome)
+        if not arguments.json and arguments.level < logging.ERROR:
+            _write_table(outcomes)
+        if arguments.metrics:
+            from pelican_resourcesync.publication import replace_file
+
+            replace_file(arguments.metrics, metrics(outcomes).encode())
+        rounds.append(max((each["status"] for each in outcomes), key=[*_STATES].index))
+        return rounds[-1]
+
+    return running.run(once, arguments, begun=lambda: bool(rounds))
+
+
+# The Sources
+
+
+class _Options(ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise SettingsError(message)
+
+
+def read_sources(task: mirror.Task, given: Namespace) -> list[Namespace]:
+    """Return the arguments of each Source of a file. Raises `SettingsError`, which names the file, table and key."""
+    from pelican_resourcesync.settings import Setting, checks, in_file, read_toml
+
+    parser = _Options(add_help=False, allow_abbrev=False, argument_default=SUPPRESS)
+    mirror.add_update(parser)
+    add_reading(parser)
+    options = parser._actions  # noqa: SLF001 - argparse has no public list of them
+    known: dict[str, Any] = {each.dest: partial(_words, parser, each) for each in options}
+    own = known | {"source": checks.required_text("a URL or a folder"), "folder": checks.path}
+
+    def tables(setting: Setting, value: object) -> dict[str, dict[str, Any]]:
+        names = value if isinstance(value, dict) else ()
+        return setting.table(value, dict.fromkeys(names, lambda each, table: each.table(table, own)))
+
+    top = Setting("", in_file(given.config))
+    shape = {"defaults": lambda setting, value: setting.table(value, known), "sources": tables}
+    content = {"defaults": {}, "sources": {}} | top.table(read_toml(given.config), shape)
+    sources = []
+    for name, values in content["sources"].items():
+        if not {"source", "folder"} <= values.keys():
+            message = f"{top.within(f'sources.{name}')} needs both a source and a folder: add them"
+            raise SettingsError(message)
+        where, folder = values.pop("source"), values.pop("folder")
+        words = [word for words in (content["defaults"] | values).values() for word in words]
+        source = parser.parse_args(words, Namespace(**vars(given) | {"jobs": 8, "max_run": _LONGEST}))
+        source.name, source.folder, source.task = name, folder, task
+        source.source = where if "://" in where else str(given.config.parent / where)
+        # The login of the environment is not for all hosts, but its password is for those with a user.
+        source.user = options_of(source)["user"] if "user" in source else ""
+        sources.append(source)
+    if not sources:
+        message = f"{given.config} lists no Source: add a table such as [sources.museum], with a source and a folder"
+        raise SettingsError(message)
+    return sources
+
+
+def _words(parser: ArgumentParser, option: Action, setting: Any, value: object) -> list[str]:
+    """Return a value as words of the command line. Raises `SettingsError` if the option does not take it."""
+    name = option.option_strings[0]
+    values = value if isinstance(value, list) else [value]
+    words = [f"{name}={each}" for each in values] if option.nargs is None else [name] * (value is True)
+    with suppress(SettingsError):
+        taken = getattr(parser.parse_args(words), option.dest, None)
+        kinds = {bool} if option.nargs == 0 else {str, int, float}
+        if {type(each) for each in values} <= kinds and isinstance(value, list) <= isinstance(taken, list):
+            return words
+    message = f"{setting} cannot be used: write what {name} {option.metavar or ''} takes ({option.help})"
+    raise SettingsError(message.replace("%%", "%"))
+
+
+def divide(sources: Iterable[Namespace]) -> list[list[Namespace]]:
+    """Return the Sources in queues, the longest first, of which no two request the same host."""
+    from pelican_resourcesync.http import origin
+
+    found: list[tuple[set[str], list[Namespace]]] = []
+    for source in sources:
+        place = origin(source.source)  # a folder counts as a host
+        hosts = {place[1] if place else source.source, *map(str.lower, getattr(source, "allow_host", ()))}
+        same = [each for each in found if not hosts.isdisjoint(each[0])]
+        found = [each for each in found if hosts.isdisjoint(each[0])]
+        merged = [each for _, queue in same for each in queue]
+        found.append((hosts.union(*(each for each, _ in same)), [*merged, source]))
+    return sorted((queue for _, queue in found), key=len, reverse=True)
+
+
+# What is done
+
+
+def _do_all(queues: list[list[Namespace]], arguments: Namespace) -> Iterator[Outcome]:
+    """Yield the outcome of each Source; of each queue, one is at work."""
+    left, outcomes, do_one = [[*queue] for queue in queues], SimpleQueue[Outcome](), _do_alone
+
+    def work(queue: list[Namespace]) -> None:
+        while queue:
+            source = queue.pop(0)
+            try:
+                outcomes.put(do_one(source))
+            except Exception as error:  # noqa: BLE001 - one Source stops nothing
+                outcomes.put(_failed(source, f"its worker failed ({type(error).__name__}: {error})"))
+
+    def stop() -> None:
+        for queue in left:
+            queue.clear()
+        for process in multiprocessing.active_children():
+            process.terminate()
+
+    with ThreadPoolExecutor(arguments.jobs) as threads, ExitStack() as stack:
+        if arguments.cluster:
+            from pelican_resourcesync.cluster import connected
+
+            client = stack.enter_context(connected(arguments.cluster))
+            do_one = lambda source: client.submit(do, source, pure=False).result()  # noqa: E731
+        stack.callback(stop)
+        for queue in left:
+            threads.submit(work, queue)
+        for _ in range(sum(map(len, queues))):
+            yield outcomes.get()
+
+
+def _do_alone(source: Namespace) -> Outcome:
+    """Do the task of a Source in a process of its own, which is killed if it does not end."""
+    context: Any = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
+    context.set_forkserver_preload([f"pelican_resourcesync.{name}" for name in _PRELOADED])
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_send, args=(source, sender), daemon=True)
+    process.start()
+    sender.close()
+    with receiver:
+        try:
+            if receiver.poll(source.max_run + _GRACE):
+                outcome: Outcome = receiver.recv()
+                return outcome
+            why = f"was killed, because it did not end within {source.max_run:g} seconds (max_run)"
+        except EOFError:
+            process.join()
+            why = f"ended unexpectedly (exit status {process.exitcode})"
+        finally:
+            process.kill()
+            process.join()
+    return _failed(source, f"its process {why}")
+
+
+def _send(source: Namespace, sender: Any) -> None:
+    with suppress(KeyboardInterrupt), stopping():
+        sender.send(do(source))
+
+
+def do(source: Namespace) -> Outcome:
+    """Do the task of a Source. Every failure is an outcome."""
+    from pelican_resourcesync.http import Pace
+
+    begin, outcome = time.monotonic(), {"name": source.name, **mirror.values_of(source)}
+    pace = Pace(*rate(source.rate) if "rate" in source else ())
+    try:
+        status, lines, counts, _ = mirror.do(source.task, source, pace=pace)
+        outcome |= {"end": running.now(), "status": status, "lines": lines, **counts}
+    except ResourceSyncError as error:
+        begun, repeated = mirror.has_begun(source), bool(getattr(source, "every", None))
+        status = INCOMPLETE if running.is_incomplete(error, begun=begun, repeated=repeated) else UNUSABLE
+        outcome = _failed(source, str(error)) | {"begin": outcome["begin"], "status": status}
+    except Exception as error:  # noqa: BLE001 - one Source stops nothing
+        traceback.print_exc()
+        outcome = _failed(source, f"unexpected error, please report it ({type(error).__name__}: {error})")
+    outcome["seconds"] = round(time.monotonic() - begin, 3)
+    time.sleep(pace.delay())  # the next Source may request the same host at once
+    return outcome
+
+
+def _failed(source: Namespace, error: str) -> Outcome:
+    values = {"name": source.name, **mirror.values_of(source)} | {"end": running.now(), "status": UNUSABLE}
+    return {**values, "complete": False, "error": error, "lines": [error]}
+
+
+# What is said
+
+
+def _report(outcome: Outcome, arguments: Namespace) -> None:
+    lines = [f"{outcome['name']}: {line}" for line in outcome.pop("lines")]
+    if arguments.json:
+        sys.stdout.write(f"{printable(json.dumps(outcome))}\n")
+        sys.stdout.flush()
+    if "error" in outcome:
+        _logger.error(lines[-1])
+    elif not arguments.json:
+        running.say(arguments, lines if arguments.level < logging.WARNING else lines[-1:], sys.stdout)
+
+
+def _write_table(outcomes: list[Outcome]) -> None:
+    """Write how many Sources are in each state, and the names of those that are not complete."""
+    from pelican_resourcesync.terminal import Section, format_count, write_sections
+
+    rows = []
+    for status, state in _STATES.items():
+        if names := sorted(each["name"] for each in outcomes if each["status"] == status):
+            rows.append((state, f"{len(names):,}", shorten(", ".join(names), _WIDTH, placeholder=" …") * bool(status)))
+    write_sections([Section(format_count(len(outcomes), "Source"), rows)], sys.stdout)
+
+
+def metrics(outcomes: list[Outcome]) -> str:
+    """Return what Prometheus collects of the last run, in its text format."""
+    lines = []
+    for name in METRICS:
+        lines.append(f"# TYPE pelican_resourcesync_mirror_{name} gauge")
+        for outcome in (each for each in outcomes if name in each):
+            value = datetime.fromisoformat(outcome["end"]).timestamp() if name == "end" else outcome[name]
+            label = outcome["name"].replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+            lines.append(f'pelican_resourcesync_mirror_{name}{{name="{label}"}} {float(value):.15g}')
+    return "\n".join([*lines, ""])
