@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from pelican_resourcesync.commands import announce, check, follow, key, mirror, publish, serve, site
+from pelican_resourcesync.commands import announce, check, follow, key, mirror, publish, serve, site, upload
 from pelican_resourcesync.commands.running import PROGRAM, UNUSABLE
 from pelican_resourcesync.errors import ResourceSyncError
 from pelican_resourcesync.printable import printable
@@ -38,6 +38,7 @@ def parser() -> ArgumentParser:
     verbs = top.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=parsers)
     for add in (
         publish.add_verb,
+        upload.add_verb,
         announce.add_verb,
         site.add_verbs,
         check.add_verb,

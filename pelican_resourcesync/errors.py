@@ -62,3 +62,7 @@ class StatusError(TransportError):
 
 class MismatchError(TransportError):
     """Raised when what comes is complete, but not the expected file."""
+
+
+class ConflictError(TransportError):
+    """Raised when somebody else has written a file in a bucket; it stays as it is."""

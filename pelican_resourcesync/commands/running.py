@@ -165,7 +165,9 @@ def is_incomplete(error: ResourceSyncError, *, begun: bool, repeated: bool) -> b
 
 
 @contextmanager
-def progress(arguments: Namespace) -> Iterator[Callable[[int, int, int, int], None]]:
+def progress(
+    arguments: Namespace, begin: str = "reading the lists of the Source", what: str = "resources"
+) -> Iterator[Callable[[int, int, int, int], None]]:
     """Show on a terminal how far a run has come; yield what reports the resources and bytes done, of how many."""
     from pelican_resourcesync.terminal import Progress
 
@@ -173,25 +175,27 @@ def progress(arguments: Namespace) -> Iterator[Callable[[int, int, int, int], No
         yield lambda *_: None
         return
     with Progress.shown(sys.stderr, PROGRAM) as shown:
-        begin = last = 0.0
+        first = last = 0.0
 
         def show(done: int, of: int, size: int, whole: int) -> None:
-            nonlocal begin, last
+            nonlocal first, last
             now = time.monotonic()
-            begin = begin or now
+            first = first or now
             if now - last >= _PAUSE:
                 last = now
-                shown.say(progress_text(done, of, size, whole, now - begin))
+                shown.say(progress_text(done, of, size, whole, now - first, what=what))
 
-        shown.say("reading the lists of the Source")
+        shown.say(begin)
         yield show
 
 
-def progress_text(done: int, of: int, size: int, whole: int, seconds: float) -> str:
+def progress_text(  # noqa: PLR0913 - keyword-only name of what is counted
+    done: int, of: int, size: int, whole: int, seconds: float, *, what: str = "resources"
+) -> str:
     """Return how far a run has come: resources, bytes, speed, and the time left."""
     from pelican_resourcesync.terminal import duration, format_bytes
 
     share = min(size / whole, 1) if whole else done / of
     left = f", {duration(seconds / share - seconds)} left" if share and seconds > 1 else ""
     sizes = f"{format_bytes(size)} of {format_bytes(whole)}" if whole >= size else format_bytes(size)
-    return f"{done:,} of {of:,} resources, {sizes}, {format_bytes(round(size / max(seconds, 0.1)))}/s{left}"
+    return f"{done:,} of {of:,} {what}, {sizes}, {format_bytes(round(size / max(seconds, 0.1)))}/s{left}"

@@ -252,6 +252,7 @@ class _Planner:
                 if partial and each.time == begin and not (each.hash or gone) and self._state.has_hash(each.uri):
                     continue  # the list that was just read says more of it
                 self._add(each, gone=gone, more=_MORE[each.change])
+            lists.require_one_publication()
         except GapError as gap:
             self._note(f"{gap}, so the Resource List is compared")
             return False

@@ -1,5 +1,6 @@
 """Fetch files over HTTP within limits, and read ZIP files that may mean harm."""
 
+from pelican_resourcesync.http.buckets import LONGEST_REQUEST, Bucket, StoredFile, is_bucket
 from pelican_resourcesync.http.client import (
     PASSING,
     USER_AGENT,
@@ -33,10 +34,12 @@ from pelican_resourcesync.http.web import Received, Web, links_of_headers, links
 from pelican_resourcesync.http.zips import DamagedZipError, ZipLimits, ZipReader
 
 __all__ = [
+    "LONGEST_REQUEST",
     "PASSING",
     "STANDARD_BOUNDS",
     "USER_AGENT",
     "Bounds",
+    "Bucket",
     "Client",
     "DamagedZipError",
     "Headers",
@@ -46,12 +49,14 @@ __all__ = [
     "Request",
     "Response",
     "Sink",
+    "StoredFile",
     "Web",
     "ZipLimits",
     "ZipReader",
     "address_of",
     "check_url",
     "host_to_name",
+    "is_bucket",
     "is_plain",
     "is_public",
     "is_sendable",

@@ -89,7 +89,7 @@ class Web:
         If `public` is True, loopback, private and link-local addresses are refused; use this for URLs from documents
         rather than from the user.
         """
-        sink = _Hashing(stream)
+        sink = Hashing(stream)
         request = Request(url=url, sink=sink, headers=_PAST_CACHES, bounds=bounds or self.bounds, public=public)
         response = self._client.get(request)
         return sink.received(response), response.headers
@@ -99,7 +99,7 @@ class Web:
         return self.visit(url, stream, public=False, bounds=bounds)[0]
 
 
-class _Hashing(Sink):
+class Hashing(Sink):
     """Writes to a stream what it receives, and keeps its hash, length and first bytes."""
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -109,6 +109,7 @@ class _Hashing(Sink):
         self._head = b""
 
     def write(self, data: bytes) -> None:
+        """Write and hash some bytes."""
         self._hash.update(data)
         self._length += len(data)
         if len(self._head) < _HEAD:
@@ -116,6 +117,7 @@ class _Hashing(Sink):
         self._stream.write(data)
 
     def received(self, response: Response) -> Received:
+        """Return what was received with a response."""
         digest = self._hash.hexdigest()
         date = response.headers.time("Date")
         return Received(digest=digest, length=self._length, media_type=response.media_type, head=self._head, date=date)

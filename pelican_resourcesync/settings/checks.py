@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from pelican_resourcesync.dcz import has_patches
 from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.http import is_bucket
 from pelican_resourcesync.protocol import EDITIONS, LOWEST_PRIORITY
 from pelican_resourcesync.publication import PERIODS, Archives, Dumps, Hub, VersionOptions
 from pelican_resourcesync.settings.setting import Check, Setting, suggestion
@@ -146,7 +147,9 @@ def previous(setting: Setting, value: object) -> str:
     """Check where the previous publication is: a keyword, the URL of a site, or a folder."""
     where = str(value) if isinstance(value, Path) else value
     if not _is_text(where):
-        raise setting.wrong(value, "'live', 'output', the URL of a site or a folder")
+        raise setting.wrong(value, "'live', 'output', the URL of a site or of a bucket, or a folder")
+    if is_bucket(where):
+        return where
     if "://" in where:
         return site_url(setting, where)
     return where if where in PREVIOUS or setting.notation.folder is None else str(path(setting, where).absolute())

@@ -74,6 +74,7 @@ class ChangeLists:
     def __init__(self, source: Source, resource_set: SourceSet) -> None:
         self._source, self._documents = source, resource_set.documents
         self.begin = self.opened = ""
+        self._torn = ""
         self._open: dict[str, OpenDocument] = {}  # the only list, until it is read
 
     def after(
@@ -130,6 +131,16 @@ class ChangeLists:
         self.close()
         return list(found.values())
 
+    def require_one_publication(self) -> None:
+        """Raise `GapError` if the last list that was read has ended, and its index does not say so.
+
+        Its publisher is replacing one document after the other: the list may have new changes, and the index may lack a
+        list with later ones.
+        """
+        if self._torn:
+            message = f"{shown(self._torn)} is newer than its index"
+            raise GapError(message)
+
     def close(self) -> None:
         """Close what was opened and not read."""
         while self._open:
@@ -139,6 +150,8 @@ class ChangeLists:
         """Yield the changes that a list names."""
         opened = self._open.get(each.uri) or self._source.whole_document(each.uri, Capability.CHANGELIST)
         self._open[each.uri] = opened  # so that `close` closes it if nobody reads on
+        has_ended = (opened.document.md or _NONE).until is not None
+        self._torn = each.uri if has_ended and not each.until else ""
         try:
             yield from (listed_resource(entry, each.uri) for entry in opened.entries)
         finally:

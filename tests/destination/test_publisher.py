@@ -12,6 +12,7 @@ import pytest
 from pelican_resourcesync.cli import main
 from pelican_resourcesync.destination import Following, IncompleteError, Mirror, MirrorError, MirrorResult, path_of
 from pelican_resourcesync.http import origin
+from pelican_resourcesync.uploading import upload_step
 from repo_bridge.publisher import publish
 from sample_site.repository import DAYS, make_repository, publish_repository
 from tests.bridge.support.press import UI, Press
@@ -280,3 +281,28 @@ def test_repository_beside_a_site(site: Site, address: str, tmp_path: Path) -> N
         assert files_of(copy) == expected
         only = Mirror(where, tmp_path / f"records of {where == address}", replace(FAST, set=("repository",)))
         assert only.run().resources == len(records)
+
+
+def test_upload_that_is_not_done(site: Site, tmp_path: Path) -> None:
+    """A list that has ended, below an index that does not say so, has only a part of the next publication."""
+    copy, public, old = tmp_path / "copy", tmp_path / "public", tmp_path / "old"
+    strip(site)
+    with served(public) as address:
+        site.configure(SITEURL=address, RESOURCESYNC={"previous": "output", "changes_by": "day"})
+        for text, time in (("one", "01T12"), ("two", "01T13"), ("one", "02T12"), ("one", "02T18"), ("two", "03T12")):
+            if time in ("02T12", "02T18"):
+                site.build()
+            site.article(f"{text}.md", text.capitalize(), f"The text of {time}.")
+            site.commit(f"2024-01-{time}:00:00Z")
+        shutil.copytree(site.output, old)
+        shutil.copytree(old, public)
+        assert Mirror(address, copy, FAST).run().complete
+        site.build()
+        for step in range(1, 7):  # the pages, and then one document after the other, as they are uploaded
+            for path in (each for each in files_of(site.output) if upload_step(each) == step):
+                (public / path).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(site.output / path, public / path)
+                result = Mirror(address, copy, FAST).run()
+                assert not result.complete or files_of(copy) in (public_files(old), public_files(site.output)), path
+        assert result.complete
+        assert files_of(copy) == public_files(site.output)

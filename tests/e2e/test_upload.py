@@ -12,16 +12,24 @@ from tests.support.follower import Follower
 from tests.support.live import served
 from tests.support.museum import tree
 from tests.support.reader import parse
-from tests.support.sites import ROOT, Site, import_sample_site
+from tests.support.sites import ROOT, Site, import_sample_site, our_command
 
 SITEURL = "https://museum.example"
 
 
-def commands(output: Path, target: Path) -> list[list[str]]:
-    """Return the commands of the docs, for these folders."""
-    (block,) = re.findall(r"```sh\n(rsync .*?)```", (ROOT / "docs/publication.md").read_text("utf-8"), re.DOTALL)
-    lines = [line.replace("output/", f"{output}/").replace("HOST:FOLDER/", f"{target}/") for line in block.splitlines()]
-    return [shlex.split(line.removesuffix("&&")) for line in lines]
+def commands(output: Path, target: Path) -> list[tuple[str, list[str]]]:
+    """Return the commands of the docs, for these folders, each with its input: those of the loop, and the last one."""
+    pattern = (
+        r"```sh\nfor step in (.*?); do\n  pelican-resourcesync (.*?) \| (rsync .*?) \|\| exit\ndone\n(rsync .*?)\n```"
+    )
+    ((steps, order, copy, last),) = re.findall(pattern, (ROOT / "docs/publication.md").read_text("utf-8"))
+    folders = {"output": str(output), "output/": f"{output}/", "HOST:FOLDER/": f"{target}/"}
+
+    def words(command: str, step: str = "") -> list[str]:
+        return [folders.get(word, word) for word in shlex.split(command.replace("$step", step))]
+
+    files = (our_command(output.parent, *words(order, step)).stdout for step in steps.split())
+    return [*((each, words(copy)) for each in files), ("", words(last))]
 
 
 def dead_names(public: Path) -> list[str]:
@@ -63,17 +71,17 @@ def test_each_step_of_an_upload_leaves_no_name_that_leads_nowhere(tmp_path: Path
 
 
 def upload(site: Site, public: Path, settings: dict[str, bool]) -> None:
-    """Build, and upload step by step; the first publication has no entry point until the fourth step."""
+    """Build, and upload step by step; the first publication has no entry point until the fifth step."""
     site.build(DELETE_OUTPUT_DIRECTORY=True, RESOURCESYNC={"previous": "output", **settings})
     first = not any(public.iterdir())
-    for step, command in enumerate(commands(site.output, public), start=1):
+    for step, (paths, command) in enumerate(commands(site.output, public), start=1):
         before = {path: data for path, (data, _) in tree(public).items()}
-        subprocess.run(command, check=True)
+        subprocess.run(command, input=paths.encode(), check=True)
         now = {path: data for path, (data, _) in tree(public).items()}
         entry_points = {path for path in now if path.count("/") == 1 and "resourcesync" in path}
-        if step < 4:
-            assert all(now[path] == before.get(path) for path in entry_points)
         if step < 5:
+            assert all(now[path] == before.get(path) for path in entry_points)
+        if step < 7:
             assert before.keys() <= now.keys()
-        assert (first and step < 4) or dead_names(public) == []
+        assert (first and step < 5) or dead_names(public) == []
     assert now == {path: data for path, (data, _) in tree(site.output).items()}

@@ -185,7 +185,7 @@ def test_right_versions(value: object, parsed: VersionOptions | None) -> None:
 
 _BOOLEAN = "True or False"
 _CHANGES_BY = "'day', 'week', 'month', 'year', 'tag', 'tag:PATTERN' or a number of commits"
-_PREVIOUS = "'live', 'output', the URL of a site or a folder"
+_PREVIOUS = "'live', 'output', the URL of a site or of a bucket, or a folder"
 _DUMPS = "True, False or a dict of resourcedump, changedump, package_size"
 _ARCHIVES = "True, False or a dict of resourcelist, resourcedump, changelist, changedump"
 _NO_NUMBERS: tuple[Any, ...] = (-1, 1.0, True, "1", [], None)

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from pelican_resourcesync.errors import PublicationError, TransportError
 from pelican_resourcesync.files import link_or_copy
-from pelican_resourcesync.http import STANDARD_BOUNDS, Web
+from pelican_resourcesync.http import STANDARD_BOUNDS, Bucket, Web, is_bucket
 from pelican_resourcesync.printable import get_logger
 from pelican_resourcesync.publication.model.layout import FOLDER, Layout
 from pelican_resourcesync.publication.model.sanity_checks import FIRST, START_OVER, is_loopback, require_same_site
@@ -288,7 +288,7 @@ class PredecessorSearch:
 
     def _fetch(self, site: str) -> Fetched | NoPublication:
         into, known = self._stack.enter_context(self._saved.fetch_folder()) / "publication", self._saved.folder
-        return fetch_publication(Web(site, BOUNDS), into, known, state=self._layout.state, allowance=ALLOWANCE)
+        return fetch_publication(_files_at(site), into, known, state=self._layout.state, allowance=ALLOWANCE)
 
     def _newest(self, live: Fetched) -> Predecessor:
         """Return the live publication, unless the saved copy descends from it because the site was rolled back."""
@@ -329,6 +329,8 @@ class PredecessorSearch:
 
     def _at(self, url: str) -> Predecessor:
         found = self._fetch(url)
+        if isinstance(found, NoPublication) and is_bucket(url):  # with credentials, nothing can be hidden
+            return Predecessor(line=f"{found}: this is the first publication")
         if isinstance(found, NoPublication):
             message = f"{found}: correct the setting `previous`, or {START_OVER}"
             raise PublicationError(message)
@@ -364,7 +366,7 @@ class PredecessorSearch:
         bounds = replace(BOUNDS, size=ALLOWANCE.state_size)
         for url in [*([] if local else [layout.siteurl]), *([where] if "://" in where else [])]:
             with suppress(TransportError):
-                found = fetch_state(Web(url, BOUNDS), layout.state, bounds)
+                found = fetch_state(_files_at(url), layout.state, bounds)
                 states += [found[1]] if found else []
         named = None if "://" in where else self._base / where
         folders = filter(None, (self._saved.folder, self._output.folder, named))
@@ -382,6 +384,10 @@ class PredecessorSearch:
         folder = layout_after(layout, None, latest).folder
         line = f"the publication starts over in {folder}/: do not set {FIRST} again when it is public"
         return Predecessor(restarted_from=latest, line=line)
+
+
+def _files_at(url: str) -> Web:
+    return Bucket(url, BOUNDS) if is_bucket(url) else Web(url, BOUNDS)
 
 
 def _unknown(found: NoPublication) -> PublicationError:

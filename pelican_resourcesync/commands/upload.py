@@ -1,0 +1,71 @@
+"""The command `upload`: an output, to a bucket or in the order in which others upload it."""
+
+import logging
+import sys
+from argparse import ArgumentParser, Namespace, _SubParsersAction
+from pathlib import Path
+
+from pelican_resourcesync.commands.running import DONE, INCOMPLETE, PROGRAM, progress
+from pelican_resourcesync.commands.source_options import count
+from pelican_resourcesync.errors import SettingsError, TransportError
+from pelican_resourcesync.printable import printable
+from pelican_resourcesync.units import seconds
+
+
+def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
+    """Add the command."""
+    text = "upload what changed in an output to a bucket of an object store"
+    verb = verbs.add_parser("upload", help=text, description=f"{text[0].upper()}{text[1:]}.")
+    verb.set_defaults(verb=run, level=logging.WARNING)
+    verb.add_argument("output", metavar="OUTPUT", type=Path, help="the folder that was published")
+    where = verb.add_mutually_exclusive_group(required=True)
+    where.add_argument("bucket", nargs="?", metavar="BUCKET", help="where to: s3://bucket/prefix, gs://… or az://…")
+    where.add_argument(
+        "--order", type=count, metavar="STEP", help="print the files of a step, from 1 to 6, for other programs"
+    )
+    verb.add_argument(
+        "--grace", type=seconds, default=86_400.0, metavar="TIME", help="when to remove what is no longer there (1d)"
+    )
+    verb.add_argument("--jobs", type=count, default=16, metavar="N", help="how many files to upload at a time (16)")
+    verb.add_argument("--dry-run", action="store_true", help="print what would be uploaded and removed")
+
+
+def run(options: Namespace) -> int:
+    """Upload, and print a summary."""
+    from pelican_resourcesync.http import Bucket, is_bucket
+    from pelican_resourcesync.stopping import stopping
+    from pelican_resourcesync.terminal import format_bytes, format_count
+    from pelican_resourcesync.uploading import output_files, upload, upload_order, upload_step
+
+    if options.order:
+        paths = upload_order(output_files(options.output))
+        sys.stdout.writelines(f"{path}\n" for path in paths if upload_step(path) == options.order)
+        return DONE
+    if not is_bucket(options.bucket):
+        message = (
+            f"{options.bucket!a} is no bucket: write s3://bucket/prefix, gs://bucket/prefix or az://container/prefix"
+        )
+        raise SettingsError(message)
+    try:
+        with stopping(), progress(options, "comparing the output with the bucket", "files") as report:
+            done = upload(
+                options.output,
+                Bucket(options.bucket),
+                grace=options.grace,
+                jobs=options.jobs,
+                dry_run=options.dry_run,
+                on_progress=report,
+            )
+    except (TransportError, KeyboardInterrupt) as error:
+        sys.stderr.write(f"{PROGRAM}: {printable(str(error) or 'stopped; the next upload goes on from here')}\n")
+        return INCOMPLETE
+    if options.dry_run:
+        sys.stdout.writelines(f"upload {printable(path)}\n" for path in done.changed)
+        sys.stdout.writelines(f"remove {printable(path)}\n" for path in done.removed)
+    did = ("would be uploaded", "would be removed") if options.dry_run else ("uploaded", "removed")
+    later = f" ({done.waiting:,} later)" if done.waiting else ""
+    sys.stdout.write(
+        f"{len(done.changed):,} of {format_count(done.files, 'file')} {did[0]} ({format_bytes(done.size)}), "
+        f"{len(done.removed):,} {did[1]}{later}, in {format_count(done.requests, 'request')}.\n"
+    )
+    return DONE

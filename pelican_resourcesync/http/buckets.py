@@ -1,0 +1,146 @@
+"""Files in the bucket of an object store, read like those of a site, and written only where nobody else has.
+
+obstore is imported here alone. It finds credentials, region and endpoint in the environment, and repeats requests.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from threading import Lock
+from typing import Any, BinaryIO, NamedTuple
+
+from pelican_resourcesync.errors import AbsentError, ConflictError, SettingsError, TransportError
+from pelican_resourcesync.http.client import Headers, Response
+from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds
+from pelican_resourcesync.http.web import Hashing, Received, Web
+
+#: How long a request may take with all its attempts, in seconds: obstore ends each after 30 seconds.
+LONGEST_REQUEST = 60.0
+
+_PAGE = 1_000  # objects in an answer to a list request, and keys in one deletion
+_PART = 5 * 1024 * 1024  # bytes in a request for a part of a file
+
+#: What identifies one version of a file.
+Version = Mapping[str, str]
+
+
+class StoredFile(NamedTuple):
+    """A file in a bucket: its size in bytes, when it was written, and its version."""
+
+    size: int
+    modified: datetime
+    version: Version
+
+
+def is_bucket(url: str) -> bool:
+    """Return whether a URL is that of a bucket."""
+    return url.startswith(("s3://", "gs://", "az://"))
+
+
+class Bucket(Web):
+    """The files below the URL of a bucket, such as `s3://bucket/prefix`. `requests` is how many were made."""
+
+    def __init__(self, url: str, bounds: Bounds = STANDARD_BOUNDS) -> None:
+        """Take the URL, and the `bounds` for each file that is read.
+
+        Raises `SettingsError` if obstore is not installed, and `TransportError` if the URL cannot be used.
+        """
+        try:
+            import obstore
+            from obstore.store import from_url
+        except ImportError as error:
+            message = f"{url} needs obstore: pip install 'pelican-resourcesync[cloud]'"
+            raise SettingsError(message) from error
+        self.base, self.bounds, self.requests = url.rstrip("/"), bounds, 0
+        self._lock, self._obstore = Lock(), obstore
+        with self._request("", 0):
+            retrying = timedelta(seconds=LONGEST_REQUEST - 30)  # after which there is no other attempt
+            self._store: Any = from_url(self.base, retry_config={"retry_timeout": retrying})
+
+    def url(self, path: str) -> str:
+        """Return the URL of the file at a path."""
+        return f"{self.base}/{path}".rstrip("/")
+
+    def files(self) -> dict[str, StoredFile]:
+        """Return all files, by path."""
+        found: dict[str, StoredFile] = {}
+        with self._request(""):
+            for page in self._obstore.list(self._store, chunk_size=_PAGE):
+                found |= {
+                    each["path"]: StoredFile(each["size"], each["last_modified"], _version(each)) for each in page
+                }
+        self.requests += len(found) // _PAGE
+        return found
+
+    def get(self, path: str) -> tuple[bytes, Version] | None:
+        """Return the bytes of a small file, and its version; `None` if there is none."""
+        try:
+            with self._request(path):
+                found = self._obstore.get(self._store, path)
+                return bytes(found.bytes()), _version(found.meta)
+        except AbsentError:
+            return None
+
+    def digest(self, path: str) -> str:
+        """Return the SHA-256 with which a file was put; empty if there is none."""
+        with self._request(path):
+            return str(self._obstore.get(self._store, path, options={"head": True}).attributes.get("sha256", ""))
+
+    def put(
+        self, path: str, source: bytes | Path, attributes: Mapping[str, str], before: Version | None
+    ) -> Version | None:
+        """Write a file if its version is still the one `before`, or there is still none; return the new version.
+
+        A large file, given as a `Path`, is sent in parts, and replaces any version. `attributes` are headers, and
+        `sha256`. Raises `ConflictError` if there is another version, unless it has the same bytes: a request is
+        repeated if its answer is lost.
+        """
+        how: Any = {"mode": before or "create", "use_multipart": False}
+        if isinstance(source, Path):
+            how = {"use_multipart": True, "chunk_size": _PART}
+        try:
+            with self._request(path, 2 - -source.stat().st_size // _PART if isinstance(source, Path) else 1):
+                return _version(self._obstore.put(self._store, path, source, attributes=dict(attributes), **how))
+        except ConflictError:
+            found = self.get(path)
+            if found is None or found[0] != source:
+                raise
+            return found[1]
+
+    def delete(self, paths: Sequence[str]) -> None:
+        """Delete files."""
+        with self._request("", -(-len(paths) // _PAGE)):
+            self._obstore.delete(self._store, paths)
+
+    def _receive(self, path: str, stream: BinaryIO, bounds: Bounds) -> Received:
+        with self._request(path):
+            found, sink = self._obstore.get(self._store, path), Hashing(stream)
+            if found.meta["size"] > bounds.size:
+                message = f"it is larger than {bounds.size} bytes"
+                raise ValueError(message)
+            for chunk in found.stream():
+                sink.write(bytes(chunk))
+        headers = Headers([f"{name}: {value}".encode() for name, value in found.attributes.items()])
+        return sink.received(Response(url=self.url(path), status=200, headers=headers))
+
+    @contextmanager
+    def _request(self, path: str, number: int = 1) -> Iterator[None]:
+        """Count requests, and turn errors into `TransportError` or one of its subclasses."""
+        from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
+
+        with self._lock:
+            self.requests += number
+        try:
+            yield
+        except (AlreadyExistsError, PreconditionError) as error:
+            message = f"{self.url(path)} was written by somebody else meanwhile: run it again"
+            raise ConflictError(message) from error
+        except (BaseError, OSError, ValueError) as error:
+            message = f"{self.url(path)}: {str(error).partition(chr(10))[0]}"
+            is_absent = isinstance(error, FileNotFoundError) and "NoSuchBucket" not in str(error)
+            raise (AbsentError if is_absent else TransportError)(message) from error
+
+
+def _version(meta: Mapping[str, Any]) -> Version:
+    return {name: meta[name] for name in ("e_tag", "version") if meta[name]}

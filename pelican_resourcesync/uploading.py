@@ -1,0 +1,279 @@
+"""Upload an output to a bucket: what has changed, in an order in which nothing is mentioned before it is there.
+
+Only one upload writes at a time: it holds a lease, a file in the bucket. Should its machine sleep past the end of the
+lease, and then write on, each write still replaces only the version that was there when the upload began.
+"""
+
+import json
+import re
+import time
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import groupby
+from pathlib import Path
+from secrets import token_hex
+from threading import Event, Thread
+from typing import Any, Self
+
+from pelican_resourcesync.errors import ConflictError, MismatchError, PublicationError, TransportError
+from pelican_resourcesync.files import measure, sha256
+from pelican_resourcesync.http import LONGEST_REQUEST, Bucket, path_of_uri, served_paths
+from pelican_resourcesync.publication import (
+    FOLDER,
+    LINK_FORMAT,
+    RECORDS,
+    SHA_256,
+    STATE,
+    WELL_KNOWN,
+    Ancestry,
+    HashedState,
+    PreviousPublication,
+    compare_ancestry,
+    is_later,
+    locked,
+    media_type,
+    parse_representation,
+    publications_in,
+    render_time,
+)
+from pelican_resourcesync.static_site import scan
+
+#: The lease, with the time since when files are not in the output any more, by the hashes of their paths.
+LEASE = f"{FOLDER}/upload.json"
+_LEASE_TIME = 3 * LONGEST_REQUEST
+_LARGE = 16_000_000  # bytes from which on a file is sent in parts
+
+#: The steps of an upload. No document mentions any of a later step.
+_STEPS = (
+    # Resources, packages with copies of their manifests, patches, versions: all that no other pattern matches.
+    r".*",
+    # Documents that are listed in others: parts, Change Lists, Change Dumps, archived documents, TimeMaps.
+    r".*\.(?:xml|link|jsonl)",
+    # The lists of these: Resource List, Resource Dump, indexes, archives. There is no time in their names.
+    r".*/[a-z-]+\.xml",
+    r".*/capabilitylist\.xml",
+    # The entry points: the Source Description, its well-known copy, the pages for people.
+    rf"{WELL_KNOWN}|{FOLDER}/[^/]*|.*\.(?:html|atom)",
+    # What has the hashes of all documents.
+    r".*/publication\.json",
+)
+_NO_DOCUMENT = re.compile(rf"(?!{FOLDER}/|{WELL_KNOWN}$).*|{FOLDER}/[^/]+/{RECORDS}/.*|.*-manifest\.xml", re.DOTALL)
+_NEVER_CHANGES = re.compile(
+    rf"{FOLDER}/[^/]+/(?:[0-9]+/)?(?:(?:archive|patches|versions)/.*|[^/]+\.zip|[^/]+-manifest\.xml"
+    r"|[a-z-]+-[0-9TZ.]+-[0-9]+\.xml)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """What an upload did, or would do.
+
+    `files` is the number of files of the output, `changed` are those that were uploaded, in order, with `size` bytes;
+    `removed` those that the output no longer has, and `waiting` the number of others that will be.
+    """
+
+    files: int
+    changed: Sequence[str]
+    size: int
+    removed: Sequence[str]
+    waiting: int
+    requests: int
+
+
+def upload_step(path: str) -> int:
+    """Return in which step, from 1 on, to upload a file of an output."""
+    if _NO_DOCUMENT.fullmatch(path):
+        return 1
+    return max(step for step, pattern in enumerate(_STEPS, 1) if re.fullmatch(pattern, path, re.DOTALL))
+
+
+def upload_order(paths: Iterable[str]) -> list[str]:
+    """Return files of an output in the order in which to upload them; the last one is the site's `publication.json`."""
+    return sorted(paths, key=lambda path: (upload_step(path), path == STATE, path))
+
+
+def upload(  # noqa: PLR0913 - keyword-only options
+    output: Path,
+    bucket: Bucket,
+    *,
+    grace: float = 86_400,
+    jobs: int = 16,
+    dry_run: bool = False,
+    lease_time: float = _LEASE_TIME,
+    on_progress: Callable[[int, int, int, int], None] = lambda *_: None,
+) -> Upload:
+    """Upload what has changed in an output, `jobs` files at a time; remove what it has not had for `grace` seconds.
+
+    `on_progress` is called with the number of files and of bytes uploaded, each with how many there will be.
+
+    Raises `PublicationError` if the output has no publication, or not the next one after that in the bucket. Raises
+    `TransportError` if another upload holds the lease, or a request fails: the next upload then goes on.
+    """
+    with locked(output), ThreadPoolExecutor(jobs) as pool:
+        sets = _publications(output)
+        with _Lease(bucket, 0 if dry_run else lease_time) as lease:
+            files, there = output_files(output, sets), bucket.files()
+            there.pop(LEASE, None)
+            listed = _listed_in_bucket(bucket, there, sets, files)
+            last = there.get(upload_order(each.layout.state for each in sets)[-1])
+
+            def is_same(path: str) -> bool:
+                found = there.get(path)
+                if found is None or found.size != files[path][0]:
+                    return False
+                # What was written after the last upload ended need not be what was listed then.
+                known = listed.get(path) if last and found.modified < last.modified else None
+                return (known or bucket.digest(path)) == (files[path][1] or measure(output / path)[0])
+
+            def put(path: str) -> str:
+                source = output / path if files[path][0] >= _LARGE else (output / path).read_bytes()
+                digest = measure(source)[0] if isinstance(source, Path) else sha256(source)
+                if files[path][1] not in ("", digest):
+                    message = f"{output / path} has changed since it was published: publish again, and upload that"
+                    raise MismatchError(message)
+                lease.require()
+                before = there[path].version if path in there else None
+                bucket.put(path, source, {"sha256": digest, **headers_of(path)}, before)
+                return path
+
+            changed = upload_order(path for path, same in zip(files, pool.map(is_same, files), strict=True) if not same)
+            now, gone = time.time(), {sha256(path.encode()): path for path in sorted(there.keys() - files.keys())}
+            since = {key: lease.gone.get(key, now) for key in gone}
+            due = [path for key, path in gone.items() if now - since[key] >= grace]
+            removed = [path for path, digest in zip(due, pool.map(bucket.digest, due), strict=True) if digest]
+            size, done, sent = sum(files[path][0] for path in changed), 0, 0
+            for _, step in groupby([] if dry_run else changed, lambda path: (upload_step(path), path == STATE)):
+                for path in pool.map(put, step):
+                    done, sent = done + 1, sent + files[path][0]
+                    on_progress(done, len(changed), sent, size)
+            if not dry_run:
+                lease.require()
+                bucket.delete(removed)
+                lease.gone = {key: since[key] for key, path in gone.items() if path not in removed}
+        return Upload(len(files), changed, size, removed, len(gone) - len(due), bucket.requests)
+
+
+def headers_of(path: str) -> dict[str, str]:
+    """Return the media type of a file, and how long caches may keep it: a year if it never changes, else not at all."""
+    known = "application/xml" if path == WELL_KNOWN else LINK_FORMAT if path.endswith(".link") else media_type(path)
+    kept = "public, max-age=31536000, immutable" if _NEVER_CHANGES.fullmatch(path) else "no-cache"
+    return {"Content-Type": known, "Cache-Control": kept}
+
+
+def output_files(output: Path, sets: Sequence[PreviousPublication] = ()) -> dict[str, tuple[int, str]]:
+    """Return the size of each file of an output, and the SHA-256 that is listed, or an empty text.
+
+    Private files are left out, and so are links out of the output that are not listed. `sets` are what was read.
+    """
+    found, listed = dict(scan(output)), dict[str, str]()
+    for each in sets or _publications(output):
+        listed |= {**each.state.superseded, **each.state.documents}
+        listed |= {path: digest for path, digest, _ in _resources(each, found)}
+    return {
+        path: ((output / path).stat().st_size, listed.get(path, ""))
+        for path, leads_out in sorted(found.items())
+        if path in listed or not leads_out
+    }
+
+
+def _publications(output: Path) -> list[PreviousPublication]:
+    if not (found := publications_in(output)):
+        message = f"there is no publication in {output}: publish it first"
+        raise PublicationError(message)
+    return found
+
+
+def _resources(publication: PreviousPublication, paths: Container[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield the file of each resource, if it is among some paths, with the SHA-256 and the last change listed."""
+    for row in publication.resources.rows():
+        path, listed = path_of_uri(publication.state.siteurl, row.uri), parse_representation(row.representation).hash
+        if path is not None and listed and listed.algorithm == SHA_256:
+            files = [each for each in served_paths(path) if each in paths]
+            yield from ((each, listed.digest, row.lastmod) for each in files[:1])
+
+
+def _listed_in_bucket(
+    bucket: Bucket, there: Container[str], sets: Sequence[PreviousPublication], files: Container[str]
+) -> dict[str, str]:
+    """Return the SHA-256 of what the publications in the bucket list, by path, as far as the next ones still list it.
+
+    Raises `PublicationError` unless each set is the same, or continues the one in the bucket.
+    """
+    listed: dict[str, str] = {}
+    for each in sets:
+        if each.layout.state in there:
+            where = bucket.url(each.layout.state)
+            theirs = HashedState.parse(bucket.read(each.layout.state)[1], where)
+            if compare_ancestry(each, theirs) not in (Ancestry.SAME, Ancestry.AHEAD):
+                message = (
+                    f"{where} has generation {theirs.state.generation}, which generation {each.state.generation} in "
+                    f"{each.folder} does not continue: nothing was uploaded. Publish again, so that it continues what "
+                    "is public; or delete that file, to replace all of it"
+                )
+                raise PublicationError(message)
+            listed |= {**theirs.state.superseded, **theirs.state.documents}
+            if theirs.state.began == each.state.began:  # every change since then is later than its time
+                at = render_time(theirs.state.at)
+                listed |= {
+                    path: digest for path, digest, changed in _resources(each, files) if not is_later(changed, at)
+                }
+    return listed
+
+
+class _Lease:
+    """The right to write into a bucket: it ends so many seconds after it was renewed last, or when it is released.
+
+    With 0 seconds, it is only read. `gone` says since when files are not in the output any more.
+    """
+
+    def __init__(self, bucket: Bucket, seconds: float) -> None:
+        self._bucket, self._seconds, self._end = bucket, seconds, 0.0
+        self._released, self._renewing = Event(), Thread(target=self._renew, daemon=True)
+        self.gone: dict[str, float] = {}
+
+    def __enter__(self) -> Self:
+        found = self._bucket.get(LEASE)
+        content: dict[str, Any] = json.loads(found[0]) if found else {"gone": {}, "until": 0}
+        self.gone, self._version = content["gone"], found and found[1]
+        if self._seconds:
+            if content["until"] > time.time():
+                raise self._busy(content["until"])
+            try:
+                self._write(self._seconds)
+            except ConflictError as error:
+                raise self._busy(time.time() + self._seconds) from error
+            self._renewing.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._seconds:
+            self._released.set()
+            self._renewing.join()
+            with suppress(TransportError):  # then it ends by itself
+                self._write(0)
+
+    def require(self) -> None:
+        """Raise `TransportError` unless a request that is made now ends before the lease."""
+        if time.monotonic() > self._end - self._seconds / 3:
+            message = f"{self._bucket.url(LEASE)} could not be renewed, so another upload may have begun: run it again"
+            raise TransportError(message)
+
+    def _busy(self, until: float) -> TransportError:
+        return TransportError(
+            f"another upload to {self._bucket.base} is running, or was killed: nothing was uploaded. Run it again when "
+            f"that has ended, or after {datetime.fromtimestamp(until, UTC):%H:%M:%S} UTC"
+        )
+
+    def _renew(self) -> None:
+        while not self._released.wait(self._seconds / 6):
+            with suppress(TransportError):  # as long as the lease lasts, it is tried again
+                self._write(self._seconds)
+
+    def _write(self, seconds: float) -> None:
+        begin, until = time.monotonic(), time.time() + seconds if seconds else 0
+        data = json.dumps({"until": until, "holder": token_hex(8), "gone": self.gone}).encode()
+        self._version = self._bucket.put(LEASE, data, headers_of(LEASE), self._version)
+        self._end = begin + seconds

@@ -1,0 +1,307 @@
+"""What an upload sends, in which order and with which headers, and what it refuses."""
+
+import json
+import shutil
+import sys
+import time
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from pelican_resourcesync.cli import main
+from pelican_resourcesync.errors import ConflictError, MismatchError, PublicationError, SettingsError, TransportError
+from pelican_resourcesync.http import Bucket
+from pelican_resourcesync.uploading import headers_of, upload, upload_order, upload_step
+from tests.folder.support import Folder
+from tests.support.bucket import BucketServer
+from tests.support.sites import our_command
+from tests.upload.conftest import page
+
+LEASE = "resourcesync/upload.json"
+
+
+def contents(server: BucketServer) -> dict[str, bytes]:
+    """Return what is in the bucket, without the lease."""
+    return {path: data for path, data in server.contents().items() if path != LEASE}
+
+
+def output(folder: Folder) -> dict[str, bytes]:
+    """Return what an output holds, without private files."""
+    files = (each for each in folder.public.rglob("*") if each.is_file() and not each.name.startswith("."))
+    return {each.relative_to(folder.public).as_posix(): each.read_bytes() for each in files}
+
+
+def test_all_is_sent_once_and_then_what_has_changed(
+    folder: Folder, server: BucketServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The bucket has the bytes of the output; of the next publication, only what differs is sent."""
+    assert main(["upload", str(folder.public), server.bucket]) == 0
+    assert contents(server) == output(folder)
+    files = len(output(folder))
+    assert capsys.readouterr().out.startswith(f"{files} of {files} files uploaded (")
+    our_command(folder.base, "check", server.url, "--deep")
+    server.requests.clear()
+    done = upload(folder.public, Bucket(server.bucket))
+    assert (done.changed, done.removed, server.requests["PUT"]) == ([], [], 2)  # the lease, taken and released
+    time.sleep(1.1)  # what was written in the second of the last write is compared by its metadata
+    before = contents(server)
+    folder.write({"index.html": page("second")})
+    folder.run()
+    assert main(["upload", str(folder.public), server.bucket, "--dry-run"]) == 0
+    seen = capsys.readouterr().out.splitlines()
+    assert "upload index.html" in seen
+    assert "upload a/b.html" not in seen
+    assert contents(server) == before
+    server.requests.clear()
+    done = upload(folder.public, Bucket(server.bucket))
+    assert contents(server) == output(folder)
+    assert set(done.changed) == {path for path, data in output(folder).items() if before.get(path) != data}
+    assert [f"upload {path}" for path in done.changed] == seen[:-1]
+    assert server.requests["PUT"] == len(done.changed) + 2
+    # What no publication lists, and is as large as before: the Source Description, its copy, pages, the sitemap.
+    assert server.requests["HEAD"] <= 5
+    assert sum(server.requests.values()) == done.requests
+
+
+def test_headers(folder: Folder, server: BucketServer) -> None:
+    """Browsers get the types of files; caches may keep what never changes for a year, and nothing else."""
+    upload(folder.public, Bucket(server.bucket))
+    for path, kind in {
+        "index.html": "text/html",
+        ".well-known/resourcesync": "application/xml",
+        "resourcesync/publication.json": "application/json",
+    }.items():
+        with urlopen(f"{server.url}/{path}") as response:
+            assert (response.headers["Content-Type"], response.headers["Cache-Control"]) == (kind, "no-cache")
+    forever = "public, max-age=31536000, immutable"
+    kept = {
+        "resourcesync/site/resourcedump-20240301T120000Z-00001.zip",
+        "resourcesync/site/resourcedump-20240301T120000Z-00001-manifest.xml",
+        "resourcesync/site/resourcelist-20240301T120000.123Z-00001.xml",
+        "resourcesync/site/20240301120000/changedump-20240301T120000Z.zip",
+        "resourcesync/site/archive/resourcelist-20240301T120000Z.xml",
+        "resourcesync/site/patches/0a-0b.dcz",
+        "resourcesync/site/versions/0a.html",
+    }
+    not_kept = {
+        "resourcesync/site/changelist-20240301T120000Z.xml",
+        "resourcesync/site/changedump-20240301T120000Z.xml",
+        "resourcesync/site/resourcelist.xml",
+        "resourcesync/site/resourcelist-archive.xml",
+        "resourcesync/site/records/archive/1.xml",
+        "archive/1.zip",
+    }
+    assert {path for path in kept | not_kept if headers_of(path)["Cache-Control"] == forever} == kept
+    assert headers_of("resourcesync/site/timemaps/0a.link")["Content-Type"] == "application/link-format"
+
+
+def test_order() -> None:
+    """Each step has what the ones after it mention."""
+    steps = {
+        1: """a.html archive/changelist.xml resourcesync/site/records/1/publication.json resourcesync/site/badge.svg
+            resourcesync/site/x.zip resourcesync/site/x-manifest.xml resourcesync/site/versions/0a.html.gz""",
+        2: """resourcesync/site/changelist-20240301T120000Z.xml resourcesync/site/2024/resourcelist-1T1Z-00001.xml
+            resourcesync/site/timemaps/0a.link resourcesync/site/versions.jsonl""",
+        3: "resourcesync/site/resourcelist.xml resourcesync/site/changedump-archive.xml",
+        4: "resourcesync/site/capabilitylist.xml",
+        5: """.well-known/resourcesync resourcesync/description.xml resourcesync/site/changes/index.html
+            resourcesync/site/changes.atom""",
+        6: "resourcesync/zoo/publication.json resourcesync/publication.json",
+    }
+    expected = {path: step for step, paths in steps.items() for path in paths.split()}
+    assert {path: upload_step(path) for path in expected} == expected
+    assert upload_order(expected)[-2:] == steps[6].split()
+
+
+def test_what_is_gone_is_removed_later(folder: Folder, server: BucketServer) -> None:
+    """A reader of the old lists still finds it for a while; what no upload wrote stays for ever."""
+    bucket = Bucket(server.bucket)
+    upload(folder.public, bucket)
+    server.put("stranger.txt", b"x")
+    (folder.public / "a/b.html").unlink()
+    folder.run()
+    done = upload(folder.public, bucket, grace=1)
+    assert (done.removed, done.waiting) == ([], 2)
+    assert "a/b.html" in contents(server)
+    assert b"b.html" not in server.contents()[LEASE]  # it says no more than the documents do
+    time.sleep(1.1)
+    done = upload(folder.public, bucket, grace=1)
+    assert (done.removed, done.waiting) == (["a/b.html"], 0)
+    assert contents(server) == {**output(folder), "stranger.txt": b"x"}
+    folder.write({"a/b.html": page("again")})
+    folder.run()
+    upload(folder.public, bucket, grace=1)
+    assert json.loads(server.contents()[LEASE])["gone"].keys() == {
+        "b77389e79a087920fef938b3966712f78d508c5aa66a6f54a361fecd10314655"
+    }
+
+
+def test_stale_output_is_refused(folder: Folder, server: BucketServer, tmp_path: Path) -> None:
+    """Of two publications that continue the same one, the second does not replace the first; nor does an older one."""
+    bucket = Bucket(server.bucket)
+    upload(folder.public, bucket)
+    shutil.copytree(folder.base, tmp_path / "other")
+    other = Folder(tmp_path / "other", server.url)
+    for each in (folder, other):
+        each.write({"index.html": page(each.base.name)})
+        each.run()
+    upload(other.public, bucket)
+    before = contents(server)
+    with pytest.raises(PublicationError, match=r"generation 2, which generation 2 in .* does not continue"):
+        upload(folder.public, bucket)
+    assert contents(server) == before == output(other)
+    other.write({"index.html": page("next")})
+    other.run()
+    upload(other.public, bucket)
+    with pytest.raises(PublicationError, match="generation 3, which generation 2"):
+        upload(folder.public, bucket)
+
+
+def test_of_two_uploads_one_stops_before_it_writes(
+    folder: Folder, server: BucketServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A lease that is held, and one that was taken a moment ago, are respected; after its end, it is taken."""
+    lease = json.dumps({"until": time.time() + 60, "gone": {}}).encode()
+    server.put(LEASE, lease)
+    assert main(["upload", str(folder.public), server.bucket]) == 3
+    assert "another upload to s3://bucket/site is running, or was killed" in capsys.readouterr().err
+    assert server.contents() == {LEASE: lease}
+    assert upload(folder.public, Bucket(server.bucket), dry_run=True).changed
+    server.put(LEASE, json.dumps({"until": time.time() - 1, "gone": {}}).encode())
+
+    def hurry(method: str, path: str) -> int:
+        if method == "PUT" and path.endswith(LEASE):
+            server.put(LEASE, lease)
+        return 0
+
+    server.fault = hurry
+    with pytest.raises(TransportError, match="another upload"):
+        upload(folder.public, Bucket(server.bucket))
+    assert server.contents() == {LEASE: lease}
+    server.put(LEASE, json.dumps({"until": time.time() - 1, "gone": {}}).encode())
+    server.fault = lambda *_: 0
+    upload(folder.public, Bucket(server.bucket))
+    assert contents(server) == output(folder)
+
+
+@pytest.mark.parametrize("path", ["index.html", "resourcesync/site/resourcelist.xml", "resourcesync/publication.json"])
+def test_machine_that_slept_replaces_nothing_of_others(folder: Folder, server: BucketServer, path: str) -> None:
+    """What another upload wrote since this one began stays, and so does the entry point."""
+    bucket = Bucket(server.bucket)
+    upload(folder.public, bucket)
+    folder.write({"index.html": page("mine")})
+    folder.run()
+
+    def meanwhile(method: str, where: str) -> int:
+        if method == "PUT" and where.endswith(path):
+            server.put(path, b"of the other one")
+        return 0
+
+    server.fault = meanwhile
+    before = contents(server)
+    with pytest.raises(ConflictError, match="was written by somebody else"):
+        upload(folder.public, bucket)
+    after = contents(server)
+    assert after[path] == b"of the other one"
+    later = {each for each in output(folder) if upload_step(each) > upload_step(path)}
+    assert {each: after.get(each) for each in later} == {each: before.get(each) for each in later}
+
+
+def test_lease_that_cannot_be_renewed(folder: Folder, server: BucketServer) -> None:
+    """Nothing more is written once another upload may have begun."""
+
+    def slow(method: str, path: str) -> int:
+        if method == "PUT" and path.endswith(LEASE) and server.contents().get(LEASE):
+            server.put(LEASE, b'{"until": 0, "gone": {}}')
+        elif method == "PUT" and path.endswith("index.html"):
+            time.sleep(0.3)
+        return 0
+
+    server.fault = slow
+    with pytest.raises(TransportError, match="could not be renewed"):
+        upload(folder.public, Bucket(server.bucket), lease_time=0.3)
+    assert "resourcesync/publication.json" not in contents(server)
+
+
+def test_lost_answers_and_refusals(folder: Folder, server: BucketServer) -> None:
+    """A request whose answer is lost is repeated, and finds what it wrote; so is one that is refused for now."""
+    lost, refused = set[str](), set[str]()
+
+    def fault(method: str, path: str) -> int:
+        if method == "PUT" and path not in refused:
+            refused.add(path)
+            return 503
+        return 0
+
+    def deaf(method: str, path: str) -> int:
+        if method == "PUT" and path not in lost:
+            lost.add(path)
+            return 500
+        return 0
+
+    server.fault, server.deaf = fault, deaf
+    upload(folder.public, Bucket(server.bucket))
+    assert contents(server) == output(folder)
+    assert len(lost) == len(output(folder)) + 1
+
+
+def test_large_files_go_in_parts(folder: Folder, server: BucketServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are not held in memory, and are compared by their hash, too."""
+    monkeypatch.setattr("pelican_resourcesync.uploading._LARGE", 1_000_000)
+    (folder.public / "large.bin").write_bytes(bytes(12_000_000))
+    folder.run()
+    server.requests.clear()
+    done = upload(folder.public, Bucket(server.bucket))
+    assert server.requests["POST"] == 2  # the parts begin and end
+    assert sum(server.requests.values()) == done.requests
+    assert contents(server) == output(folder)
+    assert upload(folder.public, Bucket(server.bucket)).changed == []
+
+
+def test_output_that_has_changed_since(folder: Folder, server: BucketServer) -> None:
+    """What is listed is what is uploaded; and without a publication there is nothing to upload."""
+    folder.write({"a/b.html": page("OTHER")})
+    with pytest.raises(MismatchError, match="has changed since it was published"):
+        upload(folder.public, Bucket(server.bucket))
+    shutil.rmtree(folder.public / "resourcesync")
+    with pytest.raises(PublicationError, match=r"there is no publication in .*: publish it first"):
+        upload(folder.public, Bucket(server.bucket))
+    assert "a/b.html" not in contents(server)
+
+
+def test_links_out_of_the_output_and_private_files_stay(folder: Folder, server: BucketServer, tmp_path: Path) -> None:
+    """No file is read through a link that the publication does not list."""
+    (tmp_path / "secret").write_text("x")
+    (folder.public / "link.txt").symlink_to(tmp_path / "secret")
+    (folder.public / ".git").mkdir()
+    (folder.public / ".git/config").write_text("x")
+    upload(folder.public, Bucket(server.bucket))
+    assert not {"link.txt", ".git/config"} & contents(server).keys()
+
+
+def test_order_for_other_programs(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
+    """The steps print all files of the output, each once, and those of the last are the state."""
+    printed = []
+    for step in range(1, 7):
+        assert main(["upload", str(folder.public), "--order", str(step)]) == 0
+        printed.append(capsys.readouterr().out.splitlines())
+    assert sorted(path for each in printed for path in each) == sorted(output(folder))
+    assert printed[5] == ["resourcesync/publication.json"]
+
+
+def test_unusable_buckets(
+    folder: Folder, server: BucketServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One message says what is wrong."""
+    assert main(["upload", str(folder.public), "bucket"]) == 2
+    assert "'bucket' is no bucket: write s3://bucket/prefix" in capsys.readouterr().err
+    assert main(["upload", str(folder.public), "s3://absent/site"]) == 3
+    assert "s3://absent/site" in capsys.readouterr().err
+    assert main(["upload", str(folder.public), "s3://"]) == 3
+    server.fault = lambda *_: 403
+    assert main(["upload", str(folder.public), server.bucket]) == 3
+    assert "403" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "obstore", None)
+    with pytest.raises(SettingsError, match=r"needs obstore: pip install 'pelican-resourcesync\[cloud\]'"):
+        Bucket(server.bucket)
