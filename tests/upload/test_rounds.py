@@ -53,7 +53,8 @@ class Reader:
             self.incomplete += 1
             return
         except ResourceSyncError as error:
-            self.errors.append(error)
+            # A process that is being started has our locks for a moment.
+            self.errors += [] if "another mirror is working" in str(error) else [error]
             self.incomplete += 1
             return
         if result.complete:
