@@ -83,7 +83,7 @@ class Fetch:
         self._copy = copy = Copy(state.folder, sync=options.sync)
         self._installer = Installer(state, copy)
         self._packages = Packages(source)
-        self._mirrors = Mirrors(state, source, options)
+        self._mirrors = Mirrors(state, source, options.ask)
         self._again = False  # for what a mirror did not have
         self._active: set[_PartSink] = set()
         self._taken: set[str] = set()  # from packages, and perhaps not recorded yet
@@ -129,10 +129,7 @@ class Fetch:
                     headers = conditions(stored.etag, stored.modified)
                 self._source.requests += 1
                 self._active.add(sink)
-                request = self._source.request(self._mirrors.choose(sink.pending), sink, headers)
-                if request.url != sink.pending.uri:
-                    request.credentials = {}
-                yield request
+                yield self._mirrors.request(sink, sink.pending.mirrors, headers)
 
     def _finish(self, sink: _PartSink, url: str, response: Response | TransportError) -> bool:
         """Take what came; return whether it is no longer as listed."""
@@ -146,7 +143,7 @@ class Fetch:
             received = sink.verified()
         except TransportError as error:
             if url != pending.uri:
-                if note := self._mirrors.fail(pending, url, error):
+                if note := self._mirrors.fail(pending.uri, url, error):
                     self._result.plan.notes.append(note)
                 self._again = True
                 return False

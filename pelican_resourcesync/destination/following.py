@@ -6,7 +6,7 @@ What the lists say of each resource since a cursor is read into a table with its
 import datetime as dt
 import hashlib
 import json
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
 from pelican_resourcesync.destination.cursor import Cursor, LatestState
+from pelican_resourcesync.destination.mirrors import Mirrors
 from pelican_resourcesync.destination.options import MirrorError, log_change
 from pelican_resourcesync.destination.routes import COST_OF_REQUEST
 from pelican_resourcesync.destination.state import CopyState, open_state
@@ -166,6 +167,7 @@ class _Follower:
 
     _state: CopyState
     _source: Source
+    _mirrors: Mirrors
     _packed: "_Packed"
 
     def __init__(self, source: str, since: str | None, options: SourceOptions, *, content: bool) -> None:
@@ -192,6 +194,7 @@ class _Follower:
                 self._state.set(VERIFIED, self.cursor.verified)
                 self._state.set(PRIVATE, self.cursor.private)
             self._source = stack.enter_context(closing(Source(self._where, self._options, self._state)))
+            self._mirrors = Mirrors(self._state, self._source)
             self._source.read_robots()
             for _ in range(_ROUNDS):
                 self._changed = False
@@ -231,7 +234,7 @@ class _Follower:
                     states = [latest for latest in states if why_unreadable(latest.hash)]
                 sinks = {each.uri: ResourceSink(each, f"{self._state.parts}/{part_name(each.uri)}") for each in states}
                 try:
-                    received = self._receive(sinks)
+                    received = self._receive(states, sinks)
                     for found in page:
                         latest, left = found[0], left - 1
                         now = self._after(found, now) if left else replace(now, after=None, sets=self._end)
@@ -293,8 +296,9 @@ class _Follower:
             raise IncompleteError(message)
         return now
 
-    def _receive(self, sinks: Mapping[str, ResourceSink]) -> dict[str, VerifiedContent]:
+    def _receive(self, states: Iterable[LatestState], sinks: Mapping[str, ResourceSink]) -> dict[str, VerifiedContent]:
         """Return what came of resources, from packages or else singly; the others have a reason."""
+        mirrors = {each.uri: self._mirrors.of(each.uri, each.hash, _links(each)) for each in states}
         received = self._packed.unpack(sinks)
         unreadable = {uri: why for uri, sink in sinks.items() if (why := why_unreadable(sink.expected.hash))}
         self._reasons |= unreadable
@@ -302,20 +306,25 @@ class _Follower:
 
         def requests() -> list[Request]:
             left = sinks.keys() - received.keys() - failed
-            return [self._source.request(uri, sink) for uri, sink in sinks.items() if uri in left]
+            return [self._mirrors.request(sink, mirrors[uri]) for uri, sink in sinks.items() if uri in left]
 
-        with closing(self._source.fetch_all(requests)) as results:
-            for request, response in results:
-                uri = request.url
-                try:
-                    if isinstance(response, TransportError):
-                        raise response
-                    received[uri] = sinks[uri].verified()
-                    self._source.pace.take(received[uri].length)
-                except TransportError as error:
-                    self._changed |= isinstance(error, MismatchError | AbsentError)
-                    self._reasons[uri] = str(error)
-                    failed.add(uri)
+        while len(received) + len(failed) < len(sinks):  # again for what a mirror did not have
+            with closing(self._source.fetch_all(requests)) as results:
+                for request, response in results:
+                    assert isinstance(request.sink, ResourceSink)  # noqa: S101 - `requests` says so
+                    uri = request.sink.expected.uri
+                    try:
+                        if isinstance(response, TransportError):
+                            raise response
+                        received[uri] = request.sink.verified()
+                        self._source.pace.take(received[uri].length)
+                    except TransportError as error:
+                        if request.url != uri:
+                            self.notes += filter(None, [self._mirrors.fail(uri, request.url, error)])
+                            continue
+                        self._changed |= isinstance(error, MismatchError | AbsentError)
+                        self._reasons[uri] = str(error)
+                        failed.add(uri)
         return received
 
     # What the lists say
@@ -559,7 +568,7 @@ class _Packed:
 def _change(
     latest: LatestState, sink: ResourceSink | None, content: VerifiedContent | None, done: Cursor
 ) -> FollowedChange:
-    links = tuple(Link(rel=rel, href=href, type=kind or None) for rel, href, kind in json.loads(latest.links))
+    links = _links(latest)
     uri, kind, time = latest.uri, latest.kind, _time(latest.time)
     if sink is None or content is None:
         of = latest if kind != _DELETED else latest._replace(hash="", length=None, type="")
@@ -574,8 +583,14 @@ def _change(
 
 def _described(each: ListedResource) -> tuple[str, int | None, str, str, str]:
     """Return the columns `hash` to `links`."""
-    links = json.dumps([(link.rel, link.href, link.type or "") for link in each.links]) if each.links else "[]"
+    links = json.dumps([(link.rel, link.href, link.type or "", link.pri) for link in each.links])
     return each.hash, each.length, each.time, each.type, links
+
+
+def _links(latest: LatestState) -> tuple[Link, ...]:
+    return tuple(
+        Link(rel=rel, href=href, type=kind or None, pri=pri) for rel, href, kind, pri in json.loads(latest.links)
+    )
 
 
 def _time(text: str) -> dt.datetime | None:

@@ -150,7 +150,8 @@ class _Planner:
             raise MirrorError(message)
 
     def plan(self, *, reconcile: bool) -> None:
-        self.mirrors = Mirrors(self._state, self._source, self._options)  # with the answers that other sets asked for
+        # With the answers that other sets asked for.
+        self.mirrors = Mirrors(self._state, self._source, self._options.ask)
         if self._options.at is not None or self._state.versions is not None:
             self._by_past(text_of(self._options.at))
             return
@@ -336,7 +337,7 @@ class _Planner:
             wanted, host = False, host_to_name(uri)
             if host and len(self._hosts) < _MOST_HOSTS:
                 self._hosts[host] = None
-        mirrors = self.mirrors.of(resource) if wanted else "[]"
+        mirrors = self.mirrors.of(uri, resource.hash, resource.links) if wanted else "[]"
         # An alternate may be listed itself, too, and that entry says more of it.
         described = (resource.hash, resource.length, resource.time)
         links = links_of_copy(resource) if self._options.described and wanted and not gone else ""

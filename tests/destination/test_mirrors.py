@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.destination import Mirror, MirrorOptions, MirrorResult
+from pelican_resourcesync.destination import Following, Mirror, MirrorOptions, MirrorResult
 from tests.destination.linked import LinkedSource, link
 from tests.destination.sources import FAST, files_of, living
 from tests.support.live import Live, Manner, closed_port, content, live, redirect, status
@@ -182,6 +182,28 @@ def test_tags_of_mirrors_are_theirs(source: LinkedSource, mirror_of: Mirroring, 
     run(source, folder)
     (again,) = [ask for ask in source.site.asks if ask.path == "0.html"]
     assert again.headers["If-None-Match"] is None
+
+
+def test_follower(source: LinkedSource, mirror_of: Mirroring) -> None:
+    """A program that follows gets resources from mirrors in the same way; their links have the priorities."""
+    bad, empty, best = mirror_of(1, content(b"page X")), mirror_of(2, status(404)), mirror_of(3)
+    best.manners["7.html"] = status(503)
+    changes = Following(source.url, None, replace(ALLOWED, user="ann:secret"))
+    found = {each.uri: (each.content.read() if each.content else b"", each.links) for each in changes}
+    assert {uri.removeprefix(source.url): data for uri, (data, _) in found.items()} == source.states[-1]
+    assert [each.pri for each in found[f"{source.url}7.html"][1]] == [1, 2, 3]
+    assert [each.partition(source.url)[0] for each in changes.notes] == ["the mirror localhost served other bytes for "]
+    assert {ask.headers["Authorization"] for site in (bad, empty, best) for ask in site.asks} == {None}
+    assert source.site.asks[-1].headers["Authorization"]
+    assert 1 <= pages(bad) <= 12
+    assert list(map(pages, (empty, best, source.site))) == [12, 12, 1]
+
+
+def test_follower_that_may_not(source: LinkedSource, mirror_of: Mirroring) -> None:
+    """It requests nothing from a mirror that the user did not allow."""
+    mirror = mirror_of(1)
+    assert len([*Following(source.url, None, replace(FAST, allow_private=True))]) == 12
+    assert (mirror.asks, pages(source.site)) == ([], 12)
 
 
 def test_nothing_without_a_hash(source: LinkedSource, mirror_of: Mirroring, folder: Path) -> None:
