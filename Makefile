@@ -13,7 +13,7 @@ DEMO := demo
 PORT ?= 8000
 WORKERS ?= 3
 # Whole programs and campaigns: tracing their lines takes long, and shows little that the other tests do not.
-UNTRACED := tests/truth tests/upload/test_rounds.py $(filter-out %/test_live.py %/test_previous.py,$(wildcard tests/e2e/test_*.py)) \
+UNTRACED := tests/truth tests/announce/test_xmpp.py tests/upload/test_rounds.py $(filter-out %/test_live.py %/test_previous.py,$(wildcard tests/e2e/test_*.py)) \
   $(patsubst %,tests/bridge/%.py,reading/test_plans reading/test_writers test_faults \
     test_leaks test_living test_next_run test_power_failure test_sources) \
   $(patsubst %,tests/checker/%.py,test_campaigns test_matrix) \

@@ -1,7 +1,8 @@
 """A site that is live, the search engine that it announces to, and its hubs."""
 
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -72,3 +73,11 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
         made.configure(f'indexnow_key = "{KEY}"\nallow_deletions = true')
         made.release({"index.html": page("Home"), "a/index.html": page("A"), "b.html": page("B"), "feed.xml": "<rss/>"})
         yield made
+
+
+def wait_until(done: Callable[[], bool]) -> None:
+    """Wait until something is true."""
+    end = time.monotonic() + 20
+    while not done():
+        assert time.monotonic() < end
+        time.sleep(0.02)

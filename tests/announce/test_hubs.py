@@ -4,8 +4,7 @@ import hmac
 import json
 import re
 import sqlite3
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,7 +15,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from pelican_resourcesync import announce
-from tests.announce.conftest import KEY, Site
+from tests.announce.conftest import KEY, Site, wait_until
 from tests.folder.conftest import page
 from tests.support.flask_hub import flask_hub
 from tests.support.hub import Hub, call
@@ -47,14 +46,6 @@ class Subscriber:
         """Wait until so much was received."""
         with self.changed:
             assert self.changed.wait_for(lambda: len(self.received) >= number, 20), self.received
-
-
-def wait_until(done: Callable[[], bool]) -> None:
-    """Wait until something is true."""
-    end = time.monotonic() + 20
-    while not done():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def subscribe(hub: str, callback: str, topic: str) -> None:
