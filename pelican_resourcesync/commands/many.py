@@ -11,9 +11,9 @@ import sys
 import time
 import traceback
 from argparse import SUPPRESS, Action, ArgumentParser, Namespace
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from datetime import datetime
 from functools import partial
 from queue import SimpleQueue
@@ -24,7 +24,7 @@ from pelican_resourcesync.commands import mirror, running
 from pelican_resourcesync.commands.running import DONE, INCOMPLETE, PROBLEMS, UNUSABLE
 from pelican_resourcesync.commands.source_options import add_reading, options_of
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
-from pelican_resourcesync.printable import get_logger, printable
+from pelican_resourcesync.printable import get_logger, printable, printable_lines
 from pelican_resourcesync.stopping import stopping
 from pelican_resourcesync.units import rate
 
@@ -54,9 +54,10 @@ def run(task: mirror.Task, arguments: Namespace) -> int:
 
     def once(_: running.Done) -> int:
         outcomes = []
-        for outcome in _do_all(queues, arguments):
-            _report(outcome, arguments)
-            outcomes.append(outcome)
+        with closing(_do_all(queues, arguments)) as done:
+            for outcome in done:
+                _report(outcome, arguments)
+                outcomes.append(outcome)
         if not arguments.json and arguments.level < logging.ERROR:
             _write_table(outcomes)
         if arguments.metrics:
@@ -96,15 +97,17 @@ def read_sources(task: mirror.Task, given: Namespace) -> list[Namespace]:
     shape = {"defaults": lambda setting, value: setting.table(value, known), "sources": tables}
     content = {"defaults": {}, "sources": {}} | top.table(read_toml(given.config), shape)
     sources = []
-    for name, values in content["sources"].items():
-        if not {"source", "folder"} <= values.keys():
+    for name, table in content["sources"].items():
+        if not {"source", "folder"} <= table.keys():
             message = f"{top.within(f'sources.{name}')} needs both a source and a folder: add them"
             raise SettingsError(message)
-        where, folder = values.pop("source"), values.pop("folder")
-        words = [word for words in (content["defaults"] | values).values() for word in words]
-        source = parser.parse_args(words, Namespace(**vars(given) | {"jobs": 8, "max_run": _LONGEST}))
-        source.name, source.folder, source.task = name, folder, task
-        source.source = where if "://" in where else str(given.config.parent / where)
+        where, folder = table.pop("source"), table.pop("folder")
+        values = content["defaults"] | table
+        rest = {"max_run": _LONGEST} | vars(given) | {"jobs": 8}  # of the command line, where `jobs` is something else
+        source = Namespace(**{each: rest[each] for each in rest.keys() - values.keys()})
+        parser.parse_args([word for words in values.values() for word in words], source)
+        source.name, source.folder, source.task = name, folder.absolute(), task  # for the machines of a cluster
+        source.source = where if "://" in where else str((given.config.parent / where).absolute())
         # The login of the environment is not for all hosts, but its password is for those with a user.
         source.user = options_of(source)["user"] if "user" in source else ""
         sources.append(source)
@@ -146,7 +149,7 @@ def divide(sources: Iterable[Namespace]) -> list[list[Namespace]]:
 # What is done
 
 
-def _do_all(queues: list[list[Namespace]], arguments: Namespace) -> Iterator[Outcome]:
+def _do_all(queues: list[list[Namespace]], arguments: Namespace) -> Generator[Outcome, None, None]:
     """Yield the outcome of each Source; of each queue, one is at work."""
     left, outcomes, do_one = [[*queue] for queue in queues], SimpleQueue[Outcome](), _do_alone
 
@@ -155,7 +158,7 @@ def _do_all(queues: list[list[Namespace]], arguments: Namespace) -> Iterator[Out
             source = queue.pop(0)
             try:
                 outcomes.put(do_one(source))
-            except Exception as error:  # noqa: BLE001 - one Source stops nothing
+            except BaseException as error:  # noqa: BLE001 - one Source stops nothing; Dask raises `CancelledError`, too
                 outcomes.put(_failed(source, f"its worker failed ({type(error).__name__}: {error})"))
 
     def stop() -> None:
@@ -219,7 +222,7 @@ def do(source: Namespace) -> Outcome:
         status = INCOMPLETE if running.is_incomplete(error, begun=begun, repeated=repeated) else UNUSABLE
         outcome = _failed(source, str(error)) | {"begin": outcome["begin"], "status": status}
     except Exception as error:  # noqa: BLE001 - one Source stops nothing
-        traceback.print_exc()
+        sys.stderr.write(printable_lines(traceback.format_exc()))
         outcome = _failed(source, f"unexpected error, please report it ({type(error).__name__}: {error})")
     outcome["seconds"] = round(time.monotonic() - begin, 3)
     time.sleep(pace.delay())  # the next Source may request the same host at once

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from argparse import Namespace
+from asyncio import CancelledError
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from distributed import LocalCluster
 from pelican_resourcesync.cli import main, parser
 from pelican_resourcesync.commands import many
 from pelican_resourcesync.commands.source_options import options_of
+from pelican_resourcesync.destination import Mirror
 from pelican_resourcesync.errors import SettingsError
 from tests.destination.fleet import BROKEN, Fleet, fleet
 from tests.destination.sources import FakeSource, fake_source, files_of
@@ -128,6 +130,18 @@ def wrong(*_: object) -> None:
     raise ZeroDivisionError
 
 
+def pausing(mirror: Mirror, _: Namespace) -> tuple[int, list[str], dict[str, Any], dict[str, Any]]:
+    """Do nothing but what the host asks for: to wait."""
+    assert mirror._options.pace
+    mirror._options.pace.pause(7)
+    return 0, ["done"], {}, {}
+
+
+def cancelled(*_: object) -> None:
+    """End as the tasks of a cluster do that is gone."""
+    raise CancelledError
+
+
 def endless(*_: object) -> None:
     """Hang."""
     time.sleep(600)
@@ -142,21 +156,27 @@ def test_processes_that_do_not_end_well(tmp_path: Path, monkeypatch: pytest.Monk
     assert ended(tmp_path, wrong) == kind | {"error": said}
     said = "its process was killed, because it did not end within 0.5 seconds (max_run)"
     assert ended(tmp_path, endless, max_run=0.5) == kind | {"error": said}
-    monkeypatch.setattr(many, "_do_alone", wrong)
+    monkeypatch.setattr(many, "_do_alone", cancelled)
     (outcome,) = many._do_all(
         [listed(tmp_path, '[sources.a]\nsource = "x"\nfolder = "a"')], Namespace(jobs=1, cluster="")
     )
-    assert outcome["error"] == "its worker failed (ZeroDivisionError: )"
+    assert outcome["error"] == "its worker failed (CancelledError: )"
 
 
-def test_in_one_process(tmp_path: Path) -> None:
+def test_in_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a process does, and says of what fails."""
     with fake_source({"a.html": "1"}) as source:
         (one,) = listed(
-            tmp_path, f'[sources.a]\nsource = "{source.url}"\nfolder = "a"\nrate = 100\nretries = 0', task=updated()
+            tmp_path, f'[sources.a]\nsource = "{source.url}"\nfolder = "a"\nrate = 20\nretries = 0', task=updated()
         )
         outcome = many.do(one)
         assert (outcome["status"], outcome["fetched"], outcome["lines"][-1][:9]) == (0, 1, "Complete:")
+        slept: list[float] = []
+        with monkeypatch.context() as patch:
+            patch.setattr(time, "sleep", slept.append)
+            one.task = pausing
+            assert many.do(one)["lines"] == ["done"]
+        assert [round(each) for each in slept] == [7]  # until the next Source of the host may begin
         one.task = wrong
         assert many.do(one)["error"] == "unexpected error, please report it (ZeroDivisionError: )"
     one.task = updated()
@@ -191,7 +211,7 @@ def test_stopped(tmp_path: Path) -> None:
     """A signal stops all processes, and the next run goes on."""
     with fleet(6, 3) as found:
         for host in found.hosts:
-            host.slowness = 0.5
+            host.slowness = 60
         config = found.config(tmp_path)
         command = [str(Path(sys.executable).with_name("pelican-resourcesync")), "mirror", "--config", str(config)]
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
@@ -199,7 +219,7 @@ def test_stopped(tmp_path: Path) -> None:
             while not all(each.times for each in found.hosts) and time.monotonic() < deadline:
                 time.sleep(0.05)
             running.terminate()
-            _, err = running.communicate(timeout=30)
+            _, err = running.communicate(timeout=20)
         assert (running.returncode, err) == (3, "pelican-resourcesync: stopped; the next run goes on from here\n")
         for host in found.hosts:
             host.slowness = 0
@@ -242,16 +262,18 @@ def test_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         atomic = false
         jobs = 2
     """
-    museum, archive = listed(tmp_path, text, "--timeout", "5s", "--rate", "1", "--jobs", "3")
+    line = "--timeout 5s --rate 1 --jobs 3 --only *.md --max-run 9 --atomic"
+    museum, archive = listed(tmp_path, text, *line.split())
     assert (museum.source, museum.folder) == ("https://museum.example/", tmp_path / "copies/museum")
     assert (museum.rate, museum.only, museum.max_size, museum.timeout) == ("2MB", ["*.pdf", "*.html"], 2_000_000, 5)
-    assert (museum.atomic, museum.keep, museum.jobs, museum.max_run) == (True, 3, 8, 3600)
+    assert (museum.atomic, museum.keep, museum.jobs, museum.max_run) == (True, 3, 8, 9)
     assert (archive.name, archive.source, archive.folder) == (
         "the archive", str(tmp_path / "output"), Path("/srv/archive"),
     )  # fmt: skip
     assert (archive.rate, archive.only, archive.jobs, "atomic" in archive) == ("5", ["*.xml"], 2, False)
     assert (museum.user, archive.user) == ("you:word", "")  # others must not get the login of the environment
     assert options_of(archive)["user"] == ""
+    assert [each.max_run for each in listed(tmp_path, text)] == [3600, 3600]
 
 
 SOURCE = '[sources.a]\nsource = "https://a.example/"\nfolder = "a"\n'

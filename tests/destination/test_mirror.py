@@ -19,6 +19,7 @@ from pelican_resourcesync.destination import STATE_FOLDER, IncompleteError, Mirr
 from pelican_resourcesync.destination.files import Copy, hash_of
 from pelican_resourcesync.destination.state import CopyState, StoredResource
 from pelican_resourcesync.errors import StatusError
+from pelican_resourcesync.http import Pace
 from pelican_resourcesync.source import SourceError
 from pelican_resourcesync.source.source import crawl_delay
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
@@ -826,6 +827,11 @@ def test_robots(source: FakeSource, folder: Path, monkeypatch: pytest.MonkeyPatc
     assert asked["robots.txt"] == 1
     mirror(source, folder).run()
     assert "robots.txt" not in source.site.asked()
+    pauses = []
+    with monkeypatch.context() as patch:
+        patch.setattr(Pace, "pause", lambda _, seconds: pauses.append(seconds))
+        mirror(source, folder.with_name("new"), max_wait=1).run()
+    assert pauses == [0.05]  # after robots.txt itself
     text = "User-agent: pelican-resourcesync\nCrawl-delay: 3\n\nUser-agent: *\nCrawl-delay: 9\n"
     assert (crawl_delay(text, "pelican-resourcesync"), crawl_delay(text, "Museum"), crawl_delay("", "Museum")) == (
         3,
