@@ -1,7 +1,8 @@
 """Upload an output to a bucket: what has changed, in an order in which nothing is mentioned before it is there.
 
 Only one upload writes at a time: it holds a lease, a file in the bucket. Should its machine sleep past the end of the
-lease, and then write on, each write still replaces only the version that was there when the upload began.
+lease, and then write on, each write still replaces only the version that was there when the upload began. Documents
+that are replaced are copied first, so that the last complete publication can be read, and continued, in any case.
 """
 
 import json
@@ -38,6 +39,7 @@ from pelican_resourcesync.publication import (
     parse_representation,
     publications_in,
     render_time,
+    replaced_path,
 )
 from pelican_resourcesync.static_site import scan
 
@@ -120,13 +122,15 @@ def upload(  # noqa: PLR0913 - keyword-only options
             listed = _listed_in_bucket(bucket, there, sets, files)
             last = there.get(upload_order(each.layout.state for each in sets)[-1])
 
-            def is_same(path: str) -> bool:
-                found = there.get(path)
-                if found is None or found.size != files[path][0]:
-                    return False
+            def digest_of(path: str) -> str:
                 # What was written after the last upload ended need not be what was listed then.
-                known = listed.get(path) if last and found.modified < last.modified else None
-                return (known or bucket.digest(path)) == (files[path][1] or measure(output / path)[0])
+                known = listed.get(path) if last and there[path].modified < last.modified else None
+                return known or bucket.digest(path)
+
+            def is_same(path: str) -> bool:
+                if path not in there or there[path].size != files[path][0]:
+                    return False
+                return digest_of(path) == (files[path][1] or measure(output / path)[0])
 
             def put(path: str) -> str:
                 source = output / path if files[path][0] >= _LARGE else (output / path).read_bytes()
@@ -136,6 +140,8 @@ def upload(  # noqa: PLR0913 - keyword-only options
                     raise MismatchError(message)
                 lease.require()
                 before = there[path].version if path in there else None
+                if upload_step(path) > 1 and path in listed and before and digest_of(path) == listed[path]:
+                    bucket.copy(path, replaced_path(listed[path]))  # until the next publication is complete
                 bucket.put(path, source, {"sha256": digest, **headers_of(path)}, before)
                 return path
 
@@ -145,7 +151,7 @@ def upload(  # noqa: PLR0913 - keyword-only options
             due = [path for key, path in gone.items() if now - since[key] >= grace]
             removed = [path for path, digest in zip(due, pool.map(bucket.digest, due), strict=True) if digest]
             size, done, sent = sum(files[path][0] for path in changed), 0, 0
-            for _, step in groupby([] if dry_run else changed, lambda path: (upload_step(path), path == STATE)):
+            for _, step in groupby([] if dry_run else changed, lambda path: (upload_step(path), path == changed[-1])):
                 for path in pool.map(put, step):
                     done, sent = done + 1, sent + files[path][0]
                     on_progress(done, len(changed), sent, size)

@@ -108,6 +108,11 @@ class Bucket(Web):
                 raise
             return found[1]
 
+    def copy(self, path: str, to: str) -> None:
+        """Copy a file, with its attributes."""
+        with self._request(path):
+            self._obstore.copy(self._store, path, to)
+
     def delete(self, paths: Sequence[str]) -> None:
         """Delete files."""
         with self._request("", -(-len(paths) // _PAGE)):

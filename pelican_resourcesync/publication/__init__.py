@@ -26,6 +26,7 @@ from pelican_resourcesync.publication.model.layout import (
     STATE,
     WELL_KNOWN,
     Layout,
+    replaced_path,
     well_known_hints,
 )
 from pelican_resourcesync.publication.model.media_types import UNKNOWN_TYPE, media_type
@@ -177,6 +178,7 @@ __all__ = [
     "render_state",
     "render_time",
     "replace_file",
+    "replaced_path",
     "require_plausible",
     "same_bytes",
     "state_in",

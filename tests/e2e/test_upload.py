@@ -32,7 +32,7 @@ def commands(output: Path, target: Path) -> list[tuple[str, list[str]]]:
     return [*((each, words(copy)) for each in files), ("", words(last))]
 
 
-def dead_names(public: Path) -> list[str]:
+def dead_names(public: Path, siteurl: str = SITEURL) -> list[str]:
     """Walk all that is named, from the entry points on, and give what is not there."""
     waiting, seen, dead = ["resourcesync/description.xml", ".well-known/resourcesync"], set(), []
     while waiting:
@@ -47,7 +47,7 @@ def dead_names(public: Path) -> list[str]:
             document = parse(file.read_bytes())
             names = [entry.uri for entry in document.entries if "/resourcesync/" in entry.uri]
             names += re.findall(r'rel="contents" href="([^"]+)"', file.read_text("utf-8"))
-            waiting += [name.removeprefix(f"{SITEURL}/") for name in [*names, *document.links.values()]]
+            waiting += [name.removeprefix(f"{siteurl}/") for name in [*names, *document.links.values()]]
     return dead
 
 

@@ -29,3 +29,15 @@ def folder(tmp_path: Path, server: BucketServer) -> Folder:
 def page(text: str) -> str:
     """Return a page."""
     return f"<!DOCTYPE html><html><head><title>{text}</title></head><body>{text}</body></html>"
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """Return the files of an output, without private ones."""
+    files = (each for each in folder.rglob("*") if each.is_file() and not each.name.startswith("."))
+    return {each.relative_to(folder).as_posix(): each.read_bytes() for each in files}
+
+
+def contents(server: BucketServer) -> dict[str, bytes]:
+    """Return what is in the bucket, without the lease and the documents that were replaced."""
+    ours = ("resourcesync/upload.json", "resourcesync/.replaced/")
+    return {path: data for path, data in server.contents().items() if not path.startswith(ours)}

@@ -1,5 +1,6 @@
 """A build that continues what is in a bucket, with its credentials."""
 
+import hashlib
 import json
 import shutil
 from dataclasses import replace
@@ -12,7 +13,7 @@ from pelican_resourcesync.publication.previous import fetch
 from pelican_resourcesync.uploading import upload
 from tests.folder.support import Folder
 from tests.support.bucket import BucketServer
-from tests.upload.conftest import page
+from tests.upload.conftest import contents, files_of, page
 
 STATE = "resourcesync/publication.json"
 
@@ -50,6 +51,51 @@ def test_bucket_that_cannot_be_read(folder: Folder, server: BucketServer, monkey
     server.fault = lambda *_: 0
     with pytest.raises(TransportError, match="larger than 3 bytes"):
         Bucket(server.bucket).read(STATE, replace(STANDARD_BOUNDS, size=3))
+
+
+@pytest.mark.parametrize("last", ["Z.xml", "resourcelist.xml", "site/index.html", "publication.json"])
+def test_upload_that_was_killed(folder: Folder, server: BucketServer, last: str) -> None:
+    """The last complete publication is continued, wherever the upload of the next one ended."""
+    folder.configure("allow_deletions = true", previous=server.bucket)
+    upload(folder.public, Bucket(server.bucket))
+    folder.write({"index.html": page("second")})
+    folder.run()
+    upload(folder.public, Bucket(server.bucket))
+    folder.write({"index.html": page("third")})
+    folder.run()
+    server.fault = lambda method, path: 403 if method == "PUT" and path.endswith(last) else 0
+    with pytest.raises(TransportError, match="403"):
+        upload(folder.public, Bucket(server.bucket))
+    server.fault = lambda *_: 0
+    folder.rebuild({"index.html": page("of a fresh clone"), "new.html": page("new")})
+    folder.run()
+    state = json.loads((folder.public / STATE).read_bytes())
+    assert state["generation"] == 3
+    assert state["predecessor"] == hashlib.sha256(server.contents()[STATE]).hexdigest()
+    for _ in "123":
+        upload(folder.public, Bucket(server.bucket), grace=0)
+    assert contents(server) == files_of(folder.public)
+    assert not [path for path in server.contents() if "/.replaced/" in path]
+
+
+def test_page_of_a_killed_upload_does_not_stay(folder: Folder, server: BucketServer) -> None:
+    """What was written since the last upload ended need not be what is listed: here a page that is as it was before."""
+    folder.configure("allow_deletions = true", previous=server.bucket)
+    upload(folder.public, Bucket(server.bucket))
+    server.age(but=STATE)
+    before = server.contents()["index.html"]
+    folder.rebuild({"index.html": before.replace(b"first", b"never"), "a/b.html": page("other")})
+    folder.run()
+    server.fault = lambda method, path: 403 if method == "PUT" and path.endswith("Z.xml") else 0
+    with pytest.raises(TransportError, match="403"):
+        upload(folder.public, Bucket(server.bucket))
+    server.fault = lambda *_: 0
+    assert b"never" in server.contents()["index.html"]
+    folder.rebuild({"index.html": before, "a/b.html": page("third")})
+    folder.run()
+    upload(folder.public, Bucket(server.bucket), grace=0)
+    assert contents(server) == files_of(folder.public)
+    assert server.contents()["index.html"] == before
 
 
 def test_starting_over(folder: Folder, server: BucketServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,12 @@
 """What an upload sends, in which order and with which headers, and what it refuses."""
 
+import hashlib
 import json
 import shutil
 import sys
 import time
 from pathlib import Path
+from threading import Lock
 from urllib.request import urlopen
 
 import pytest
@@ -13,23 +15,18 @@ from pelican_resourcesync.cli import main
 from pelican_resourcesync.errors import ConflictError, MismatchError, PublicationError, SettingsError, TransportError
 from pelican_resourcesync.http import Bucket
 from pelican_resourcesync.uploading import headers_of, upload, upload_order, upload_step
+from tests.e2e.test_upload import dead_names
 from tests.folder.support import Folder
 from tests.support.bucket import BucketServer
 from tests.support.sites import our_command
-from tests.upload.conftest import page
+from tests.upload.conftest import contents, files_of, page
 
 LEASE = "resourcesync/upload.json"
 
 
-def contents(server: BucketServer) -> dict[str, bytes]:
-    """Return what is in the bucket, without the lease."""
-    return {path: data for path, data in server.contents().items() if path != LEASE}
-
-
 def output(folder: Folder) -> dict[str, bytes]:
-    """Return what an output holds, without private files."""
-    files = (each for each in folder.public.rglob("*") if each.is_file() and not each.name.startswith("."))
-    return {each.relative_to(folder.public).as_posix(): each.read_bytes() for each in files}
+    """Return what an output holds."""
+    return files_of(folder.public)
 
 
 def test_all_is_sent_once_and_then_what_has_changed(
@@ -44,7 +41,7 @@ def test_all_is_sent_once_and_then_what_has_changed(
     server.requests.clear()
     done = upload(folder.public, Bucket(server.bucket))
     assert (done.changed, done.removed, server.requests["PUT"]) == ([], [], 2)  # the lease, taken and released
-    time.sleep(1.1)  # what was written in the second of the last write is compared by its metadata
+    server.age(but="resourcesync/publication.json")  # what was written since the last upload ended is compared, too
     before = contents(server)
     folder.write({"index.html": page("second")})
     folder.run()
@@ -58,7 +55,12 @@ def test_all_is_sent_once_and_then_what_has_changed(
     assert contents(server) == output(folder)
     assert set(done.changed) == {path for path, data in output(folder).items() if before.get(path) != data}
     assert [f"upload {path}" for path in done.changed] == seen[:-1]
-    assert server.requests["PUT"] == len(done.changed) + 2
+    copies = {path for path in server.contents() if path.startswith("resourcesync/.replaced/")}
+    assert {path.rpartition("/")[2] for path in copies} == {
+        hashlib.sha256(before[path]).hexdigest() for path in done.changed if upload_step(path) > 1 and path in before
+        and path in json.loads(before["resourcesync/publication.json"])["documents"]
+    }  # fmt: skip
+    assert server.requests["PUT"] == len(done.changed) + len(copies) + 2
     # What no publication lists, and is as large as before: the Source Description, its copy, pages, the sitemap.
     assert server.requests["HEAD"] <= 5
     assert sum(server.requests.values()) == done.requests
@@ -114,6 +116,39 @@ def test_order() -> None:
     assert upload_order(expected)[-2:] == steps[6].split()
 
 
+def test_nothing_is_mentioned_before_it_is_there(folder: Folder, server: BucketServer, tmp_path: Path) -> None:
+    """After each single write, all that the entry points lead to is there; the last write is the site's state."""
+    folder.configure(
+        "dumps = true\narchives = true\nchanges_by = 'day'\nversions = true\nallow_deletions = true\n"
+        "[sets.all]\n[sets.pages]\npaths = ['*.html']"
+    )
+    shutil.rmtree(folder.public / "resourcesync")
+    dead, written = list[str](), list[str]()
+
+    def look(method: str, path: str) -> int:
+        path = path.removeprefix("/bucket/site/")
+        if method == "PUT" and path != LEASE and "/.replaced/" not in path:
+            with looking:
+                written.append(path)
+                shutil.rmtree(tmp_path / "www", ignore_errors=True)
+                for name, data in server.contents().items():
+                    (tmp_path / "www" / name).parent.mkdir(parents=True, exist_ok=True)
+                    (tmp_path / "www" / name).write_bytes(data)
+                if (tmp_path / "www/resourcesync/description.xml").is_file():
+                    dead.extend(dead_names(tmp_path / "www", server.url))
+        return 0
+
+    looking, server.deaf = Lock(), look
+    for texts in ("one", "other"), ("third", "other"):
+        folder.write(dict(zip(("index.html", "a/b.html"), map(page, texts), strict=True)))
+        folder.run()
+        done = upload(folder.public, Bucket(server.bucket))
+        assert written[-1] == done.changed[-1] == "resourcesync/pages/publication.json"
+        assert not dead
+        written.clear()
+    assert contents(server) == output(folder)
+
+
 def test_what_is_gone_is_removed_later(folder: Folder, server: BucketServer) -> None:
     """A reader of the old lists still finds it for a while; what no upload wrote stays for ever."""
     bucket = Bucket(server.bucket)
@@ -127,14 +162,14 @@ def test_what_is_gone_is_removed_later(folder: Folder, server: BucketServer) -> 
     assert b"b.html" not in server.contents()[LEASE]  # it says no more than the documents do
     time.sleep(1.1)
     done = upload(folder.public, bucket, grace=1)
-    assert (done.removed, done.waiting) == (["a/b.html"], 0)
+    assert [path for path in done.removed if ".replaced" not in path] == ["a/b.html"]
     assert contents(server) == {**output(folder), "stranger.txt": b"x"}
     folder.write({"a/b.html": page("again")})
     folder.run()
     upload(folder.public, bucket, grace=1)
-    assert json.loads(server.contents()[LEASE])["gone"].keys() == {
-        "b77389e79a087920fef938b3966712f78d508c5aa66a6f54a361fecd10314655"
-    }
+    gone = json.loads(server.contents()[LEASE])["gone"].keys()
+    assert hashlib.sha256(b"stranger.txt").hexdigest() in gone
+    assert hashlib.sha256(b"a/b.html").hexdigest() not in gone
 
 
 def test_stale_output_is_refused(folder: Folder, server: BucketServer, tmp_path: Path) -> None:

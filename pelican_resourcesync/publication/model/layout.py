@@ -201,6 +201,11 @@ class Layout:
         return f"{self.siteurl}/{path}"
 
 
+def replaced_path(digest: str) -> str:
+    """Return where a bucket keeps a document with a SHA-256 that is being replaced; no set has such a name."""
+    return f"{FOLDER}/.replaced/{digest}"
+
+
 def is_version_index(path: str) -> bool:
     """Return whether a path is that of a list of versions."""
     return path.endswith(f"/{_VERSION_INDEX}")
