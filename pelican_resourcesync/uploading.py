@@ -23,6 +23,7 @@ from pelican_resourcesync.errors import ConflictError, MismatchError, Publicatio
 from pelican_resourcesync.files import measure, sha256
 from pelican_resourcesync.http import LONGEST_REQUEST, Bucket, path_of_uri, served_paths
 from pelican_resourcesync.publication import (
+    DESCRIPTION,
     FOLDER,
     LINK_FORMAT,
     RECORDS,
@@ -57,8 +58,10 @@ _STEPS = (
     # The lists of these: Resource List, Resource Dump, indexes, archives. There is no time in their names.
     r".*/[a-z-]+\.xml",
     r".*/capabilitylist\.xml",
-    # The entry points: the Source Description, its well-known copy, the pages for people.
-    rf"{WELL_KNOWN}|{FOLDER}/[^/]*|.*\.(?:html|atom)",
+    # The pages for people.
+    r".*\.(?:html|atom)",
+    # The entry points: the Source Description and its well-known copy.
+    rf"{WELL_KNOWN}|{DESCRIPTION}",
     # What has the hashes of all documents.
     r".*/publication\.json",
 )

@@ -21,7 +21,7 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     where = verb.add_mutually_exclusive_group(required=True)
     where.add_argument("bucket", nargs="?", metavar="BUCKET", help="where to: s3://bucket/prefix, gs://… or az://…")
     where.add_argument(
-        "--order", type=count, metavar="STEP", help="print the files of a step, from 1 to 6, for other programs"
+        "--order", type=count, metavar="STEP", help="print the files of a step, from 1 to 7, for other programs"
     )
     verb.add_argument(
         "--grace", type=seconds, default=86_400.0, metavar="TIME", help="when to remove what is no longer there (1d)"

@@ -298,7 +298,7 @@ def test_upload_that_is_not_done(site: Site, tmp_path: Path) -> None:
         shutil.copytree(old, public)
         assert Mirror(address, copy, FAST).run().complete
         site.build()
-        for step in range(1, 7):  # the pages, and then one document after the other, as they are uploaded
+        for step in range(1, 8):  # the pages, and then one document after the other, as they are uploaded
             for path in (each for each in files_of(site.output) if upload_step(each) == step):
                 (public / path).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(site.output / path, public / path)

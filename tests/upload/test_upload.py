@@ -21,7 +21,7 @@ from tests.support.bucket import BucketServer
 from tests.support.sites import our_command
 from tests.upload.conftest import contents, files_of, page
 
-LEASE = "resourcesync/upload.json"
+LEASE, DESCRIPTION, WELL_KNOWN = "resourcesync/upload.json", "resourcesync/description.xml", ".well-known/resourcesync"
 
 
 def output(folder: Folder) -> dict[str, bytes]:
@@ -107,13 +107,13 @@ def test_order() -> None:
             resourcesync/site/timemaps/0a.link resourcesync/site/versions.jsonl""",
         3: "resourcesync/site/resourcelist.xml resourcesync/site/changedump-archive.xml",
         4: "resourcesync/site/capabilitylist.xml",
-        5: """.well-known/resourcesync resourcesync/description.xml resourcesync/site/changes/index.html
-            resourcesync/site/changes.atom""",
-        6: "resourcesync/zoo/publication.json resourcesync/publication.json",
+        5: "resourcesync/index.html resourcesync/site/changes/index.html resourcesync/site/changes.atom",
+        6: ".well-known/resourcesync resourcesync/description.xml",
+        7: "resourcesync/zoo/publication.json resourcesync/publication.json",
     }
     expected = {path: step for step, paths in steps.items() for path in paths.split()}
     assert {path: upload_step(path) for path in expected} == expected
-    assert upload_order(expected)[-2:] == steps[6].split()
+    assert upload_order(expected)[-2:] == steps[7].split()
 
 
 def test_nothing_is_mentioned_before_it_is_there(folder: Folder, server: BucketServer, tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_nothing_is_mentioned_before_it_is_there(folder: Folder, server: BucketS
                 for name, data in server.contents().items():
                     (tmp_path / "www" / name).parent.mkdir(parents=True, exist_ok=True)
                     (tmp_path / "www" / name).write_bytes(data)
-                if (tmp_path / "www/resourcesync/description.xml").is_file():
+                if all((tmp_path / "www" / path).is_file() for path in (WELL_KNOWN, DESCRIPTION)):
                     dead.extend(dead_names(tmp_path / "www", server.url))
         return 0
 
@@ -318,11 +318,11 @@ def test_links_out_of_the_output_and_private_files_stay(folder: Folder, server: 
 def test_order_for_other_programs(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
     """The steps print all files of the output, each once, and those of the last are the state."""
     printed = []
-    for step in range(1, 7):
+    for step in range(1, 8):
         assert main(["upload", str(folder.public), "--order", str(step)]) == 0
         printed.append(capsys.readouterr().out.splitlines())
     assert sorted(path for each in printed for path in each) == sorted(output(folder))
-    assert printed[5] == ["resourcesync/publication.json"]
+    assert printed[6] == ["resourcesync/publication.json"]
 
 
 def test_unusable_buckets(
