@@ -14,6 +14,7 @@ from pelican_resourcesync.git import committer_time, find_repository
 from pelican_resourcesync.http import path_of_uri, uri_of_path
 from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication import (
+    FOLDER,
     Calendar,
     ChangeHistory,
     ExpectedSet,
@@ -205,7 +206,7 @@ class _Folder:
         exclusion = Exclusion(never)
         found: dict[str, str] = {}
         robots = [(ROBOTS, False)] if settings.robots else []  # which may be written only now
-        for path, leads_out in [*scan(self._path), *robots]:
+        for path, leads_out in [*scan(self._path, FOLDER), *robots]:
             if exclusion.excludes(path):
                 continue
             if leads_out:

@@ -196,8 +196,8 @@ class _Comparison:
         """Compare rows with the entries of before, and write a segment, or two halves."""
         if self._terms.edition != EDITION:
             chunk = [row._replace(links=_PROFILE.sub("", row.links)) for row in chunk]
-        times, candidates, differs, other_bytes = self._differences(chunk, before)
-        uris, mds, links, _ = zip(*self._linked(chunk, times), strict=True) if chunk else ((), (), (), ())
+        times, links, candidates, differs, other_bytes = self._differences(chunk, before)
+        uris, mds, *_ = zip(*chunk, strict=True) if chunk else ((), ())
         body = "".join(render_entries(uris, [time_line(time) for time in times], mds, links)).encode()
         size = len(body) + LONGEST_TIME * body.count(_OPEN)
         if size > self._terms.size and len(chunk) > 1:
@@ -229,21 +229,13 @@ class _Comparison:
             )
         )
 
-    def _linked(self, chunk: list[Row], times: Sequence[str]) -> Iterable[Row]:
-        """Return rows with links to their duplicates and versions."""
-        links = self._terms.added.links
-        if not self._terms.added.are_any:
-            return chunk
-        dated = zip(chunk, times, strict=True)
-        return (row._replace(links=row.links + links(row.uri, row.representation, time)) for row, time in dated)
-
-    def _differences(
-        self, chunk: list[Row], old: list[EntryText]
-    ) -> tuple[list[str], list[tuple[str, ...]], bool, bool]:
-        """Return the times of rows as listed, the candidates, and whether rows differ, in more than links."""
+    def _differences(self, chunk: list[Row], old: list[EntryText]) -> tuple[list[str], list[str], _Texts, bool, bool]:
+        """Return the times and links of rows as listed, the candidates, and whether rows differ, in more than links."""
         terms = self._terms
         known = dict(zip(map(itemgetter(0), old), old, strict=True))
         times: list[str] = []
+        all_links: list[str] = []
+        added = terms.added.links if terms.added.are_any else lambda *_: ""
         candidates: _Texts = []
         differs = other_bytes = False
         for uri, md, links, time in chunk:
@@ -253,15 +245,17 @@ class _Comparison:
                 if terms.tracked:
                     candidates.append((uri, _CREATED, md, links, ""))
                 times.append(OPEN if terms.tracked else time)
+                all_links.append(links + added(uri, md, times[-1]))
                 continue
             _, lastmod, md_before, links_before = before
             if not lastmod and uri in terms.past:
                 lastmod = terms.past[uri]
                 differs = other_bytes = True  # a Resource Dump has the times, too
             hashed = ' hash="' in md
-            listed = links + terms.added.links(uri, md, lastmod) if terms.added.are_any else links
+            listed = links + added(uri, md, lastmod)
             if md == md_before and listed == links_before and (hashed or not is_later(time, lastmod)):
                 times.append(lastmod)
+                all_links.append(listed)
                 continue
             kind, own_links_before = "", terms.added.without(links_before)
             below = terms.link_changes_below
@@ -276,11 +270,12 @@ class _Comparison:
             if kind:
                 candidates.append((uri, kind, md, links, lastmod))
             times.append(OPEN if kind else lastmod)
+            all_links.append(links + added(uri, md, OPEN) if kind else listed)
         if known:
             differs = other_bytes = True
             candidates += [(uri, _DELETED, "", "", each.lastmod) for uri, each in known.items()]
             candidates.sort()
-        return times, candidates, differs, other_bytes
+        return times, all_links, candidates, differs, other_bytes
 
 
 def time_line(time: str) -> str:

@@ -13,13 +13,11 @@ from datetime import datetime
 from itertools import chain
 from pathlib import Path
 
-from pelican_resourcesync.files import link_or_copy
 from pelican_resourcesync.protocol import ChangeKind, parse_datetime, render_datetime
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.documents.contents import FindBytes
 from pelican_resourcesync.publication.dumps.package import verified
 from pelican_resourcesync.publication.model.history import Change
-from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.options import Options, VersionOptions
 from pelican_resourcesync.publication.model.resource import (
     Representation,
@@ -56,6 +54,7 @@ class VersionIndex:
         self.lines: dict[str, str] = {}
         self.folder: Path | None = None
         self.where = ""
+        self.files: Collection[str] = ()
         if previous is None or previous.layout.version_index not in previous.state.documents:
             return
         self.folder, self.where = previous.folder, previous.where
@@ -63,10 +62,8 @@ class VersionIndex:
         head, *lines = text.splitlines(keepends=True)
         *self.written_for, self.since = json.loads(head)
         self.lines = {line[1 : line.index(",\t")]: line for line in lines}
-
-    def has(self, layout: Layout, name: str) -> bool:
-        """Return whether the bytes of a version are there."""
-        return self.folder is not None and os.path.isfile(f"{self.folder}/{layout.versions}/{name}")  # noqa: PTH113 - strings are faster
+        folder = previous.folder / previous.layout.versions
+        self.files = {each.name for each in os.scandir(folder)} if folder.is_dir() else ()
 
     def versions(self, uri: str) -> list[Version]:
         """Return the versions of a resource, oldest first."""
@@ -119,12 +116,11 @@ class VersionWriter:
         kept = {key: lines[key] for key in sorted(lines) if found.get(key, True)}
         head = json.dumps([*written_for, self._since]) + "\n"
         self._stage.write(self._layout.version_index, "".join([head, *kept.values()]).encode("ascii"))
-        self._add_files(index, openers, "".join(kept.values()))
-        same = index.written_for == written_for
-        self._add_timemaps(index, {key: line for key, line in kept.items() if not same or key in found}, kept)
-        if previous is None:  # documents of before the set was started over may stay, and link to these
-            for folder in (self._layout.versions, self._layout.timemaps):
-                self._stage.keep(folder)
+        # without a previous one, documents of before the set was started over may stay, and link to all that is there
+        folder = previous.folder if previous else None
+        self._add_files(folder, index.where, openers, "".join(kept.values()))
+        known = index.lines if index.written_for == written_for else {}
+        self._add_timemaps(folder, kept, {key for key in kept if kept[key] != known.get(key)})
         return parse_datetime(self._since)
 
     @staticmethod
@@ -149,7 +145,7 @@ class VersionWriter:
         """Return the version that a change begins; without a name if it has no bytes, or these are not available."""
         of = change.representation
         name = self._names.name(change.uri, render_representation(of)) if of else ""
-        if of and name and not (index.has(self._layout, name) or self._find(change.uri, of.hash, change.time)):
+        if of and name and not (name in index.files or self._find(change.uri, of.hash, change.time)):
             name = ""
         return Version(render_datetime(change.time), *((name, of.length, of.type) if of and name else ()))
 
@@ -183,19 +179,16 @@ class VersionWriter:
             uses[gone.name] -= 1
             total -= 0 if uses[gone.name] else sizes[gone.name]
 
-    def _add_files(self, index: VersionIndex, changes: Mapping[str, Change], kept: str) -> None:
-        """Add the files of all versions: link those of before, and copy the others."""
-        folder = self._stage.documents / self._layout.versions
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in version_lengths(kept):
-            if index.has(self._layout, name):
-                link_or_copy(f"{index.folder}/{self._layout.versions}/{name}", f"{folder}/{name}")
-            elif name in changes:
-                self._copy(changes[name], folder / name)
-            else:
-                with explain_damage(index.where):
+    def _add_files(self, before: Path | None, where: str, changes: Mapping[str, Change], kept: str) -> None:
+        """Carry over the files of all versions, and add those of changes."""
+        names = version_lengths(kept)
+        folder, carried = self._stage.carry_files(self._layout.versions, before, names)
+        for name in names.keys() - carried:
+            if name not in changes:
+                with explain_damage(where):
                     what = f"{self._layout.versions}/{name} is missing"
                     raise DamagedError(what)
+            self._copy(changes[name], folder / name)
 
     def _copy(self, change: Change, file: Path) -> None:
         of = change.representation or Representation()
@@ -204,18 +197,14 @@ class VersionWriter:
             with file.open("wb") as stream:
                 stream.writelines(verified(opener, change.uri, of.length, of.hash))
 
-    def _add_timemaps(self, index: VersionIndex, changed: Mapping[str, str], kept: Mapping[str, str]) -> None:
-        """Write the TimeMaps that are not as before, and link the others."""
-        (self._stage.documents / self._layout.timemaps).mkdir(exist_ok=True)
-        for key, line in kept.items():
-            uri = json.loads(key)
-            path = self._layout.timemap(uri)
-            file = f"{self._stage.documents}/{path}"  # strings are faster than paths
-            if index.folder and key not in changed and os.path.isfile(f"{index.folder}/{path}"):  # noqa: PTH113
-                link_or_copy(f"{index.folder}/{path}", file)
-            else:
-                timemap = render_timemap(self._layout, uri, parse_versions(line)[1], self._options.timegate)
-                Path(file).write_bytes(timemap)
+    def _add_timemaps(self, before: Path | None, kept: Mapping[str, str], changed: Collection[str]) -> None:
+        """Carry over the TimeMaps, and write those that are not as before."""
+        names = {self._layout.timemap(json.loads(key)).rpartition("/")[2]: key for key in kept}
+        renewed = [name for name, key in names.items() if key in changed]
+        folder, carried = self._stage.carry_files(self._layout.timemaps, before, names, renewed)
+        for name in names.keys() - carried:
+            uri, versions = parse_versions(kept[names[name]])
+            (folder / name).write_bytes(render_timemap(self._layout, uri, versions, self._options.timegate))
 
 
 def carry_versions(stage: Stage, options: Options, previous: PreviousPublication, gone: Collection[str]) -> None:

@@ -104,9 +104,9 @@ class Exclusion:
         return any(self.excludes(path) or is_private(path) for path in files_of(siteurl, uri))
 
 
-def walk(folder: Path) -> Iterator[tuple[str, Path]]:
+def walk(folder: Path, without: str = "") -> Iterator[tuple[str, Path]]:
     """Yield each file below a folder, if there is one, with its relative path, in the order of paths; see `scan`."""
-    for path, leads_out in sorted(scan(folder)) if folder.is_dir() else ():
+    for path, leads_out in sorted(scan(folder, without)) if folder.is_dir() else ():
         file = folder / path
         if not leads_out or file.is_file():
             yield path, file
@@ -130,11 +130,11 @@ def leads_outside(file: Path, output: Path, source: Path | None = None) -> bool:
     return not inside and (source is None or target != os.path.realpath(source))
 
 
-def scan(folder: Path) -> Iterator[tuple[str, bool]]:
+def scan(folder: Path, without: str = "") -> Iterator[tuple[str, bool]]:
     """Yield the path of each file in a folder and whether it is a symbolic link that leads out of it.
 
-    Private files are left out. Folders behind links are entered, unless they contain the link themselves. Raises
-    `OSError` if a folder cannot be read.
+    Private files are left out, and what is in the folder `without` at its top. Folders behind links are entered, unless
+    they contain the link themselves. Raises `OSError` if a folder cannot be read.
     """
     top = os.path.realpath(folder)
     waiting: list[tuple[str, str, tuple[str, ...]]] = [(top, "", (top,))]
@@ -144,7 +144,7 @@ def scan(folder: Path) -> Iterator[tuple[str, bool]]:
             for entry in entries:
                 path = f"{above}{entry.name}"
                 is_folder, target = entry.is_dir(), ""
-                if is_private(f"{entry.name}/" if is_folder else entry.name):
+                if is_private(f"{entry.name}/" if is_folder else entry.name) or (is_folder and path == without):
                     continue
                 if entry.is_symlink():
                     target = os.path.realpath(entry.path)

@@ -2,11 +2,10 @@
 
 import gzip
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from datetime import datetime
 from heapq import merge
 from io import BytesIO
 from itertools import chain, count, groupby
-from operator import attrgetter
+from operator import itemgetter
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -14,8 +13,16 @@ from lxml import etree
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.http import path_of_uri, served_paths, uri_of_path
-from pelican_resourcesync.protocol import SITEMAP_NS, Entry, Root, read
-from pelican_resourcesync.publication import Layout, render_time, replace_file
+from pelican_resourcesync.protocol import SITEMAP_NS
+from pelican_resourcesync.publication import (
+    Layout,
+    ResourceList,
+    Row,
+    is_later,
+    parse_representation,
+    read_state,
+    replace_file,
+)
 from pelican_resourcesync.settings import CORRECT, REPLACE
 
 _SITEMAP = "sitemap.xml"
@@ -94,7 +101,7 @@ def _files(layouts: Collection[Layout], output: Path, name: str) -> Iterator[tup
     """Yield the name and the text of each file: parts before their index, or a single file."""
     siteurl = next(iter(layouts)).siteurl
     parts = _parts(_pages(layouts, output))
-    first, second = next(parts, ([], None)), next(parts, None)
+    first, second = next(parts, ([], "")), next(parts, None)
     if second is None:
         yield name, _text("urlset", first[0])
         return
@@ -107,38 +114,29 @@ def _files(layouts: Collection[Layout], output: Path, name: str) -> Iterator[tup
     yield name, _text("sitemapindex", index)
 
 
-def _pages(layouts: Iterable[Layout], output: Path) -> Iterator[Entry]:
-    """Yield the entries of the pages in all Resource Lists, each URI once."""
-    lists = [_entries(output, each, each.resource_list) for each in layouts]
-    for _, same in groupby(merge(*lists, key=attrgetter("loc")), key=attrgetter("loc")):
-        entry = next(same)
-        if is_page(entry.md.type if entry.md else None):
-            yield entry
+def _pages(layouts: Iterable[Layout], output: Path) -> Iterator[Row]:
+    """Yield the pages in all Resource Lists, each URI once."""
+    states = [read_state(output, each) for each in layouts]
+    lists = [ResourceList(output, known.state.parts).rows() for known in states if known]
+    for _, same in groupby(merge(*lists, key=itemgetter(0)), key=itemgetter(0)):
+        row = next(same)
+        if is_page(parse_representation(row.representation).type):
+            yield row
 
 
-def _entries(output: Path, layout: Layout, path: str) -> Iterator[Entry]:
-    with (output / path).open("rb") as stream:
-        document = read(stream, name=path)
-        for entry in document.entries:
-            if document.root is Root.SITEMAPINDEX:
-                yield from _entries(output, layout, entry.loc.removeprefix(f"{layout.siteurl}/"))
-            else:
-                yield entry
-
-
-def _parts(entries: Iterable[Entry]) -> Iterator[tuple[list[str], datetime | None]]:
+def _parts(rows: Iterable[Row]) -> Iterator[tuple[list[str], str]]:
     """Yield the lines of each file, and the time of the latest change in it."""
     part: list[str] = []
-    size, latest = _SPARE, None
-    for entry in entries:
-        line = _line("url", entry.loc, entry.lastmod)
+    size, latest = _SPARE, ""
+    for row in rows:
+        line = _line("url", row.uri, row.lastmod)
         length = len(line.encode())
         if part and (len(part) == MOST_ENTRIES or size + length > MOST_BYTES):
             yield part, latest
-            part, size, latest = [], _SPARE, None
+            part, size, latest = [], _SPARE, ""
         part.append(line)
         size += length
-        latest = max(filter(None, (latest, entry.lastmod)), default=None)
+        latest = row.lastmod if is_later(row.lastmod, latest) else latest
     if part:
         yield part, latest
 
@@ -147,8 +145,8 @@ def _text(root: str, lines: Iterable[str]) -> str:
     return "".join([_HEAD.format(root=root), *lines, f"</{root}>\n"])
 
 
-def _line(name: str, loc: str, time: datetime | None) -> str:
-    lastmod = f"<lastmod>{render_time(time)}</lastmod>" if time else ""
+def _line(name: str, loc: str, time: str) -> str:
+    lastmod = f"<lastmod>{time}</lastmod>" if time else ""
     return f"<{name}><loc>{escape(loc)}</loc>{lastmod}</{name}>\n"
 
 
@@ -166,7 +164,7 @@ class _Correction:
     def __init__(self, output: Path, layouts: Collection[Layout]) -> None:
         self._output = output
         self._siteurl = next(iter(layouts)).siteurl
-        self._lastmods: Mapping[str, str] = {each.loc: render_time(each.lastmod) for each in _pages(layouts, output)}
+        self._lastmods: Mapping[str, str] = {row.uri: row.lastmod for row in _pages(layouts, output)}
         self._unknown: list[str] = []
 
     def correct(self, file: Path) -> str:

@@ -230,7 +230,7 @@ class Carried(RuleBasedStateMachine):
             except PublicationError as raised:
                 error = str(raised)
         assert "\n" not in (error or "")
-        undone = error is not None and "restores what was published" not in error
+        undone = error is not None and "recovers the publication" not in error
         assert not undone or self.seen() == before
         after = self.recover(mode, recovery)
         assert not undone or after == before

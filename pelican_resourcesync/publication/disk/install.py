@@ -2,9 +2,13 @@
 
 Where the system cannot exchange two folders, the old one is renamed into the stage before the new one takes its place.
 If this is interrupted between the two, `put_back` restores the old one at the next start.
+
+A folder of versions or TimeMaps is not staged but moved from the old folder into the new one as soon as that is in its
+place; then the files that were staged for it are added. If this is interrupted, `finish` goes on at the next start.
 """
 
 import errno
+import json
 import os
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -32,6 +36,9 @@ DOCUMENTS = "documents"
 #: Folders in that of a set with files that may be a million, and are no documents.
 _FOLDERS = (RECORDS, VERSIONS, TIMEMAPS)
 _REPLACED = "replaced"  # the folder that the documents replace, while it is not exchanged
+#: The folder with what is added to a folder that is moved, and in it the names of what is removed.
+_ADDED = f"{TEMPORARY_PREFIX}added-"
+REMOVED = f"{TEMPORARY_PREFIX}removed"
 
 
 def install(stage: Path, output: Path, staged: Collection[str], layouts: Sequence[Layout]) -> None:
@@ -43,9 +50,10 @@ def install(stage: Path, output: Path, staged: Collection[str], layouts: Sequenc
     new, well_known = stage / DOCUMENTS, output / WELL_KNOWN
     there = set(_documents_in(output, layouts))
     changed = {path for path in staged if path not in there or not same_bytes(new / path, output / path)}
-    records = (
-        path for each in layouts for kind in _FOLDERS for path in changed_records(f"{each.home}/{kind}", new, output)
-    )
+    folders = [f"{each.home}/{kind}" for each in layouts for kind in _FOLDERS]
+    moved = {folder for folder in folders if is_there(new / added_to(folder))}
+    folders = [added_to(folder) if folder in moved else folder for folder in folders]
+    records = (path for folder in folders for path in changed_records(folder, new, output))
     some = [*islice(records, 1)]  # there may be a million of them
     others = bool(some) or not there.issubset(staged)
     if not changed and not others:
@@ -65,6 +73,8 @@ def install(stage: Path, output: Path, staged: Collection[str], layouts: Sequenc
         if WELL_KNOWN in changed:
             (new / WELL_KNOWN).replace(well_known)
         undo.pop_all()
+    if moved:
+        finish(stage, output)
     with suppress(OSError):  # the documents are installed: if a crash loses this, the next build repeats it
         sync([well_known.parent])
     with suppress(OSError):  # the old documents are where an exchange leaves them
@@ -157,17 +167,55 @@ def _folders(top: Path) -> Iterator[Path]:
 def _replace_folder(stage: Path, output: Path, undo: ExitStack) -> None:
     """Put the new folder in the place of the old one, which is kept; `undo` restores it."""
     new, place = stage / DOCUMENTS / FOLDER, _place(output)
+    sync([stage, stage.parent])  # what is moved into it must not be lost with it
     if is_there(place) and exchange(new, place):
         undo.callback(exchange, new, place)
     else:
         if is_there(place):
             undo.callback(put_back, stage, output)
-            sync([stage, stage.parent])  # what is moved into it must not be lost with it
             _move(place, stage / _REPLACED)
             sync([place.parent, stage])
         _move(new, place)
         undo.callback(_move, place, new)
     sync([place.parent, new.parent])
+
+
+def added_to(folder: str) -> str:
+    """Return the path of the folder with the files that are added to a folder that is moved when it is installed."""
+    home, _, kind = folder.rpartition("/")
+    return f"{home}/{_ADDED}{kind}"
+
+
+def unfinished(output: Path) -> list[Path]:
+    """Return the folders in an output whose files still have to be added to a folder that was there before."""
+    try:
+        homes = [*_place(output).iterdir()]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return [added for home in homes for kind in _FOLDERS if is_there(added := home / f"{_ADDED}{kind}")]
+
+
+def finish(stage: Path, output: Path) -> None:
+    """Move the folders that stay from the old documents in a stage to the new ones, and add and remove their files."""
+    folders = unfinished(output)
+    old = stage / (_REPLACED if is_there(stage / _REPLACED) else f"{DOCUMENTS}/{FOLDER}")
+    places = {added: added.with_name(added.name.removeprefix(_ADDED)) for added in folders}
+    for place in places.values():
+        former = old / place.parent.name / place.name
+        if not is_there(place) and is_there(former):
+            _move(former, place)
+            sync([former.parent])
+    for added, place in places.items():
+        place.mkdir(exist_ok=True)  # somebody removed it
+        removed = added / REMOVED
+        for name in json.loads(removed.read_bytes()) if is_there(removed) else ():
+            remove_tree(place / name)
+        for file in added.iterdir():
+            if file != removed:
+                file.replace(place / file.name)
+        sync([place, place.parent])
+        remove_tree(added)
+        sync([place.parent])  # before the stage is removed
 
 
 def interrupted(stage: Path) -> bool:

@@ -3,6 +3,8 @@
 `install.py` then exchanges the folder of all documents. Interrupted builds are recovered by `recover`.
 """
 
+import json
+import os
 import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
@@ -14,11 +16,22 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.files import link_or_copy, measure, sha256, sync
 from pelican_resourcesync.publication.disk.durable import (
     TEMPORARY_PREFIX,
+    identity,
     remove_tree,
     same_bytes,
     temporary_sibling,
 )
-from pelican_resourcesync.publication.disk.install import DOCUMENTS, install, interrupted, link_records, put_back
+from pelican_resourcesync.publication.disk.install import (
+    DOCUMENTS,
+    REMOVED,
+    added_to,
+    finish,
+    install,
+    interrupted,
+    link_records,
+    put_back,
+    unfinished,
+)
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, WELL_KNOWN, Layout, is_package
 
 
@@ -110,11 +123,29 @@ class Stage:
         """Keep the existing records of a set, except those of these URIs."""
         link_records(layout, uris, self._output, self.documents)
 
-    def keep(self, folder: str) -> None:
-        """Keep the files that a folder in the output has and the staged one lacks."""
-        for file in (self._output / folder).iterdir() if (self._output / folder).is_dir() else ():
-            if not (self.documents / folder / file.name).exists():
-                link_or_copy(file, self.documents / folder / file.name)
+    def carry_files(
+        self, folder: str, source: Path | None, names: Collection[str], renewed: Collection[str] = ()
+    ) -> tuple[Path, set[str]]:
+        """Carry over the files with these names, except `renewed` ones, from a folder of the publication in `source`.
+
+        Return the folder in which to write the others, and the names of those that are carried over. If the publication
+        is that in the output, its folder is moved when the stage is installed, so its files cost nothing. Without a
+        `source`, all files that are in the output stay.
+        """
+        old = (source or self._output) / folder
+        there = {each.name for each in os.scandir(old)} if old.is_dir() else set()
+        stays = there.intersection(names).difference(renewed)
+        if there and not old.is_symlink() and (source is None or identity(source) == identity(self._output)):
+            target = self.documents / added_to(folder)
+            target.mkdir(parents=True)
+            if gone := there.difference(names) if source else ():
+                (target / REMOVED).write_text(json.dumps(sorted(gone)), "ascii")
+        else:
+            target = self.documents / folder
+            target.mkdir(parents=True)
+            for name in stays:
+                link_or_copy(f"{old}/{name}", f"{target}/{name}")
+        return target, stays
 
     def paths(self) -> list[str]:
         """Return the paths of the documents written, sorted."""
@@ -126,9 +157,9 @@ class Stage:
 
     @property
     def interrupted(self) -> bool:
-        """Whether the documents in the output were moved here, and could not be put back."""
+        """Whether something of the output is still here, which the next build moves back."""
         try:
-            return interrupted(self._folder)
+            return interrupted(self._folder) or bool(unfinished(self._output))
         except OSError:
             return True
 
@@ -182,14 +213,15 @@ def recover(output: Path) -> None:
 
 
 def _settle(output: Path, spared: Collection[Path] = ()) -> None:
-    """Remove all stages, after putting back what one may have of the output."""
+    """Remove all stages, after moving back what one may have of the output."""
     for left in sorted(output.iterdir()) if output.exists() else ():
         if left.name.startswith(TEMPORARY_PREFIX) and left.name not in {each.name for each in spared}:
             if not left.is_symlink():
                 put_back(left, output)
+                finish(left, output)
             remove_tree(left)
 
 
 def _unwritable(output: Path, error: OSError, *, interrupted: bool = False) -> PublicationError:
-    outcome = "the next build into it restores what was published" if interrupted else "nothing was published"
+    outcome = "the next build into it recovers the publication" if interrupted else "nothing was published"
     return PublicationError(f"the documents cannot be written to {output}: {error}; {outcome}")

@@ -139,13 +139,19 @@ def _mementos(layout: Layout, versions: Sequence[Version]) -> Iterator[str]:
 
 
 def _link(uri: str, rel: str, **attributes: str) -> str:
-    shown = "".join(f'; {name}="{quote(value, safe=_VALUE)}"' for name, value in attributes.items())
+    shown = "".join([f'; {name}="{_quoted(value)}"' for name, value in attributes.items()])
     return f'<{quote(uri, safe=_SAFE)}>; rel="{rel}"{shown}'
+
+
+@lru_cache(maxsize=1_024)
+def _quoted(value: str) -> str:
+    return quote(value, safe=_VALUE)
 
 
 #: What the value of an attribute may contain: a time, or a media type.
 _VALUE = " ,:/+-.;="
 
 
+@lru_cache(maxsize=1_024)
 def _date(time: str) -> str:
     return format_datetime(parse_datetime(time), usegmt=True)

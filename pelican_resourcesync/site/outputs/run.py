@@ -13,6 +13,7 @@ from pelican.contents import Content
 from pelican.generators import ArticlesGenerator, PagesGenerator, StaticGenerator
 
 from pelican_resourcesync.http import uri_of_path
+from pelican_resourcesync.publication import FOLDER
 from pelican_resourcesync.site.outputs.roles import Role
 from pelican_resourcesync.static_site import leads_outside, uri_of, walk
 
@@ -67,7 +68,7 @@ class Run:
         }
         self._written: dict[str, OutputFile] = {}
         self._overridden: set[str] = set()
-        self._stale = {path: _stamp(file) for path, file in walk(self.output)}
+        self._stale = {path: _stamp(file) for path, file in walk(self.output, FOLDER)}
 
     def content_written(self, file: str, context: Mapping[str, Any]) -> None:
         """Record a page that a writer rendered (the signal `content_written`)."""
@@ -102,7 +103,7 @@ class Run:
         """
         known = {**{each.path: each for each in self._copied()}, **self._written}
         self.links_outside = []
-        for path, file in walk(self.output):
+        for path, file in walk(self.output, FOLDER):
             source = known[path].copy_of if path in known else None
             if leads_outside(file, self.output, source):
                 self.links_outside.append(path)
@@ -113,7 +114,7 @@ class Run:
 
     def paths(self) -> Iterator[str]:
         """Return the path of every file of the output, public or not."""
-        return (path for path, _file in walk(self.output))
+        return (path for path, _file in walk(self.output, FOLDER))
 
     def articles(self) -> Iterator[Any]:
         """Return the articles of this build, without their translations."""
