@@ -3,6 +3,7 @@
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from pelican_resourcesync import announce
 from tests.folder.conftest import page
 from tests.folder.support import Folder
 from tests.support.indexnow import IndexNow
-from tests.support.live import Live, files, live
+from tests.support.live import Ask, Live, Manner, files, live
 from tests.support.sites import our_command
 
 KEY = "0123456789abcdef-XY"
@@ -81,3 +82,33 @@ def wait_until(done: Callable[[], bool]) -> None:
     while not done():
         assert time.monotonic() < end
         time.sleep(0.02)
+
+
+def with_headers(folder: Path, manner: Manner) -> Manner:
+    """Return how a host answers that sends the headers of the file `_headers`."""
+
+    @contextmanager
+    def adding(ask: Ask) -> Iterator[None]:
+        links, applies = [], False
+        for line in (folder / "_headers").read_text().splitlines():
+            if line.startswith("/"):
+                applies = line.removeprefix("/").removesuffix("*") in (ask.path, "")
+            elif applies and line.startswith("  Link: "):
+                links.append(line.removeprefix("  Link: "))
+        end = ask.handler.end_headers
+
+        def end_headers() -> None:
+            ask.handler.send_header("Link", ", ".join(links))
+            end()
+
+        ask.handler.end_headers = end_headers  # type: ignore[method-assign]
+        try:
+            yield
+        finally:
+            del ask.handler.end_headers
+
+    def answer(ask: Ask) -> None:
+        with adding(ask):
+            manner(ask)
+
+    return answer

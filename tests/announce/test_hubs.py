@@ -5,7 +5,6 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -15,11 +14,11 @@ from urllib.parse import parse_qs
 import pytest
 
 from pelican_resourcesync import announce
-from tests.announce.conftest import KEY, Site, wait_until
+from tests.announce.conftest import KEY, Site, wait_until, with_headers
 from tests.folder.conftest import page
 from tests.support.flask_hub import flask_hub
 from tests.support.hub import Hub, call
-from tests.support.live import Ask, Manner, closed_port, live
+from tests.support.live import Ask, closed_port, live
 from tests.support.reader import parse
 
 TOPIC, FEED = "resourcesync/site/notification.xml", "resourcesync/site/changes.atom"
@@ -69,36 +68,6 @@ def hubs() -> Iterator[tuple[Hub, Hub]]:
     with live(thin) as one, live(fat) as other:
         thin.url, fat.url = f"{one.url}/hub", f"{other.url}/hub"
         yield thin, fat
-
-
-def with_headers(folder: Path, manner: Manner) -> Manner:
-    """Return how a host answers that sends the headers of the file `_headers`."""
-
-    @contextmanager
-    def adding(ask: Ask) -> Iterator[None]:
-        links, applies = [], False
-        for line in (folder / "_headers").read_text().splitlines():
-            if line.startswith("/"):
-                applies = line.removeprefix("/").removesuffix("*") in (ask.path, "")
-            elif applies and line.startswith("  Link: "):
-                links.append(line.removeprefix("  Link: "))
-        end = ask.handler.end_headers
-
-        def end_headers() -> None:
-            ask.handler.send_header("Link", ", ".join(links))
-            end()
-
-        ask.handler.end_headers = end_headers  # type: ignore[method-assign]
-        try:
-            yield
-        finally:
-            del ask.handler.end_headers
-
-    def answer(ask: Ask) -> None:
-        with adding(ask):
-            manner(ask)
-
-    return answer
 
 
 def test_pings(site: Site, hubs: tuple[Hub, Hub]) -> None:
