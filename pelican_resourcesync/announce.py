@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from io import BytesIO
 from pathlib import Path
@@ -76,16 +76,16 @@ class PublishedSite:
         self.folder = None if "://" in target else Path(target)
         self._web = None if self.folder else Web(target)
         self._where = target
-        own = Layout("")
         try:
-            names = [own.set_name] if self._has(own.state) else [*self._names()]
+            names = [name for name in self._names() if self._has(Layout("", name).state)]
             first = self._state(names[0])
-            self.sets = {name: self._state(name) for name in first.state.sets or names}
+            known = {name: self._state(name) for name in (*names, *first.state.sets)}
         except (OSError, AbsentError, NoHostError, IndexError) as error:
             why = f" ({error})" if isinstance(error, TransportError) else ""
             message = f"there is no publication in {target}{why}: publish the site first"
             raise PublicationError(message) from error
         self.siteurl = first.state.siteurl
+        self.sets = {name: each for name, each in known.items() if each.state.siteurl == self.siteurl}
         if self._web and self._web.base != self.siteurl:
             message = f"the publication at {target} belongs to {self.siteurl}: announce that URL"
             raise SettingsError(message)
@@ -99,10 +99,11 @@ class PublishedSite:
         except (OSError, AbsentError, NoHostError):
             return False
 
-    def _names(self) -> Iterator[str]:
-        """Yield the names of the sets of a site without a set of its own name, by its Source Description."""
-        for entry in read(BytesIO(self._bytes(DESCRIPTION)), name=DESCRIPTION).entries:
-            yield entry.loc.partition("/resourcesync/")[2].partition("/")[0]
+    def _names(self) -> Iterable[str]:
+        """Return the names of sets, that of a site without others first: those of all publishers, if several do so."""
+        entries = read(BytesIO(self._bytes(DESCRIPTION)), name=DESCRIPTION).entries
+        names = (entry.loc.partition("/resourcesync/")[2].partition("/")[0] for entry in entries)
+        return dict.fromkeys([Layout("").set_name, *filter(None, names)])
 
     def _state(self, name: str) -> HashedState:
         path = Layout("", name).state

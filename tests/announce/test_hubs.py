@@ -3,6 +3,7 @@
 import hmac
 import json
 import re
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,8 +15,10 @@ from urllib.parse import parse_qs
 import pytest
 
 from pelican_resourcesync import announce
+from pelican_resourcesync.publication import Hub as PublishedHub
 from tests.announce.conftest import KEY, Site, wait_until, with_headers
 from tests.folder.conftest import page
+from tests.publication.support import Source
 from tests.support.flask_hub import flask_hub
 from tests.support.hub import Hub, call
 from tests.support.live import Ask, closed_port, live
@@ -170,6 +173,29 @@ def test_each_set_has_a_topic(site: Site, hubs: tuple[Hub, Hub]) -> None:
     paths = [each.topic.removeprefix(f"{site.url}/resourcesync/") for each in thin.published]
     assert paths == ["b/notification.xml", "b/changes.atom", "site/notification.xml", "site/changes.atom"]
     assert [each.topic for each in fat.published] == [f"{site.url}/resourcesync/{path}" for path in paths[::2]]
+
+
+def test_publishers_side_by_side(site: Site, hubs: tuple[Hub, Hub]) -> None:
+    """Of a site and a repository in one output, both are announced; what others publish there has no state."""
+    thin, _ = hubs
+    configure(site, thin.url, key=KEY)
+    site.release({"b.html": page("BB")})
+    for siteurl, name in ((site.url, "repository"), ("https://elsewhere.example", "elsewhere")):
+        other = Source(site.public, siteurl=siteurl, set_name=name)
+        for when, data in (("2026-02-10T10:00", b"1"), ("2026-02-11T10:00", b"2")):
+            other.publish({"resourcesync/repository/records/1.xml": data}, when, hubs=(PublishedHub(thin.url),))
+    other = Source(site.public, siteurl=site.url, set_name="repository")
+    other.publish({"resourcesync/repository/records/1.xml": b"3"}, "2026-02-12T10:00", hubs=(PublishedHub(thin.url),))
+    (site.public / "resourcesync/other").mkdir()
+    shutil.copy(site.public / "resourcesync/site/capabilitylist.xml", site.public / "resourcesync/other")
+    site.deploy()
+    assert site.announce("--cursor", "position").startswith(f"Notified {thin.url} of changes: repository, site.\n")
+    assert site.told() == ["b.html"]
+    assert [*json.loads((site.base / "position").read_bytes())] == ["site", "repository"]
+    for each in ("site", "publication.json"):
+        path = site.public / "resourcesync" / each
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    assert site.announce("--dry-run") == f"notify {thin.url}\n"
 
 
 def test_by_url(site: Site, hubs: tuple[Hub, Hub]) -> None:
