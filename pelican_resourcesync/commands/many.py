@@ -30,6 +30,7 @@ from pelican_resourcesync.units import rate
 
 _LONGEST = 3600.0  # seconds for a Source, unless `max_run` says something else
 _GRACE = 600.0  # seconds after that, for a pause or a slow disk, until its process is killed
+_MOST = 2_000_000.0  # seconds that the system can wait
 #: The exit statuses, the worst last.
 _STATES = {DONE: "complete", INCOMPLETE: "incomplete", PROBLEMS: "different", UNUSABLE: "failed"}
 #: Of each Source; `docs/many.md` says what they are.
@@ -190,7 +191,7 @@ def _do_alone(source: Namespace) -> Outcome:
     sender.close()
     with receiver:
         try:
-            if receiver.poll(source.max_run + _GRACE):
+            if receiver.poll(min(source.max_run + _GRACE, _MOST)):
                 outcome: Outcome = receiver.recv()
                 return outcome
             why = f"was killed, because it did not end within {source.max_run:g} seconds (max_run)"

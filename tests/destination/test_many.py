@@ -153,7 +153,7 @@ def test_processes_that_do_not_end_well(tmp_path: Path, monkeypatch: pytest.Monk
     said = "unexpected error, please report it (ZeroDivisionError: )"
     kind = {"name": "a", "status": 2, "complete": False}
     assert ended(tmp_path, killed) == kind | {"error": "its process ended unexpectedly (exit status -9)"}
-    assert ended(tmp_path, wrong) == kind | {"error": said}
+    assert ended(tmp_path, wrong, max_run=1e9) == kind | {"error": said}
     said = "its process was killed, because it did not end within 0.5 seconds (max_run)"
     assert ended(tmp_path, endless, max_run=0.5) == kind | {"error": said}
     monkeypatch.setattr(many, "_do_alone", cancelled)
@@ -177,7 +177,10 @@ def test_in_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
             one.task = pausing
             assert many.do(one)["lines"] == ["done"]
         assert [round(each) for each in slept] == [7]  # until the next Source of the host may begin
-        one.task = wrong
+        one.task, one.max_run = updated(), 1e-9
+        outcome = many.do(one)
+        assert (outcome["status"], outcome["error"][:35]) == (3, "it takes longer than 1e-09 seconds ")
+        one.task, one.max_run = wrong, 3600
         assert many.do(one)["error"] == "unexpected error, please report it (ZeroDivisionError: )"
     one.task = updated()
     outcome = many.do(one)  # nobody answers any more
