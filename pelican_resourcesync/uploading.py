@@ -1,7 +1,7 @@
 """Upload an output to a bucket: what has changed, in an order in which nothing is mentioned before it is there.
 
 Only one upload writes at a time: it holds a lease, a file in the bucket. Should its machine sleep past the end of the
-lease, and then write on, each write still replaces only the version that was there when the upload began. Documents
+lease in the middle of a write, that still replaces only the version that was there when the upload began. Documents
 that are replaced are copied first, so that the last complete publication can be read, and continued, in any case.
 """
 
@@ -12,11 +12,10 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 from secrets import token_hex
-from threading import Event, Thread
+from threading import Lock
 from typing import Any, Self
 
 from pelican_resourcesync.errors import ConflictError, MismatchError, PublicationError, TransportError
@@ -141,10 +140,10 @@ def upload(  # noqa: PLR0913 - keyword-only options
                 if files[path][1] not in ("", digest):
                     message = f"{output / path} has changed since it was published: publish again, and upload that"
                     raise MismatchError(message)
-                lease.require()
                 before = there[path].version if path in there else None
                 if upload_step(path) > 1 and path in listed and before and digest_of(path) == listed[path]:
                     bucket.copy(path, replaced_path(listed[path]))  # until the next publication is complete
+                lease.renew()
                 bucket.put(path, source, {"sha256": digest, **headers_of(path)}, before)
                 return path
 
@@ -159,7 +158,7 @@ def upload(  # noqa: PLR0913 - keyword-only options
                     done, sent = done + 1, sent + files[path][0]
                     on_progress(done, len(changed), sent, size)
             if not dry_run:
-                lease.require()
+                lease.renew()
                 bucket.delete(removed)
                 lease.gone = {key: since[key] for key, path in gone.items() if path not in removed}
         return Upload(len(files), changed, size, removed, len(gone) - len(due), bucket.requests)
@@ -233,56 +232,41 @@ def _listed_in_bucket(
 
 
 class _Lease:
-    """The right to write into a bucket: it ends so many seconds after it was renewed last, or when it is released.
+    """The right to write into a bucket, until it is released, or not renewed for so many seconds.
 
     With 0 seconds, it is only read. `gone` says since when files are not in the output any more.
     """
 
     def __init__(self, bucket: Bucket, seconds: float) -> None:
-        self._bucket, self._seconds, self._end = bucket, seconds, 0.0
-        self._released, self._renewing = Event(), Thread(target=self._renew, daemon=True)
-        self.gone: dict[str, float] = {}
+        self._bucket, self._seconds, self._renewed, self._lock = bucket, seconds, float("-inf"), Lock()
+        found = bucket.get(LEASE)
+        content: dict[str, Any] = json.loads(found[0]) if found else {"gone": {}, "until": 0}
+        self.gone: dict[str, float] = content["gone"]
+        self._until, self._version = content["until"], found and found[1]
 
     def __enter__(self) -> Self:
-        found = self._bucket.get(LEASE)
-        content: dict[str, Any] = json.loads(found[0]) if found else {"gone": {}, "until": 0}
-        self.gone, self._version = content["gone"], found and found[1]
-        if self._seconds:
-            if content["until"] > time.time():
-                raise self._busy(content["until"])
-            try:
-                self._write(self._seconds)
-            except ConflictError as error:
-                raise self._busy(time.time() + self._seconds) from error
-            self._renewing.start()
-        return self
+        with suppress(ConflictError):
+            if not self._seconds or self._until < time.time():
+                self.renew()
+                return self
+        message = (
+            f"another upload to {self._bucket.base} is running, or was killed: nothing was uploaded. Run it again when "
+            f"that has ended, or {_LEASE_TIME / 60:g} minutes after it was killed"
+        )
+        raise TransportError(message)
 
     def __exit__(self, *_: object) -> None:
+        with suppress(TransportError):  # then it ends by itself
+            self._write(0)
+
+    def renew(self) -> None:
+        """Let it last long enough for a request. Raises `ConflictError` if another upload has taken it."""
+        with self._lock:
+            if time.monotonic() > self._renewed + self._seconds / 3:
+                self._write(time.time() + self._seconds)
+                self._renewed = time.monotonic()
+
+    def _write(self, until: float) -> None:
         if self._seconds:
-            self._released.set()
-            self._renewing.join()
-            with suppress(TransportError):  # then it ends by itself
-                self._write(0)
-
-    def require(self) -> None:
-        """Raise `TransportError` unless a request that is made now ends before the lease."""
-        if time.monotonic() > self._end - self._seconds / 3:
-            message = f"{self._bucket.url(LEASE)} could not be renewed, so another upload may have begun: run it again"
-            raise TransportError(message)
-
-    def _busy(self, until: float) -> TransportError:
-        return TransportError(
-            f"another upload to {self._bucket.base} is running, or was killed: nothing was uploaded. Run it again when "
-            f"that has ended, or after {datetime.fromtimestamp(until, UTC):%H:%M:%S} UTC"
-        )
-
-    def _renew(self) -> None:
-        while not self._released.wait(self._seconds / 6):
-            with suppress(TransportError):  # as long as the lease lasts, it is tried again
-                self._write(self._seconds)
-
-    def _write(self, seconds: float) -> None:
-        begin, until = time.monotonic(), time.time() + seconds if seconds else 0
-        data = json.dumps({"until": until, "holder": token_hex(8), "gone": self.gone}).encode()
-        self._version = self._bucket.put(LEASE, data, headers_of(LEASE), self._version)
-        self._end = begin + seconds
+            data = json.dumps({"until": until, "holder": token_hex(8), "gone": self.gone}).encode()
+            self._version = self._bucket.put(LEASE, data, headers_of(LEASE), self._version)

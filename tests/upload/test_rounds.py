@@ -166,7 +166,7 @@ def test_killed_and_doubled_uploads(
     server.fault = unreliable(random.Random(2), 0, 0.02)
     killed = 0
     with reading(follower, beginner):
-        for _ in range(100 if request.config.getoption("--long") else 4):
+        for _ in range(100 if request.config.getoption("--long") else 3):
             life.publish()
             puts = server.requests["PUT"]
             processes = [

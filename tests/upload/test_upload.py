@@ -243,20 +243,25 @@ def test_machine_that_slept_replaces_nothing_of_others(folder: Folder, server: B
     assert {each: after.get(each) for each in later} == {each: before.get(each) for each in later}
 
 
-def test_lease_that_cannot_be_renewed(folder: Folder, server: BucketServer) -> None:
-    """Nothing more is written once another upload may have begun."""
+def test_lease_that_another_upload_has_taken(folder: Folder, server: BucketServer) -> None:
+    """It is renewed as long as it lasts; when another upload has taken it, nothing more is written."""
+    renewed = list[bool]()
 
     def slow(method: str, path: str) -> int:
-        if method == "PUT" and path.endswith(LEASE) and server.contents().get(LEASE):
-            server.put(LEASE, b'{"until": 0, "gone": {}}')
-        elif method == "PUT" and path.endswith("index.html"):
+        if method == "PUT" and path.endswith(LEASE):
+            renewed.append(len(renewed) == 2)
+            if renewed[-1]:
+                server.put(LEASE, b'{"until": 0, "gone": {}}')
+        elif method == "PUT":
             time.sleep(0.3)
         return 0
 
     server.fault = slow
-    with pytest.raises(TransportError, match="could not be renewed"):
-        upload(folder.public, Bucket(server.bucket), lease_time=0.3)
+    with pytest.raises(ConflictError, match=r"upload.json was written by somebody else"):
+        upload(folder.public, Bucket(server.bucket), lease_time=0.6)
+    assert len(renewed) >= 3
     assert "resourcesync/publication.json" not in contents(server)
+    assert json.loads(server.contents()[LEASE]) == {"until": 0, "gone": {}}
 
 
 def test_lost_answers_and_refusals(folder: Folder, server: BucketServer) -> None:
