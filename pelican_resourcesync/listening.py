@@ -9,13 +9,12 @@ import socket
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from http import HTTPStatus
 from io import BytesIO
 from secrets import token_hex, token_urlsafe
 from socketserver import ThreadingMixIn
 from threading import BoundedSemaphore, Event, Lock, Thread
-from time import monotonic, sleep
+from time import monotonic, sleep, time
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlencode
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
@@ -40,7 +39,6 @@ _BLOCK = 65_536  # bytes
 _MOST_CALLS = 8  # at once
 _LONGEST_CALL = 10.0  # seconds
 _PATIENCE = 0.5  # seconds that a call waits for others
-_BEGIN = datetime.min.replace(tzinfo=UTC)
 _logger = get_logger("pelican_resourcesync")
 
 #: A status with the body of the answer, or with why the call is refused.
@@ -51,8 +49,8 @@ _Answer = tuple[HTTPStatus, str]
 class _Subscription:
     """A subscription: the topic, a request to the hub, and what only that hub knows.
 
-    `asked` is the mode that the hub is to verify, `due` the time to ask the hub next, and `ends` that of the lease.
-    `reached` is the time up to which notifications have come.
+    `asked` is the mode that the hub is to verify, `due` when to ask the hub next, and `ends` when the lease ends, both
+    by the clock `monotonic`. `reached` is the time (POSIX) up to which notifications have come.
     """
 
     topic: str
@@ -62,7 +60,7 @@ class _Subscription:
     asked: str = ""
     due: float = 0.0
     ends: float = 0.0
-    reached: datetime = _BEGIN
+    reached: float = 0.0
 
 
 class Listener:
@@ -106,7 +104,7 @@ class Listener:
             for each in subscriptions:
                 if (each.asked or each.ends) and monotonic() < end:
                     self._ask(each, "unsubscribe")
-            while any(each.asked for each in subscriptions) and monotonic() < end:
+            while (any(each.asked for each in subscriptions) or self._server.calls) and monotonic() < end:
                 sleep(0.02)
         self._server.shutdown()
         self._server.server_close()
@@ -226,18 +224,18 @@ class Listener:
         until = _until(head)
         with self._lock:  # what is repeated, or late, says nothing new: the lists have been read since
             if not until or until > subscription.reached:
-                subscription.reached = min(until or subscription.reached, datetime.now(UTC))
+                subscription.reached = min(until or subscription.reached, time())
                 self._hint.set()
         return HTTPStatus.OK, ""
 
 
-def _until(head: bytes) -> datetime | None:
-    """Return the time at the end of a notification that begins like this; None if it is not one."""
+def _until(head: bytes) -> float:
+    """Return the time at the end of a notification that begins like this; 0 if it is not one."""
     try:
         md = read(BytesIO(head), name="the notification").md
     except DocumentError:
-        return None
-    return md.until if md and md.capability == Capability.CHANGE_NOTIFICATION else None
+        return 0.0
+    return md.until.timestamp() if md and md.until and md.capability == Capability.CHANGE_NOTIFICATION else 0.0
 
 
 class _Handler(WSGIRequestHandler):
@@ -253,15 +251,15 @@ class _Server(ThreadingMixIn, WSGIServer):
 
     def __init__(self, address: tuple[str, int], *arguments: Any) -> None:
         self._free = BoundedSemaphore(_MOST_CALLS)
-        self._begun: dict[Any, float] = {}  # the calls, the oldest first
+        self.calls: dict[Any, float] = {}  # when each began, the oldest first
         self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         super().__init__(address, *arguments)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer a call in a thread of its own, once one is free."""
         while not self._free.acquire(timeout=_PATIENCE):
-            _end([*self._begun][:1])
-        self._begun[request] = monotonic()
+            _end([*self.calls][:1])
+        self.calls[request] = monotonic()
         super().process_request(request, client_address)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
@@ -269,12 +267,12 @@ class _Server(ThreadingMixIn, WSGIServer):
         try:
             super().process_request_thread(request, client_address)
         finally:
-            del self._begun[request]
+            del self.calls[request]
             self._free.release()
 
     def service_actions(self) -> None:
         """End what takes too long: the base class calls this several times a second."""
-        _end([each for each, begin in [*self._begun.items()] if monotonic() - begin > _LONGEST_CALL])
+        _end([each for each, begin in [*self.calls.items()] if monotonic() - begin > _LONGEST_CALL])
 
     def handle_error(self, *_: object) -> None:
         """Write nothing about a caller that hangs up."""

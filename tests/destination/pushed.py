@@ -74,7 +74,7 @@ def pushed() -> Iterator[PushedSource]:
         yield source
 
 
-def listen(script: Callable[[], object], *arguments: object, every: str = "1h") -> int:
+def listen(script: Callable[[], object], *arguments: object, every: str = "1h", private: bool = True) -> int:
     """Run a command with --listen until a script has ended, which runs beside it; return its exit status."""
     port, failures = closed_port(), list[BaseException]()
 
@@ -90,7 +90,7 @@ def listen(script: Callable[[], object], *arguments: object, every: str = "1h") 
     thread.start()
     words = [*arguments, "--listen", f":{port}", "--callback", f"http://127.0.0.1:{port}/hooks/"]
     try:
-        code = main([*map(str, words), "--allow-private", "--every", every, "--retries", "0"])
+        code = main([*map(str, words), *["--allow-private"] * private, "--every", every, "--retries", "0"])
         thread.join()
     except KeyboardInterrupt:  # the command had ended before the script
         code = -1
