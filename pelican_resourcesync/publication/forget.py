@@ -98,7 +98,6 @@ def forget_uris(
                 if own:
                     layout = replace(previous.layout, restart_number=previous.layout.restart_number + 1)
                     options[number] = replace(options[number], layout=layout)
-                    carry_versions(stage, options[number], previous, own)
                     at = later(built, previous.last)
                     states[number] = _Rewriting(stage, previous, options[number], own, at).write()
                 else:
@@ -236,7 +235,10 @@ class _Rewriting:
             )
             for each in state.change_lists
         ]
-        pages = ChangePageWriter(self._stage, self._options, state, previous=self._previous, hidden=self._uris)
+        versions = carry_versions(self._stage, self._options, self._previous, self._uris)
+        pages = ChangePageWriter(
+            self._stage, self._options, state, previous=self._previous, hidden=self._uris, versions=versions
+        )
         pages.write(ranges)
 
     def _add_deletions(self) -> None:

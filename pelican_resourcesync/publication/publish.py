@@ -16,15 +16,17 @@ from pelican_resourcesync.publication.documents.other_publishers import find_oth
 from pelican_resourcesync.publication.documents.writer import DocumentWriter, write_entry_points
 from pelican_resourcesync.publication.generation import GenerationWriter, write_state
 from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication.model.resource import parse_time
 from pelican_resourcesync.publication.model.sanity_checks import are_few, require_few_deletions
 from pelican_resourcesync.publication.model.state import Part
+from pelican_resourcesync.publication.model.versions import PublicVersions
 from pelican_resourcesync.publication.pages.change_pages import ChangePageWriter
 from pelican_resourcesync.publication.pages.overview import overview_of_stage
 from pelican_resourcesync.publication.pages.pages import PageSet, write_pages
 from pelican_resourcesync.publication.parts import Map
 from pelican_resourcesync.publication.patches import write_patches
 from pelican_resourcesync.publication.plan import PlannedPublication, PublishRequest, plan_next
-from pelican_resourcesync.publication.versions import VersionWriter
+from pelican_resourcesync.publication.versions import VersionIndex, VersionWriter
 
 #: After so many unexplained updates in consecutive publications, a URI is reported as unstable.
 _UNSTABLE = 2
@@ -170,7 +172,7 @@ def _write_documents(stage: Stage, planned: PlannedPublication, on_packed: Calla
     return parts
 
 
-def _write_change_pages(stage: Stage, planned: PlannedPublication, versions_since: datetime | None) -> None:
+def _write_change_pages(stage: Stage, planned: PlannedPublication, versions: PublicVersions) -> None:
     request, updated = planned.request, set[str]()
     if planned.options.remove_deleted and request.previous:  # a title may have been edited to withdraw a part of it
         updated = {each.uri for each in planned.new_changes if each.kind is ChangeKind.UPDATED}
@@ -182,16 +184,16 @@ def _write_change_pages(stage: Stage, planned: PlannedPublication, versions_sinc
         resources=request.resources,
         hidden=planned.withdrawn,
         updated=updated,
-        versions_since=versions_since,
+        versions=versions,
     )
     writer.write(planned.contents.ranges)
 
 
-def _write_versions(stage: Stage, planned: PlannedPublication) -> datetime | None:
-    """Write the versions of resources, if these stay; return since when all are there."""
+def _write_versions(stage: Stage, planned: PlannedPublication) -> PublicVersions:
+    """Write the versions of resources, if these stay; return which are public."""
     contents, options = planned.contents, planned.options
     if options.versions is None:
-        return None
+        return PublicVersions(None, parse_time(VersionIndex(planned.request.previous).since))
     writer = VersionWriter(stage, options, options.versions, contents.bytes)
     changes, rows = planned.new_changes, contents.listed.rows()
     return writer.write(planned.request.previous, changes, rows, contents.at, planned.withdrawn)

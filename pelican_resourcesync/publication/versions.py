@@ -13,7 +13,7 @@ from datetime import datetime
 from itertools import chain
 from pathlib import Path
 
-from pelican_resourcesync.protocol import ChangeKind, parse_datetime, render_datetime
+from pelican_resourcesync.protocol import ChangeKind, render_datetime
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.documents.contents import FindBytes
 from pelican_resourcesync.publication.dumps.package import verified
@@ -29,6 +29,7 @@ from pelican_resourcesync.publication.model.resource import (
 from pelican_resourcesync.publication.model.state import sortable
 from pelican_resourcesync.publication.model.versions import (
     AddedLinks,
+    PublicVersions,
     Version,
     parse_versions,
     render_timemap,
@@ -54,7 +55,7 @@ class VersionIndex:
         self.lines: dict[str, str] = {}
         self.folder: Path | None = None
         self.where = ""
-        self.files: Collection[str] = ()
+        self.files = set[str]()
         if previous is None or previous.layout.version_index not in previous.state.documents:
             return
         self.folder, self.where = previous.folder, previous.where
@@ -63,7 +64,7 @@ class VersionIndex:
         *self.written_for, self.since = json.loads(head)
         self.lines = {line[1 : line.index(",\t")]: line for line in lines}
         folder = previous.folder / previous.layout.versions
-        self.files = {each.name for each in os.scandir(folder)} if folder.is_dir() else ()
+        self.files = {each.name for each in os.scandir(folder)} if folder.is_dir() else self.files
 
     def versions(self, uri: str) -> list[Version]:
         """Return the versions of a resource, oldest first."""
@@ -86,8 +87,8 @@ class VersionWriter:
         rows: Iterable[Row],
         at: datetime,
         hidden: Collection[str] = (),
-    ) -> datetime:
-        """Continue the versions of `previous` with changes; return since when all are listed.
+    ) -> PublicVersions:
+        """Continue the versions of `previous` with changes; return which are public.
 
         `rows` are the resources as they are now. The versions of `hidden` URIs go. Raises `PublicationError` if bytes
         cannot be read.
@@ -118,10 +119,12 @@ class VersionWriter:
         self._stage.write(self._layout.version_index, "".join([head, *kept.values()]).encode("ascii"))
         # without a previous one, documents of before the set was started over may stay, and link to all that is there
         folder = previous.folder if previous else None
-        self._add_files(folder, index.where, openers, "".join(kept.values()))
+        names = version_lengths("".join(kept.values()))
+        self._add_files(folder, index.where, openers, names)
         known = index.lines if index.written_for == written_for else {}
         self._add_timemaps(folder, kept, {key for key in kept if kept[key] != known.get(key)})
-        return parse_datetime(self._since)
+        removed = {self._layout.uri(f"{self._layout.versions}/{name}") for name in index.files.difference(names)}
+        return PublicVersions(parse_time(self._since), parse_time(index.since), removed)
 
     @staticmethod
     def _begin(previous: PreviousPublication | None, changes: Iterable[Change], at: datetime) -> str:
@@ -179,11 +182,12 @@ class VersionWriter:
             uses[gone.name] -= 1
             total -= 0 if uses[gone.name] else sizes[gone.name]
 
-    def _add_files(self, before: Path | None, where: str, changes: Mapping[str, Change], kept: str) -> None:
+    def _add_files(
+        self, before: Path | None, where: str, changes: Mapping[str, Change], names: Collection[str]
+    ) -> None:
         """Carry over the files of all versions, and add those of changes."""
-        names = version_lengths(kept)
         folder, carried = self._stage.carry_files(self._layout.versions, before, names)
-        for name in names.keys() - carried:
+        for name in carried.symmetric_difference(names):
             if name not in changes:
                 with explain_damage(where):
                     what = f"{self._layout.versions}/{name} is missing"
@@ -207,13 +211,16 @@ class VersionWriter:
             (folder / name).write_bytes(render_timemap(self._layout, uri, versions, self._options.timegate))
 
 
-def carry_versions(stage: Stage, options: Options, previous: PreviousPublication, gone: Collection[str]) -> None:
-    """Write the versions that a publication has, but for those of some URIs."""
+def carry_versions(
+    stage: Stage, options: Options, previous: PreviousPublication, gone: Collection[str]
+) -> PublicVersions | None:
+    """Write the versions that a publication has, but for those of some URIs; return which are public, if any were."""
     index = VersionIndex(previous)
     if index.written_for:
         _, below, timegate = index.written_for
         writer = VersionWriter(stage, options, VersionOptions(below=below, timegate=timegate), lambda *_: None)
-        writer.write(previous, (), (), previous.last, gone)
+        return writer.write(previous, (), (), previous.last, gone)
+    return None
 
 
 def count_versions(previous: PreviousPublication) -> tuple[int, int]:

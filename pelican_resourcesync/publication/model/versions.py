@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import datetime
 from email.utils import format_datetime
 from functools import lru_cache
 from typing import NamedTuple
@@ -43,6 +44,26 @@ class Version(NamedTuple):
     def digest(self) -> str:
         """The SHA-256 of the bytes."""
         return self.name.partition(".")[0]
+
+
+class PublicVersions(NamedTuple):
+    """Since when all versions are public, `None` for none; since when they were `before` this publication.
+
+    `removed` are the URIs of those that are not public any more, if not all.
+    """
+
+    since: datetime | None
+    before: datetime | None
+    removed: Collection[str] = ()
+
+    def has(self, uri: str) -> bool:
+        """Return whether a version is public that was."""
+        return self.since is not None and uri not in self.removed
+
+    def lost(self, begin: datetime, until: datetime | None) -> bool:
+        """Return whether versions of a time in this range are no longer all public."""
+        before, since = self.before, self.since
+        return before is not None and (since is None or max(begin, before) < since) and (not until or until >= before)
 
 
 class AddedLinks:

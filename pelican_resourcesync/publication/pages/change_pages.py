@@ -7,7 +7,7 @@ nothing else has the titles of what was deleted.
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC
 from functools import partial
 from html import unescape
 
@@ -20,6 +20,7 @@ from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.resource import Resources, parse_representation
 from pelican_resourcesync.publication.model.state import PublicationState
+from pelican_resourcesync.publication.model.versions import PublicVersions
 from pelican_resourcesync.publication.pages.days import MOST_CHANGES, ShownChanges, TitledChange, days_of, latest_first
 from pelican_resourcesync.publication.pages.rendering import Page, restore_command
 from pelican_resourcesync.publication.pages.titles import is_html, shown_path, title_of
@@ -69,7 +70,8 @@ class ChangePageWriter:
 
     What changed since the `previous` publication has its title from `resources`, or from the latest page that shows it.
     What a page shows already stays as it is, but for `hidden` URIs, which no page shows any more, and `updated` ones,
-    of which each page shows the title that they have now. All versions of resources are public since `versions_since`.
+    of which each page shows the title that they have now. No page links to a version that is not public any
+    more, or says how to restore a time of which `versions` are missing.
     """
 
     def __init__(  # noqa: PLR0913 - keyword-only
@@ -82,11 +84,11 @@ class ChangePageWriter:
         resources: Resources | None = None,
         hidden: Collection[str] = (),
         updated: Collection[str] = (),
-        versions_since: datetime | None = None,
+        versions: PublicVersions | None = None,
     ) -> None:
         """See above."""
         self._stage, self._options, self._state = stage, options, state
-        self._updated, self._versions_since = updated, versions_since
+        self._updated, self._versions = updated, versions or PublicVersions(None, None)
         self._previous, self._resources, self._hidden = previous, resources, hidden
         self._page = Page(options, options.layout.change_pages)
         self._unread = latest_shown(previous) if previous else iter(())
@@ -120,15 +122,18 @@ class ChangePageWriter:
             return read_change_page(previous.change_page(found.start))
 
     def _retitled(self, shown: ShownChanges) -> ShownChanges:
-        """Return what a page shows with the present titles of what was updated."""
+        """Return what a page shows with the present titles of what was updated, and only the versions that are left."""
         changes = [
             replace(each, title=self._title(each.uri)) if each.title and each.uri in self._updated else each
             for each in shown.changes
         ]
+        changes = [each if self._versions.has(each.version) else replace(each, version="") for each in changes]
         return shown._replace(changes=changes)
 
     def _stays(self, found: Range, shown: ShownChanges) -> bool:
         if not found.unchanged or (self._previous and self._previous.layout != self._options.layout):
+            return False
+        if self._versions.lost(found.start, found.until):
             return False
         return not self._hidden or not any(each.uri in self._hidden for each in shown.changes)
 
@@ -191,7 +196,7 @@ class ChangePageWriter:
             days=days_of([(path, shown)], self._state),
             more=shown.more,
             restore_command=partial(restore_command, layout.siteurl),
-            versions_since=self._versions_since,
+            versions_since=self._versions.since,
             is_restart=self._state.restart_number > 1,
             of_repository=self._state.read_as_of is not None,
             list=page.href(layout.change_list(found.start)),

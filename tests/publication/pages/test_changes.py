@@ -635,3 +635,30 @@ def test_days_before_versions(tmp_path: Path) -> None:
     page = page_of(source, MARCH)
     commands = [day.xpath("count(.//pre)") for day in page.xpath("//section[@class='day']")]
     assert (len(shown(page)), commands) == (2, [1, 0])
+
+
+def test_versions_that_are_removed(tmp_path: Path) -> None:
+    """A closed page loses the links to versions that are gone, and the commands for days of which some are missing."""
+    source = Source(tmp_path)
+
+    def publish(title: str, time: str, versions: VersionOptions | None) -> tuple[list[str], list[str]]:
+        """Publish a page with this title; return what the page about March links to and has commands for."""
+        source.publish({"a.html": html_of(title), "b.html": html_of("B")}, f"2024-{time}T12:00", versions=versions)
+        page = page_of(source, MARCH)
+        links, commands = page.xpath("//li[a[@class='version']]"), page.xpath("//pre/code")
+        return [each.get("data-time")[5:10] for each in links], [each.text.split()[-1][5:10] for each in commands]
+
+    publish("A", "03-01", VersionOptions())
+    publish("A2", "03-10", VersionOptions())
+    publish("A3", "03-20", VersionOptions())
+    assert publish("A4", "04-02", VersionOptions()) == (["03-20", "03-10"], ["03-20", "03-10", "03-01"])
+    assert publish("A5", "05-02", VersionOptions(number=3)) == (["03-20"], ["03-20"])
+    kept = (tmp_path / MARCH).stat().st_ino
+    publish("A5", "05-03", VersionOptions(number=3))
+    assert (tmp_path / MARCH).stat().st_ino == kept
+    source.forget(f"{SITEURL}/b.html", built=utc("2024-05-04T12:00"))
+    march = MARCH.replace("site/", "site/2/")
+    assert len(page_of(source, march).xpath("//li[a[@class='version']]")) == 1
+    assert len(page_of(source, march).xpath("//pre")) == 1
+    source.publish({"a.html": html_of("A5")}, "2024-05-05T12:00")
+    assert not page_of(source, march).xpath("//li[a[@class='version']] | //pre")
