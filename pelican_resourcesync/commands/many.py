@@ -36,7 +36,7 @@ _STATES = {DONE: "complete", INCOMPLETE: "incomplete", PROBLEMS: "different", UN
 #: Of each Source; `docs/many.md` says what they are.
 METRICS = ("status", "complete", "resources", "fetched", "size", "deleted", "left", "differences", "seconds", "end")
 #: What is imported once: where processes can be copied, each then takes milliseconds and few MB.
-_PRELOADED = ("cli", "destination", "terminal", "http.curl_client", "http.urllib3_client")
+_PRELOADED = ("cli", "commands.many", "destination", "terminal", "http.curl_client", "http.urllib3_client")
 _WIDTH = 200
 _logger = get_logger("pelican_resourcesync")
 
