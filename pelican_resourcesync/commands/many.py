@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from queue import SimpleQueue
 from textwrap import shorten
 from typing import Any, NoReturn
@@ -81,6 +82,7 @@ class _Options(ArgumentParser):
 
 def read_sources(task: mirror.Task, given: Namespace) -> list[Namespace]:
     """Return the arguments of each Source of a file. Raises `SettingsError`, which names the file, table and key."""
+    from pelican_resourcesync.http import is_bucket
     from pelican_resourcesync.settings import Setting, checks, in_file, read_toml
 
     parser = _Options(add_help=False, allow_abbrev=False, argument_default=SUPPRESS)
@@ -88,27 +90,29 @@ def read_sources(task: mirror.Task, given: Namespace) -> list[Namespace]:
     add_reading(parser)
     options = parser._actions  # noqa: SLF001 - argparse has no public list of them
     known: dict[str, Any] = {each.dest: partial(_words, parser, each) for each in options}
-    own = known | {"source": checks.required_text("a URL or a folder"), "folder": checks.path}
+    places = {name: checks.required_text("a URL or a folder") for name in ("source", "folder")}
 
     def tables(setting: Setting, value: object) -> dict[str, dict[str, Any]]:
         names = value if isinstance(value, dict) else ()
-        return setting.table(value, dict.fromkeys(names, lambda each, table: each.table(table, own)))
+        return setting.table(value, dict.fromkeys(names, lambda each, table: each.table(table, places | known)))
 
     top = Setting("", in_file(given.config))
     shape = {"defaults": lambda setting, value: setting.table(value, known), "sources": tables}
     content = {"defaults": {}, "sources": {}} | top.table(read_toml(given.config), shape)
     sources = []
     for name, table in content["sources"].items():
-        if not {"source", "folder"} <= table.keys():
+        if not places.keys() <= table.keys():
             message = f"{top.within(f'sources.{name}')} needs both a source and a folder: add them"
             raise SettingsError(message)
-        where, folder = table.pop("source"), table.pop("folder")
+        # Absolute, for the machines of a cluster.
+        beside = given.config.parent.absolute()
+        where, folder = (each if "://" in each else str(beside / each) for each in map(table.pop, places))
         values = content["defaults"] | table
         rest = {"max_run": _LONGEST} | vars(given) | {"jobs": 8}  # of the command line, where `jobs` is something else
         source = Namespace(**{each: rest[each] for each in rest.keys() - values.keys()})
         parser.parse_args([word for words in values.values() for word in words], source)
-        source.name, source.folder, source.task = name, folder.absolute(), task  # for the machines of a cluster
-        source.source = where if "://" in where else str((given.config.parent / where).absolute())
+        source.name, source.task, source.source = name, task, where
+        source.folder = folder if is_bucket(folder) else Path(folder)
         # The login of the environment is not for all hosts, but its password is for those with a user.
         source.user = options_of(source)["user"] if "user" in source else ""
         sources.append(source)
