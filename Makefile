@@ -56,7 +56,7 @@ untraced: compiled
 bench: $(VENV)/installed
 	$(BIN)/python -m tests.bench $(if $(CASE),$(CASE),--write $(WRITE))
 
-PACKAGE ?= protocol publication http checker source destination settings git static_site folder announce access
+PACKAGE ?= protocol publication http checker source destination settings git static_site folder announce listening access
 COUNT ?= 300
 SEED ?= 1
 mutants: $(VENV)/installed

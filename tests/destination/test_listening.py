@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 
@@ -27,7 +28,7 @@ from pelican_resourcesync.listening import Listener
 from tests.destination.pushed import PushedSource, equal, listen, pushed, wait
 from tests.destination.sources import FakeSource, document, fake_source
 from tests.support.hub import call
-from tests.support.live import closed_port, late, status
+from tests.support.live import Manner, closed_port, endless, late, redirect, status
 from tests.support.sites import ROOT
 
 
@@ -69,7 +70,7 @@ def subscribed(source: PushedSource) -> Iterator[tuple[Listener, str, str]]:
 def settle(source: PushedSource) -> None:
     """Wait until a command has subscribed, and has read what happened before."""
     source.hub.wait(lambda: source.hub.subscriptions)
-    wait(lambda: source.runs() == 2)
+    wait(lambda: source.runs() >= 2)
     time.sleep(0.3)
 
 
@@ -241,6 +242,15 @@ def test_subscription(source: PushedSource, verifies: str, host: str) -> None:
     source.hub.wait(lambda: not source.hub.subscriptions)
 
 
+def test_idle(source: PushedSource, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While nothing is due, it looks once a tick and no more."""
+    looks = list[float]()
+    with subscribed(source) as (listener, *_):
+        monkeypatch.setattr(listener, "_report", lambda: looks.append(time.monotonic()))
+        time.sleep(0.2)
+        assert 1 <= len(looks) <= 0.2 / 0.02 + 2
+
+
 def test_each_subscription_has_its_own_secret(source: PushedSource) -> None:
     """Neither the secret nor the path is ever used again."""
     for _ in range(2):
@@ -288,6 +298,26 @@ def test_hub_that_is_down(source: PushedSource, caplog: pytest.LogCaptureFixture
         source.hub.wait(lambda: source.hub.subscriptions)
         source.hub.down = True
     assert caplog.messages[-1].startswith("the hub cannot be asked to unsubscribe now: ")
+
+
+@pytest.mark.parametrize(
+    ("manner", "why"),
+    [
+        (endless, "is larger than 100000 bytes"),
+        (late(30, status(202)), "the transfer takes longer than 0.5 seconds|no answer for 0.5 seconds"),
+        (redirect("http://127.0.0.1:1/"), "the server answered 302 Found"),
+    ],
+)
+def test_hostile_hubs(
+    source: PushedSource, manner: Manner, why: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a hub answers takes neither memory nor time, and leads nowhere."""
+    monkeypatch.setattr(listening, "_BOUNDS", replace(listening._BOUNDS, timeout=0.5, total=0.5))
+    source.site.manners["hub"] = manner
+    source.hub_url = f"{source.url}hub"
+    with listener_of(source):
+        wait(lambda: caplog.messages)
+    assert re.search(why, caplog.messages[0])
 
 
 def test_private_hubs(source: PushedSource, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,6 +27,7 @@ PACKAGES: Mapping[str, tuple[str, Sequence[str]]] = {
     "static_site": ("pelican_resourcesync/static_site", ["tests/folder", "tests/site/outputs"]),
     "folder": ("pelican_resourcesync/folder.py", ["tests/folder"]),
     "announce": ("pelican_resourcesync/announce.py", ["tests/announce"]),
+    "listening": ("pelican_resourcesync/listening.py", ["tests/destination/test_listening.py"]),
     "repo_bridge": ("repo_bridge", ["tests/bridge"]),
     "access": ("repo_bridge/access.py", ["tests/bridge/test_access.py"]),
 }
