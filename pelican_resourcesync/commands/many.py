@@ -166,23 +166,25 @@ def _do_all(queues: list[list[Namespace]], arguments: Namespace) -> Generator[Ou
             except BaseException as error:  # noqa: BLE001 - one Source stops nothing; Dask raises `CancelledError`, too
                 outcomes.put(_failed(source, f"its worker failed ({type(error).__name__}: {error})"))
 
-    def stop() -> None:
-        for queue in left:
-            queue.clear()
-        for process in multiprocessing.active_children():
-            process.terminate()
-
     with ThreadPoolExecutor(arguments.jobs) as threads, ExitStack() as stack:
         if arguments.cluster:
             from pelican_resourcesync.cluster import connected
 
             client = stack.enter_context(connected(arguments.cluster))
             do_one = lambda source: client.submit(do, source, pure=False).result()  # noqa: E731
-        stack.callback(stop)
+        stack.callback(_stop, left)
         for queue in left:
             threads.submit(work, queue)
         for _ in range(sum(map(len, queues))):
             yield outcomes.get()
+
+
+def _stop(left: list[list[Namespace]]) -> None:
+    for queue in left:
+        queue.clear()
+    for process in multiprocessing.active_children():
+        if process.name == running.PROGRAM:  # others may belong to the program that runs the command
+            process.terminate()
 
 
 def _do_alone(source: Namespace) -> Outcome:
@@ -190,7 +192,7 @@ def _do_alone(source: Namespace) -> Outcome:
     context: Any = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
     context.set_forkserver_preload([f"pelican_resourcesync.{name}" for name in _PRELOADED])
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_send, args=(source, sender), daemon=True)
+    process = context.Process(target=_send, args=(source, sender), name=running.PROGRAM, daemon=True)
     process.start()
     sender.close()
     with receiver:

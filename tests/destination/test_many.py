@@ -97,13 +97,15 @@ def test_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str], sources: in
     ):
         for host in found.hosts:
             host.slowness = 0.05
-        victim = next(iter(cluster.workers.values())).process.pid
+        victim, _ = workers = [each.process.pid for each in cluster.workers.values()]
         config = found.config(tmp_path, **IMPATIENT, rate=50)
         timer = Timer(1.0, os.kill, (victim, signal.SIGKILL))
         timer.start()
         code, outcomes, _ = run(capsys, config, "--cluster", cluster.scheduler_address)
         assert timer.finished.is_set()
         assert not Path(f"/proc/{victim}").exists()
+        (survivor,) = [each for each in workers if each != victim]
+        assert Path(f"/proc/{survivor}").exists()  # the command ends no process that it did not start
         again = [name for name, each in outcomes.items() if each["status"] != found.expected()[name]]
         found.require_equal(tmp_path)
     assert (code, again) == (2, [])
