@@ -127,7 +127,7 @@ def upload(  # noqa: PLR0913 - keyword-only options
             def digest_of(path: str) -> str:
                 # What was written after the last upload ended need not be what was listed then.
                 known = listed.get(path) if last and there[path].modified < last.modified else None
-                return known or bucket.digest(path)
+                return known or bucket.digest(path) or ""
 
             def is_same(path: str) -> bool:
                 if path not in there or there[path].size != files[path][0]:

@@ -68,7 +68,9 @@ def _add(
     verb.set_defaults(verb=run)
     needed = [add_source(verb)]
     nargs = "?" if run is _restore else None
-    needed.append(verb.add_argument("folder", type=Path, nargs=nargs, metavar="FOLDER", help="the folder of the copy"))
+    needed.append(
+        verb.add_argument("folder", type=_place, nargs=nargs, metavar="FOLDER", help="the folder of the copy")
+    )
 
     def config(text: str) -> Path:
         for each in needed:  # with `nargs="?"`, argparse would take no FOLDER after an option
@@ -81,6 +83,12 @@ def _add(
         many.add_argument("--cluster", metavar="URL", help="on the machines of the Dask scheduler at URL")
         many.add_argument("--metrics", type=Path, metavar="FILE", help="write metrics for Prometheus into FILE")
     return verb
+
+
+def _place(text: str) -> Path | str:
+    from pelican_resourcesync.http import is_bucket
+
+    return text if is_bucket(text) else Path(text)
 
 
 def add_update(verb: ArgumentParser) -> None:
@@ -136,7 +144,7 @@ def _restore(arguments: Namespace) -> int:
     if arguments.folder is None:
         message = "the FOLDER of the copy is missing: add it, or the name of a WACZ file"
         raise SettingsError(message)
-    is_archive = arguments.folder.suffix.lower() == ".wacz"
+    is_archive = str(arguments.folder).lower().endswith(".wacz")
     if arguments.all_times and (arguments.dry_run or not is_archive):
         message = "--all-times writes a WACZ file and has no --dry-run: add the name of a file that ends with .wacz"
         raise SettingsError(message)
@@ -186,12 +194,17 @@ def _run(task: Task, arguments: Namespace) -> int:
 
 def do(task: Task, arguments: Namespace, **more: Any) -> _Report:
     """Do something with a mirror that has the options in the arguments, and more; return what to report."""
-    from pelican_resourcesync.destination import Mirror, MirrorOptions
+    from pelican_resourcesync.destination import BucketMirror, Mirror, MirrorOptions
 
     if "keep" in arguments and "atomic" not in arguments:
         message = "--keep N needs --atomic"
         raise SettingsError(message)
     folder, options = arguments.folder or Path(), MirrorOptions(**options_of(arguments), **more)
+    if isinstance(folder, str):
+        if arguments.verb is _restore or "publish" in arguments:
+            message = f"{folder} is a bucket: restore and --publish need a folder, whose files upload can put there"
+            raise SettingsError(message)
+        return task(BucketMirror(arguments.source, folder, options), arguments)
     mirror = Mirror(arguments.source, folder, options)
     if "publish" in arguments:
         from pelican_resourcesync.aggregator import Aggregator
@@ -212,7 +225,7 @@ def has_begun(arguments: Namespace) -> bool:
     """Return whether an earlier run has begun the copy."""
     from pelican_resourcesync.destination import STATE_FOLDER
 
-    return bool(arguments.folder) and (arguments.folder / STATE_FOLDER / "begun").exists()
+    return isinstance(arguments.folder, Path) and (arguments.folder / STATE_FOLDER / "begun").exists()
 
 
 def _ask(host: str) -> bool:

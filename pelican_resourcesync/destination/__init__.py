@@ -1,5 +1,6 @@
 """Keep an exact copy of a Source, or follow its changes: what the standard calls a Destination."""
 
+from pelican_resourcesync.destination.cloud import BucketMirror
 from pelican_resourcesync.destination.fetch import MirrorResult
 from pelican_resourcesync.destination.following import FollowedChange, Following, follow
 from pelican_resourcesync.destination.mirroring import Difference, Mirror
@@ -12,6 +13,7 @@ from pelican_resourcesync.source import IncompleteError
 
 __all__ = [
     "STATE_FOLDER",
+    "BucketMirror",
     "CopyState",
     "Difference",
     "FetchPlan",

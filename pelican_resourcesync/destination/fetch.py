@@ -7,7 +7,7 @@ from http import HTTPStatus
 from itertools import islice
 
 from pelican_resourcesync.dcz import PatchError, apply_patch
-from pelican_resourcesync.destination.files import Copy, hash_of
+from pelican_resourcesync.destination.files import copy_of, hash_of
 from pelican_resourcesync.destination.installer import Installer
 from pelican_resourcesync.destination.mirrors import Mirrors
 from pelican_resourcesync.destination.options import MirrorOptions, log_change
@@ -80,7 +80,7 @@ class Fetch:
 
     def __init__(self, state: CopyState, source: Source, options: MirrorOptions, result: MirrorResult) -> None:
         self._state, self._source, self._options, self._result = state, source, options, result
-        self._copy = copy = Copy(state.folder, sync=options.sync)
+        self._copy = copy = copy_of(state, sync=options.sync)
         self._installer = Installer(state, copy)
         self._packages = Packages(source)
         self._mirrors = Mirrors(state, source, options.ask)

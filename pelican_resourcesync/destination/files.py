@@ -5,11 +5,12 @@ import hashlib
 import os
 import stat
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from pelican_resourcesync.destination.options import STATE_FOLDER
-from pelican_resourcesync.destination.state import StoredResource
+from pelican_resourcesync.destination.state import CopyState, StoredResource
 from pelican_resourcesync.files import sync
 from pelican_resourcesync.source import part_name
 
@@ -20,6 +21,11 @@ _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) 
 
 class InTheWayError(Exception):
     """Raised when something that the mirror did not write has the path of a resource."""
+
+
+def copy_of(state: CopyState, *, sync: bool) -> "Copy":
+    """Return the files of a copy."""
+    return state.remote or Copy(state.folder, sync=sync)
 
 
 class Copy:
@@ -49,6 +55,21 @@ class Copy:
         """Wait until the names of files are on disk."""
         if self._sync and not (len(paths) > _SYNC_EACH and _sync_file_system(self._folder)):
             sync({f"{self._folder}/{path}".rpartition("/")[0] for path in paths})
+
+    def install_all(self, batch: Sequence[tuple[str, StoredResource, bool]]) -> Iterable[InTheWayError | None]:
+        """Install parts; yield for each what is in its way, if anything is."""
+        return map(self._installed, batch)
+
+    def _installed(self, one: tuple[str, StoredResource, bool]) -> InTheWayError | None:
+        part, each, ours = one
+        try:
+            self.install(part, each, ours=ours)
+        except InTheWayError as error:
+            return error
+        return None
+
+    def installed(self, state: CopyState) -> None:
+        """Take note that all that the state has is installed."""
 
     def install(self, part: str, each: StoredResource, *, ours: bool) -> None:
         """Rename a part to the path of its resource; raises `InTheWayError` if something that is not `ours` has it."""
@@ -99,6 +120,10 @@ class Copy:
         if not stored.digest or not self._reachable(stored.path):
             return False
         return hash_of(f"{self._folder}/{stored.path}", stored.length)[0] == stored.digest
+
+    def damaged(self, page: Sequence[StoredResource]) -> list[StoredResource]:
+        """Return the resources whose files are missing or were changed."""
+        return [each for each in page if not self.matches(each)]
 
     def read(self, stored: StoredResource) -> bytes:
         """Return the bytes of a resource, or none if they are not those that were recorded."""

@@ -4,7 +4,7 @@ from pathlib import Path
 from threading import Thread
 from time import monotonic
 
-from pelican_resourcesync.destination.files import Copy, InTheWayError, hash_of
+from pelican_resourcesync.destination.files import Copy, hash_of
 from pelican_resourcesync.destination.state import CopyState, StoredResource
 
 _BATCH_FILES = 1_000
@@ -84,7 +84,7 @@ class Installer:
             stored = self._state.stored(uri)
             part = self._copy.part(uri)
             if stored and hash_of(part, stored.length)[0] == stored.digest:
-                self._install_one(part, stored, ours=ours)
+                self._install_all([(part, stored, ours)])
         if left:
             self._state.set(_INSTALLING, [])
 
@@ -119,15 +119,14 @@ class Installer:
                 if batch:
                     self._state.set(_INSTALLING, [(each.uri, ours) for _, each, ours in batch])
         self._failures.clear()
-        for part, each, ours in batch:
-            self._install_one(part, each, ours=ours)
+        self._install_all(batch)
         self._interrupted = False
+        self._copy.installed(self._state)
         self.paths.difference_update(each.path.lower() for each in stored)
 
-    def _install_one(self, part: str, stored: StoredResource, *, ours: bool) -> None:
-        try:
-            self._copy.install(part, stored, ours=ours)
-        except InTheWayError as error:
-            Path(part).unlink(missing_ok=True)
-            with self._state.transaction():
-                self._state.reject(stored, f"{error}: move it away, and run it again")
+    def _install_all(self, batch: list[_Part]) -> None:
+        for (part, stored, _), error in zip(batch, self._copy.install_all(batch), strict=True):
+            if error:
+                Path(part).unlink(missing_ok=True)
+                with self._state.transaction():
+                    self._state.reject(stored, f"{error}: move it away, and run it again")

@@ -9,7 +9,7 @@ from time import monotonic
 
 from pelican_resourcesync.destination.atomic import States
 from pelican_resourcesync.destination.fetch import Fetch, MirrorResult
-from pelican_resourcesync.destination.files import Copy
+from pelican_resourcesync.destination.files import copy_of
 from pelican_resourcesync.destination.installer import Installer
 from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError, MirrorOptions, log_change
 from pelican_resourcesync.destination.past import Moment, Past
@@ -159,7 +159,7 @@ class Mirror:
             folder or self._folder, self._where, adopt=options.adopt, sync=options.sync, is_same=self._is_same
         ) as state:
             self._check_time(state)
-            Installer(state, Copy(state.folder, sync=options.sync)).recover()
+            Installer(state, copy_of(state, sync=options.sync)).recover()
             source = Source(self._where, self._options, state)
             try:
                 source.read_robots()
@@ -232,7 +232,7 @@ class Mirror:
         """Publish the copy after a run, if that is wanted: see `Aggregator`."""
 
     def _delete(self, state: CopyState, result: MirrorResult) -> None:
-        copy, gone = Copy(state.folder, sync=False), state.to_delete()
+        copy, gone = copy_of(state, sync=False), state.to_delete()
         with state.transaction():  # killed from here on, and listed again, they are fetched again
             state.invalidate(stored.uri for stored in gone)
         for stored in gone:
@@ -246,9 +246,9 @@ class Mirror:
 
     def _damaged(self, state: CopyState) -> Iterator[str]:
         """Yield the resources whose files are missing or were changed."""
-        copy = Copy(state.folder, sync=False)
+        copy = copy_of(state, sync=False)
         for page in state.all_stored():
-            yield from (stored.uri for stored in page if not copy.matches(stored))
+            yield from (stored.uri for stored in copy.damaged(page))
 
     def _difference(self, state: CopyState, uri: str, *, gone: bool) -> str:
         if gone:

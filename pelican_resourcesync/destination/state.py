@@ -16,7 +16,8 @@ from pelican_resourcesync.lock import lock_file
 from pelican_resourcesync.source import IncompleteError, ListedResource
 
 _FORMAT = 1
-_DATABASE = "state.sqlite3"
+#: The file of the database, in the folder of the state.
+DATABASE = "state.sqlite3"
 _PAGE = 500  # rows that are read at once
 _COLUMNS = "r.uri, r.path, r.listed, r.digest, r.length, r.time, r.etag, r.modified, r.sets"
 _TABLES = """
@@ -97,6 +98,8 @@ class CopyState:
         self.folder = folder
         self.parts = folder / STATE_FOLDER / "parts"
         self.db = connection
+        #: The files of the copy, if they are elsewhere than in the folder: see `cloud`.
+        self.remote: Any = None
         #: By key, if each version of the past is to be a resource of its own: what was planned.
         self.versions: dict[str, PastVersion] | None = None
 
@@ -271,7 +274,7 @@ def open_state(
     with _locked(own) as handle:
         recorded = _record_source(own, without_query(source) if "://" in source else source, adopt=adopt)
         synchronous, suspect = ("FULL" if sync else "OFF"), bool(os.fstat(handle).st_size)
-        connection, rebuilt = _connect(own / _DATABASE, synchronous, suspect=suspect)
+        connection, rebuilt = _connect(own / DATABASE, synchronous, suspect=suspect)
         state = CopyState(folder, connection)
         os.write(handle, b"open\n")  # stays where the run is killed
         usable = True

@@ -82,21 +82,30 @@ class Bucket(Web):
         except AbsentError:
             return None
 
-    def digest(self, path: str) -> str:
-        """Return the SHA-256 with which a file was put; empty if there is none."""
-        with self._request(path):
-            return str(self._obstore.get(self._store, path, options={"head": True}).attributes.get("sha256", ""))
+    def digest(self, path: str) -> str | None:
+        """Return the SHA-256 with which a file was put; empty if that is not known, `None` if there is no file."""
+        try:
+            with self._request(path):
+                return str(self._obstore.get(self._store, path, options={"head": True}).attributes.get("sha256", ""))
+        except AbsentError:
+            return None
 
     def put(
-        self, path: str, source: bytes | Path, attributes: Mapping[str, str], before: Version | None
+        self,
+        path: str,
+        source: bytes | Path,
+        attributes: Mapping[str, str],
+        before: Version | None = None,
+        *,
+        replace: bool = False,
     ) -> Version | None:
         """Write a file if its version is still the one `before`, or there is still none; return the new version.
 
-        A large file, given as a `Path`, is sent in parts, and replaces any version. `attributes` are headers, and
-        `sha256`. Raises `ConflictError` if there is another version, unless it has the same bytes: a request is
-        repeated if its answer is lost.
+        With `replace`, any version is replaced. So it is by a large file, given as a `Path`, which is sent in parts.
+        `attributes` are headers, and `sha256`. Raises `ConflictError` if there is another version, unless it has the
+        same bytes: a request is repeated if its answer is lost.
         """
-        how: Any = {"mode": before or "create", "use_multipart": False}
+        how: Any = {"mode": "overwrite" if replace else before or "create", "use_multipart": False}
         if isinstance(source, Path):
             how = {"use_multipart": True, "chunk_size": _PART}
         try:

@@ -80,6 +80,10 @@ class BucketServer:
         """Write a file into the bucket, as another program does."""
         s3_backends["123456789012"]["aws"].put_object("bucket", f"{_PREFIX}/{path}", data)
 
+    def delete(self, path: str) -> None:
+        """Delete a file from the bucket, as another program does."""
+        s3_backends["123456789012"]["aws"].delete_object("bucket", f"{_PREFIX}/{path}")
+
     def age(self, but: str) -> None:
         """Let all files but one be written a minute earlier."""
         for name, key in self._bucket().keys.items():

@@ -1,0 +1,152 @@
+"""A copy in a bucket: its files are objects with their SHA-256 as metadata; its state is a file here during a run.
+
+A resource is received into a part file here, hashed as it arrives, and put into the bucket when it is verified: in one
+request, or in parts that become an object together. So no name in the bucket ever has bytes that were not verified.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
+from mimetypes import guess_type
+from pathlib import Path
+from secrets import token_hex
+from tempfile import TemporaryDirectory
+from time import monotonic
+
+from pelican_resourcesync.destination.fetch import MirrorResult
+from pelican_resourcesync.destination.files import Copy, InTheWayError, hash_of
+from pelican_resourcesync.destination.mirroring import Mirror
+from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError, MirrorOptions
+from pelican_resourcesync.destination.state import DATABASE, CopyState, StoredResource
+from pelican_resourcesync.errors import ConflictError
+from pelican_resourcesync.http import Bucket, Version
+from pelican_resourcesync.source import IncompleteError, Source
+
+_POINTER = f"{STATE_FOLDER}/state.json"  # the name of the state in the bucket, which is never replaced
+_LARGE = 16_000_000  # bytes from which on a file is sent in parts
+_OFTEN = 60.0  # seconds between two checkpoints
+
+
+class BucketMirror(Mirror):
+    """A copy of a Source in a bucket, with the same methods."""
+
+    def __init__(self, source: str, url: str, options: MirrorOptions | None = None) -> None:
+        """Take the URL or the folder of a Source, the URL of the bucket, and the options."""
+        super().__init__(source, Path(), options)
+        if self._options.atomic:
+            message = "--atomic needs a folder: a bucket cannot be switched at once"
+            raise MirrorError(message)
+        self._bucket = Bucket(url)
+
+    @contextmanager
+    def _opened(self, _folder: Path | None = None) -> Iterator[tuple[CopyState, Source]]:
+        with TemporaryDirectory(prefix="resourcesync-") as local:
+            remote = _BucketCopy(Path(local), self._bucket)
+            with super()._opened(Path(local)) as (state, source):
+                state.remote = remote
+                yield state, source
+
+    def _run(self, state: CopyState, source: Source, *, reconcile: bool) -> MirrorResult:
+        state.remote.claim()  # another mirror that is running ends at its next checkpoint
+        try:
+            return super()._run(state, source, reconcile=reconcile)
+        finally:
+            state.remote.checkpoint(state)
+
+    def _require_copy(self) -> None:
+        pointer = self._bucket.get(_POINTER)
+        if pointer is None or b'"name"' not in pointer[0]:
+            message = f"{self._bucket.base} is not a copy that `mirror` made: run that first"
+            raise MirrorError(message)
+
+
+class _BucketCopy(Copy):
+    """The files of a copy in a bucket. The folder has the parts, and the state, which is fetched first."""
+
+    def __init__(self, folder: Path, bucket: Bucket) -> None:
+        super().__init__(folder, sync=False)
+        self._own, self._bucket, self._time = folder / STATE_FOLDER, bucket, monotonic()
+        self._state: dict[str, str] = {}
+        self._version: Version | None = None
+        if pointer := bucket.get(_POINTER):
+            self._state, self._version = json.loads(pointer[0]), pointer[1]
+        if "name" in self._state:
+            self._own.mkdir()
+            (self._own / "source").write_text(self._state["source"], "utf-8")
+            bucket.save(self._state["name"], self._own / DATABASE)
+
+    def claim(self, **state: str) -> None:
+        """Point to a state. Raises `IncompleteError` if another mirror has done so since the last time."""
+        new = {**self._state, **state}
+        try:
+            data = json.dumps({**new, "holder": token_hex(8)}).encode()
+            self._version = self._bucket.put(_POINTER, data, {}, self._version)
+        except ConflictError as error:
+            self._bucket.delete([state["name"]] if state else [])
+            message = f"another mirror is working in {self._bucket.base}: wait until it is done"
+            raise IncompleteError(message) from error
+        self._state, self._time = new, monotonic()
+
+    def checkpoint(self, state: CopyState) -> None:
+        """Put the state into the bucket, so that any machine can go on."""
+        file, name = self._own / "checkpoint", f"{STATE_FOLDER}/state-{token_hex(8)}.sqlite3"
+        with closing(sqlite3.connect(file)) as target:
+            state.db.backup(target)
+        self._put(name, file, hash_of(str(file))[0], replace=False)
+        file.unlink()
+        before = [self._state["name"]] if "name" in self._state else []
+        self.claim(name=name, source=(self._own / "source").read_text("utf-8"))
+        self._bucket.delete(before)
+
+    def installed(self, state: CopyState) -> None:
+        """Make a checkpoint from time to time, when all that the state has is in the bucket."""
+        if monotonic() - self._time > _OFTEN:
+            self.checkpoint(state)
+
+    def install_all(self, batch: Sequence[tuple[str, StoredResource, bool]]) -> Iterable[InTheWayError | None]:
+        """Put parts at the paths of their resources, several at a time."""
+        with ThreadPoolExecutor(16) as pool:
+            return [*pool.map(self._installed, batch)]
+
+    def install(self, part: str, each: StoredResource, *, ours: bool) -> None:
+        """Put a part at the path of its resource; raises `InTheWayError` if something that is not `ours` is there."""
+        taken = not ours and each.length >= _LARGE and self._bucket.digest(each.path) not in (None, each.digest)
+        with suppress(ConflictError):
+            if not taken:
+                self._put(each.path, Path(part), each.digest, replace=ours)
+                Path(part).unlink()
+                return
+        message = f"{each.path} exists, and the mirror did not write it"
+        raise InTheWayError(message)
+
+    def remove(self, stored: StoredResource) -> bool:
+        """Delete a resource; return whether what is there was the mirror's."""
+        found = self._bucket.digest(stored.path)
+        if found is None or not stored.digest or found == stored.digest:
+            self._bucket.delete([stored.path])
+            return True
+        return False
+
+    def damaged(self, page: Sequence[StoredResource]) -> list[StoredResource]:
+        """Return the resources whose files are missing or were changed, by their metadata alone."""
+        with ThreadPoolExecutor(16) as pool:
+            return [each for each, is_right in zip(page, pool.map(self.matches, page), strict=True) if not is_right]
+
+    def matches(self, stored: StoredResource) -> bool:
+        """Return whether the bucket has the file of a resource, with the right hash."""
+        return bool(stored.digest) and self._bucket.digest(stored.path) == stored.digest
+
+    def read(self, stored: StoredResource) -> bytes:
+        """Return the bytes of a resource, or none if they are not those that were recorded."""
+        found = self._bucket.get(stored.path) if self.matches(stored) else None
+        return found[0] if found else b""
+
+    def measure(self, _path: str, _algorithm: str, _length: int | None) -> None:
+        """Return None: what is in a bucket is not adopted."""
+
+    def _put(self, path: str, file: Path, digest: str, *, replace: bool) -> None:
+        source = file if file.stat().st_size >= _LARGE else file.read_bytes()
+        attributes = {"sha256": digest, "Content-Type": guess_type(path)[0] or "application/octet-stream"}
+        self._bucket.put(path, source, attributes, replace=replace)
