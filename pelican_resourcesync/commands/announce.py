@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pelican_resourcesync.commands.follow import write_line
 from pelican_resourcesync.commands.running import DONE, INCOMPLETE, PROGRAM
 from pelican_resourcesync.errors import DocumentError, SettingsError, TransportError
 from pelican_resourcesync.printable import printable
@@ -121,7 +122,7 @@ def _announce_pages(
 
     endpoint, announced = options.endpoint or ENDPOINT, 0
     try:
-        for announced in announce(site.siteurl, key, [*pages], endpoint):  # noqa: B007 - the last is told below
+        for announced in announce(site.siteurl, key, [*pages], endpoint):  # noqa: B007 - the last is printed below
             pass
     except (NotAnnouncedError, KeyboardInterrupt) as error:
         yield f"{announced:,} of {len(pages):,} pages were announced: {str(error) or 'stopped'}"
@@ -130,8 +131,8 @@ def _announce_pages(
 
 
 def _write_lines(site: "PublishedSite", since: "Since", options: Namespace) -> None:
-    """Write a line of JSON for each change, with the keys that `follow` writes, as soon as they are live."""
-    from pelican_resourcesync.announce import change_time
+    """Write a line of JSON for each change, described as `follow` does, as soon as they are live."""
+    from pelican_resourcesync.announce import NotAnnouncedError, change_time
     from pelican_resourcesync.protocol import Metadata, render_datetime
 
     changes = site.changes(since)
@@ -149,7 +150,11 @@ def _write_lines(site: "PublishedSite", since: "Since", options: Namespace) -> N
             "type": md.type or "",
             "links": [{"rel": each.rel, "href": each.href, "type": each.type} for each in entry.links],
         }
-        sys.stdout.write(f"{json.dumps(described)}\n")
+        try:
+            write_line(described)
+        except OSError as error:
+            message = f"the lines cannot be written: {error.strerror}"
+            raise NotAnnouncedError(message) from error
 
 
 def _read(cursor: Path) -> "Since":

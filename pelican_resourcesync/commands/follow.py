@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from argparse import SUPPRESS, ArgumentParser, BooleanOptionalAction, Namespace, _SubParsersAction
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -83,7 +83,7 @@ def _write_all(arguments: Namespace) -> int:
         changes = follow(arguments.source, since, content=False, **options_of(arguments))
         try:
             for change in changes:
-                _write({**_described(arguments, change), "cursor": change.cursor})
+                write_line({**_described(arguments, change), "cursor": change.cursor})
         except BrokenPipeError:
             return _CLOSED
         except OSError as error:
@@ -189,7 +189,8 @@ def _described(arguments: Namespace, change: "FollowedChange") -> dict[str, Any]
     }
 
 
-def _write(described: dict[str, Any]) -> None:
+def write_line(described: Mapping[str, Any]) -> None:
+    """Write a line of JSON for a program. Raises `OSError` if that has ended."""
     try:
         sys.stdout.write(f"{json.dumps(described)}\n")
         sys.stdout.flush()
@@ -213,7 +214,7 @@ def _handler(arguments: Namespace) -> Callable[[dict[str, Any]], str]:
 def _ask(described: dict[str, Any]) -> str:
     """Write a line for a change, and wait for `ok`."""
     try:
-        _write(described)
+        write_line(described)
         answer = sys.stdin.readline()
     except (OSError, UnicodeDecodeError):
         answer = ""

@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from threading import Condition
+from unittest.mock import Mock
 from urllib.parse import parse_qs
 
 import pytest
 
 from pelican_resourcesync import announce
+from pelican_resourcesync.commands import announce as commands
 from pelican_resourcesync.publication import Hub as PublishedHub
 from tests.announce.conftest import KEY, Site, wait_until, with_headers
 from tests.folder.conftest import page
@@ -242,7 +244,7 @@ def test_cursor(site: Site, hubs: tuple[Hub, Hub]) -> None:
     assert "not allowed with argument" in both
 
 
-def test_json_lines(site: Site) -> None:
+def test_json_lines(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every change as a line, with the keys of `follow`; nothing else is announced."""
     site.release({"b.html": page("BB"), "f.woff2": b"1"}, "a/index.html")
     lines = [json.loads(line) for line in site.announce("--json-lines", "--cursor", "position").splitlines()]
@@ -264,7 +266,14 @@ def test_json_lines(site: Site) -> None:
     assert (lines[0]["hash"], lines[0]["length"], lines[0]["type"]) == ("", None, "")
     assert not site.engine.told
     assert site.announce("--json-lines", "--cursor", "position") == ""
-    site.release({"b.html": page("BBB")}, deploy=False)
+    position = (site.base / "position").read_bytes()
+    site.release({"b.html": page("BBB")})
+    with monkeypatch.context() as patch:
+        patch.setattr(commands, "write_line", Mock(side_effect=BrokenPipeError(32, "Broken pipe")))
+        said = site.announce("--json-lines", "--cursor", "position", status=3)
+    assert "nothing was announced: the lines cannot be written: Broken pipe\n" in said
+    assert (site.base / "position").read_bytes() == position
+    site.release({"b.html": page("BBBB")}, deploy=False)
     assert "nothing was announced: " in site.announce("--json-lines", "--wait", "1s", status=3)
     assert len(site.announce("--json-lines", "--dry-run").splitlines()) == 1
 
