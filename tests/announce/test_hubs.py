@@ -200,12 +200,15 @@ def test_publishers_side_by_side(site: Site, hubs: tuple[Hub, Hub]) -> None:
     assert site.announce("--dry-run") == f"notify {thin.url}\n"
 
 
-def test_by_url(site: Site, hubs: tuple[Hub, Hub]) -> None:
-    """What is live says itself which hubs it has."""
+def test_by_url(site: Site, hubs: tuple[Hub, Hub], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is live says itself which hubs it has; one on a public host may not lead to private addresses."""
     thin, fat = hubs
     configure(site, thin.url, fat=(fat.url,))
     site.release({"b.html": page("BB")})
     site.announce(target=site.url)
+    assert (len(thin.published), len(fat.published)) == (2, 1)
+    monkeypatch.setattr(announce, "is_loopback", lambda _: False)
+    assert "a hub was not notified: 127.0.0.1 is not requested" in site.announce(target=site.url, status=3)
     assert (len(thin.published), len(fat.published)) == (2, 1)
 
 

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
+from pelican_resourcesync.announce import PublishedSite
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.options import Hub
-from tests.publication.support import Source, change, utc
-from tests.support.reader import RS, XmlDocument, moment, parse_file
+from tests.publication.support import SITEURL, Source, change, utc
+from tests.support.reader import RS, XmlDocument, moment, parse, parse_file
 
 HUBS = (Hub("https://hub.example/"), Hub("https://own.example/hub?a=1&b=2", fat=True))
 TOPIC = "resourcesync/site/notification.xml"
@@ -134,6 +135,8 @@ def test_many_changes(source: Source) -> None:
         assert each.links["self"] == URI
         begin, end = map(moment, interval(each))
         assert all(begin < entry.time <= end for entry in each.entries)
+    posts = [post.body for post in PublishedSite(str(source.output)).posts(HUBS[1], "site")]
+    assert posts == [each.data for each in documents]  # a fat hub receives all, in order
     state = source.state()
     source.publish(files | {"a.html": b"a", "b.html": b"b"}, "2024-03-10T12:00", hubs=HUBS, limits=limits)
     assert source.state() == state
@@ -143,6 +146,21 @@ def test_many_changes(source: Source) -> None:
     assert {file.name for file in paths} <= {file.name for file in (source.output / "resourcesync/site").iterdir()}
     source.publish(files | {"a.html": b"a", "b.html": b"b"}, "2024-05-10T12:00", hubs=HUBS, limits=limits)
     assert [file.name for file in (source.output / "resourcesync/site").glob("notification*")] == ["notification.xml"]
+
+
+def test_large_notifications(source: Source) -> None:
+    """None is larger than a document may be, by its bytes; those of parts of a second come in the order of time."""
+    limits = Limits(size=2_000)
+    files = {f"{number}.html": b"1" for number in range(12)}
+    source.publish(files | {"a.html": b"a", "b.html": b"b"}, "2024-02-10T12:00", hubs=HUBS, limits=limits)
+    documents = [each.body or b"" for each in PublishedSite(str(source.output)).posts(HUBS[1], "site")]
+    assert len(documents) > 2
+    assert max(map(len, documents)) <= 2_000
+    assert [uri for each in documents for uri in parse(each).uris()] == sorted(f"{SITEURL}/{path}" for path in files)
+    starts = "2024-01-10T12:00:00Z", "2024-02-10T12:00:00.999Z", "2024-02-10T12:00:01Z", "2024-02-10T12:00:01.001Z"
+    paths = [source.layout.earlier_notification(moment(each)) for each in starts]
+    topic_path = source.layout.notification
+    assert source.layout.notifications({topic_path, *paths}) == [*paths, topic_path]
 
 
 def test_takedown(source: Source) -> None:
