@@ -64,7 +64,9 @@ _STEPS = (
     # What has the hashes of all documents.
     r".*/publication\.json",
 )
-_NO_DOCUMENT = re.compile(rf"(?!{FOLDER}/|{WELL_KNOWN}$).*|{FOLDER}/[^/]+/{RECORDS}/.*|.*-manifest\.xml", re.DOTALL)
+_NO_DOCUMENT = re.compile(
+    rf"(?!{FOLDER}/|{WELL_KNOWN}$).*|{FOLDER}/[^/]+/(?:{RECORDS}|(?:[0-9]+/)?versions)/.*|.*-manifest\.xml", re.DOTALL
+)
 _NEVER_CHANGES = re.compile(
     rf"{FOLDER}/[^/]+/(?:[0-9]+/)?(?:(?:archive|patches|versions)/.*|[^/]+\.zip|[^/]+-manifest\.xml"
     r"|[a-z-]+-[0-9TZ.]+-[0-9]+\.xml)"

@@ -46,7 +46,7 @@ def dead_names(public: Path, siteurl: str = SITEURL) -> list[str]:
         elif path.endswith(".xml") or path.startswith(".well-known"):
             document = parse(file.read_bytes())
             names = [entry.uri for entry in document.entries if "/resourcesync/" in entry.uri]
-            names += re.findall(r'rel="contents" href="([^"]+)"', file.read_text("utf-8"))
+            names += re.findall(r'href="([^"]*/resourcesync/[^"]+)"', file.read_text("utf-8"))
             waiting += [name.removeprefix(f"{siteurl}/") for name in [*names, *document.links.values()]]
     return dead
 
@@ -57,7 +57,7 @@ def test_each_step_of_an_upload_leaves_no_name_that_leads_nowhere(tmp_path: Path
     if not shutil.which("rsync"):
         pytest.skip("rsync is not installed, so the command of docs/publication.md is not tried")
     site, public = import_sample_site(tmp_path / "site", until="main~10"), tmp_path / "public"
-    settings = {"dumps": True, "archives": True} if everything else {}
+    settings = {"dumps": True, "archives": True, "versions": True} if everything else {}
     public.mkdir()
     upload(site, public, settings)
     with served(public) as address:

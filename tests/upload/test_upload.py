@@ -102,7 +102,8 @@ def test_order() -> None:
     """Each step has what the ones after it mention."""
     steps = {
         1: """a.html archive/changelist.xml resourcesync/site/records/1/publication.json resourcesync/site/badge.svg
-            resourcesync/site/x.zip resourcesync/site/x-manifest.xml resourcesync/site/versions/0a.html.gz""",
+            resourcesync/site/x.zip resourcesync/site/x-manifest.xml resourcesync/site/versions/0a.html
+            resourcesync/site/20240301120000/versions/0a.xml resourcesync/site/versions/0a.atom""",
         2: """resourcesync/site/changelist-20240301T120000Z.xml resourcesync/site/2024/resourcelist-1T1Z-00001.xml
             resourcesync/site/timemaps/0a.link resourcesync/site/versions.jsonl""",
         3: "resourcesync/site/resourcelist.xml resourcesync/site/changedump-archive.xml",

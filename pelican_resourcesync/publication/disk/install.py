@@ -197,8 +197,8 @@ def unfinished(output: Path) -> list[Path]:
 
 def finish(stage: Path, output: Path) -> None:
     """Move the folders that stay from the old documents in a stage to the new ones, and add and remove their files."""
-    folders = unfinished(output)
     old = stage / (_REPLACED if is_there(stage / _REPLACED) else f"{DOCUMENTS}/{FOLDER}")
+    folders = unfinished(output) if is_there(old) else []  # else it is a temporary folder of another kind
     places = {added: added.with_name(added.name.removeprefix(_ADDED)) for added in folders}
     for place in places.values():
         former = old / place.parent.name / place.name

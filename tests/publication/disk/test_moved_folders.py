@@ -5,11 +5,12 @@ import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication import VersionOptions, recover
+from pelican_resourcesync.publication import TEMPORARY_PREFIX, VersionOptions, recover
 from tests.publication.disk.faults import MODES, Mode, disturbed, fail, installing, kill
 from tests.publication.support import SITEURL, Source, utc
 
@@ -118,3 +119,20 @@ def test_interrupted_at_any_call(
         if calls < 0 or (0 < calls < number):
             break
     assert set(found) == {0, 1}
+
+
+@pytest.mark.parametrize("mode", MODES[:2])
+def test_records_of_a_killed_bridge(tmp_path: Path, mode: Mode) -> None:
+    """Versions are in the stage of the build that was killed, and not in another folder that it left."""
+    source = published(tmp_path / "output")
+    _, after = outcomes(source.output, publish)
+    with (
+        installing(mode),
+        mock.patch("pelican_resourcesync.publication.disk.install.finish", side_effect=KeyboardInterrupt),
+        suppress(KeyboardInterrupt),
+    ):
+        publish(source)
+    (source.output / TEMPORARY_PREFIX).mkdir()  # sorted before the stage
+    recover(source.output)
+    assert source.documents() == after
+    assert not [*source.output.rglob(f"{TEMPORARY_PREFIX}*")]
