@@ -3,10 +3,11 @@
 import json
 import os
 import shutil
+import sqlite3
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from hashlib import file_digest, md5
+from hashlib import md5, sha256
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from repo_bridge.report import MOST_LEFT_OUT
 #: The internal id of a registered file begins with this; the rest is its path in the store.
 _REGISTERED = "-R"
 _LEVELS, _DIGITS = 3, 2
+_CHUNK = 1 << 20  # bytes read at a time
 
 
 class RecordFiles:
@@ -199,7 +201,7 @@ class Files:
     def compare(self, resources: Iterable[tuple[str, str | None, Path | None]]) -> None:
         """Treat as missing all files whose MD5 differs from the one given."""
         for uri, digest, file in resources:
-            if digest and file and _md5(file) != digest:
+            if digest and file and hashes(file)[0] != digest:
                 self._different.add(uri)
 
 
@@ -244,10 +246,46 @@ def relative_path(internal_id: str) -> PurePosixPath | None:
     return PurePosixPath(*folders, internal_id)
 
 
-def _md5(file: Path) -> str | None:
-    """Return the MD5 of a file; `None` if it cannot be read."""
+def hashes(file: Path) -> tuple[str, str]:
+    """Return the MD5 and the SHA-256 of a file, read once; empty if it cannot be read."""
+    one, other = md5(usedforsecurity=False), sha256()
     try:
         with file.open("rb") as stream:
-            return file_digest(stream, lambda: md5(usedforsecurity=False)).hexdigest()
+            while chunk := stream.read(_CHUNK):
+                one.update(chunk)
+                other.update(chunk)
     except OSError:
-        return None
+        return "", ""
+    return one.hexdigest(), other.hexdigest()
+
+
+class Digests:
+    """The SHA-256 of files by their MD5 and length, in a database that stays from one run to the next."""
+
+    def __init__(self, file: Path) -> None:
+        """Open the database in a file, or create it, also in place of one that is damaged."""
+        file.parent.mkdir(0o700, parents=True, exist_ok=True)
+        try:
+            self._open(file)
+        except sqlite3.DatabaseError:
+            self._database.close()
+            file.unlink()
+            self._open(file)
+
+    def _open(self, file: Path) -> None:
+        self._database = sqlite3.connect(file)
+        self._database.execute("CREATE TABLE IF NOT EXISTS digest (of TEXT PRIMARY KEY, sha256 TEXT) WITHOUT ROWID")
+
+    def get(self, md5: str, length: int) -> str:
+        """Return the SHA-256 of a file; empty if it is not known."""
+        found = self._database.execute("SELECT sha256 FROM digest WHERE of = ?", (f"{md5} {length}",)).fetchone()
+        return found[0] if found else ""
+
+    def set(self, md5: str, length: int, sha256: str) -> None:
+        """Store the SHA-256 of a file; empty if its bytes are not available."""
+        self._database.execute("INSERT OR REPLACE INTO digest VALUES (?, ?)", (f"{md5} {length}", sha256))
+
+    def close(self) -> None:
+        """Store everything for the next run."""
+        self._database.commit()
+        self._database.close()

@@ -1,9 +1,10 @@
 """From a repository to its publication: an inventory of what is public, and the documents that describe it."""
 
 import shutil
+import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -21,6 +22,7 @@ from pelican_resourcesync.publication import (
     Calendar,
     ChangeHistory,
     Layout,
+    Options,
     PreviousPublication,
     Publication,
     PublishRequest,
@@ -35,7 +37,7 @@ from pelican_resourcesync.publication import (
 )
 from pelican_resourcesync.terminal import Progress
 from repo_bridge.errors import InventoryError
-from repo_bridge.files import Files, RecordFiles, new_record_files
+from repo_bridge.files import Digests, Files, RecordFiles, hashes, new_record_files
 from repo_bridge.inventory import Inventory, SetResources
 from repo_bridge.model import Reason
 from repo_bridge.plan import PublicationPlan, planned
@@ -45,7 +47,7 @@ from repo_bridge.settings import BridgeSettings
 
 logger = get_logger(__name__)
 
-_INVENTORY = "inventory.db"
+_INVENTORY, _DIGESTS = "inventory.db", "digests.db"
 
 #: A time of evaluation may be this far ahead of our clock.
 _AHEAD = timedelta(minutes=10)
@@ -192,15 +194,19 @@ class _Publisher:
         self._plan = plan
         self._records = record_files.folder if record_files else None
         self._files = Files(self._records, settings.assetstore)
+        self._digests: Digests | None = None
 
     def publish(self) -> BridgeResult:
         """Publish; if a file turns out to have other bytes than the database says, leave out all such files."""
-        self._progress.say("writing the documents")
-        publications = self._try()
-        if publications is None:  # the failed attempt is closed first: some systems cannot remove open files
-            self._progress.say("comparing the files with the database")
-            self._files.compare(self._stored())
-            publications = self._publish()
+        with ExitStack() as stack:
+            if self._settings.version_files:
+                file = Workspace(self._settings.beside).bridge(self._settings.set_name) / _DIGESTS
+                self._digests = stack.enter_context(closing(Digests(file)))
+            publications = self._try()
+            if publications is None:  # the failed attempt is closed first: some systems cannot remove open files
+                self._progress.say("comparing the files with the database")
+                self._files.compare(self._stored())
+                publications = self._publish()
         names = [each.name for each in self._plan.sets]
         warnings = tuple(self._plan.warnings())
         return BridgeResult(
@@ -217,6 +223,10 @@ class _Publisher:
         return None
 
     def _publish(self) -> Sequence[Publication]:
+        if self._digests:
+            self._progress.say("computing the SHA-256 of new files")
+            self._hash_files(self._digests)
+        self._progress.say("writing the documents")
         return publish_sets(self.requests(), self._progress.packed, self._plan.former)
 
     def requests(self) -> list[PublishRequest]:
@@ -229,7 +239,7 @@ class _Publisher:
                     built=at, read_as_of=at, complete=False, times=partial(self._times, each.predecessor.previous)
                 ),
                 boundaries=Calendar(self._settings.changes_by),
-                options=each.options,
+                options=self._with_files(each.options),
                 previous=each.predecessor.previous,
                 restarted_from=each.predecessor.restarted_from,
                 not_live=each.predecessor.not_live,
@@ -262,6 +272,32 @@ class _Publisher:
             hash_ = parse_representation(entry.representation).hash
             digest = hash_.digest if hash_ and hash_.algorithm == MD5 else None
             yield entry.uri, digest, self._files.find(entry.uri, entry.place)
+
+    def _with_files(self, options: Options) -> Options:
+        """Return options by which files have versions, too, if they are to have some."""
+        if self._digests is None or options.versions is None:
+            return options
+        return replace(options, versions=replace(options.versions, below="", sha256=self._digests.get))
+
+    def _hash_files(self, digests: Digests) -> None:
+        """Find the SHA-256 of each file, and read those that have none yet; without the right bytes they get none."""
+        versions = self._settings.out / Layout(self._settings.base_url, self._settings.set_name).versions
+        available = {each.name.partition(".")[0] for each in versions.iterdir()} if versions.is_dir() else set()
+        for entry in self._inventory.entries():
+            of = parse_representation(entry.representation)
+            if of.hash is None or of.hash.algorithm != MD5 or of.length is None:
+                continue
+            md5, known = of.hash.digest, digests.get(of.hash.digest, of.length)
+            if known in available:
+                continue
+            file = self._files.find(entry.uri, entry.place)
+            if file and not known:
+                found, known = hashes(file)
+                if found != md5:
+                    self._files.leave_out(entry.uri)
+                    file = self._files.find(entry.uri, entry.place)  # notes why
+            digests.set(md5, of.length, known if file else "")
+            available.update({known} if file else ())
 
     def counts(self) -> dict[str, Any]:
         """Return the values that `BridgeResult` and `DryRun` share."""
@@ -328,6 +364,9 @@ def _failing_disk(output: Path) -> Iterator[None]:
     """Turn a disk error into one clear message."""
     try:
         yield
+    except sqlite3.Error as error:
+        message = f"the database of SHA-256 hashes, {_DIGESTS}, cannot be used: {error}: free disk space, and remove it"
+        raise PublicationError(message) from error
     except OSError as error:
         named = isinstance(error.filename, str | Path)
         what = f"{error.filename} cannot be read or written" if named else f"{output} cannot be written"

@@ -22,8 +22,8 @@ MOST_LEFT_OUT = 100
 class PublicCounts:
     """What is public: `items`, their `records` in all formats and their `files`; resources of a query count as `files`.
 
-    `left_out` has a sentence for each file that no dump contains because its bytes are not available, at most
-    `MOST_LEFT_OUT` of all `left_out_count`. `notes` are information for the user.
+    `left_out` has a sentence for each file without a version and in no dump because its bytes are not available, at
+    most `MOST_LEFT_OUT` of all `left_out_count`. `notes` are information for the user.
     """
 
     items: int
@@ -108,7 +108,8 @@ def _counts(counts: PublicCounts) -> Iterator[str]:
     public = ", ".join(format_count(number, noun) for noun, number in kinds.items() if number)
     yield f"Public: {public or 'nothing'}."
     if counts.left_out_count:
-        yield f"Left out of dumps, because of missing bytes: {format_count(counts.left_out_count, 'file')}."
+        files = format_count(counts.left_out_count, "file")
+        yield f"Left out of dumps and versions, because of missing bytes: {files}."
         named = counts.left_out[:_NAMED]
         yield from (f"  {each}" for each in named)
         more = counts.left_out_count - len(named)
@@ -128,7 +129,7 @@ def write_metrics(outcome: BridgeResult, file: Path) -> None:
         "items": ("Public items.", {"": outcome.items}),
         "records": ("Records of public items.", {"": outcome.records}),
         "files": ("Public files.", {"": outcome.files}),
-        "files_left_out": ("Files left out of dumps.", {"": outcome.left_out_count}),
+        "files_left_out": ("Files left out of dumps and versions.", {"": outcome.left_out_count}),
         "resources": ("Resources of a set.", {f'set="{name}"': each.resources for name, each in sets}),
         "changes": (
             "Changes that the last run published.",

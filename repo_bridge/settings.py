@@ -201,6 +201,7 @@ class BridgeSettings:
     on_withdrawal: str = row("remove", _ON_WITHDRAWAL, "remove bytes from packages, or keep (remove)", metavar="WHAT")
     archives: Archives = row(Archives(), checks.archives, "publish archives", metavar="")
     versions: VersionOptions | None = row(None, checks.versions, "which versions of records stay public", metavar="N")
+    version_files: bool = row(False, checks.boolean, "versions of files, too", metavar="")
     patches: bool = row(False, checks.boolean, "link to patches of large records in Change Lists", metavar="")
     prometheus: Path | None = row(None, checks.path, "a file to write figures for Prometheus to", metavar="FILE")
     edition: int = row(2017, checks.edition, "the edition of the standard: 2014 or 2017 (2017)", metavar="YEAR")
@@ -240,6 +241,9 @@ def read_settings(options: Mapping[str, str | bool], config: Path | None = None)
     _require_apart(given["out"], values["out"], beside)
     fields = {FIELDS[key]: value for key, value in values.items()}
     settings = BridgeSettings(**fields, beside=beside, warnings=_warnings(file, content))
+    if settings.version_files and not (settings.versions and settings.assetstore and settings.fingerprints):
+        message = f"{given['version-files']} needs versions, fingerprints and the files: set versions and assetstore"
+        raise SettingsError(message)
     checks.require_patches(given.get("patches", Setting("patches", notation)), settings)
     return settings
 

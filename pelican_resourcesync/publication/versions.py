@@ -13,13 +13,14 @@ from datetime import datetime
 from itertools import chain
 from pathlib import Path
 
-from pelican_resourcesync.protocol import ChangeKind, render_datetime
+from pelican_resourcesync.protocol import ChangeKind, Hash, render_datetime
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.documents.contents import FindBytes
 from pelican_resourcesync.publication.dumps.package import verified
 from pelican_resourcesync.publication.model.history import Change
 from pelican_resourcesync.publication.model.options import Options, VersionOptions
 from pelican_resourcesync.publication.model.resource import (
+    SHA_256,
     Representation,
     Row,
     parse_representation,
@@ -96,7 +97,7 @@ class VersionWriter:
         index = VersionIndex(previous)
         written_for = [self._layout.uri(self._layout.versions), self._options.below, self._options.timegate]
         if index.written_for == written_for:
-            rows = ()  # the changes say all
+            rows = self._without_version(rows, index) if self._options.sha256 else ()  # else the changes say all
         found: dict[str, list[Version]] = {}
         openers: dict[str, Change] = {}
         self._since = index.since or self._begin(previous, changes, at)
@@ -107,9 +108,9 @@ class VersionWriter:
             if _differs(versions, version):
                 versions.append(version)
                 openers[version.name] = each
-        for uri in hidden:
+        for uri in (*hidden, *self._outside(index)):
             found[json.dumps(uri)] = []
-        if self._options != VersionOptions(below=self._options.below, timegate=self._options.timegate):
+        if {self._options.number, self._options.age, self._options.size} != {None}:
             for key in index.lines:
                 found.setdefault(key, index.versions(json.loads(key)))
             found = self._limited(found, at)
@@ -125,6 +126,19 @@ class VersionWriter:
         self._add_timemaps(folder, kept, {key for key in kept if kept[key] != known.get(key)})
         removed = {self._layout.uri(f"{self._layout.versions}/{name}") for name in index.files.difference(names)}
         return PublicVersions(parse_time(self._since), parse_time(index.since), removed)
+
+    def _without_version(self, rows: Iterable[Row], index: VersionIndex) -> Iterator[Row]:
+        """Yield the resources whose SHA-256 was not known when they changed."""
+        for row in rows:
+            name = self._names.name(row.uri, row.representation)
+            if name and (name not in index.files or json.dumps(row.uri) not in index.lines):
+                yield row
+
+    def _outside(self, index: VersionIndex) -> Iterator[str]:
+        """Yield the URIs of resources that are to have versions no longer, because only some are."""
+        below = self._options.below
+        if below and "" in index.written_for[1:2]:
+            yield from (uri for key in index.lines if not (uri := json.loads(key)).startswith(below))
 
     @staticmethod
     def _begin(previous: PreviousPublication | None, changes: Iterable[Change], at: datetime) -> str:
@@ -199,7 +213,8 @@ class VersionWriter:
         opener = self._find(change.uri, of.hash, change.time)
         if opener and of.length is not None:
             with file.open("wb") as stream:
-                stream.writelines(verified(opener, change.uri, of.length, of.hash))
+                by_name = Hash(algorithm=SHA_256, digest=file.name.partition(".")[0])
+                stream.writelines(verified(opener, change.uri, of.length, by_name))
 
     def _add_timemaps(self, before: Path | None, kept: Mapping[str, str], changed: Collection[str]) -> None:
         """Carry over the TimeMaps, and write those that are not as before."""

@@ -228,7 +228,7 @@ def test_what_is_said_of_what_was_published() -> None:
         "seconds; 12 created (/a, /b and 10 more), 1 deleted (/z) since the last publication."
     )
     assert public == "Public: 400 items, 400 records, 800 files."
-    assert left_out == "Left out of dumps, because of missing bytes: 1,101 files."
+    assert left_out == "Left out of dumps and versions, because of missing bytes: 1,101 files."
     assert named == [f"  file {number} is missing" for number in range(10)]
     assert (more, note, of_set) == ("  and 1,091 more", "a note", "a note of the set")
 

@@ -49,7 +49,7 @@ class VersionOptions:
 
     At most `number` of each resource stay, those that were current in the last `age`, and `size` bytes of all. Only
     resources whose URIs begin with `below` have versions. `timegate` is the URI of a TimeGate, which the URI of a
-    resource is appended to.
+    resource is appended to. `sha256` returns the SHA-256 of bytes by their MD5 and length, or an empty text.
     """
 
     number: int | None = None
@@ -57,6 +57,12 @@ class VersionOptions:
     size: int | None = None
     below: str = ""
     timegate: str = ""
+    sha256: Callable[[str, int], str] | None = None
+
+    @property
+    def of_all(self) -> bool:
+        """Whether every resource has versions."""
+        return not self.below and self.sha256 is None
 
 
 class Hub(NamedTuple):

@@ -18,6 +18,7 @@ from pelican_resourcesync.publication.model.options import Options
 LINK_FORMAT = "application/link-format"
 
 _HASHED = '    <rs:md hash="sha-256:'
+_BY_MD5 = re.compile(r'    <rs:md hash="md5:([0-9a-f]+)" length="([0-9]+)"')
 _DIGEST = slice(len(_HASHED), len(_HASHED) + 64)
 _REST = len(_HASHED) + 65
 _LONGEST_ENDING = 8
@@ -82,9 +83,17 @@ class AddedLinks:
 
     def name(self, uri: str, md: str) -> str:
         """Return the name of the version that metadata, as a text of a row, describes; empty if there is none."""
+        md = self._by_sha256(md)
         if self._options is None or not md.startswith(_HASHED) or not uri.startswith(self._options.below):
             return ""
         return md[_DIGEST] + _ending(uri[-_LONGEST_ENDING - 1 :], md[_REST:].rpartition(' type="')[2])
+
+    def _by_sha256(self, md: str) -> str:
+        """Return metadata with the SHA-256 in place of an MD5, if it is known."""
+        find = self._options.sha256 if self._options else None
+        found = _BY_MD5.match(md) if find else None
+        digest = find(found[1], int(found[2])) if find and found else ""
+        return f"{_HASHED}{digest}{md[found.end(1) :]}" if found and digest else md
 
     def links(self, uri: str, md: str, time: str) -> str:
         """Return the links of an entry with this metadata and time, which may be empty."""
@@ -92,6 +101,7 @@ class AddedLinks:
         if self._mirrors and md and uri.startswith(self._base):
             path = uri.removeprefix(self._base)
             links = "".join([render_link("duplicate", f"{url}/{path}", None, pri) for url, pri in self._mirrors])
+        md = self._by_sha256(md)
         name = self.name(uri, md)
         if not name or self._options is None:
             return links
