@@ -60,9 +60,10 @@ def run(task: mirror.Task, arguments: Namespace) -> int:
             for outcome in done:
                 _report(outcome, arguments)
                 outcomes.append(outcome)
-        if not arguments.json and arguments.level < logging.ERROR:
+        planned = getattr(arguments, "dry_run", False)  # no copy is complete by that
+        if not (planned or arguments.json or arguments.level >= logging.ERROR):
             _write_table(outcomes)
-        if arguments.metrics:
+        if arguments.metrics and not planned:
             from pelican_resourcesync.publication import replace_file
 
             replace_file(arguments.metrics, metrics(outcomes).encode())
@@ -99,7 +100,7 @@ def read_sources(task: mirror.Task, given: Namespace) -> list[Namespace]:
     top = Setting("", in_file(given.config))
     shape = {"defaults": lambda setting, value: setting.table(value, known), "sources": tables}
     content = {"defaults": {}, "sources": {}} | top.table(read_toml(given.config), shape)
-    sources = []
+    sources: list[Namespace] = []
     for name, table in content["sources"].items():
         if not places.keys() <= table.keys():
             message = f"{top.within(f'sources.{name}')} needs both a source and a folder: add them"
@@ -115,6 +116,9 @@ def read_sources(task: mirror.Task, given: Namespace) -> list[Namespace]:
         source.folder = folder if is_bucket(folder) else Path(folder)
         # The login of the environment is not for all hosts, but its password is for those with a user.
         source.user = options_of(source)["user"] if "user" in source else ""
+        if same := [each.name for each in sources if each.folder == source.folder]:
+            message = f"{top.within(f'sources.{name}')} has the folder of {same[0]}: choose another for its copy"
+            raise SettingsError(message)
         sources.append(source)
     if not sources:
         message = f"{given.config} lists no Source: add a table such as [sources.museum], with a source and a folder"
@@ -132,7 +136,8 @@ def _words(parser: ArgumentParser, option: Action, setting: Any, value: object) 
         kinds = {bool} if option.nargs == 0 else {str, int, float}
         if {type(each) for each in values} <= kinds and isinstance(value, list) <= isinstance(taken, list):
             return words
-    message = f"{setting} cannot be used: write what {name} {option.metavar or ''} takes ({option.help})"
+    takes = f"what {name} {option.metavar} takes" if option.nargs is None else "true or false"
+    message = f"{setting} cannot be used: write {takes} ({option.help})"
     raise SettingsError(message.replace("%%", "%"))
 
 

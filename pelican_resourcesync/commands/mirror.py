@@ -251,11 +251,11 @@ def _plan_report(plan: "FetchPlan") -> _Report:
         requests = f"{format_count(route.requests, 'request')}, {format_bytes(route.size)}"
         lines.append(f"Route for {route.name}: {requests}{chosen}.")
         sets.add(name)
-    lines.append(f"To fetch: {format_count(plan.fetch, 'resource')} ({size}){packages}; to delete: {plan.delete:,}.")
     if plan.other_packages:
         count = format_count(len(plan.other_packages), "package")
         lines.append(f"Resources that are not available one by one are searched for in {count}.")
     lines.append(f"Planning took {format_count(plan.requests, 'request')}.")
+    lines.append(f"To fetch: {format_count(plan.fetch, 'resource')} ({size}){packages}; to delete: {plan.delete:,}.")
     counts = {name: getattr(plan, name) for name in ("fetch", "delete", "size", "unknown", "foreign", "requests")}
     return DONE, lines, {"plan": counts, "notes": plan.notes}, {}
 

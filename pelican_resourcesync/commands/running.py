@@ -3,7 +3,7 @@
 import logging
 import sys
 import time
-from argparse import Action, ArgumentParser, Namespace, _ActionsContainer
+from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace, _ActionsContainer
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -55,6 +55,9 @@ def add_repeating(task: _ActionsContainer, what: _ActionsContainer) -> None:
 
 def _address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
+    if not port.isdecimal():
+        message = f"{text!a} is not a port such as :8090, or a host and a port such as 0.0.0.0:8090"
+        raise ArgumentTypeError(message)
     return host.strip("[]") or "127.0.0.1", int(port)
 
 

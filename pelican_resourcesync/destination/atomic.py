@@ -42,7 +42,7 @@ class States:
     def opened(self) -> Iterator[bool]:
         """Lock the states, and settle what a killed run left; yield whether the next state was begun.
 
-        Raises `MirrorError` if states cannot be switched here, or another run is at work.
+        Raises `MirrorError` if states cannot be switched here, and `IncompleteError` if another run is at work.
         """
         try:
             self._home.mkdir(parents=True, exist_ok=True)

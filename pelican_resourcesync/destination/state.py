@@ -328,7 +328,7 @@ def _locked(own: Path) -> Iterator[int]:
 
 @contextmanager
 def locked(file: Path, busy: str) -> Iterator[int]:
-    """Lock a file, which is made if it is not there; yield it open. Raises `MirrorError`, `busy` if it is locked."""
+    """Lock a file, made if it is not there, and yield it open. Raises `IncompleteError`, `busy`, if it is locked."""
     try:
         handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
@@ -338,9 +338,9 @@ def locked(file: Path, busy: str) -> Iterator[int]:
         try:
             lock_file(handle)
         except OSError as error:
-            raise MirrorError(busy) from error
+            raise IncompleteError(busy) from error
         if not os.path.samestat(os.fstat(handle), os.stat(file)):  # noqa: PTH116 - its folder was exchanged just now
-            raise MirrorError(busy)
+            raise IncompleteError(busy)
         yield handle
     finally:
         os.close(handle)

@@ -136,7 +136,7 @@ def test_begins_with_a_plain_copy(source: FakeSource, tmp_path: Path) -> None:
     source.publish()
 
     def busy(*_: int) -> None:
-        with pytest.raises(MirrorError, match="another mirror is working"):
+        with pytest.raises(IncompleteError, match="another mirror is working"):
             Mirror(source.url, folder, ATOMIC).run()
 
     assert Mirror(source.url, folder, replace(ATOMIC, progress=busy)).run().complete
@@ -202,7 +202,7 @@ def test_lock_of_a_folder_that_was_exchanged(
         lock.touch()
 
     monkeypatch.setattr("pelican_resourcesync.destination.state.lock_file", exchanged)
-    with pytest.raises(MirrorError, match="another mirror is working"):
+    with pytest.raises(IncompleteError, match="another mirror is working"):
         mirror.run()
 
 

@@ -10,6 +10,7 @@ import sys
 import time
 from base64 import b64encode
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
@@ -23,6 +24,7 @@ from pelican_resourcesync.commands.running import progress_text
 from pelican_resourcesync.commands.source_options import options_of
 from pelican_resourcesync.destination import MirrorOptions
 from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.lock import lock_file
 from tests.destination.linked import LinkedSource, link
 from tests.destination.sources import FakeSource, entry, fake_source, files_of, living
 from tests.support.live import late, live, status
@@ -52,7 +54,7 @@ def test_what_it_says(source: FakeSource, tmp_path: Path, capsys: pytest.Capture
     folder = tmp_path / "copy"
     code, out, err = run(capsys, source.url, folder, "--dry-run")
     assert (code, err) == (0, "")
-    assert out.startswith("To fetch: 5 resources (19 bytes); to delete: 0.\n")
+    assert out.endswith("To fetch: 5 resources (19 bytes); to delete: 0.\n")
     code, out, err = run(capsys, source.url, folder)
     assert (code, err) == (0, "")
     assert out.startswith(f"Complete: {folder} has 5 resources; 5 fetched (19 bytes), 0 deleted in ")
@@ -406,6 +408,24 @@ def test_kept_running(source: FakeSource, tmp_path: Path) -> None:
         running.communicate(timeout=60)
     assert files_of(folder) == source.resources
     assert running.returncode in (0, 3)  # 3 where it was just at work
+
+
+def test_kept_running_while_another_works(source: FakeSource, tmp_path: Path) -> None:
+    """With --every it waits for another mirror of the copy, and does not end."""
+    folder = tmp_path / "copy"
+    assert main(["mirror", source.url, str(folder)]) == 0
+    with ExitStack() as working:
+        lock = working.enter_context((folder / ".mirror/lock").open("r+b"))
+        lock_file(lock.fileno())
+        assert main(["mirror", source.url, str(folder)]) == 3
+        with process(source, folder, "--every", "0.2") as running:
+            assert running.stdout
+            assert running.stderr
+            assert "another mirror is working" in running.stderr.readline()
+            working.close()
+            assert "Complete: " in running.stdout.readline()
+            running.send_signal(signal.SIGTERM)
+            running.communicate(timeout=60)
 
 
 def test_kept_running_in_vain(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

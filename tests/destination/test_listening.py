@@ -571,10 +571,11 @@ def test_options(given: list[str], message: str, folder: Path, capsys: pytest.Ca
 
 
 @pytest.mark.parametrize("address", ["localhost", "localhost:http", ":"])
-def test_address(address: str, folder: Path) -> None:
+def test_address(address: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An address has a port."""
     with pytest.raises(SystemExit):
         main(["mirror", "https://example.org/", str(folder), "--listen", address])
+    assert f"'{address}' is not a port such as :8090, or a host and a port" in capsys.readouterr().err
 
 
 def test_port_that_is_used() -> None:

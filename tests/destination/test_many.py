@@ -305,7 +305,7 @@ SOURCE = '[sources.a]\nsource = "https://a.example/"\nfolder = "a"\n'
         ),
         (f"{SOURCE}rate = [1, 2]", "sources.a.rate in {} cannot be used"),
         (f"{SOURCE}keep = -1", "sources.a.keep in {} cannot be used: write what --keep N takes"),
-        (f'{SOURCE}atomic = "yes"', "sources.a.atomic in {} cannot be used: write what --atomic  takes"),
+        (f'{SOURCE}atomic = "yes"', "sources.a.atomic in {} cannot be used: write true or false (build the next"),
         (f"{SOURCE}only = [1, [2]]", "sources.a.only in {} cannot be used: write what --only PATTERN takes"),
         (f'{SOURCE}max_size = "big"', "sources.a.max_size in {} cannot be used: write what --max-size SIZE takes"),
         (
@@ -315,6 +315,7 @@ SOURCE = '[sources.a]\nsource = "https://a.example/"\nfolder = "a"\n'
         (f'{SOURCE}max_deletions = "all"', "(stop if more than N % would be deleted (20))"),
         ('[defaults]\nmax_run = "long"', "defaults.max_run in {} cannot be used: write what --max-run TIME takes"),
         ("defaults = 1", "defaults in {} is 1: it may be a table of "),
+        (f'{SOURCE}[sources.b]\nsource = "b"\nfolder = "./a"', "sources.b in {} has the folder of a: choose another"),
     ],
 )
 def test_wrong_table(tmp_path: Path, text: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -382,8 +383,12 @@ def test_lines(three: tuple[FakeSource, Path], capsys: pytest.CaptureFixture[str
     source.site.manners["a.html"] = late(0, source.answer)
     assert main(["mirror", "--config", str(config), "--quiet"]) == 2
     assert capsys.readouterr().out == ""
-    assert main(["mirror", "--config", str(config), "--verbose", "--dry-run"]) == 2
-    assert "one: To fetch: 0 resources (0 bytes); to delete: 0.\none: Planning took " in capsys.readouterr().out
+    assert main(["mirror", "--config", str(config), "--dry-run", "--metrics", str(config.parent / "metrics")]) == 2
+    planned = "To fetch: 0 resources (0 bytes); to delete: 0.\n"
+    assert capsys.readouterr().out == f"one: {planned}two: {planned}"
+    assert not (config.parent / "metrics").exists()
+    assert main(["mirror", "--config", str(config), "--dry-run", "--verbose"]) == 2
+    assert f" requests.\none: {planned}" in capsys.readouterr().out
     (config.parent / "one/a.html").unlink()
     assert main(["audit", "--config", str(config)]) == 2
     out = capsys.readouterr().out

@@ -542,7 +542,7 @@ def test_one_mirror_at_a_time(source: FakeSource, folder: Path) -> None:
     done: list[str] = []
 
     def meanwhile(*_: int) -> None:
-        with pytest.raises(MirrorError, match="another mirror is working"):
+        with pytest.raises(IncompleteError, match="another mirror is working"):
             mirror(source, folder).run()
         done.append("refused")
 

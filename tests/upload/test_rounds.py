@@ -53,8 +53,7 @@ class Reader:
             self.incomplete += 1
             return
         except ResourceSyncError as error:
-            # A process that is being started has our locks for a moment.
-            self.errors += [] if "another mirror is working" in str(error) else [error]
+            self.errors.append(error)
             self.incomplete += 1
             return
         if result.complete:
