@@ -8,9 +8,9 @@ that are replaced are copied first, so that the last complete publication can be
 import json
 import re
 import time
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -38,6 +38,7 @@ from pelican_resourcesync.publication import (
     media_type,
     parse_representation,
     publications_in,
+    recover,
     render_time,
     replaced_path,
 )
@@ -67,6 +68,7 @@ _STEPS = (
 _NO_DOCUMENT = re.compile(
     rf"(?!{FOLDER}/|{WELL_KNOWN}$).*|{FOLDER}/[^/]+/(?:{RECORDS}|(?:[0-9]+/)?versions)/.*|.*-manifest\.xml", re.DOTALL
 )
+_VERSION = re.compile(rf"{FOLDER}/[^/]+/(?:[0-9]+/)?versions/([0-9a-f]{{64}})(?:\..*)?")
 _NEVER_CHANGES = re.compile(
     rf"{FOLDER}/[^/]+/(?:[0-9]+/)?(?:(?:archive|patches|versions)/.*|[^/]+\.zip|[^/]+-manifest\.xml"
     r"|[a-z-]+-[0-9TZ.]+-[0-9]+\.xml)"
@@ -118,8 +120,7 @@ def upload(  # noqa: PLR0913 - keyword-only options
     Raises `PublicationError` if the output has no publication, or not the next one after that in the bucket. Raises
     `TransportError` if another upload holds the lease, or a request fails: the next upload then goes on.
     """
-    with locked(output), ThreadPoolExecutor(jobs) as pool:
-        sets = _publications(output)
+    with _publications(output) as sets, ThreadPoolExecutor(jobs) as pool:
         with _Lease(bucket, 0 if dry_run else lease_time) as lease:
             files, there = output_files(output, sets), bucket.files()
             there.pop(LEASE, None)
@@ -173,13 +174,20 @@ def headers_of(path: str) -> dict[str, str]:
     return {"Content-Type": known, "Cache-Control": kept}
 
 
-def output_files(output: Path, sets: Sequence[PreviousPublication] = ()) -> dict[str, tuple[int, str]]:
+def step_files(output: Path, step: int) -> list[str]:
+    """Return the files of an output that are uploaded in a step, in order."""
+    with _publications(output) as sets:
+        return [path for path in upload_order(output_files(output, sets)) if upload_step(path) == step]
+
+
+def output_files(output: Path, sets: Sequence[PreviousPublication]) -> dict[str, tuple[int, str]]:
     """Return the size of each file of an output, and the SHA-256 that is listed, or an empty text.
 
     Private files are left out, and so are links out of the output that are not listed. `sets` are what was read.
     """
-    found, listed = dict(scan(output)), dict[str, str]()
-    for each in sets or _publications(output):
+    found = dict(scan(output))
+    listed = _digests_of_versions(found)
+    for each in sets:
         listed |= {**each.state.superseded, **each.state.documents}
         listed |= {path: digest for path, digest, _ in _resources(each, found)}
     return {
@@ -189,11 +197,20 @@ def output_files(output: Path, sets: Sequence[PreviousPublication] = ()) -> dict
     }
 
 
-def _publications(output: Path) -> list[PreviousPublication]:
-    if not (found := publications_in(output)):
-        message = f"there is no publication in {output}: publish it first"
-        raise PublicationError(message)
-    return found
+@contextmanager
+def _publications(output: Path) -> Iterator[list[PreviousPublication]]:
+    """Yield the publications in an output, after recovering it from a killed build; nobody else may publish then."""
+    with locked(output) if output.is_dir() else nullcontext():
+        recover(output)
+        if not (found := publications_in(output)):
+            message = f"there is no publication in {output}: publish it first"
+            raise PublicationError(message)
+        yield found
+
+
+def _digests_of_versions(paths: Iterable[str]) -> dict[str, str]:
+    """Return the SHA-256 of each file of a version, which is its name."""
+    return {path: found[1] for path in paths if (found := _VERSION.fullmatch(path))}
 
 
 def _resources(publication: PreviousPublication, paths: Container[str]) -> Iterator[tuple[str, str, str]]:
@@ -206,13 +223,13 @@ def _resources(publication: PreviousPublication, paths: Container[str]) -> Itera
 
 
 def _listed_in_bucket(
-    bucket: Bucket, there: Container[str], sets: Sequence[PreviousPublication], files: Container[str]
+    bucket: Bucket, there: Collection[str], sets: Sequence[PreviousPublication], files: Container[str]
 ) -> dict[str, str]:
     """Return the SHA-256 of what the publications in the bucket list, by path, as far as the next ones still list it.
 
     Raises `PublicationError` unless each set is the same, or continues the one in the bucket.
     """
-    listed: dict[str, str] = {}
+    listed = _digests_of_versions(there)
     for each in sets:
         if each.layout.state in there:
             where = bucket.url(each.layout.state)

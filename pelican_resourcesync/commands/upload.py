@@ -20,9 +20,8 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     verb.add_argument("output", metavar="OUTPUT", type=Path, help="the folder that was published")
     where = verb.add_mutually_exclusive_group(required=True)
     where.add_argument("bucket", nargs="?", metavar="BUCKET", help="where to: s3://bucket/prefix, gs://… or az://…")
-    where.add_argument(
-        "--order", type=count, metavar="STEP", help="print the files of a step, from 1 to 7, for other programs"
-    )
+    steps = "print the files of a step, from 1 to 7, for other programs"
+    where.add_argument("--order", type=int, choices=range(1, 8), metavar="STEP", help=steps)
     verb.add_argument(
         "--grace", type=seconds, default=86_400.0, metavar="TIME", help="when to remove what is no longer there (1d)"
     )
@@ -35,11 +34,10 @@ def run(options: Namespace) -> int:
     from pelican_resourcesync.http import Bucket, is_bucket
     from pelican_resourcesync.stopping import stopping
     from pelican_resourcesync.terminal import format_bytes, format_count
-    from pelican_resourcesync.uploading import output_files, upload, upload_order, upload_step
+    from pelican_resourcesync.uploading import step_files, upload
 
     if options.order:
-        paths = upload_order(output_files(options.output))
-        sys.stdout.writelines(f"{path}\n" for path in paths if upload_step(path) == options.order)
+        sys.stdout.writelines(f"{path}\n" for path in step_files(options.output, options.order))
         return DONE
     if not is_bucket(options.bucket):
         message = (

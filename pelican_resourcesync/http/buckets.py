@@ -3,6 +3,7 @@
 obstore is imported here alone. It finds credentials, region and endpoint in the environment, and repeats requests.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -21,6 +22,12 @@ LONGEST_REQUEST = 60.0
 _PAGE = 1_000  # objects in an answer to a list request, and keys in one deletion
 _PART = 5 * 1024 * 1024  # bytes in a request for a part of a file
 
+#: What to do about errors of obstore whose texts do not say so.
+_HINTS = {
+    "builder error": "an endpoint that begins with http:// needs AWS_ALLOW_HTTP=true",
+    "//169.254.169.254/": "there are no credentials in the environment",  # it then asks the machine's cloud
+}
+
 #: What identifies one version of a file.
 Version = Mapping[str, str]
 
@@ -35,7 +42,7 @@ class StoredFile(NamedTuple):
 
 def is_bucket(url: str) -> bool:
     """Return whether a URL is that of a bucket."""
-    return url.startswith(("s3://", "gs://", "az://"))
+    return bool(re.match("(?:s3|gs|az)://[^/]", url))
 
 
 class Bucket(Web):
@@ -151,9 +158,17 @@ class Bucket(Web):
             message = f"{self.url(path)} was written by somebody else meanwhile: run it again"
             raise ConflictError(message) from error
         except (BaseError, OSError, ValueError) as error:
-            message = f"{self.url(path)}: {str(error).partition(chr(10))[0]}"
+            message = f"{self.url(path)}: {_why(str(error))}"
             is_absent = isinstance(error, FileNotFoundError) and "NoSuchBucket" not in str(error)
             raise (AbsentError if is_absent else TransportError)(message) from error
+
+
+def _why(text: str) -> str:
+    """Return what the store says in the text of an error, or else its first line, with what to do about it."""
+    if said := re.search("<Message>(.+?)</Message>", text, re.DOTALL):
+        return said[1]
+    why = text.partition("\n")[0]
+    return next((f"{why}: {hint}" for part, hint in _HINTS.items() if part in why), why)
 
 
 def _version(meta: Mapping[str, Any]) -> Version:

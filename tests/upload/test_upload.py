@@ -5,14 +5,17 @@ import json
 import shutil
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
+from unittest import mock
 from urllib.request import urlopen
 
 import pytest
 
 from pelican_resourcesync.cli import main
 from pelican_resourcesync.errors import ConflictError, MismatchError, PublicationError, SettingsError, TransportError
+from pelican_resourcesync.folder import publish
 from pelican_resourcesync.http import Bucket
 from pelican_resourcesync.uploading import headers_of, upload, upload_order, upload_step
 from tests.e2e.test_upload import dead_names
@@ -321,6 +324,35 @@ def test_links_out_of_the_output_and_private_files_stay(folder: Folder, server: 
     assert not {"link.txt", ".git/config"} & contents(server).keys()
 
 
+def test_killed_publication_is_recovered_first(folder: Folder, server: BucketServer) -> None:
+    """Versions that a killed build had not moved yet are uploaded, with those that were there before."""
+    folder.configure("versions = true")
+    folder.run()
+    before = set(output(folder))
+    folder.write({"a/b.html": page("new")})
+    with (
+        mock.patch("pelican_resourcesync.publication.disk.install.finish", side_effect=KeyboardInterrupt),
+        suppress(KeyboardInterrupt),
+    ):
+        publish(folder.public, base_url=folder.url, config=folder.base / "resourcesync.toml")
+    upload(folder.public, Bucket(server.bucket))
+    assert contents(server) == output(folder)
+    assert before < set(contents(server))
+
+
+def test_versions_cost_no_requests(folder: Folder, server: BucketServer) -> None:
+    """Their names are their hashes, so they are not asked for."""
+    folder.configure("versions = true")
+    folder.run()
+    upload(folder.public, Bucket(server.bucket))
+    server.age(but="resourcesync/publication.json")
+    asked = list[str]()
+    server.deaf = lambda _method, path: bool(asked.append(path))  # type: ignore[func-returns-value]  # in one line
+    upload(folder.public, Bucket(server.bucket))
+    assert asked
+    assert not [path for path in asked if "/versions/" in path]
+
+
 def test_order_for_other_programs(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
     """The steps print all files of the output, each once, and those of the last are the state."""
     printed = []
@@ -329,20 +361,32 @@ def test_order_for_other_programs(folder: Folder, capsys: pytest.CaptureFixture[
         printed.append(capsys.readouterr().out.splitlines())
     assert sorted(path for each in printed for path in each) == sorted(output(folder))
     assert printed[6] == ["resourcesync/publication.json"]
+    with pytest.raises(SystemExit):
+        main(["upload", str(folder.public), "--order", "8"])
 
 
 def test_unusable_buckets(
-    folder: Folder, server: BucketServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    folder: Folder,
+    server: BucketServer,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     """One message says what is wrong."""
     assert main(["upload", str(folder.public), "bucket"]) == 2
     assert "'bucket' is no bucket: write s3://bucket/prefix" in capsys.readouterr().err
+    assert main(["upload", str(folder.public), "s3://"]) == 2
     assert main(["upload", str(folder.public), "s3://absent/site"]) == 3
-    assert "s3://absent/site" in capsys.readouterr().err
-    assert main(["upload", str(folder.public), "s3://"]) == 3
+    said = "s3://absent/site/resourcesync/upload.json: The specified bucket does not exist\n"
+    assert capsys.readouterr().err.endswith(said)
+    assert main(["upload", str(tmp_path / "typing-error"), server.bucket]) == 2
+    assert not (tmp_path / "typing-error").exists()
     server.fault = lambda *_: 403
     assert main(["upload", str(folder.public), server.bucket]) == 3
     assert "403" in capsys.readouterr().err
+    monkeypatch.delenv("AWS_ALLOW_HTTP")
+    assert main(["upload", str(folder.public), server.bucket]) == 3
+    assert "needs AWS_ALLOW_HTTP=true" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "obstore", None)
     with pytest.raises(SettingsError, match=r"needs obstore: pip install 'pelican-resourcesync\[cloud\]'"):
         Bucket(server.bucket)
