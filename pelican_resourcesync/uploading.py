@@ -145,7 +145,8 @@ def upload(  # noqa: PLR0913 - keyword-only options
                     raise MismatchError(message)
                 before = there[path].version if path in there else None
                 if upload_step(path) > 1 and path in listed and before and digest_of(path) == listed[path]:
-                    bucket.copy(path, replaced_path(listed[path]))  # until the next publication is complete
+                    bucket.copy(path, copy := replaced_path(listed[path]))  # until the next publication is complete
+                    copies.append(copy)
                 lease.renew()
                 bucket.put(path, source, {"sha256": digest, **headers_of(path)}, before)
                 return path
@@ -155,6 +156,7 @@ def upload(  # noqa: PLR0913 - keyword-only options
             since = {key: lease.gone.get(key, now) for key in gone}
             due = [path for key, path in gone.items() if now - since[key] >= grace]
             removed = [path for path, digest in zip(due, pool.map(bucket.digest, due), strict=True) if digest]
+            copies: list[str] = []
             size, done, sent = sum(files[path][0] for path in changed), 0, 0
             for _, step in groupby([] if dry_run else changed, lambda path: (upload_step(path), path == changed[-1])):
                 for path in pool.map(put, step):
@@ -162,7 +164,7 @@ def upload(  # noqa: PLR0913 - keyword-only options
                     on_progress(done, len(changed), sent, size)
             if not dry_run:
                 lease.renew()
-                bucket.delete(removed)
+                bucket.delete(removed if grace else [*removed, *copies])
                 lease.gone = {key: since[key] for key, path in gone.items() if path not in removed}
         return Upload(len(files), changed, size, removed, len(gone) - len(due), bucket.requests)
 

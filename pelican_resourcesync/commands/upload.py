@@ -23,10 +23,14 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     steps = "print the files of a step, from 1 to 7, for other programs"
     where.add_argument("--order", type=int, choices=range(1, 8), metavar="STEP", help=steps)
     verb.add_argument(
-        "--grace", type=seconds, default=86_400.0, metavar="TIME", help="when to remove what is no longer there (1d)"
+        "--grace", type=_grace, default=86_400.0, metavar="TIME", help="when to remove what is no longer there (1d)"
     )
     verb.add_argument("--jobs", type=count, default=16, metavar="N", help="how many files to upload at a time (16)")
     verb.add_argument("--dry-run", action="store_true", help="print what would be uploaded and removed")
+
+
+def _grace(text: str) -> float:
+    return 0.0 if text == "0" else seconds(text)
 
 
 def run(options: Namespace) -> int:

@@ -1,10 +1,12 @@
 """What an upload sends, in which order and with which headers, and what it refuses."""
 
 import hashlib
+import io
 import json
 import shutil
 import sys
 import time
+import zipfile
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
@@ -174,6 +176,25 @@ def test_what_is_gone_is_removed_later(folder: Folder, server: BucketServer) -> 
     gone = json.loads(server.contents()[LEASE])["gone"].keys()
     assert hashlib.sha256(b"stranger.txt").hexdigest() in gone
     assert hashlib.sha256(b"a/b.html").hexdigest() not in gone
+
+
+def test_takedown(folder: Folder, server: BucketServer) -> None:
+    """With `--grace 0`, no byte of a forgotten page stays: not in a version, a patch, a package, or what was replaced."""
+    folder.configure("allow_deletions = true\nversions = true\npatches = true\ndumps = true")
+    for text in ("SECRET one", "SECRET two"):
+        folder.write({"a/b.html": page(text + "".join(map(str, range(9_000))))})
+        folder.run()
+        upload(folder.public, Bucket(server.bucket))
+    assert [path for path in server.contents() if path.endswith(".dcz")]
+    (folder.public / "a/b.html").unlink()
+    our_command(folder.base, "forget", f"{server.url}/a/b.html", "--output", "public")
+    assert main(["upload", str(folder.public), server.bucket, "--grace", "0"]) == 0
+    stored = server.contents()
+    assert stored.keys() == {LEASE, *output(folder)}
+    packages = [zipfile.ZipFile(io.BytesIO(data)) for path, data in stored.items() if path.endswith(".zip")]
+    unpacked = [package.read(name) for package in packages for name in package.namelist()]
+    assert unpacked
+    assert not [data for data in [*stored.values(), *unpacked] if b"SECRET" in data]
 
 
 def test_stale_output_is_refused(folder: Folder, server: BucketServer, tmp_path: Path) -> None:
