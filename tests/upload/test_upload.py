@@ -179,12 +179,13 @@ def test_what_is_gone_is_removed_later(folder: Folder, server: BucketServer) -> 
 
 
 def test_takedown(folder: Folder, server: BucketServer) -> None:
-    """With `--grace 0`, no byte of a forgotten page stays: not in a version, a patch, a package, or what was replaced."""
+    """With `--grace 0`, no byte of a forgotten page stays: no version, patch, package, or copy of what was replaced."""
     folder.configure("allow_deletions = true\nversions = true\npatches = true\ndumps = true")
     for text in ("SECRET one", "SECRET two"):
         folder.write({"a/b.html": page(text + "".join(map(str, range(9_000))))})
         folder.run()
-        upload(folder.public, Bucket(server.bucket))
+        upload(folder.public, Bucket(server.bucket), grace=0)
+        assert server.contents().keys() == {LEASE, *output(folder)}
     assert [path for path in server.contents() if path.endswith(".dcz")]
     (folder.public / "a/b.html").unlink()
     our_command(folder.base, "forget", f"{server.url}/a/b.html", "--output", "public")
