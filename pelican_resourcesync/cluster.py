@@ -1,10 +1,15 @@
-"""Use the machines of a Dask cluster. Only this module imports `distributed`, which the extra `cluster` installs."""
+"""Use several processes, or the machines of a Dask cluster.
 
-from collections.abc import Iterator
+Only this module imports `distributed`, which the extra `cluster` installs.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, CancelledError, ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
+from multiprocessing import get_context
 from typing import Any
 
-from pelican_resourcesync.errors import RefusedError, SettingsError
+from pelican_resourcesync.errors import PublicationError, RefusedError, SettingsError
 
 _PATIENCE = 30  # seconds for a scheduler to answer, and for its first worker to come
 
@@ -28,3 +33,25 @@ def connected(address: str) -> Iterator[Any]:
             message = f"no Dask scheduler that has a worker answers at {address}: start them there"
             raise RefusedError(message) from error
         yield client
+
+
+@contextmanager
+def mapped(jobs: int, address: str = "") -> Iterator[Callable[..., Iterable[Any]]]:
+    """Yield a function like `map` whose calls run in `jobs` processes or, with an `address`, in those of a cluster.
+
+    Raises `PublicationError` if a process ends while it works, and on a cluster if that happens again and again.
+    """
+    try:
+        if address:
+            with connected(address) as client:
+                yield lambda function, items: client.gather(client.map(function, items, pure=False))
+        elif jobs > 1:
+            with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+                yield pool.map
+        else:
+            yield map
+    except Exception as error:
+        if not isinstance(error, BrokenExecutor | CancelledError) and type(error).__name__ != "KilledWorker":
+            raise
+        message = "a process that writes parts was ended from outside, perhaps for want of memory: use fewer of them"
+        raise PublicationError(message) from error

@@ -16,8 +16,8 @@ from repo_bridge.settings import FILE, ROWS, BridgeSettings, check_options, read
 
 PROGRAM = "repo-bridge"
 DONE, PROBLEMS, UNUSABLE, INCOMPLETE = range(4)
-#: Packages that only the bridge needs.
-_OPTIONAL = ("sqlalchemy", "psycopg")
+#: Packages that not everybody needs, and the extras that install them.
+_OPTIONAL = {"sqlalchemy": "bridge", "psycopg": "bridge", "duckdb": "table"}
 
 #: The settings that `init` takes.
 _ASKED = ("out", "base-url", "database", "ui-url", "server-url", "assetstore", "name", "timezone")
@@ -44,7 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except ModuleNotFoundError as error:
             if error.name not in _OPTIONAL:
                 raise
-            return _unusable(f"{error.name} is not installed: pip install 'pelican-resourcesync[bridge]'")
+            extra = _OPTIONAL[error.name]
+            return _unusable(f"{error.name} is not installed: pip install 'pelican-resourcesync[{extra}]'")
         return status
 
 

@@ -27,6 +27,10 @@ class QueryError(BridgeError):
     """Raised when a row of the user's statement is not a valid resource; the message names the row and the column."""
 
 
+class TableError(BridgeError):
+    """Raised when a table cannot be read or has too many bad rows; the message names the file, and rows of it."""
+
+
 class InventoryError(BridgeError):
     """Raised when the inventory cannot be read or written, or two things have the same URI; the message says where."""
 

@@ -82,7 +82,7 @@ def planned(settings: BridgeSettings, reader: RepositoryReader, inventory: Inven
             names.add(reader.sets.records)
         found = {settings.set_name: whole}
         found |= {name: _find(settings, name, stack) if name in together else Predecessor() for name in sorted(names)}
-        facts = _facts(inventory)
+        facts = _facts(reader.counts(inventory))
         sets = [
             PlannedSet(
                 within=None if predecessor is whole else name,
@@ -110,9 +110,9 @@ def _find(settings: BridgeSettings, name: str, stack: ExitStack) -> Predecessor:
     return search.find()
 
 
-def _facts(inventory: Inventory) -> tuple[tuple[str, int], ...]:
+def _facts(counts: tuple[int, int, int]) -> tuple[tuple[str, int], ...]:
     """Return what the page for people says of a repository."""
-    facts = zip(("Items", "Records", "Files"), inventory.counts(), strict=True)
+    facts = zip(("Items", "Records", "Files"), counts, strict=True)
     return tuple((name, number) for name, number in facts if number)
 
 
@@ -138,7 +138,7 @@ def _options(
         layout=predecessor.layout(Layout(settings.base_url, name)),
         site_name=settings.name,
         edition=settings.edition,
-        dumps=settings.dumps if has_dumps and not settings.query else Dumps(),
+        dumps=settings.dumps if has_dumps and not settings.of_others else Dumps(),
         archives=settings.archives.keeping(settings.keep),
         describedby=reader.pages.get(name) or settings.describedby,
         allow_deletions=settings.allow_deletions or not is_complete,
@@ -158,8 +158,8 @@ def _options(
 def _servers(settings: BridgeSettings) -> tuple[str, ...] | None:
     """Return the addresses of servers that deliver files; `None` if the last publication may name any other.
 
-    A statement may list any URI. After a change of these settings, all files elsewhere are deleted.
+    A statement or a table may list any URI. After a change of these settings, all files elsewhere are deleted.
     """
-    if settings.query or settings.allow_deletions:
+    if settings.of_others or settings.allow_deletions:
         return None
     return tuple(each for each in (settings.base_url, settings.ui_url, settings.server_url) if each)

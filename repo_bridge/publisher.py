@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from pelican_resourcesync.cluster import mapped
 from pelican_resourcesync.errors import BytesError, PublicationError, SettingsError
 from pelican_resourcesync.files import sync
 from pelican_resourcesync.printable import get_logger
@@ -35,7 +36,7 @@ from pelican_resourcesync.publication import (
     recover,
     require_plausible,
 )
-from pelican_resourcesync.terminal import Progress
+from pelican_resourcesync.terminal import Progress, format_count
 from repo_bridge.errors import InventoryError
 from repo_bridge.files import Digests, Files, RecordFiles, hashes, new_record_files
 from repo_bridge.inventory import Inventory, SetResources
@@ -227,14 +228,15 @@ class _Publisher:
             self._progress.say("computing the SHA-256 of new files")
             self._hash_files(self._digests)
         self._progress.say("writing the documents")
-        return publish_sets(self.requests(), self._progress.packed, self._plan.former)
+        with mapped(self._settings.jobs, self._settings.cluster) as run:
+            return publish_sets(self.requests(), self._progress.packed, self._plan.former, run)
 
     def requests(self) -> list[PublishRequest]:
         """Return a publication request for each set."""
-        at = self._settings.at
+        at, table = self._settings.at, self._reader.table
         return [
             PublishRequest(
-                resources=SetResources(self._inventory, each.within, self._files.find),
+                resources=table.resources if table else SetResources(self._inventory, each.within, self._files.find),
                 history=ChangeHistory(
                     built=at, read_as_of=at, complete=False, times=partial(self._times, each.predecessor.previous)
                 ),
@@ -248,13 +250,15 @@ class _Publisher:
             for each in self._plan.sets
         ]
 
-    def _times(self, previous: PreviousPublication | None, uris: Sequence[str]) -> dict[str, datetime]:
+    def _times(self, previous: PreviousPublication | None, uris: Mapping[str, str]) -> dict[str, datetime]:
         """Return when resources changed, or since when they are not public (rules 12 and 13).
 
         A file that was removed from its item has no time of its own, so that of the item's change is used. A time
         before the last look at the repository is not believed: nothing had changed then.
         """
         inventory, at = self._inventory, self._settings.at
+        if self._reader.table:  # each row has its own
+            return {uri: time for uri, text in uris.items() if (time := parse_time(text))}
         self._reader.find_removed(inventory, uris)
         times = inventory.times(uris)
         for uri in (each for each in uris if each not in times and inventory.get(each) is None):
@@ -301,15 +305,20 @@ class _Publisher:
 
     def counts(self) -> dict[str, Any]:
         """Return the values that `BridgeResult` and `DryRun` share."""
-        items, records, files = self._inventory.counts()
+        items, records, files = self._reader.counts(self._inventory)
         return {
             "items": items,
             "records": records,
             "files": files,
             "left_out": tuple(self._files.reasons.values()),
             "left_out_count": self._files.left_out,
-            "notes": (*_notes(self._settings), *self._plan.notes()),
+            "notes": (*_notes(self._settings), *self._plan.notes(), *self._bad_rows()),
         }
+
+    def _bad_rows(self) -> Iterator[str]:
+        """Yield a sentence about the rows of a table that are left out."""
+        if (table := self._reader.table) and table.bad:
+            yield f"{format_count(table.bad, 'bad row')} left out of the table: {'; '.join(table.examples)}"
 
 
 def _unchanged(settings: BridgeSettings, inventory: Inventory, plan: PublicationPlan) -> BridgeResult | None:
@@ -352,7 +361,7 @@ def _keep(settings: BridgeSettings, inventory: Inventory) -> None:
 
 def _notes(settings: BridgeSettings) -> Iterator[str]:
     """Yield what the user may want to know about the settings."""
-    if settings.timezone is None and settings.saf is None and not settings.query:
+    if settings.timezone is None and settings.saf is None and not settings.of_others:
         yield (
             "timezone is not set, so embargoes end up to half a day late and access that ends does so up to half a"
             " day early: set it to the time zone of the machine that DSpace runs on"

@@ -27,13 +27,14 @@ from pelican_resourcesync.publication import (
     SHA_256,
     UNKNOWN_TYPE,
     Layout,
+    Workspace,
     parse_representation,
     parse_time,
     render_time,
 )
-from pelican_resourcesync.terminal import Progress
+from pelican_resourcesync.terminal import Progress, format_count
 from repo_bridge.access import AnonymousView, hidden
-from repo_bridge.errors import DatabaseError, QueryError
+from repo_bridge.errors import DatabaseError, QueryError, TableError
 from repo_bridge.files import RecordFiles, StoredFile
 from repo_bridge.inventory import Inventory, InventoryEntry, ItemEntries, Seen
 from repo_bridge.model import Item, MetadataValue
@@ -64,6 +65,7 @@ from repo_bridge.records import (
     resources_of,
 )
 from repo_bridge.settings import BridgeSettings, Query
+from repo_bridge.table import CheckedTable, sort_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +174,10 @@ def open_reader(settings: BridgeSettings, progress: Progress) -> Iterator["Repos
     if settings.saf is not None:
         yield ArchiveReader(settings, progress, settings.saf)
         return
+    if settings.table is not None:
+        with Workspace(settings.beside).temporary("table-") as folder:
+            yield TableReader(settings, progress, settings.table, folder)
+        return
     with TemporaryDirectory(prefix="repo-bridge-") as folder:
         url = _database(settings, Path(folder), progress)
         progress.say("opening the database")
@@ -188,12 +194,14 @@ class RepositoryReader(ABC):
     """Fills an inventory with what is public in an open source, in these `sets`.
 
     `key` is everything other than items that an inventory depends on, empty if none can be continued. `pages` are the
-    URIs of pages about sets, by set name. `repository` is the DSpace repository that is read, if it is one.
+    URIs of pages about sets, by set name. `repository` is the DSpace repository that is read, if it is one, and `table`
+    the table, whose rows are in no inventory.
     """
 
     key = ""
     pages: Mapping[str, str] = {}
     repository: DSpaceRepository | None = None
+    table: CheckedTable | None = None
 
     def __init__(self, settings: BridgeSettings, progress: Progress, sets: Sets, addresses: Addresses) -> None:
         """Read with these settings; `progress` is told how many items were read."""
@@ -205,6 +213,10 @@ class RepositoryReader(ABC):
     @abstractmethod
     def fill(self, inventory: Inventory, record_files: RecordFiles | None) -> None:
         """Fill an inventory; without `record_files`, no record is written."""
+
+    def counts(self, inventory: Inventory) -> tuple[int, int, int]:
+        """Return the numbers of items, of their records, and of all other resources."""
+        return (0, 0, self.table.resources.total) if self.table else inventory.counts()
 
     def find_removed(self, inventory: Inventory, uris: Collection[str]) -> None:  # noqa: B027 - most know nothing
         """Record in an inventory since when these URIs are not public, as far as the source knows (rule 13)."""
@@ -414,6 +426,28 @@ class QueryReader(RepositoryReader):
             raise QueryError(message)
 
 
+class TableReader(RepositoryReader):
+    """Sorts a table into a folder, where any process can read it."""
+
+    def __init__(self, settings: BridgeSettings, progress: Progress, files: Path, folder: Path) -> None:
+        """Sort these files, whose name may have wildcards."""
+        addresses = Addresses(version=_NOW, ui="", records=_records_uri(settings))
+        super().__init__(settings, progress, Sets(settings.set_name), addresses)
+        self._files, self._folder = str(files.absolute()), folder.absolute()
+
+    def fill(self, inventory: Inventory, record_files: RecordFiles | None) -> None:
+        """Sort the table; raise `TableError` if it has more bad rows than are allowed."""
+        del inventory, record_files
+        self._progress.say("sorting the table")
+        settings, zone = self._settings, self._settings.timezone or ZoneInfo("UTC")
+        memory, threads = settings.memory, settings.jobs
+        self.table = sort_table(self._files, self._folder, at=settings.at, zone=zone, memory=memory, threads=threads)
+        if self.table.bad > settings.bad_rows:
+            what = f"{self._files} has {format_count(self.table.bad, 'bad row')}: {'; '.join(self.table.examples)}"
+            message = f"{what}: correct them, or allow them to be left out with bad-rows"
+            raise TableError(message)
+
+
 def needs_records_set(settings: BridgeSettings) -> bool:
     """Return whether the records need a set of their own, because the complete set cannot be dumped.
 
@@ -421,7 +455,7 @@ def needs_records_set(settings: BridgeSettings) -> bool:
     assetstore, those of an archive always.
     """
     has_dumps = settings.dumps.resourcedump or settings.dumps.changedump
-    return has_dumps and not settings.query and settings.saf is None and not settings.assetstore
+    return has_dumps and not settings.of_others and settings.saf is None and not settings.assetstore
 
 
 def _database(settings: BridgeSettings, folder: Path, progress: Progress) -> str:

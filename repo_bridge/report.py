@@ -20,7 +20,7 @@ MOST_LEFT_OUT = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicCounts:
-    """What is public: `items`, their `records` in all formats and their `files`; resources of a query count as `files`.
+    """What is public: `items`, their `records` in all formats and their `files`; resources of others count as `files`.
 
     `left_out` has a sentence for each file without a version and in no dump because its bytes are not available, at
     most `MOST_LEFT_OUT` of all `left_out_count`. `notes` are information for the user.

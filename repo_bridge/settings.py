@@ -150,6 +150,8 @@ def at(setting: Setting, value: object) -> datetime:
     raise setting.wrong(value, "a time with its offset from UTC, such as 2025-06-15T12:00:00Z")
 
 
+memory = checks.required_text("a number of megabytes or gigabytes, such as '2GB'", "[1-9][0-9]{0,5} ?[MG]B")
+
 _BUNDLES = checks.texts("names of bundles, such as ['ORIGINAL']")
 _ENTITIES = checks.texts("types of entities, such as ['Publication', 'Person']")
 _INTERFACE = checks.one_of(*Interface)
@@ -161,8 +163,8 @@ _SETS_BY = checks.one_of("collection", "community")
 class BridgeSettings:
     """What to publish, from where, and how. `docs/bridge.md` says more of each setting.
 
-    Exactly one of `database` and `saf` is set; with a `query`, the database is not DSpace's. URLs have no trailing
-    slash. `beside` is the folder of `repo_bridge.toml`, or else the current one.
+    Exactly one of `database`, `saf` and `table` is set; with a `query`, the database is not DSpace's. URLs have no
+    trailing slash. `beside` is the folder of `repo_bridge.toml`, or else the current one.
     """
 
     out: Path = row(..., checks.path, "the folder to publish into", metavar="DIR")
@@ -171,6 +173,11 @@ class BridgeSettings:
     password: str | None = row(None, password, "the password for the database", secret=True)
     saf: Path | None = row(None, checks.path, "instead, an export in Simple Archive Format", metavar="DIR")
     query: Query | None = row(None, query, "SQL statements for a database that is not DSpace's")
+    table: Path | None = row(None, checks.path, "instead, files with a row for each resource", metavar="FILES")
+    bad_rows: int = row(0, checks.number(0, " of rows"), "how many bad rows of a table may be left out", metavar="N")
+    memory: str = row("1GB", memory, "the memory for sorting a table (1GB)", metavar="SIZE")
+    jobs: int = row(1, checks.number(1, " of processes"), "processes for a table (1)", metavar="N")
+    cluster: str = row("", checks.text, "instead, the scheduler of a Dask cluster", metavar="URL")
     assetstore: Mapping[int, Path] = row(dict, assetstore, "for dumps, the folder with the files", metavar="DIR")
     ui_url: str = row("", checks.site_url, "the URL of the user interface of the repository", metavar="URL")
     server_url: str = row("", checks.site_url, "the URL of its REST server (DSpace 7 to 10)", metavar="URL")
@@ -208,6 +215,11 @@ class BridgeSettings:
     beside: Path = Path()
     warnings: tuple[str, ...] = ()
 
+    @property
+    def of_others(self) -> bool:
+        """Whether a statement or a table says what there is, and not DSpace."""
+        return self.query is not None or self.table is not None
+
 
 _ROWS = rows_of(BridgeSettings)
 
@@ -216,7 +228,11 @@ FIELDS: Mapping[str, str] = {each.key or field.replace("_", "-"): field for fiel
 ROWS: Mapping[str, SettingRow] = {name: _ROWS[field] for name, field in FIELDS.items()}
 
 #: The settings of other sources that do not apply if a source is given as an option.
-_REPLACED = {"database": ("saf",), "saf": ("database", "password", "query")}
+_REPLACED = {
+    "database": ("saf", "table"),
+    "saf": ("database", "password", "query", "table"),
+    "table": ("database", "password", "query", "saf"),
+}
 
 
 def read_settings(options: Mapping[str, str | bool], config: Path | None = None) -> BridgeSettings:
@@ -233,6 +249,10 @@ def read_settings(options: Mapping[str, str | bool], config: Path | None = None)
     values = {key: value for key, value in stored.items() if key not in replaced} | check_options(options)
     given = {key: Setting(key, OPTIONS if key in options else notation) for key in values}
     _require_one_source(given)
+    for key in ("jobs", "cluster"):
+        if values.get(key, 1) not in {1, ""} and "table" not in values:
+            message = f"{given[key]} needs a table, because only its parts can be read independently: leave it out"
+            raise SettingsError(message)
     _require_all(values, file or Path(FILE))
     beside = file.absolute().parent if file else Path.cwd()
     if "metadata" in values:
@@ -274,14 +294,16 @@ def _warnings(file: Path | None, content: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _require_one_source(given: Mapping[str, Setting]) -> None:
-    database, saf, query = (given.get(key) for key in ("database", "saf", "query"))
-    if database and saf:
-        message = f"{database} and {saf} are both set: leave one out"
+    database, saf, query, table = (given.get(key) for key in ("database", "saf", "query", "table"))
+    sources = [each for each in (database, saf, table) if each]
+    if len(sources) > 1:
+        message = f"{sources[0]} and {sources[1]} are both set: leave one out"
     elif query and not database:
         message = f"{query} needs a database: set database"
-    elif not database and not saf:
+    elif not sources:
         message = (
-            f"database is missing, the repository to publish: pass --database or --saf, or set one of them in {FILE}"
+            "database is missing, the repository to publish: pass --database, --saf or --table, or set one of them in"
+            f" {FILE}"
         )
     else:
         return
@@ -290,7 +312,7 @@ def _require_one_source(given: Mapping[str, Setting]) -> None:
 
 def _require_all(values: Mapping[str, Any], file: Path) -> None:
     for key in ("out", "base-url", "ui-url"):
-        if not values.get(key) and not (key == "ui-url" and "query" in values):
+        if not values.get(key) and not (key == "ui-url" and {"query", "table"} & values.keys()):
             message = f"{key} is missing, {ROWS[key].text}: pass --{key}, or set it in {file}"
             raise SettingsError(message)
 

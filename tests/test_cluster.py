@@ -1,13 +1,16 @@
 """A Dask cluster is used, or a message says why it cannot be."""
 
 import sys
+from concurrent.futures import CancelledError
+from contextlib import nullcontext
+from unittest.mock import Mock
 
 import pytest
-from distributed import LocalCluster
+from distributed import KilledWorker, LocalCluster
 
 from pelican_resourcesync import cluster
-from pelican_resourcesync.cluster import connected
-from pelican_resourcesync.errors import RefusedError, SettingsError
+from pelican_resourcesync.cluster import connected, mapped
+from pelican_resourcesync.errors import PublicationError, RefusedError, SettingsError
 from tests.support.live import closed_port
 
 
@@ -29,3 +32,12 @@ def test_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(SettingsError, match=r"pip install 'pelican-resourcesync\[cluster\]'"), connected("tcp://x:1"):
         raise AssertionError
+
+
+@pytest.mark.parametrize("error", [KilledWorker("task", Mock(), 3), CancelledError(), ValueError()])
+def test_workers_that_end(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    """If processes end, a message says so; other errors stay as they are."""
+    monkeypatch.setattr(cluster, "connected", lambda _: nullcontext(Mock(gather=Mock(side_effect=error))))
+    expected = type(error) if isinstance(error, ValueError) else PublicationError
+    with pytest.raises(expected), mapped(1, "tcp://x:1") as run:
+        run(divmod, [1])

@@ -187,7 +187,7 @@ class DecisionByBytes(Decision):
 
     def _dated(self, found: list[Candidate]) -> Iterator[tuple[Candidate, list[tuple[str, Candidate]]]]:
         self._require_known_hosts(each.uri for each in found if each.kind == ChangeKind.DELETED)
-        times = self._history.times([each.uri for each in found])
+        times = self._history.times({each.uri: each.time for each in found})
         unexplained = _key(self._unexplained)
         for each in found:
             time, other = self._times.get(each.uri), times.get(each.uri)

@@ -8,7 +8,9 @@ later written, by any `map`: the built-in one, or that of a pool of processes.
 are known only when all changes are.
 """
 
+import gc
 import marshal
+import os
 import re
 from bisect import bisect_right
 from collections import Counter
@@ -20,6 +22,7 @@ from heapq import merge
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, NamedTuple
 
 from pelican_resourcesync.errors import DocumentError
@@ -57,7 +60,8 @@ _Texts = list[tuple[str, ...]]
 class Candidate(NamedTuple):
     """A resource that was added or removed, or whose bytes or links may have changed since it was listed.
 
-    `md` and `links` are its metadata and links as they are now, as texts of a row, `lastmod` the time listed before.
+    `md`, `links` and `time` are its metadata, links and time as they are now, as texts of a row; `lastmod` is the time
+    listed before.
     """
 
     uri: str
@@ -65,6 +69,7 @@ class Candidate(NamedTuple):
     md: str
     links: str
     lastmod: str
+    time: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +136,8 @@ class Segment:
 
 def compare(task: Task) -> list[Segment] | None:
     """Compare a range with its entries before; return its new segments, or `None` if nothing differs."""
+    if not gc.get_freeze_count():  # in a process of its own, which would collect what was imported again and again
+        gc.freeze()
     return _Comparison(task).run()
 
 
@@ -173,6 +180,7 @@ class _Comparison:
     def __init__(self, task: Task) -> None:
         self._task, self._terms = task, task.terms
         self._segments: list[Segment] = []
+        self._run_name = token_hex(8)  # a task may run twice, at the same time on two machines
 
     def run(self) -> list[Segment] | None:
         task, old, most = self._task, _Old(self._task.old), self._terms.entries
@@ -212,7 +220,7 @@ class _Comparison:
                 f" {self._terms.most:,} bytes; give it fewer links (X04)"
             )
             raise DocumentError(message)
-        file = self._terms.folder / f"{self._task.name}-{len(self._segments)}"
+        file = self._terms.folder / f"{self._task.name}-{len(self._segments)}-{self._run_name}"
         file.write_bytes(body)
         listed = file.with_suffix(".candidates")
         if candidates:
@@ -243,7 +251,7 @@ class _Comparison:
             if before is None:
                 differs = other_bytes = True
                 if terms.tracked:
-                    candidates.append((uri, _CREATED, md, links, ""))
+                    candidates.append((uri, _CREATED, md, links, "", time))
                 times.append(OPEN if terms.tracked else time)
                 all_links.append(links + added(uri, md, times[-1]))
                 continue
@@ -268,12 +276,12 @@ class _Comparison:
             differs |= md != md_before or listed != links_before
             other_bytes |= md != md_before
             if kind:
-                candidates.append((uri, kind, md, links, lastmod))
+                candidates.append((uri, kind, md, links, lastmod, time))
             times.append(OPEN if kind else lastmod)
             all_links.append(links + added(uri, md, OPEN) if kind else listed)
         if known:
             differs = other_bytes = True
-            candidates += [(uri, _DELETED, "", "", each.lastmod) for uri, each in known.items()]
+            candidates += [(uri, _DELETED, "", "", each.lastmod, "") for uri, each in known.items()]
             candidates.sort()
         return times, all_links, candidates, differs, other_bytes
 
@@ -341,13 +349,21 @@ class Writing:
 
 
 def write_part(writing: Writing) -> tuple[str, Counts]:
-    """Write a document; return its SHA-256, and what it contains."""
+    """Write a document; return its SHA-256, and what it contains.
+
+    A task may run twice, at the same time on two machines, so a file that is there is not emptied first: the other run
+    writes the same bytes to the same places.
+    """
     digest, counts = sha256(), Counts()
-    with writing.file.open("wb") as stream:
+    with open(writing.file, "wb", opener=_without_emptying) as stream:
         for data in _chunks(writing, counts):
             digest.update(data)
             stream.write(data)
     return digest.hexdigest(), counts
+
+
+def _without_emptying(file: str, flags: int) -> int:
+    return os.open(file, flags & ~os.O_TRUNC, 0o666)
 
 
 def _chunks(writing: Writing, counts: Counts) -> Iterator[bytes]:

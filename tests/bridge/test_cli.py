@@ -81,7 +81,7 @@ def test_usage() -> None:
         ("publish --no-keep", "there is no option --no-keep"),
         ("import --dry-run x y", "there is no option --dry-run"),
         *((f"{verb} --js", "there is no option --js (did") for verb in ("publish", "init", "import x y")),
-        ("publish", "database is missing, the repository to publish: pass --database or --saf"),
+        ("publish", "database is missing, the repository to publish: pass --database, --saf or --table"),
         ("publish --config wrong.toml", "wrong.toml has no setting 'ot': did you mean 'out'?"),
         ("publish --config none.toml", "none.toml cannot be read: No such file or directory"),
         ("publish --config wrong.toml --database postgresql://me:hunter2@h/d", "wrong.toml has no setting 'ot'"),
@@ -113,15 +113,22 @@ def test_arguments_that_do_not_parse(capsys: pytest.CaptureFixture[str], argumen
     assert message in capsys.readouterr().err.splitlines()[-1]
 
 
-def test_without_sqlalchemy() -> None:
+@pytest.mark.parametrize(
+    ("name", "extra", "arguments"),
+    [
+        ("sqlalchemy", "bridge", ["import", "a.sql", "b.db"]),
+        ("duckdb", "table", ["publish", "--table", "a.csv", "--out", "o", "--base-url", "https://e.org"]),
+    ],
+)
+def test_without_packages(tmp_path: Path, name: str, extra: str, arguments: list[str]) -> None:
     """The command needs no package of the bridge to begin with; where it needs one that is missing it says so."""
     program = (
-        "import sys; import repo_bridge.cli; assert 'sqlalchemy' not in sys.modules; sys.modules['sqlalchemy'] = None; "
-        "raise SystemExit(repo_bridge.cli.main(['import', 'a.sql', 'b.db']))"
+        f"import sys; import repo_bridge.cli; assert {name!r} not in sys.modules; sys.modules[{name!r}] = None; "
+        f"raise SystemExit(repo_bridge.cli.main({arguments}))"
     )
-    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 2
-    assert done.stderr == "repo-bridge: sqlalchemy is not installed: pip install 'pelican-resourcesync[bridge]'\n"
+    assert done.stderr == f"repo-bridge: {name} is not installed: pip install 'pelican-resourcesync[{extra}]'\n"
 
 
 def test_another_module_that_is_missing_is_our_mistake(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -326,7 +326,9 @@ def test_examples_of_settings_are_accepted(tmp_path: Path) -> None:
     for text in ["", *named]:
         key = text.partition(" ")[0]
         rest = {
-            name: value for name, value in whole.items() if name != key and not (key == "saf" and name == "database")
+            name: value
+            for name, value in whole.items()
+            if name != key and not (key in ("saf", "table") and name == "database")
         }
         lines = [text, *(f'{name} = "{value}"' for name, value in rest.items())]
         (tmp_path / "repo_bridge.toml").write_text("\n".join(lines), "utf-8")

@@ -251,11 +251,16 @@ def test_wrong_values(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "database is missing, the repository to publish: pass --database or --saf"),
+        ({}, "database is missing, the repository to publish: pass --database, --saf or --table"),
         ({"database": "x.sql"}, "out is missing, the folder to publish into: pass --out, or set it in repo_bridge"),
         ({"database": "x.sql", "out": "o"}, "base-url is missing"),
         ({"database": "x.sql", "out": "o", "base-url": "https://e.org"}, "ui-url is missing"),
         ({"database": "x.sql", "saf": "y"}, "--database and --saf are both set: leave one out"),
+        ({"saf": "x", "table": "y"}, "--saf and --table are both set: leave one out"),
+        ({"jobs": "2", **NEEDED}, "--jobs needs a table, because only its parts can be read independently: leave it"),
+        ({"cluster": "tcp://h:1", **NEEDED}, "--cluster needs a table"),
+        ({"bad-rows": "-1", **NEEDED}, "--bad-rows is '-1': it may be a number of rows from 0 on"),
+        ({"memory": "2", **NEEDED}, "--memory is '2': it may be a number of megabytes or gigabytes, such as '2GB'"),
         ({"keep": "-1", **NEEDED}, "--keep is '-1': it may be"),
         ({"keep": "1.5", **NEEDED}, "--keep is '1.5': it may be"),
         ({"metadata": "a,,b", **NEEDED}, "--metadata is 'a,,b': it may be a list of"),
@@ -279,6 +284,9 @@ def test_sources() -> None:
     write(f"{BASE}saf = 'items'\n")
     settings = read_settings({"database": "x.sql"})
     assert (settings.database, settings.saf) == ("x.sql", None)
+    settings = read_settings({"table": "listing/*.csv", "jobs": "2"})
+    found = (settings.table, settings.jobs, settings.database, settings.saf)
+    assert found == (Path("listing/*.csv"), 2, "", None)
     assert "both set" in refused("saf = 'x'", f"{BASE}database = 'x.sql'\n")
     text = "out = 'o'\nbase-url = 'https://e.org'\ndatabase = 'x.db'\n[query]\nstatement = 'SELECT 1 AS uri'\n"
     assert toml("", text).ui_url == ""  # no DSpace, no address of its interface

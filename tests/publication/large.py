@@ -9,7 +9,7 @@ in it). With a COUNT of 0 nothing is published: that is what Python takes.
 import json
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -54,7 +54,7 @@ class Generated(Resources):
         found = _NAME.fullmatch(uri)
         return self._make(int(found[1])) if found and int(found[1]) < self._count else None
 
-    def times(self, uris: Sequence[str]) -> dict[str, datetime]:
+    def times(self, uris: Mapping[str, str]) -> dict[str, datetime]:
         """Return when resources changed."""
         found = ((uri, self.get(uri)) for uri in uris)
         return {uri: each.modified for uri, each in found if each and each.modified}

@@ -70,8 +70,8 @@ class ChangeHistory:
     - `commit` and `landed`: the commit built and its landing time.
     - `objects`: returns the file with the bytes of a SHA-256, for changes whose resource has other bytes now; `None` if
       they are not available.
-    - `times`: returns when the resources at these URIs last changed or were deleted, as far as a source other than the
-      history knows, read as of `read_as_of`.
+    - `times`: returns when the resources at these URIs, with the times of their rows, last changed or were deleted, as
+      far as a source other than the history knows, read as of `read_as_of`.
     """
 
     built: datetime
@@ -85,4 +85,4 @@ class ChangeHistory:
     landed: datetime | None = None
     postponed: Mapping[str, datetime] = field(default_factory=dict)
     objects: Callable[[str], Path | None] = field(default=lambda _digest: None)
-    times: Callable[[Sequence[str]], Mapping[str, datetime]] = field(default=lambda _uris: {})
+    times: Callable[[Mapping[str, str]], Mapping[str, datetime]] = field(default=lambda _uris: {})
