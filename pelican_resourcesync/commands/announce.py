@@ -112,7 +112,7 @@ def _notify(site: "PublishedSite", hubs: "Mapping[Hub, Sequence[str]]") -> Itera
         except (NotAnnouncedError, KeyboardInterrupt) as error:
             yield f"a hub was not notified: {str(error) or f'{hub.url}: stopped'}"
         else:
-            sys.stdout.write(f"Notified {printable(hub.url)} of changes: {', '.join(names)}.\n")
+            sys.stdout.write(f"Notified {printable(hub.url)} of changes: {printable(', '.join(names))}.\n")
 
 
 def _announce_pages(

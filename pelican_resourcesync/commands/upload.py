@@ -66,8 +66,9 @@ def run(options: Namespace) -> int:
         sys.stdout.writelines(f"remove {printable(path)}\n" for path in done.removed)
     did = ("would be uploaded", "would be removed") if options.dry_run else ("uploaded", "removed")
     later = f" ({done.waiting:,} later)" if done.waiting else ""
-    sys.stdout.write(
+    line = (
         f"{len(done.changed):,} of {format_count(done.files, 'file')} {did[0]} ({format_bytes(done.size)}), "
-        f"{len(done.removed):,} {did[1]}{later}, in {format_count(done.requests, 'request')}.\n"
+        f"{len(done.removed):,} {did[1]}{later}, in {format_count(done.requests, 'request')}."
     )
+    sys.stdout.write(f"{printable(line)}\n")
     return DONE

@@ -135,7 +135,7 @@ class _Links(HTMLParser):
         href, rels = given.get("href", "").strip(), given.get("rel", "").lower().split()
         if tag == "base":
             self.base = self.base or href
-        elif tag == "link" and href and self._rel in rels and "stylesheet" not in rels:
+        elif tag == "link" and href and self._rel in rels and not {"alternate", "stylesheet"}.issubset(rels):
             self.found.append(href)
 
     handle_startendtag = handle_starttag

@@ -20,6 +20,7 @@ from functools import partial
 from hashlib import sha256
 from heapq import merge
 from itertools import islice
+from multiprocessing import parent_process
 from operator import itemgetter
 from pathlib import Path
 from secrets import token_hex
@@ -136,7 +137,7 @@ class Segment:
 
 def compare(task: Task) -> list[Segment] | None:
     """Compare a range with its entries before; return its new segments, or `None` if nothing differs."""
-    if not gc.get_freeze_count():  # in a process of its own, which would collect what was imported again and again
+    if parent_process() and not gc.get_freeze_count():  # it would collect what was imported again and again
         gc.freeze()
     return _Comparison(task).run()
 
