@@ -216,7 +216,7 @@ def _do_alone(source: Namespace) -> Outcome:
 
 
 def _send(source: Namespace, sender: Any) -> None:
-    with suppress(KeyboardInterrupt), stopping():
+    with suppress(KeyboardInterrupt, BrokenPipeError), stopping():  # who started it may have been killed
         sender.send(do(source))
 
 

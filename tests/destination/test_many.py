@@ -1,6 +1,7 @@
 """Many Sources: one command or a cluster copies them all, politely, and one bad Source stops nothing."""
 
 import json
+import multiprocessing
 import os
 import re
 import signal
@@ -189,6 +190,9 @@ def test_in_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert (outcome["status"], outcome["complete"]) == (3, False)
     one.folder = tmp_path / "b"
     assert many.do(one)["status"] == 2
+    receiver, sender = multiprocessing.Pipe(duplex=False)
+    receiver.close()
+    many._send(one, sender)  # nobody waits for it any more
 
 
 def updated() -> Any:
