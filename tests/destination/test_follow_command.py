@@ -329,7 +329,7 @@ def test_kept_running_and_killed(source: FakeSource, tmp_path: Path, script: str
             time.sleep(0.02)
         second = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         running.kill()
-    assert (second.returncode, "another run uses" in second.stderr) == (2, True)
+    assert (second.returncode, "another run uses" in second.stderr) == (3, True)
     source.site.manners.clear()
     subprocess.run(command, env=environment, check=True, stderr=subprocess.DEVNULL)
     created = {line for line in handled.read_text().splitlines() if line.startswith("created")}
