@@ -122,51 +122,70 @@ def upload(  # noqa: PLR0913 - keyword-only options
     """
     with _publications(output) as sets, ThreadPoolExecutor(jobs) as pool:
         with _Lease(bucket, 0 if dry_run else lease_time) as lease:
-            files, there = output_files(output, sets), bucket.files()
-            there.pop(LEASE, None)
-            listed = _listed_in_bucket(bucket, there, sets, files)
-            last = there.get(upload_order(each.layout.state for each in sets)[-1])
-
-            def digest_of(path: str) -> str:
-                # What was written after the last upload ended need not be what was listed then.
-                known = listed.get(path) if last and there[path].modified < last.modified else None
-                return known or bucket.digest(path) or ""
-
-            def is_same(path: str) -> bool:
-                if path not in there or there[path].size != files[path][0]:
-                    return False
-                return digest_of(path) == (files[path][1] or measure(output / path)[0])
-
-            def put(path: str) -> str:
-                source = output / path if files[path][0] >= _LARGE else (output / path).read_bytes()
-                digest = measure(source)[0] if isinstance(source, Path) else sha256(source)
-                if files[path][1] not in ("", digest):
-                    message = f"{output / path} has changed since it was published: publish again, and upload that"
-                    raise MismatchError(message)
-                before = there[path].version if path in there else None
-                if upload_step(path) > 1 and path in listed and before and digest_of(path) == listed[path]:
-                    bucket.copy(path, copy := replaced_path(listed[path]))  # until the next publication is complete
-                    copies.append(copy)
-                lease.renew()
-                bucket.put(path, source, {"sha256": digest, **headers_of(path)}, before)
-                return path
-
-            changed = upload_order(path for path, same in zip(files, pool.map(is_same, files), strict=True) if not same)
-            now, gone = time.time(), {sha256(path.encode()): path for path in sorted(there.keys() - files.keys())}
+            work = _Comparison(output, bucket, sets, lease)
+            same = pool.map(work.is_same, work.files)
+            changed = upload_order(path for path, is_same in zip(work.files, same, strict=True) if not is_same)
+            now, gone = time.time(), {sha256(path.encode()): path for path in work.gone}
             since = {key: lease.gone.get(key, now) for key in gone}
             due = [path for key, path in gone.items() if now - since[key] >= grace]
             removed = [path for path, digest in zip(due, pool.map(bucket.digest, due), strict=True) if digest]
-            copies: list[str] = []
-            size, done, sent = sum(files[path][0] for path in changed), 0, 0
+            size, done, sent = sum(work.files[path][0] for path in changed), 0, 0
             for _, step in groupby([] if dry_run else changed, lambda path: (upload_step(path), path == changed[-1])):
-                for path in pool.map(put, step):
-                    done, sent = done + 1, sent + files[path][0]
+                for path in pool.map(work.put, step):
+                    done, sent = done + 1, sent + work.files[path][0]
                     on_progress(done, len(changed), sent, size)
             if not dry_run:
                 lease.renew()
-                bucket.delete(removed if grace else [*removed, *copies])
+                bucket.delete(removed if grace else [*removed, *work.copies])
                 lease.gone = {key: since[key] for key, path in gone.items() if path not in removed}
-        return Upload(len(files), changed, size, removed, len(gone) - len(due), bucket.requests)
+        return Upload(len(work.files), changed, size, removed, len(gone) - len(due), bucket.requests)
+
+
+class _Comparison:
+    """The `files` of an output, compared with those in a bucket; `gone` are the paths that only the bucket has.
+
+    Its methods are called in several threads. `copies` are the paths of the documents that were copied when another
+    version of them was put.
+    """
+
+    def __init__(self, output: Path, bucket: Bucket, sets: Sequence[PreviousPublication], lease: "_Lease") -> None:
+        self._output, self._bucket, self._lease = output, bucket, lease
+        self.files, self._there = output_files(output, sets), bucket.files()
+        self._there.pop(LEASE, None)
+        self._listed = _listed_in_bucket(bucket, self._there, sets, self.files)
+        self._last = self._there.get(upload_order(each.layout.state for each in sets)[-1])
+        self.gone = sorted(self._there.keys() - self.files.keys())
+        self.copies: list[str] = []
+
+    def is_same(self, path: str) -> bool:
+        """Return whether the bucket has the bytes of a file."""
+        size, listed = self.files[path]
+        if path not in self._there or self._there[path].size != size:
+            return False
+        return self._digest(path) == (listed or measure(self._output / path)[0])
+
+    def put(self, path: str) -> str:
+        """Put a file into the bucket, where it replaces the version that was there; return its path."""
+        size, listed = self.files[path]
+        source = self._output / path if size >= _LARGE else (self._output / path).read_bytes()
+        digest = measure(source)[0] if isinstance(source, Path) else sha256(source)
+        if listed not in ("", digest):
+            message = f"{self._output / path} has changed since it was published: publish again, and upload that"
+            raise MismatchError(message)
+        before = self._there[path].version if path in self._there else None
+        if upload_step(path) > 1 and path in self._listed and before and self._digest(path) == self._listed[path]:
+            copy = replaced_path(self._listed[path])  # which stays until the next publication is complete
+            self._bucket.copy(path, copy)
+            self.copies.append(copy)
+        self._lease.renew()
+        self._bucket.put(path, source, {"sha256": digest, **headers_of(path)}, before)
+        return path
+
+    def _digest(self, path: str) -> str:
+        """Return the SHA-256 of a file in the bucket, or an empty text if nothing says it."""
+        # What was written after the last upload ended need not be what was listed then.
+        is_older = self._last and self._there[path].modified < self._last.modified
+        return (self._listed.get(path) if is_older else None) or self._bucket.digest(path) or ""
 
 
 def headers_of(path: str) -> dict[str, str]:

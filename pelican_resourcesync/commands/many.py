@@ -11,7 +11,7 @@ import sys
 import time
 import traceback
 from argparse import SUPPRESS, Action, ArgumentParser, Namespace
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from datetime import datetime
@@ -161,7 +161,8 @@ def divide(sources: Iterable[Namespace]) -> list[list[Namespace]]:
 
 def _do_all(queues: list[list[Namespace]], arguments: Namespace) -> Generator[Outcome, None, None]:
     """Yield the outcome of each Source; of each queue, one is at work."""
-    left, outcomes, do_one = [[*queue] for queue in queues], SimpleQueue[Outcome](), _do_alone
+    left, outcomes = [[*queue] for queue in queues], SimpleQueue[Outcome]()
+    do_one: Callable[[Namespace], Outcome] = _do_alone
 
     def work(queue: list[Namespace]) -> None:
         while queue:
@@ -175,8 +176,7 @@ def _do_all(queues: list[list[Namespace]], arguments: Namespace) -> Generator[Ou
         if arguments.cluster:
             from pelican_resourcesync.cluster import connected
 
-            client = stack.enter_context(connected(arguments.cluster))
-            do_one = lambda source: client.submit(do, source, pure=False).result()  # noqa: E731
+            do_one = partial(_do_on_cluster, stack.enter_context(connected(arguments.cluster)))
         stack.callback(_stop, left)
         for queue in left:
             threads.submit(work, queue)
@@ -190,6 +190,12 @@ def _stop(left: list[list[Namespace]]) -> None:
     for process in multiprocessing.active_children():
         if process.name == running.PROGRAM:  # others may belong to the program that runs the command
             process.terminate()
+
+
+def _do_on_cluster(client: Any, source: Namespace) -> Outcome:
+    """Do the task of a Source on one of the machines of a cluster."""
+    outcome: Outcome = client.submit(do, source, pure=False).result()
+    return outcome
 
 
 def _do_alone(source: Namespace) -> Outcome:

@@ -90,7 +90,7 @@ class Bucket(Web):
             return None
 
     def digest(self, path: str) -> str | None:
-        """Return the SHA-256 with which a file was put; empty if that is not known, `None` if there is no file."""
+        """Return the SHA-256 that was stored with a file, empty if none was; `None` if there is no file."""
         try:
             with self._request(path):
                 return str(self._obstore.get(self._store, path, options={"head": True}).attributes.get("sha256", ""))

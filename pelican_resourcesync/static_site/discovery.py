@@ -168,6 +168,8 @@ def add_link(file: Path, capability_list: str, *, write: bool = True) -> bytes:
 
 def alternates_of(page: bytes, uri: str) -> list[str]:
     """Return the URIs that the head of an HTML page at a URI names as its alternates."""
+    if b"alternate" not in page.lower():  # as in most pages: finding the head takes as long as adding a link
+        return []
     head = takewhile(lambda token: not token["end"], _TOKENS.finditer(page))
     links = (token["link"] for token in head if token["link"])
     return links_of_page(b"".join(filter(_ALTERNATE.search, links)), uri, "alternate")

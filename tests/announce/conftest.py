@@ -101,7 +101,7 @@ def with_headers(folder: Path, manner: Manner) -> Manner:
             ask.handler.send_header("Link", ", ".join(links))
             end()
 
-        ask.handler.end_headers = end_headers  # type: ignore[method-assign]
+        ask.handler.end_headers = end_headers  # type: ignore[method-assign]  # of this one request
         try:
             yield
         finally:

@@ -77,7 +77,7 @@ def _killing(workers: Callable[[], list[int]], output: Path) -> threading.Thread
     """Kill one of the processes when the first drafts have been written."""
 
     def kill() -> None:
-        while not any(output.glob(".*/work/0/part-*")):
+        while not any(output.glob(".*/*/0/part-*")):
             time.sleep(0.001)
         os.kill(workers()[0], signal.SIGKILL)
 
