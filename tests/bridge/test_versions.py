@@ -114,17 +114,21 @@ def test_a_file_that_is_lost_or_changes(press: Press) -> None:
     more: dict[str, Any] = {**VERSIONS, "version_files": True, "assetstore": stores}
     sample = archive(file(1), file(2))
     press.publish(sample, **more)
+    place_of(stores[0], 1).unlink()  # the version that is public stays
+    assert press.publish(archive(file(1), file(2), file(3)), 1, **more).left_out_count == 1
+    assert of_files(press) == {1: bytes_of(1), 2: bytes_of(2)}
+    store(stores[0], 1)
     for number in range(2):
         (press.public / "resourcesync").rename(press.folder / f"lost-{number}")
         place_of(stores[0], 1).unlink()
         store(stores[0], *([1] if number else []), edition=9)  # missing, then other bytes
-        outcome = press.publish(sample, number + 1, **more)
+        outcome = press.publish(sample, number + 2, **more)
         assert outcome.left_out_count == 1
         assert of_files(press) == {2: bytes_of(2)}
         assert press.findings() == {}
         store(stores[0], 1)
     (press.kept / "digests.db").write_bytes(b"no database" * 100)
-    press.publish(archive(file(1), file(2), file(3)), 3, **more)
+    press.publish(archive(file(1), file(2), file(3)), 4, **more)
     assert of_files(press) == {1: bytes_of(1), 2: bytes_of(2)}
     assert files.hashes(Path("nowhere")) == ("", "")
 

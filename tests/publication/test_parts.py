@@ -2,7 +2,7 @@
 
 import gc
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -29,9 +29,10 @@ from pelican_resourcesync.publication import (
     publish_sets,
     read_previous,
 )
+from pelican_resourcesync.publication import parts as parts_module
 from pelican_resourcesync.publication.model.ranges import Body
 from pelican_resourcesync.publication.model.state import Counts
-from pelican_resourcesync.publication.parts import OPEN, Map, Segment, count_entries, divided
+from pelican_resourcesync.publication.parts import OPEN, Map, Segment, Writing, count_entries, divided
 from tests.publication.support import LAYOUT, SITEURL, Source, tree, utc
 from tests.publication.watching import walk
 from tests.support.reader import XmlDocument
@@ -244,6 +245,36 @@ def test_a_pool_of_processes(tmp_path: Path) -> None:
             publish(other, resources, day, partial(pool.map, chunksize=2), limits=Limits(entries=6))
     assert tree(one.output / "resourcesync") == tree(other.output / "resourcesync")
     shutil.rmtree(one.output)
+
+
+def test_tasks_that_run_twice(source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither run of a task harms what the other one wrote, whichever counts: drafts are apart, parts never emptied."""
+    expected, found = Source(tmp_path / "expected"), set[Path]()
+    whole, chunks = dict[Path, int](), parts_module._chunks
+
+    def watched(writing: Writing, counts: Counts) -> Iterator[bytes]:
+        assert writing.file.stat().st_size == whole.get(writing.file, 0)
+        yield from chunks(writing, counts)
+
+    def twice(function: Callable[[Any], Any], tasks: Iterable[Any]) -> Iterator[Any]:
+        for task in tasks:
+            first = function(task)
+            if isinstance(task, Writing):
+                whole[task.file] = task.file.stat().st_size
+            else:
+                found.update(each.body.file for each in first or ())
+            second = function(task)
+            assert isinstance(task, Writing) or found.isdisjoint(each.body.file for each in second or ())
+            yield first
+
+    monkeypatch.setattr(parts_module, "_chunks", watched)
+    for day, last in ((1, 30), (2, 35)):
+        resources = Divided(resource(number, day if number % 7 == 0 else 0) for number in range(last))
+        publish(source, resources, day, twice, limits=Limits(entries=6))
+        whole.clear()
+        publish(expected, resources, day, limits=Limits(entries=6))
+    assert found
+    assert tree(source.output / "resourcesync") == tree(expected.output / "resourcesync")
 
 
 def test_times_of_changes_that_do_not_fit_together(source: Source) -> None:
