@@ -2,16 +2,18 @@
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from threading import Thread
+from threading import Thread, main_thread
 from urllib.parse import urlencode
 
 from pelican_resourcesync.cli import main
+from pelican_resourcesync.listening import Listener
 from tests.destination.sources import BEGIN, FakeSource, document, entry, files_of, living, stamp
 from tests.support.hub import Hub, call
 from tests.support.live import closed_port, live
@@ -84,6 +86,8 @@ def listen(script: Callable[[], object], *arguments: object, every: str = "1h", 
         except BaseException as error:  # noqa: BLE001 - raised below
             failures.append(error)
         finally:
+            with suppress(AssertionError):  # it never waits again: it is stuck, or has ended
+                wait(_waiting, 5)  # an interrupt while a folder is removed leaves its iterator open, which warns
             os.kill(os.getpid(), signal.SIGINT)
 
     thread = Thread(target=beside, daemon=True)
@@ -97,6 +101,14 @@ def listen(script: Callable[[], object], *arguments: object, every: str = "1h", 
     if failures:
         raise failures[0]
     return code
+
+
+def _waiting() -> bool:
+    """Return whether the command in the main thread waits for the call of a hub."""
+    frame = sys._current_frames().get(main_thread().ident or 0)
+    while frame and frame.f_code is not Listener.wait.__code__:
+        frame = frame.f_back
+    return frame is not None
 
 
 def wait(done: Callable[[], object], seconds: float = 20) -> float:
