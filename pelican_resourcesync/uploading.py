@@ -20,10 +20,11 @@ from typing import Any, Self
 
 from pelican_resourcesync.errors import ConflictError, MismatchError, PublicationError, TransportError
 from pelican_resourcesync.files import measure, sha256
-from pelican_resourcesync.http import LONGEST_REQUEST, Bucket, path_of_uri, served_paths
+from pelican_resourcesync.http import LONGEST_REQUEST, Bucket, BucketPath, path_of_uri, served_paths
 from pelican_resourcesync.publication import (
     DESCRIPTION,
     FOLDER,
+    FOREVER,
     LINK_FORMAT,
     RECORDS,
     SHA_256,
@@ -34,6 +35,7 @@ from pelican_resourcesync.publication import (
     PreviousPublication,
     compare_ancestry,
     is_later,
+    is_part_of_list,
     locked,
     media_type,
     parse_representation,
@@ -120,7 +122,7 @@ def upload(  # noqa: PLR0913 - keyword-only options
     Raises `PublicationError` if the output has no publication, or not the next one after that in the bucket. Raises
     `TransportError` if another upload holds the lease, or a request fails: the next upload then goes on.
     """
-    with _publications(output) as sets, ThreadPoolExecutor(jobs) as pool:
+    with _publications(output, BucketPath(bucket.base)) as sets, ThreadPoolExecutor(jobs) as pool:
         with _Lease(bucket, 0 if dry_run else lease_time) as lease:
             work = _Comparison(output, bucket, sets, lease)
             same = pool.map(work.is_same, work.files)
@@ -150,8 +152,11 @@ class _Comparison:
 
     def __init__(self, output: Path, bucket: Bucket, sets: Sequence[PreviousPublication], lease: "_Lease") -> None:
         self._output, self._bucket, self._lease = output, bucket, lease
-        self.files, self._there = output_files(output, sets), bucket.files()
+        self._there = bucket.files()
         self._there.pop(LEASE, None)
+        self._parts = dict(self._parts_of([each for each in sets if each.bucket]))
+        parts = {path: (self._there[path].size, digest) for path, digest in self._parts.items()}
+        self.files = output_files(output, sets) | parts
         self._listed = _listed_in_bucket(bucket, self._there, sets, self.files)
         self._last = self._there.get(upload_order(each.layout.state for each in sets)[-1])
         self.gone = sorted(self._there.keys() - self.files.keys())
@@ -162,7 +167,25 @@ class _Comparison:
         size, listed = self.files[path]
         if path not in self._there or self._there[path].size != size:
             return False
+        if path in self._parts:
+            if self._digest(path) != listed:
+                raise self._lost(path)
+            return True
         return self._digest(path) == (listed or measure(self._output / path)[0])
+
+    def _parts_of(self, sets: Sequence[PreviousPublication]) -> Iterator[tuple[str, str]]:
+        """Yield the parts of Resource Lists that are in the bucket alone, with their SHA-256."""
+        for each in sets:
+            for path, digest in {**each.state.superseded, **each.state.documents}.items():
+                if is_part_of_list(path):
+                    if path in self._there:
+                        yield path, digest
+                    elif path in each.state.documents:
+                        raise self._lost(path)
+
+    def _lost(self, path: str) -> PublicationError:
+        what = f"{self._bucket.url(path)} is missing, or not what was published there"
+        return PublicationError(f"{what}: upload to the bucket of the settings, or publish with RESOURCESYNC_FIRST=1")
 
     def put(self, path: str) -> str:
         """Put a file into the bucket, where it replaces the version that was there; return its path."""
@@ -191,7 +214,7 @@ class _Comparison:
 def headers_of(path: str) -> dict[str, str]:
     """Return the media type of a file, and how long caches may keep it: a year if it never changes, else not at all."""
     known = "application/xml" if path == WELL_KNOWN else LINK_FORMAT if path.endswith(".link") else media_type(path)
-    kept = "public, max-age=31536000, immutable" if _NEVER_CHANGES.fullmatch(path) else "no-cache"
+    kept = FOREVER if _NEVER_CHANGES.fullmatch(path) else "no-cache"
     return {"Content-Type": known, "Cache-Control": kept}
 
 
@@ -219,11 +242,14 @@ def output_files(output: Path, sets: Sequence[PreviousPublication]) -> dict[str,
 
 
 @contextmanager
-def _publications(output: Path) -> Iterator[list[PreviousPublication]]:
-    """Yield the publications in an output, after recovering it from a killed build; nobody else may publish then."""
+def _publications(output: Path, bucket: BucketPath | None = None) -> Iterator[list[PreviousPublication]]:
+    """Yield the publications in an output, whose parts may be in a bucket, after recovering it from a killed build.
+
+    Nobody else may publish then.
+    """
     with locked(output) if output.is_dir() else nullcontext():
         recover(output)
-        if not (found := publications_in(output)):
+        if not (found := publications_in(output, bucket)):
             message = f"there is no publication in {output}: publish it first"
             raise PublicationError(message)
         yield found
@@ -235,8 +261,11 @@ def _digests_of_versions(paths: Iterable[str]) -> dict[str, str]:
 
 
 def _resources(publication: PreviousPublication, paths: Container[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield the file of each resource, if it is among some paths, with the SHA-256 and the last change listed."""
-    for row in publication.resources.rows():
+    """Yield the file of each resource, if it is among some paths, with the SHA-256 and the last change listed.
+
+    Of a publication whose parts are in a bucket, no file is a resource.
+    """
+    for row in () if publication.bucket else publication.resources.rows():
         path, listed = path_of_uri(publication.state.siteurl, row.uri), parse_representation(row.representation).hash
         if path is not None and listed and listed.algorithm == SHA_256:
             files = [each for each in served_paths(path) if each in paths]

@@ -22,7 +22,7 @@ from repo_bridge.readers import RepositoryReader, needs_records_set
 from repo_bridge.settings import BridgeSettings
 
 #: What to do about many deletions.
-_ON_DELETIONS = "check the database, its policies and timezone; if this is right, publish once with --allow-deletions"
+_ON_DELETIONS = "check the {}; if this is right, publish once with --allow-deletions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +75,8 @@ def planned(settings: BridgeSettings, reader: RepositoryReader, inventory: Inven
         whole = _find(settings, settings.set_name, stack)
         known = whole.previous or whole.restarted_from
         together = set(known.state.sets) - {settings.set_name} if known else set()
-        names = {*inventory.sets()} - {reader.sets.records}
-        if settings.sets_by or settings.query:
+        names = {*inventory.sets(), *reader.partitions} - {reader.sets.records}
+        if settings.sets_by or settings.query or settings.partition_by:
             names |= reader.sets.begun(together, names)
         if needs_records_set(settings):
             names.add(reader.sets.records)
@@ -104,6 +104,7 @@ def _find(settings: BridgeSettings, name: str, stack: ExitStack) -> Predecessor:
         moved_from=settings.moved_from,
         moved_setting="moved-from",
         elsewhere=_servers(settings),
+        bucket=settings.bucket,
         key=signing_key(),
     )
     stack.callback(search.close)
@@ -126,7 +127,7 @@ def _options(
     """Return the options of a set.
 
     Only the complete set, or that of the records, has dumps, unless all sets are to have some. In all sets but the
-    complete one, any number of deletions is allowed.
+    complete one, any number of deletions is allowed; no set is complete if a table is divided.
     """
     layout = Layout(settings.base_url, settings.set_name)
     records = f"{layout.uri(layout.records)}/"
@@ -141,12 +142,13 @@ def _options(
         dumps=settings.dumps if has_dumps and not settings.of_others else Dumps(),
         archives=settings.archives.keeping(settings.keep),
         describedby=reader.pages.get(name) or settings.describedby,
-        allow_deletions=settings.allow_deletions or not is_complete,
-        on_deletions=_ON_DELETIONS,
+        allow_deletions=settings.allow_deletions or not (is_complete or settings.partition_by),
+        on_deletions=_ON_DELETIONS.format("table" if settings.table else "database, its policies and timezone"),
         remove_deleted=settings.on_withdrawal == "remove",
         moved_from=settings.moved_from,
         mirrors=settings.mirrors,
         hubs=settings.hubs,
+        bucket=settings.bucket,
         page=PageOptions(home=settings.ui_url or "", facts=facts if is_complete else ()),
         key=signing_key(),
         link_changes_below=records,

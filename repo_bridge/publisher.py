@@ -233,10 +233,10 @@ class _Publisher:
 
     def requests(self) -> list[PublishRequest]:
         """Return a publication request for each set."""
-        at, table = self._settings.at, self._reader.table
+        at, find = self._settings.at, self._files.find
         return [
             PublishRequest(
-                resources=table.resources if table else SetResources(self._inventory, each.within, self._files.find),
+                resources=self._reader.resources(each.within) or SetResources(self._inventory, each.within, find),
                 history=ChangeHistory(
                     built=at, read_as_of=at, complete=False, times=partial(self._times, each.predecessor.previous)
                 ),
@@ -246,6 +246,7 @@ class _Publisher:
                 restarted_from=each.predecessor.restarted_from,
                 not_live=each.predecessor.not_live,
                 records=self._records if each.within is None else None,
+                drafts=self._reader.drafts,
             )
             for each in self._plan.sets
         ]

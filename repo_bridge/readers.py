@@ -7,26 +7,31 @@ The inventory of the last run is still valid for items that have not changed. Po
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from functools import lru_cache
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
+from secrets import token_hex
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
 
-from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.cluster import mapped
+from pelican_resourcesync.errors import SettingsError, TransportError
+from pelican_resourcesync.http import BucketPath
 from pelican_resourcesync.protocol import render_link, render_metadata
 from pelican_resourcesync.publication import (
+    FOLDER,
     MD5,
     SHA_256,
     UNKNOWN_TYPE,
     Layout,
+    Resources,
     Workspace,
     parse_representation,
     parse_time,
@@ -65,7 +70,7 @@ from repo_bridge.records import (
     resources_of,
 )
 from repo_bridge.settings import BridgeSettings, Query
-from repo_bridge.table import CheckedTable, sort_table
+from repo_bridge.table import CheckedTable, Sorting, TableResources, sort_table, sort_table_by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,8 +180,8 @@ def open_reader(settings: BridgeSettings, progress: Progress) -> Iterator["Repos
         yield ArchiveReader(settings, progress, settings.saf)
         return
     if settings.table is not None:
-        with Workspace(settings.beside).temporary("table-") as folder:
-            yield TableReader(settings, progress, settings.table, folder)
+        with Workspace(settings.beside).temporary("table-") as folder, _drafts(settings) as drafts:
+            yield TableReader(settings, progress, settings.table, folder, drafts)
         return
     with TemporaryDirectory(prefix="repo-bridge-") as folder:
         url = _database(settings, Path(folder), progress)
@@ -190,18 +195,35 @@ def open_reader(settings: BridgeSettings, progress: Progress) -> Iterator["Repos
                 yield DSpaceReader(settings, progress, repository)
 
 
+@contextmanager
+def _drafts(settings: BridgeSettings) -> Iterator[BucketPath | None]:
+    """Yield a folder for drafts in the bucket of the settings, if there is one, and remove it at the end."""
+    if settings.bucket is None:
+        yield None
+        return
+    folder = settings.bucket / f"{FOLDER}/.drafts-{token_hex(8)}"
+    try:
+        yield folder
+    finally:
+        with suppress(TransportError):  # the next upload removes it
+            folder.remove()
+
+
 class RepositoryReader(ABC):
     """Fills an inventory with what is public in an open source, in these `sets`.
 
     `key` is everything other than items that an inventory depends on, empty if none can be continued. `pages` are the
-    URIs of pages about sets, by set name. `repository` is the DSpace repository that is read, if it is one, and `table`
-    the table, whose rows are in no inventory.
+    URIs of pages about sets, by set name. `partitions` are the names of sets besides the complete one that are not in
+    the inventory. `repository` is the DSpace repository that is read, if it is one, and `table`
+    the table, whose rows are in no inventory. `drafts` is a folder for drafts in a bucket, if they are to be there.
     """
 
     key = ""
     pages: Mapping[str, str] = {}
+    partitions: Collection[str] = ()
     repository: DSpaceRepository | None = None
     table: CheckedTable | None = None
+    drafts: BucketPath | None = None
 
     def __init__(self, settings: BridgeSettings, progress: Progress, sets: Sets, addresses: Addresses) -> None:
         """Read with these settings; `progress` is told how many items were read."""
@@ -217,6 +239,10 @@ class RepositoryReader(ABC):
     def counts(self, inventory: Inventory) -> tuple[int, int, int]:
         """Return the numbers of items, of their records, and of all other resources."""
         return (0, 0, self.table.resources.total) if self.table else inventory.counts()
+
+    def resources(self, within: str | None) -> Resources | None:  # noqa: ARG002 - for subclasses
+        """Return the resources of a set, `None` if these are in the inventory."""
+        return None
 
     def find_removed(self, inventory: Inventory, uris: Collection[str]) -> None:  # noqa: B027 - most know nothing
         """Record in an inventory since when these URIs are not public, as far as the source knows (rule 13)."""
@@ -427,25 +453,53 @@ class QueryReader(RepositoryReader):
 
 
 class TableReader(RepositoryReader):
-    """Sorts a table into a folder, where any process can read it."""
+    """Sorts a table into a folder or a bucket, where any process can read it."""
 
-    def __init__(self, settings: BridgeSettings, progress: Progress, files: Path, folder: Path) -> None:
-        """Sort these files, whose name may have wildcards."""
+    def __init__(
+        self,
+        settings: BridgeSettings,
+        progress: Progress,
+        files: Path | BucketPath,
+        folder: Path,
+        drafts: BucketPath | None = None,
+    ) -> None:
+        """Sort these files, whose name may have wildcards, in a folder; with `drafts`, what is sorted goes there."""
         addresses = Addresses(version=_NOW, ui="", records=_records_uri(settings))
         super().__init__(settings, progress, Sets(settings.set_name), addresses)
-        self._files, self._folder = str(files.absolute()), folder.absolute()
+        self._files, self._folder, self.drafts = files, folder.absolute(), drafts
+        self._parts: Mapping[str, TableResources] = {}
 
     def fill(self, inventory: Inventory, record_files: RecordFiles | None) -> None:
         """Sort the table; raise `TableError` if it has more bad rows than are allowed."""
         del inventory, record_files
         self._progress.say("sorting the table")
         settings, zone = self._settings, self._settings.timezone or ZoneInfo("UTC")
-        memory, threads = settings.memory, settings.jobs
-        self.table = sort_table(self._files, self._folder, at=settings.at, zone=zone, memory=memory, threads=threads)
+        how = Sorting(at=settings.at, zone=zone, memory=settings.memory, threads=settings.jobs)
+        with mapped(1, settings.cluster if self.drafts else "") as run:
+            if settings.cluster and self.drafts:
+                self.table = sort_table_by(run, self._files, self.drafts, how)
+            else:
+                self.table = sort_table(self._files, self._folder, how)
+                self.table = self.table.moved(self.drafts) if self.drafts else self.table
+            if settings.partition_by:
+                found = self.table.resources.partitions(settings.partition_by, run)
+                self._parts = {prefix and self.sets.name(_label(prefix)): of for prefix, of in found.items()}
+                self.partitions = {*filter(None, self._parts)}
         if self.table.bad > settings.bad_rows:
             what = f"{self._files} has {format_count(self.table.bad, 'bad row')}: {'; '.join(self.table.examples)}"
             message = f"{what}: correct them, or allow them to be left out with bad-rows"
             raise TableError(message)
+
+    def resources(self, within: str | None) -> Resources | None:
+        """Return the resources of a set: with partitions, those of the complete set are what is in no other."""
+        if self.table is None or not self._settings.partition_by:
+            return self.table.resources if self.table else None
+        return self._parts.get(within or "", TableResources((), 0))
+
+
+def _label(prefix: str) -> str:
+    """Return what the name of a set says of the beginning of its URIs."""
+    return prefix.removeprefix("https://").removesuffix("/")
 
 
 def needs_records_set(settings: BridgeSettings) -> bool:

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.http import BucketPath, is_bucket
 from pelican_resourcesync.publication import (
     PERIODS,
     Archives,
@@ -150,6 +151,11 @@ def at(setting: Setting, value: object) -> datetime:
     raise setting.wrong(value, "a time with its offset from UTC, such as 2025-06-15T12:00:00Z")
 
 
+def table(setting: Setting, value: object) -> Path | BucketPath:
+    """Check the files of a table: a path, or the URL of files in a bucket."""
+    return (checks.bucket if isinstance(value, str) and is_bucket(value) else checks.path)(setting, value)
+
+
 memory = checks.required_text("a number of megabytes or gigabytes, such as '2GB'", "[1-9][0-9]{0,5} ?[MG]B")
 
 _BUNDLES = checks.texts("names of bundles, such as ['ORIGINAL']")
@@ -173,11 +179,13 @@ class BridgeSettings:
     password: str | None = row(None, password, "the password for the database", secret=True)
     saf: Path | None = row(None, checks.path, "instead, an export in Simple Archive Format", metavar="DIR")
     query: Query | None = row(None, query, "SQL statements for a database that is not DSpace's")
-    table: Path | None = row(None, checks.path, "instead, files with a row for each resource", metavar="FILES")
+    table: Path | BucketPath | None = row(None, table, "instead, files with a row for each resource", metavar="FILES")
     bad_rows: int = row(0, checks.number(0, " of rows"), "how many bad rows of a table may be left out", metavar="N")
     memory: str = row("1GB", memory, "the memory for sorting a table (1GB)", metavar="SIZE")
     jobs: int = row(1, checks.number(1, " of processes"), "processes for a table (1)", metavar="N")
     cluster: str = row("", checks.text, "instead, the scheduler of a Dask cluster", metavar="URL")
+    bucket: BucketPath | None = row(None, checks.bucket, "a bucket for the parts of the list", metavar="URL")
+    partition_by: int = row(0, checks.number(0, " of segments"), "a set for each prefix of N segments", metavar="N")
     assetstore: Mapping[int, Path] = row(dict, assetstore, "for dumps, the folder with the files", metavar="DIR")
     ui_url: str = row("", checks.site_url, "the URL of the user interface of the repository", metavar="URL")
     server_url: str = row("", checks.site_url, "the URL of its REST server (DSpace 7 to 10)", metavar="URL")
@@ -249,8 +257,8 @@ def read_settings(options: Mapping[str, str | bool], config: Path | None = None)
     values = {key: value for key, value in stored.items() if key not in replaced} | check_options(options)
     given = {key: Setting(key, OPTIONS if key in options else notation) for key in values}
     _require_one_source(given)
-    for key in ("jobs", "cluster"):
-        if values.get(key, 1) not in {1, ""} and "table" not in values:
+    for key in ("jobs", "cluster", "bucket", "partition-by"):
+        if values.get(key) not in {None, 0, 1 if key == "jobs" else 0, ""} and "table" not in values:
             message = f"{given[key]} needs a table, because only its parts can be read independently: leave it out"
             raise SettingsError(message)
     _require_all(values, file or Path(FILE))

@@ -1,6 +1,6 @@
 """Fetch files over HTTP within limits, and read ZIP files that may mean harm."""
 
-from pelican_resourcesync.http.buckets import LONGEST_REQUEST, Bucket, Version, is_bucket
+from pelican_resourcesync.http.buckets import LONGEST_REQUEST, Bucket, BucketPath, Version, is_bucket
 from pelican_resourcesync.http.client import (
     PASSING,
     USER_AGENT,
@@ -40,6 +40,7 @@ __all__ = [
     "USER_AGENT",
     "Bounds",
     "Bucket",
+    "BucketPath",
     "Client",
     "DamagedZipError",
     "Headers",

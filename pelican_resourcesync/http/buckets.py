@@ -6,12 +6,17 @@ obstore is imported here alone. It finds credentials, region and endpoint in the
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from pathlib import Path
+from functools import cache, lru_cache
+from io import BytesIO
+from pathlib import Path, PurePosixPath
 from threading import Lock
-from typing import Any, BinaryIO, NamedTuple
+from types import MappingProxyType
+from typing import Any, BinaryIO, Literal, NamedTuple, Self
 
 from pelican_resourcesync.errors import AbsentError, ConflictError, SettingsError, TransportError
+from pelican_resourcesync.files import sha256
 from pelican_resourcesync.http.client import Headers, Response
 from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds
 from pelican_resourcesync.http.web import Hashing, Received, Web
@@ -19,6 +24,7 @@ from pelican_resourcesync.http.web import Hashing, Received, Web
 #: How long a request may take with all its attempts, in seconds: obstore ends each after 30 seconds.
 LONGEST_REQUEST = 60.0
 
+_ANY = Bounds(size=2**63)  # obstore ends what takes too long
 _PAGE = 1_000  # objects in an answer to a list request, and keys in one deletion
 _PART = 5 * 1024 * 1024  # bytes in a request for a part of a file
 
@@ -161,6 +167,77 @@ class Bucket(Web):
             message = f"{self.url(path)}: {_why(str(error))}"
             is_absent = isinstance(error, FileNotFoundError) and "NoSuchBucket" not in str(error)
             raise (AbsentError if is_absent else TransportError)(message) from error
+
+
+@dataclass(frozen=True, slots=True)
+class BucketPath:
+    """A file in a bucket, or a folder there, at a `url`, used like a `Path`; other machines can use it, too.
+
+    A file never changes: writing other bytes raises `ConflictError`. Reading or writing it may raise `TransportError`.
+    """
+
+    url: str
+
+    def __truediv__(self, path: str) -> Self:
+        return replace(self, url=f"{self.url}/{path}")
+
+    def __str__(self) -> str:
+        return self.url
+
+    @property
+    def name(self) -> str:
+        """The last part of its path."""
+        return self.url.rpartition("/")[2]
+
+    def read_bytes(self) -> bytes:
+        """Return the bytes of the file. Raises `AbsentError` if there is none."""
+        return _read(self)
+
+    def open(self, mode: Literal["rb"] = "rb") -> BinaryIO:
+        """Return the bytes of the file as a stream."""
+        del mode
+        return BytesIO(_read(self))
+
+    def write_bytes(self, data: bytes, headers: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Write the file, which gets these headers when it is served."""
+        bucket, path = _place(self)
+        bucket.put(path, data, {"sha256": sha256(data), **headers})
+
+    def save(self, file: Path) -> None:
+        """Write the bytes of the file to another, in any amount."""
+        bucket, path = _place(self)
+        bucket.save(path, file, _ANY)
+
+    def glob(self, pattern: str) -> list[Self]:
+        """Return the files in the folder whose paths match a pattern, sorted; `*` matches no slash."""
+        found = (path for path in Bucket(self.url).files() if PurePosixPath("/", path).match(f"/{pattern}"))
+        return [self / path for path in sorted(found)]
+
+    def remove(self) -> None:
+        """Remove the folder: what is in it."""
+        bucket = Bucket(self.url)
+        bucket.delete([*bucket.files()])
+
+
+@cache
+def _bucket(url: str) -> Bucket:
+    return Bucket(url)
+
+
+def _place(file: BucketPath) -> tuple[Bucket, str]:
+    scheme, _, rest = file.url.partition("://")
+    name, _, path = rest.partition("/")
+    return _bucket(f"{scheme}://{name}"), path
+
+
+@lru_cache(maxsize=1)  # several functions read the same file one after the other
+def _read(file: BucketPath) -> bytes:
+    bucket, path = _place(file)
+    found = bucket.get(path)
+    if found is None:
+        message = f"{file}: there is no such file in the bucket"
+        raise AbsentError(message)
+    return found[0]
 
 
 def _why(text: str) -> str:

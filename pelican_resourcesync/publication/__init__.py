@@ -22,10 +22,12 @@ from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.layout import (
     DESCRIPTION,
     FOLDER,
+    FOREVER,
     RECORDS,
     STATE,
     WELL_KNOWN,
     Layout,
+    is_part_of_list,
     replaced_path,
     well_known_hints,
 )
@@ -59,6 +61,7 @@ from pelican_resourcesync.publication.model.state import FirstPublication, Publi
 from pelican_resourcesync.publication.model.versions import LINK_FORMAT, Version
 from pelican_resourcesync.publication.pages.overview import DOCUMENTS, Amount, Overview
 from pelican_resourcesync.publication.pages.rendering import mirror_command
+from pelican_resourcesync.publication.parts import Map
 from pelican_resourcesync.publication.plan import ExpectedSet, PublishRequest
 from pelican_resourcesync.publication.previous.previous import (
     Ancestry,
@@ -98,6 +101,7 @@ __all__ = [
     "DESCRIPTION",
     "DOCUMENTS",
     "FOLDER",
+    "FOREVER",
     "LINK_FORMAT",
     "MD5",
     "MOST_EXAMPLES",
@@ -127,6 +131,7 @@ __all__ = [
     "LastPublishedCopy",
     "Layout",
     "Listed",
+    "Map",
     "Options",
     "Output",
     "Overview",
@@ -158,6 +163,7 @@ __all__ = [
     "forget_uris",
     "is_later",
     "is_loopback",
+    "is_part_of_list",
     "is_published",
     "later",
     "layout_after",

@@ -14,6 +14,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from pelican_resourcesync.http import BucketPath
 from pelican_resourcesync.protocol import (
     ChangeKind,
     Limits,
@@ -143,9 +144,12 @@ class Decision:
             if candidate.kind != ChangeKind.DELETED:
                 fills.append((dated[-1][0], candidate.uri) if dated else ("", candidate.lastmod))
         self._add(changes)
+        data = marshal.dumps(fills)
+        if isinstance(segment.body.file, BucketPath):  # another machine will write the document
+            return replace(segment, fills=data), bool(changes)
         file = self._folder / f"fills-{self._fills}"
         self._fills += 1
-        file.write_bytes(marshal.dumps(fills))
+        file.write_bytes(data)
         return replace(segment, fills=file), bool(changes)
 
     def finish(self) -> None:
@@ -380,11 +384,12 @@ class ChangeListBuilder:
             self._found.ranges.append(replace(self._range, until=end))
             self._range, self._entries, self._bytes, self._draft = Range(start=end), 0, 0, None
         if self._draft is None:
-            body = Body(self._folder / f"changes-{len(self._found.bodies)}", is_draft=True)
+            file = self._folder / f"changes-{len(self._found.bodies)}"
+            body = Body(file, is_draft=True)
             self._found.bodies.append(body)
             self._range = replace(self._range, bodies=(*self._range.bodies, body))
             self._stack.close()
-            self._draft = self._stack.enter_context(body.file.open("wb"))
+            self._draft = self._stack.enter_context(file.open("wb"))
         self._draft.write(data)
         self._entries += len(together)
         self._bytes += len(data)

@@ -26,7 +26,7 @@ def notifications_after(
     if previous is None or not drafts:
         return before or [Range(start=at, until=at)]
     start = before[-1].until if before else None
-    size = frame + sum(body.file.stat().st_size for _, body in drafts)
+    size = frame + sum(len(body.read()) for _, body in drafts)
     if new.kinds.total() <= options.limits.entries and size <= options.limits.size:
         return [Range(start=start or previous.last, until=at, bodies=tuple(body for _, body in drafts))]
     intervals = pairwise([start or previous.last, *(until for until, _ in drafts[:-1]), at])

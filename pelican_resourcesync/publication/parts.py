@@ -15,19 +15,24 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from heapq import merge
+from io import SEEK_END, BytesIO
 from itertools import islice
 from multiprocessing import parent_process
 from operator import itemgetter
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, BinaryIO, NamedTuple
 
 from pelican_resourcesync.errors import DocumentError
+from pelican_resourcesync.http import BucketPath
 from pelican_resourcesync.protocol import ChangeKind, EntryText, render_entries, unescape
+from pelican_resourcesync.publication.model.layout import FOREVER
 from pelican_resourcesync.publication.model.ranges import Body
 from pelican_resourcesync.publication.model.resource import EDITION, Resources, Row, is_later
 from pelican_resourcesync.publication.model.state import Counts, sortable
@@ -46,6 +51,9 @@ LONGEST_TIME = len("2024-03-01T12:00:00.000000Z")
 UNKNOWN = "unknown"
 
 _CREATED, _UPDATED, _DELETED = (kind.value for kind in ChangeKind)
+
+#: The headers of a part, which never changes.
+_HEADERS = {"Content-Type": "application/xml", "Cache-Control": FOREVER}
 
 _BEGIN, _END = b"  <url>\n", b"</urlset>\n"
 _BYTES = re.compile(r'    <rs:md(?: hash="([^"]*+)")?(?: length="([0-9]++)")?')
@@ -89,7 +97,7 @@ class Terms:
     link_changes_below: str
     edition: int
     tracked: bool
-    folder: Path
+    folder: Path | BucketPath
     past: Mapping[str, str]
     added: AddedLinks
 
@@ -106,7 +114,7 @@ class Task:
     terms: Terms
     begin: str = ""
     end: str | None = None
-    old: tuple[Path, ...] = ()
+    old: tuple[Path | BucketPath, ...] = ()
     resources: Resources | None = None
     changed: Sequence[tuple[str, Row | None]] | None = None
 
@@ -115,17 +123,18 @@ class Task:
 class Segment:
     """Entries in a row, which go into the same document: where they are, and what they come to.
 
-    `candidates` is the file of its candidates, if it has any. `differs` is whether any entry differs from before
-    whatever the times of changes will be, `other_bytes` whether more than links does. `fills` is the file of what its
-    open lines become, once that is decided: pairs of a time and the URI, or of nothing and the time listed before.
+    `candidates` is where its candidates are, if it has any. `differs` is whether any entry differs from before
+    whatever the times of changes will be, `other_bytes` whether more than links does. `fills` is what its open lines
+    become, once that is decided, or a file with that: pairs of a time and the URI, or of nothing and the time listed
+    before.
     """
 
     body: Body
     first: str
     counts: Counts
     size: int
-    candidates: Path | None = None
-    fills: Path | None = None
+    candidates: Body | None = None
+    fills: Path | bytes | None = None
     differs: bool = False
     other_bytes: bool = False
 
@@ -135,17 +144,34 @@ class Segment:
         return self.counts.entries
 
 
-def compare(task: Task) -> list[Segment] | None:
-    """Compare a range with its entries before; return its new segments, or `None` if nothing differs."""
+class Compared(NamedTuple):
+    """A compared range: its new `segments`, or `None` if nothing differs; and of the document of before, its frame."""
+
+    segments: list[Segment] | None
+    frame: "Frame"
+
+
+class Frame(NamedTuple):
+    """What comes before the entries of a document, and the size of these in bytes."""
+
+    head: bytes = b""
+    size: int = 0
+
+
+def compare(task: Task) -> Compared:
+    """Compare a range with its entries before."""
     if parent_process() and not gc.get_freeze_count():  # it would collect what was imported again and again
         gc.freeze()
-    return _Comparison(task).run()
+    frames = [frame_of(file) for file in task.old]
+    with ExitStack() as stack:
+        segments = _Comparison(task, stack).run()
+    return Compared(segments, frames[0] if frames else Frame())
 
 
 class _Old:
     """The entries of documents, of which only some are held in memory."""
 
-    def __init__(self, files: Sequence[Path]) -> None:
+    def __init__(self, files: Sequence[Path | BucketPath]) -> None:
         self._batches = (batch for file in files for batch in Body(file, is_draft=False).batches())
         self._held: list[EntryText] = []
 
@@ -167,7 +193,7 @@ def _after(entries: Sequence[EntryText], uri: str) -> int:
 
 
 def _patched(
-    files: Sequence[Path], changed: Sequence[tuple[str, Row | None]], without: Callable[[str], str]
+    files: Sequence[Path | BucketPath], changed: Sequence[tuple[str, Row | None]], without: Callable[[str], str]
 ) -> Iterator[Row]:
     """Yield the rows in documents with these differences, and `without` the links that are added to rows."""
     listed = (row for file in files for row in rows_in(Body(file, is_draft=False)))
@@ -178,10 +204,12 @@ def _patched(
 
 
 class _Comparison:
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, stack: ExitStack) -> None:
         self._task, self._terms = task, task.terms
         self._segments: list[Segment] = []
-        self._run_name = token_hex(8)  # a task may run twice, at the same time on two machines
+        name = f"{task.name}-{token_hex(8)}"  # a task may run twice, at the same time on two machines
+        self._files = [task.terms.folder / f"{name}{end}" for end in ("", ".candidates")]
+        self._bodies, self._candidates = (stack.enter_context(_written(file)) for file in self._files)
 
     def run(self) -> list[Segment] | None:
         task, old, most = self._task, _Old(self._task.old), self._terms.entries
@@ -221,18 +249,20 @@ class _Comparison:
                 f" {self._terms.most:,} bytes; give it fewer links (X04)"
             )
             raise DocumentError(message)
-        file = self._terms.folder / f"{self._task.name}-{len(self._segments)}-{self._run_name}"
-        file.write_bytes(body)
-        listed = file.with_suffix(".candidates")
+        at, listed = self._bodies.tell(), self._candidates.tell()
+        self._bodies.write(body)
         if candidates:
-            listed.write_bytes(marshal.dumps(candidates))
+            self._candidates.write(marshal.dumps(candidates))
+        of_bodies, of_candidates = self._files
         self._segments.append(
             Segment(
-                body=Body(file, is_draft=True),
+                body=Body(of_bodies, is_draft=True, begin=at, end=at + len(body)),
                 first=chunk[0].uri if chunk else before[0].loc,
                 counts=count_entries(times, mds),
                 size=size,
-                candidates=listed if candidates else None,
+                candidates=Body(of_candidates, is_draft=True, begin=listed, end=self._candidates.tell())
+                if candidates
+                else None,
                 differs=differs,
                 other_bytes=other_bytes,
             )
@@ -312,15 +342,16 @@ _candidate = partial(tuple.__new__, Candidate)  # without a function in Python f
 
 def candidates_in(segment: Segment) -> list[Candidate]:
     """Return the candidates of a segment, sorted by URI."""
-    return [*map(_candidate, marshal.loads(segment.candidates.read_bytes()))] if segment.candidates else []  # noqa: S302 - ours
+    return [*map(_candidate, marshal.loads(segment.candidates.read()))] if segment.candidates else []  # noqa: S302 - ours
 
 
-def head_of(file: Path) -> bytes:
-    """Return what comes before the entries of a document."""
+def frame_of(file: Path | BucketPath) -> Frame:
+    """Return what is around the entries of a document."""
     with file.open("rb") as stream:
-        head = stream.read(16_384)
+        head, size = stream.read(16_384), stream.seek(0, SEEK_END)
     begin = head.find(_BEGIN)
-    return head[:begin] if begin >= 0 else head.removesuffix(_END)
+    head = head[:begin] if begin >= 0 else head.removesuffix(_END)
+    return Frame(head, size - len(head) - len(_END))
 
 
 def divided(segments: Sequence[Segment], entries: int, size: int) -> list[list[Segment]]:
@@ -343,24 +374,38 @@ def divided(segments: Sequence[Segment], entries: int, size: int) -> list[list[S
 class Writing:
     """A document to write to `file`: what comes before its entries, and segments; `finals` are the times of changes."""
 
-    file: Path
+    file: Path | BucketPath
     head: bytes
     segments: Sequence[Segment]
     finals: "Finals"
 
 
-def write_part(writing: Writing) -> tuple[str, Counts]:
-    """Write a document; return its SHA-256, and what it contains.
+def write_part(writing: Writing) -> tuple[str, int, Counts]:
+    """Write a document; return its SHA-256, its length, and what it contains."""
+    digest, counts = sha256(), Counts()
+    with _written(writing.file, _HEADERS) as stream:
+        for data in _chunks(writing, counts):
+            digest.update(data)
+            stream.write(data)
+        length = stream.tell()
+    return digest.hexdigest(), length, counts
+
+
+@contextmanager
+def _written(file: Path | BucketPath, headers: Mapping[str, str] = MappingProxyType({})) -> Iterator[BinaryIO]:
+    """Yield a stream that writes a file; to a bucket, only if all goes well, with these headers, and if it has bytes.
 
     A task may run twice, at the same time on two machines, so a file that is there is not emptied first: the other run
     writes the same bytes to the same places.
     """
-    digest, counts = sha256(), Counts()
-    with open(writing.file, "wb", opener=_without_emptying) as stream:
-        for data in _chunks(writing, counts):
-            digest.update(data)
-            stream.write(data)
-    return digest.hexdigest(), counts
+    if isinstance(file, Path):
+        with open(file, "wb", opener=_without_emptying) as stream:
+            yield stream
+        return
+    held = BytesIO()
+    yield held
+    if held.tell():
+        file.write_bytes(held.getvalue(), headers)
 
 
 def _without_emptying(file: str, flags: int) -> int:
@@ -373,7 +418,8 @@ def _chunks(writing: Writing, counts: Counts) -> Iterator[bytes]:
         data = segment.body.read()
         counts.add(segment.counts)
         if segment.fills:
-            fills = marshal.loads(segment.fills.read_bytes())  # noqa: S302 - ours
+            filled = segment.fills if isinstance(segment.fills, bytes) else segment.fills.read_bytes()
+            fills = marshal.loads(filled)  # noqa: S302 - ours
             times = [writing.finals.of(time, uri) if time else uri for time, uri in fills]
             counts.add(replace(count_entries(times, ()), entries=0))
             first, *rests = data.split(_OPEN_LINE)

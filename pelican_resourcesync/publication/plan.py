@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.http import BucketPath
 from pelican_resourcesync.protocol import Capability, ChangeKind, Hash
 from pelican_resourcesync.publication.archives import archives_stay, dumps_after, lists_after
 from pelican_resourcesync.publication.changes import (
@@ -59,7 +60,8 @@ class PublishRequest:
     `restarted_from`, a known publication, it continues the numbering of that one's generations (see `layout_after`).
     `not_live` is as in `Predecessor`.
     `records` is a folder with the set's records. It is in a folder of its own in the output, whose name begins like
-    a stage's, and is moved from there.
+    a stage's, and is moved from there. `drafts` is a folder in the bucket of the options for drafts of the parts of the
+    Resource List, if there is one.
     """
 
     resources: Resources
@@ -70,6 +72,7 @@ class PublishRequest:
     restarted_from: KnownGeneration | None = None
     not_live: bool = False
     records: Path | None = None
+    drafts: BucketPath | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +155,7 @@ class _Planning:
             self._options,
             previous=self._previous,
             tracked=self._previous is not None or self._history.complete,
-            folder=folder,
+            folder=request.drafts or folder,
             mapped=mapped,
             past=self._added.times if self._added else {},
         )

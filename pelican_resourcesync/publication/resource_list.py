@@ -9,6 +9,7 @@ from itertools import count, pairwise
 from pathlib import Path
 
 from pelican_resourcesync.errors import DocumentError
+from pelican_resourcesync.http import BucketPath
 from pelican_resourcesync.protocol import (
     Capability,
     Entry,
@@ -31,6 +32,7 @@ from pelican_resourcesync.publication.model.state import Part
 from pelican_resourcesync.publication.model.versions import AddedLinks
 from pelican_resourcesync.publication.parts import (
     Finals,
+    Frame,
     Map,
     Segment,
     Task,
@@ -38,7 +40,7 @@ from pelican_resourcesync.publication.parts import (
     Writing,
     compare,
     divided,
-    head_of,
+    frame_of,
     write_part,
 )
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, ResourceList, rows_in
@@ -54,18 +56,23 @@ _TAIL = len(b"</urlset>\n")
 
 @dataclass(slots=True)
 class _ComparedRange:
-    """A range of URIs: the `part` that it was before, if any, and its new segments; `None` if nothing differs."""
+    """A range of URIs: the `part` that it was before, if any, with its frame; and its new segments.
+
+    These are `None` if nothing differs.
+    """
 
     part: Part | None
+    frame: Frame
     segments: list[Segment] | None
 
 
 @dataclass(frozen=True, slots=True)
 class _NextDocument:
-    """A document to publish: segments, and the part of which these are all the entries, unchanged, if they are."""
+    """A document to publish: segments, and the part, with its head, of which these are all the entries, unchanged."""
 
     segments: list[Segment]
     part: Part | None = None
+    head: bytes = b""
 
 
 class ResourceListPlan:
@@ -81,7 +88,7 @@ class ResourceListPlan:
         *,
         previous: PreviousPublication | None,
         tracked: bool,
-        folder: Path,
+        folder: Path | BucketPath,
         mapped: Map,
         past: Mapping[str, str],
     ) -> None:
@@ -115,8 +122,11 @@ class ResourceListPlan:
         tasks = [*self._tasks(resources, terms)]
         found = iter(self._map(compare, [task for _, task in tasks if task]))
         for part, task in tasks:
-            segments = next(found) if task else None
-            yield _ComparedRange(part, segments if part or segments else [])
+            if task:
+                segments, frame = next(found)
+                yield _ComparedRange(part, frame, segments if part or segments else [])
+            elif part:
+                yield _ComparedRange(part, frame_of(self._file(part)), None)
 
     def _tasks(self, resources: Resources, terms: Terms) -> Iterator[tuple[Part | None, Task | None]]:
         """Yield the ranges with what is to be compared: `None` where it is known that nothing differs."""
@@ -127,8 +137,14 @@ class ResourceListPlan:
         starts = ["", *(each.first for each in parts[1:] if each)] if parts else ["", *resources.boundaries()]
         for number, (begin, end) in enumerate(pairwise([*starts, None])):
             part = parts[number] if parts else None
-            old = (previous.folder / part.path,) if part and previous else ()
-            task = Task(name=f"part-{number}", terms=terms, begin=begin or "", end=end, old=old, resources=resources)
+            task = Task(
+                name=f"part-{number}",
+                terms=terms,
+                begin=begin or "",
+                end=end,
+                old=(self._file(part),) if part else (),
+                resources=resources.between(begin or "", end),
+            )
             if left is not None:
                 own = []
                 while left and (end is None or left[0][0] < end):
@@ -181,13 +197,13 @@ class ResourceListPlan:
         documents = self._divided()
         if self._previous is None or len(documents) != len(self._previous.state.parts):
             return True
-        part = len(documents) > 1
+        part = self._is_index(documents)
         return not all(self._is_same(each, archive, part=part) for each in documents)
 
     def write(self, stage: Stage, at: datetime, archive: str) -> tuple[Part, ...]:
         """Write the documents that differ, carry the others over, and return the parts."""
         layout, documents = self._options.layout, self._divided()
-        several = len(documents) > 1
+        several, bucket = self._is_index(documents), self._options.bucket
         if len(documents) > STANDARD_LIMITS.entries:
             message = f"an index cannot hold {len(documents):,} parts; publish the resources as several sets (X04)"
             raise DocumentError(message)
@@ -197,28 +213,35 @@ class ResourceListPlan:
         writings: list[tuple[str, Writing]] = []
         for each in documents:
             stays = self._is_same(each, archive, part=several)
-            if each.part and stays and (several or head == head_of(self._file(each.part))):
+            if each.part and stays and (several or head == each.head):
                 digest = self._previous.state.documents.get(each.part.path) if self._previous else None
-                stage.carry(each.part.path, self._file(each.part), digest)
+                file = self._file(each.part)
+                if isinstance(file, Path):
+                    stage.carry(each.part.path, file, digest)
+                else:
+                    stage.note(each.part.path, digest or "", 0, elsewhere=True)
                 parts.append(each.part)
                 continue
             path = next(names) if several else layout.resource_list
-            writings.append(
-                (path, Writing(file=stage.new(path), head=head, segments=each.segments, finals=self._finals))
-            )
+            file = bucket / path if bucket else stage.new(path)
+            writings.append((path, Writing(file=file, head=head, segments=each.segments, finals=self._finals)))
             parts.append(None)
         written = iter(self._map(write_part, [writing for _, writing in writings]))
         written_parts = []
-        for (path, writing), (digest, counts) in zip(writings, written, strict=True):
-            stage.note(path, digest, writing.file.stat().st_size)
+        for (path, writing), (digest, length, counts) in zip(writings, written, strict=True):
+            stage.note(path, digest, length, elsewhere=bucket is not None)
             first = writing.segments[0].first if writing.segments else ""
             written_parts.append(Part(path=path, first=first, counts=counts))
         left = iter(written_parts)
         result = tuple(part or next(left) for part in parts)
         if several:
             self._write_index(stage, at, archive, result)
-        self._written = ResourceList(stage.documents, result)
+        self._written = ResourceList(bucket or stage.documents, result)
         return result
+
+    def _is_index(self, documents: Sequence[_NextDocument]) -> bool:
+        """Return whether documents are parts with an index; in a bucket, a single one is, too."""
+        return len(documents) > 1 or self._options.bucket is not None
 
     def _write_index(self, stage: Stage, at: datetime, archive: str, parts: Sequence[Part]) -> None:
         """Write the index of the parts, which may be as of different times: its own is that of the whole list."""
@@ -233,7 +256,7 @@ class ResourceListPlan:
         documents: list[_NextDocument] = []
         for each in self._ranges:
             if each.segments is None:
-                own = [_NextDocument(self._segments_of(each), each.part)]
+                own = [_NextDocument(self._segments_of(each), each.part, each.frame.head)]
             else:
                 own = [*map(_NextDocument, divided(each.segments, self._limits.entries, self._room))]
             for document in own:
@@ -251,17 +274,15 @@ class ResourceListPlan:
         """Return the segments of a range; of a part that did not change, the whole."""
         if found.segments is not None or found.part is None:
             return found.segments or []
-        part, file = found.part, self._file(found.part)
-        size = file.stat().st_size - len(head_of(file)) - _TAIL
-        body = Body(file, is_draft=False)
-        return [Segment(body=body, first=part.first, counts=part.counts, size=size)]
+        part, body = found.part, Body(self._file(found.part), is_draft=False)
+        return [Segment(body=body, first=part.first, counts=part.counts, size=found.frame.size)]
 
     def _is_same(self, document: _NextDocument, archive: str, *, part: bool) -> bool:
         """Return whether a document would have the same bytes as before, except for its time."""
         if document.part is None:
             return False
         head = self._head(_LONGEST_AT, archive, part=part)
-        return _AT.sub(b"", head) == _AT.sub(b"", head_of(self._file(document.part)))
+        return _AT.sub(b"", head) == _AT.sub(b"", document.head)
 
     def _head(self, at: datetime, archive: str, *, part: bool) -> bytes:
         document = self._documents.resource_list(at, archive)
@@ -269,5 +290,5 @@ class ResourceListPlan:
             document = as_part(document, self._options.layout.uri(self._options.layout.resource_list))
         return Renderer(Root.URLSET, self._options.edition).head(document).encode()
 
-    def _file(self, part: Part) -> Path:
-        return (self._previous.folder if self._previous else Path()) / part.path
+    def _file(self, part: Part) -> Path | BucketPath:
+        return self._previous.file(part.path) if self._previous else Path(part.path)

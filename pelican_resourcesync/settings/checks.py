@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pelican_resourcesync.dcz import has_patches
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.http import is_bucket
+from pelican_resourcesync.http import BucketPath, is_bucket
 from pelican_resourcesync.protocol import EDITIONS, LOWEST_PRIORITY
 from pelican_resourcesync.publication import PERIODS, Archives, Dumps, Hub, VersionOptions
 from pelican_resourcesync.settings.setting import Check, Setting, suggestion
@@ -141,6 +141,13 @@ def path(setting: Setting, value: object) -> Path:
     if not _is_text(value):
         raise setting.wrong(value, "a path")
     return (setting.notation.folder or Path()) / value
+
+
+def bucket(setting: Setting, value: object) -> BucketPath:
+    """Check the URL of a bucket, perhaps with a prefix."""
+    if not isinstance(value, str) or not is_bucket(value):
+        raise setting.wrong(value, "the URL of a bucket, such as 's3://bucket/prefix'")
+    return BucketPath(value.rstrip("/"))
 
 
 def previous(setting: Setting, value: object) -> str:

@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -16,7 +17,7 @@ from pelican_resourcesync.publication import Representation, Resource, Row
 from pelican_resourcesync.publication.model.resource import render_links, render_representation, render_time
 from repo_bridge import table
 from repo_bridge.errors import TableError
-from repo_bridge.table import CheckedTable, sort_table
+from repo_bridge.table import CheckedTable, Sorting, sort_table
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 SHA = "sha-256:" + "0123456789abcdef" * 4
@@ -34,9 +35,8 @@ def _forget_engine() -> Iterator[None]:
 
 def checked(files: Path | str, zone: str = "UTC") -> CheckedTable:
     """Sort files into a new folder next to them."""
-    folder = Path(files).parent / "sorting"
-    folder.mkdir(exist_ok=True)
-    return sort_table(str(files), folder, at=AT, zone=ZoneInfo(zone), memory="200MB", threads=1)
+    folder = Path(mkdtemp(prefix="sorting-", dir=Path(files).parent))
+    return sort_table(Path(files), folder, Sorting(at=AT, zone=ZoneInfo(zone), memory="200MB"))
 
 
 def parquet(file: Path, select: str) -> Path:
@@ -256,21 +256,21 @@ def test_unusable_tables(tmp_path: Path) -> None:
             checked(tmp_path / name)
     found = checked(tmp_path / "1.csv")
     assert (uris(found), found.bad, found.resources.total, found.resources.boundaries()) == ([], 0, 0, [])
-    found.resources.file.unlink()
-    with pytest.raises(TableError, match=r"sorted\.parquet, the sorted table, cannot be read: .*No files"):
+    found = checked(lines(tmp_path / "a.jsonl", {"uri": "https://e.org/1"}))
+    Path(str(found.resources.files[0].file)).unlink()
+    with pytest.raises(TableError, match=r"0\.parquet, a part of the sorted table, cannot be read: .*No files"):
         next(found.resources.rows())
 
 
 def test_ranges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The ranges of a first publication are of one size; together they have every row once."""
-    monkeypatch.setattr(table, "_ROOMY", 1_000)
+    monkeypatch.setattr(table, "_GROUP", 2_048)
+    monkeypatch.setattr(table, "_GROUPS", 1)
     select = "SELECT 'https://e.org/' || hash(i) || '/' AS uri FROM range(30500) t(i) WHERE i % 9 < 8"
-    found = sort_table(
-        str(parquet(tmp_path / "a.parquet", select)), tmp_path, at=AT, zone=ZoneInfo("UTC"), memory="200MB", threads=1
-    )
+    found = checked(parquet(tmp_path / "a.parquet", select))
     whole = uris(found)
     bounds = found.resources.boundaries()
     assert (len(whole), whole) == (27_112, sorted(set(whole)))
-    assert bounds == whole[1_000::1_000]
+    assert bounds == whole[2_048::2_048]
     pairs = zip(["", *bounds], [*bounds, None], strict=True)
     assert [row.uri for begin, end in pairs for row in found.resources.rows(begin, end)] == whole

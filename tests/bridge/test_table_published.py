@@ -64,9 +64,8 @@ def _published(folder: Path, *runs: dict[str, Any]) -> list[dict[str, bytes]]:
     publications = []
     for number, more in enumerate(runs):
         digest = f"sha256(CAST(i + {number} * (i % 1000 = 3)::INT AS VARCHAR))"
-        select = (
-            f"SELECT 'https://e.org/' || (i * 7919 % 9000) AS uri, {digest} AS hash FROM range({9 * number}, 9000) t(i)"
-        )
+        uri, rows = "'https://e.org/' || (i * 7919 % 40000)", f"range({9 * number}, 40000) t(i)"
+        select = f"SELECT {uri} AS uri, {digest} AS hash FROM {rows}"
         file = parquet(folder / f"{number}.parquet", select)
         press.publish(None, number, table=file, **more)
         publications.append(files_in(press.public))
@@ -88,7 +87,8 @@ def _killing(workers: Callable[[], list[int]], output: Path) -> threading.Thread
 
 def test_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cluster of two workers of which one is killed, and two processes, write the same bytes as one process."""
-    monkeypatch.setattr(table, "_ROOMY", 300)
+    monkeypatch.setattr(table, "_GROUP", 2_048)
+    monkeypatch.setattr(table, "_GROUPS", 1)
     expected = _published(tmp_path / "one", {}, {})
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
 

@@ -104,7 +104,7 @@ def divide(
         if opened:
             body = Body(Path(name, "open"), is_draft=True)
             entries = [each.entry.replace(OPEN, f"{each.time}Z") for each in dated_changes(opened.changes, 2017)]
-            body.file.write_text("".join(entries), "utf-8")
+            Path(name, "open").write_text("".join(entries), "utf-8")
             counts = (len(entries), 0, 0)
             before = Range(start=opened.start, counts=counts, bodies=(body,), unchanged=True)
         builder = ChangeListBuilder(boundaries, Limits(entries=limit), 1_000, Path(name))

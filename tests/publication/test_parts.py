@@ -249,10 +249,11 @@ def test_a_pool_of_processes(tmp_path: Path) -> None:
 
 def test_tasks_that_run_twice(source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither run of a task harms what the other one wrote, whichever counts: drafts are apart, parts never emptied."""
-    expected, found = Source(tmp_path / "expected"), set[Path]()
+    expected, found = Source(tmp_path / "expected"), set[Any]()
     whole, chunks = dict[Path, int](), parts_module._chunks
 
     def watched(writing: Writing, counts: Counts) -> Iterator[bytes]:
+        assert isinstance(writing.file, Path)
         assert writing.file.stat().st_size == whole.get(writing.file, 0)
         yield from chunks(writing, counts)
 
@@ -260,11 +261,12 @@ def test_tasks_that_run_twice(source: Source, tmp_path: Path, monkeypatch: pytes
         for task in tasks:
             first = function(task)
             if isinstance(task, Writing):
+                assert isinstance(task.file, Path)
                 whole[task.file] = task.file.stat().st_size
             else:
-                found.update(each.body.file for each in first or ())
+                found.update(each.body.file for each in first.segments or ())
             second = function(task)
-            assert isinstance(task, Writing) or found.isdisjoint(each.body.file for each in second or ())
+            assert isinstance(task, Writing) or found.isdisjoint(each.body.file for each in second.segments or ())
             yield first
 
     monkeypatch.setattr(parts_module, "_chunks", watched)

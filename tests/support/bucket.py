@@ -15,6 +15,8 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_ba
 from moto.s3.models import s3_backends
 from werkzeug.serving import WSGIRequestHandler, make_server
 
+from pelican_resourcesync.http import buckets
+
 #: How clients of the object store are told where it is, and who they are.
 CREDENTIALS = {
     "AWS_ACCESS_KEY_ID": "testing",
@@ -114,6 +116,7 @@ def bucket_server(monkeypatch: Any) -> Iterator[BucketServer]:
     """Serve an empty bucket, and set the environment that leads clients to it."""
     server = BucketServer()
     s3_backends["123456789012"]["aws"].reset()  # one for all servers of a process
+    buckets._bucket.cache_clear()  # each server has another port
     http = make_server("127.0.0.1", 0, server, threaded=True, request_handler=_Silent)
     thread = Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()

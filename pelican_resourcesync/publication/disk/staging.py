@@ -46,6 +46,7 @@ class Stage:
         self._measured: dict[str, tuple[str, int]] = {}
         self._paths: set[str] = set()
         self._linked: set[str] = set()
+        self._elsewhere: set[str] = set()
         self._folders: set[str] = set()
 
     @property
@@ -68,9 +69,12 @@ class Stage:
         self._measured.pop(path, None)
         return file
 
-    def note(self, path: str, digest: str, length: int) -> None:
-        """Note the SHA-256 and the length of a document that was written, so that it is not read to measure it."""
+    def note(self, path: str, digest: str, length: int, *, elsewhere: bool = False) -> None:
+        """Note the SHA-256 and the length of a document that was written, perhaps `elsewhere`, so it is not read."""
         self._measured[path] = digest, length
+        if elsewhere:
+            self._paths.add(path)
+            self._elsewhere.add(path)
 
     def _new(self, path: str) -> Path:
         """Return the file of a new document, whose folder exists."""
@@ -153,7 +157,7 @@ class Stage:
 
     def install(self, layouts: Sequence[Layout]) -> None:
         """Install the stage as the publication of these sets: see `install.install`."""
-        install(self._folder, self._output, self._paths, layouts)
+        install(self._folder, self._output, self._paths - self._elsewhere, layouts)
 
     @property
     def interrupted(self) -> bool:

@@ -1,5 +1,6 @@
 """The paths of the documents of a publication, in the output and on the web."""
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,6 +29,11 @@ _VERSION_INDEX = "versions.jsonl"
 MANIFEST = "-manifest.xml"
 
 _SITE = "site"
+
+_PART = re.compile(rf"{FOLDER}/[^/]+/(?:[0-9]+/)?resourcelist-[^/]+\.xml")
+
+#: The `Cache-Control` of what never changes.
+FOREVER = "public, max-age=31536000, immutable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +225,11 @@ def is_xml(path: str) -> bool:
 def part_path(path: str, at: datetime, number: int) -> str:
     """Return the path of part `number` of the document at a path; the time of its publication makes it unique."""
     return f"{path.removesuffix('.xml')}-{stamp(at)}-{number:05}.xml"
+
+
+def is_part_of_list(path: str) -> bool:
+    """Return whether a path is that of a part of a Resource List."""
+    return bool(_PART.fullmatch(path))
 
 
 def is_package(path: str) -> bool:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from pelican_resourcesync.http import BucketPath
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.sanity_checks import FIND_OUT
@@ -105,7 +106,8 @@ class Options:
     changed, and any resource when its media type changed. With `remove_deleted`, packages with bytes of what was
     deleted go at once. `versions` are those that stay public, `None` for none; with `patches`, Change Lists link to
     patches from these. `mirrors` are the URLs of copies of the whole site, each with its priority, if it has one.
-    `hubs` pass on notifications of changes. `page` is about the HTML pages. `key` signs the publication.
+    `hubs` pass on notifications of changes. The parts of the Resource List are not in the output but, at the same
+    paths, in `bucket`, if that is not `None`. `page` is about the HTML pages. `key` signs the publication.
     """
 
     output: Path
@@ -126,5 +128,6 @@ class Options:
     versions: VersionOptions | None = None
     mirrors: Sequence[tuple[str, int | None]] = ()
     hubs: tuple[Hub, ...] = ()
+    bucket: BucketPath | None = None
     page: PageOptions = field(default_factory=PageOptions)
     key: SigningKey | None = None

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pelican_resourcesync.errors import DocumentError
+from pelican_resourcesync.http import BucketPath
 from pelican_resourcesync.protocol import EntryText, split_entries
 from pelican_resourcesync.publication.model.history import Change, parse_change
 
@@ -53,21 +54,28 @@ RangeBoundaries = Calendar | FixedBoundaries
 
 
 class Body(NamedTuple):
-    """Entries in a file: a draft that has nothing else, or a whole document that was written here."""
+    """Entries in a file: a draft, of which these are the bytes from `begin` to `end`, or a whole document of ours."""
 
-    file: Path
+    file: Path | BucketPath
     is_draft: bool
+    begin: int = 0
+    end: int | None = None
 
     def read(self) -> bytes:
         """Return the entries as they are written."""
-        data = self.file.read_bytes()
         if self.is_draft:
-            return data
+            with self.file.open("rb") as stream:
+                stream.seek(self.begin)
+                return stream.read(-1 if self.end is None else self.end - self.begin)
+        data = self.file.read_bytes()
         begin = data.find(_BEGIN)
         return data[begin : data.rindex(_TAIL)] if begin >= 0 else b""
 
     def batches(self) -> Iterator[list[EntryText]]:
         """Yield the entries, some thousands at a time. Raises `DocumentError` if they are not as written here."""
+        if self.end is not None:
+            yield split_entries(self.read().decode())
+            return
         left = b""
         with self.file.open("rb") as stream:
             while data := stream.read(_CHUNK):

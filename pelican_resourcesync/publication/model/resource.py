@@ -153,6 +153,10 @@ class Resources(Protocol):
     def get(self, uri: str) -> Resource | None:
         """Return the resource at a URI, or `None` if there is none."""
 
+    def between(self, begin: str, end: str | None) -> "Resources":  # noqa: ARG002 - for subclasses
+        """Return what has at least the resources with URIs from `begin` to before `end`."""
+        return self
+
     def changed_since(self, digest: str) -> Iterable[tuple[str, Row | None]] | None:  # noqa: ARG002 - for subclasses
         """Return the URIs that may differ from the publication with this digest, sorted, with their rows.
 

@@ -21,7 +21,14 @@ from pelican_resourcesync.errors import (
 )
 from pelican_resourcesync.files import link_or_copy, sha256
 from pelican_resourcesync.http import Bounds, Received, Web, is_plain
-from pelican_resourcesync.publication.model.layout import FOLDER, STATE, VERSIONS, is_package, is_version_index
+from pelican_resourcesync.publication.model.layout import (
+    FOLDER,
+    STATE,
+    VERSIONS,
+    is_package,
+    is_part_of_list,
+    is_version_index,
+)
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER
 from pelican_resourcesync.publication.model.state import PublicationState, parse_state
 from pelican_resourcesync.publication.model.versions import version_lengths
@@ -120,6 +127,7 @@ def fetch_publication(  # noqa: PLR0913 - keyword-only, one option each: of whic
     *,
     state: str = STATE,
     packages: bool = True,
+    parts: bool = True,
     allowance: FetchLimits = STANDARD_FETCH_LIMITS,
     clock: FetchClock = REAL_CLOCK,
 ) -> Fetched | NoPublication:
@@ -128,7 +136,7 @@ def fetch_publication(  # noqa: PLR0913 - keyword-only, one option each: of whic
     `into` is empty or does not exist, and is only written when all documents are there; until then, these are in a
     folder next to it. Files that `known`, an earlier copy, has already are not fetched again but linked if possible, so
     never modify files in either folder in place. `state` is the path of the set's `publication.json`. Without
-    `packages`, everything but the packages is fetched.
+    `packages`, or without the `parts` of the Resource List, everything but these is fetched.
 
     Raises `PublicationError` if the publication is damaged, or if it cannot be determined whether there is one.
     Documents that do not match `publication.json` may belong to a deployment in progress, so everything is requested
@@ -136,7 +144,7 @@ def fetch_publication(  # noqa: PLR0913 - keyword-only, one option each: of whic
     """
     with _explained(web.base, into), _beside(into) as folder:
         store = Store(web, folder)
-        live = _Live(web, store, state, known, allowance, clock, packages=packages)
+        live = _Live(web, store, state, known, allowance, clock, packages=packages, parts=parts)
         found = live.settled()
         if isinstance(found, NoPublication):
             return found
@@ -224,6 +232,7 @@ class _Live:
     allowance: FetchLimits
     clock: FetchClock
     packages: bool = field(kw_only=True)
+    parts: bool = field(kw_only=True)
     host_time: datetime | None = None
     versions: dict[str, str] = field(default_factory=dict)
     _known_versions: list[tuple[Path, str]] = field(default_factory=list)
@@ -250,7 +259,8 @@ class _Live:
     def named(self, state: PublicationState) -> Mapping[str, str]:
         """Return the SHA-256 of every document to fetch, by path, current ones last."""
         every = {**state.superseded, **state.documents}
-        return {path: every[path] for path in every if self.packages or not is_package(path)}
+        left_out = [kind for kind, wanted in ((is_package, self.packages), (is_part_of_list, self.parts)) if not wanted]
+        return {path: every[path] for path in every if not any(kind(path) for kind in left_out)}
 
     def _whole(self, *, again: bool) -> tuple[bytes, PublicationState] | NoPublication:
         found = self._state()

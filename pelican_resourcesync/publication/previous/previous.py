@@ -17,9 +17,10 @@ from typing import Protocol
 
 from pelican_resourcesync.errors import DocumentError, PublicationError, ResourceSyncError
 from pelican_resourcesync.files import measure, sha256
+from pelican_resourcesync.http import BucketPath
 from pelican_resourcesync.printable import printable
 from pelican_resourcesync.protocol import Document, Entry, Root, parse_links, read
-from pelican_resourcesync.publication.model.layout import FOLDER, Layout, is_package
+from pelican_resourcesync.publication.model.layout import FOLDER, Layout, is_package, is_part_of_list
 from pelican_resourcesync.publication.model.ranges import Body, Range
 from pelican_resourcesync.publication.model.resource import Listed, Row, parse_representation, parse_time
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER, is_loopback, known_hosts
@@ -122,7 +123,7 @@ def layout_after(
 class ResourceList(Mapping[str, Listed]):
     """The resources in documents that were written here, by URI, sorted. The documents are read when needed."""
 
-    def __init__(self, folder: Path, parts: Sequence[Part]) -> None:
+    def __init__(self, folder: Path | BucketPath, parts: Sequence[Part]) -> None:
         """Read these parts of the documents in a folder."""
         self._folder = folder
         self._parts = parts
@@ -170,7 +171,7 @@ class PreviousPublication:
 
     Only documents that the state lists are read. Messages call its place `where`. `host_time` is the time by the clock
     of the host that it was just fetched from. `elsewhere` are the addresses of other servers whose resources the
-    Resource List may name (`None`: any).
+    Resource List may name (`None`: any). The parts of this list are in `bucket` instead, if that is not `None`.
     """
 
     folder: Path
@@ -180,6 +181,7 @@ class PreviousPublication:
     where: str
     host_time: datetime | None = None
     elsewhere: Collection[str] | None = None
+    bucket: BucketPath | None = None
 
     @property
     def last(self) -> datetime:
@@ -189,7 +191,11 @@ class PreviousPublication:
     @cached_property
     def resources(self) -> ResourceList:
         """Its resources."""
-        return ResourceList(self.folder, self.state.parts)
+        return ResourceList(self.bucket or self.folder, self.state.parts)
+
+    def file(self, path: str) -> Path | BucketPath:
+        """Return where the document at a path is."""
+        return (self.bucket if self.bucket and is_part_of_list(path) else self.folder) / path
 
     @cached_property
     def ranges(self) -> tuple[Range, ...]:
@@ -232,7 +238,7 @@ class PreviousPublication:
             parts = self._parts(path)
             for part in parts:
                 self.require(part)
-            return [[Body(self.folder / part, is_draft=False)] for part in parts]
+            return [[Body(self.file(part), is_draft=False)] for part in parts]
 
     def _parts(self, path: str) -> list[str]:
         with self.read(path) as document:
@@ -249,7 +255,7 @@ class PreviousPublication:
     def read(self, path: str) -> Iterator[Document]:
         """Open the document at a path for reading. Raises `DamagedError` if the state does not list it."""
         self.require(path)
-        with (self.folder / path).open("rb") as stream:
+        with self.file(path).open("rb") as stream:
             yield read(stream, name=path)
 
     def require(self, path: str) -> None:
@@ -264,7 +270,8 @@ class PreviousPublication:
         Superseded ones may be missing. Packages may be large, and were hashed if they came over the network.
         """
         for path, digest in {**self.state.superseded, **self.state.documents}.items():
-            if (packages or not is_package(path)) and not self._is_intact(path, digest):
+            checked = isinstance(self.file(path), Path) and (packages or not is_package(path))
+            if checked and not self._is_intact(path, digest):
                 what = f"{shown(path)} does not match {self.layout.state}"
                 raise DamagedError(what)
         listed = [*(each.path for each in self.state.parts), *(each.path for each in self.state.change_lists)]
@@ -323,13 +330,14 @@ def read_previous(  # noqa: PLR0913 - keyword-only options
     packages: bool = True,
     elsewhere: Collection[str] | None = None,
     host_time: datetime | None = None,
+    bucket: BucketPath | None = None,
 ) -> PreviousPublication | None:
     """Read the publication in `folder`, whatever its address; return `None` if there is none. Messages call it `where`.
 
     A publication for an address of this machine was never public, so it is ignored unless the address is the same.
     Documents that sets share are not checked, because every publication rewrites them. Superseded ones may be missing.
     With `packages` false, packages are not checked: use this if only what the documents say about them is needed.
-    `elsewhere` and `host_time` are those of a `PreviousPublication`.
+    `elsewhere`, `host_time` and `bucket` are those of a `PreviousPublication`.
 
     Raises `PublicationError` if the publication is damaged, that is, if a document of the set is missing or does not
     match the state.
@@ -346,6 +354,7 @@ def read_previous(  # noqa: PLR0913 - keyword-only options
             where=where,
             host_time=host_time,
             elsewhere=elsewhere,
+            bucket=bucket,
         )
         previous.verify(packages=packages)
         return previous
@@ -372,10 +381,11 @@ def require_signed(previous: PreviousPublication, key: SigningKey | None) -> Non
     raise PublicationError(message)
 
 
-def publications_in(folder: Path) -> list[PreviousPublication]:
+def publications_in(folder: Path, bucket: BucketPath | None = None) -> list[PreviousPublication]:
     """Read the publications of all sets in a folder, whatever their addresses, the site's own set first.
 
-    Raises `PublicationError` if one is damaged.
+    Parts of Resource Lists that are not in the folder are in `bucket`, if there is one. Raises `PublicationError` if a
+    publication is damaged.
     """
     names = (
         sorted(each.name for each in (folder / FOLDER).iterdir() if each.is_dir()) if (folder / FOLDER).is_dir() else []
@@ -384,6 +394,8 @@ def publications_in(folder: Path) -> list[PreviousPublication]:
     for layout in (Layout(""), *(Layout("", name) for name in names if name != Layout("").set_name)):
         known = read_state(folder, layout)
         if known:
-            previous = read_previous(folder, replace(layout, siteurl=known.state.siteurl), str(folder))
+            is_whole = all((folder / part.path).is_file() for part in known.state.parts[:1])
+            layout = replace(layout, siteurl=known.state.siteurl)  # noqa: PLW2901
+            previous = read_previous(folder, layout, str(folder), bucket=None if is_whole else bucket)
             found += [previous] if previous else []
     return found

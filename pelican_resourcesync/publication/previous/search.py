@@ -12,7 +12,7 @@ from typing import Protocol
 
 from pelican_resourcesync.errors import PublicationError, TransportError
 from pelican_resourcesync.files import link_or_copy
-from pelican_resourcesync.http import STANDARD_BOUNDS, Bucket, Web, is_bucket
+from pelican_resourcesync.http import STANDARD_BOUNDS, Bucket, BucketPath, Web, is_bucket
 from pelican_resourcesync.printable import get_logger
 from pelican_resourcesync.publication.model.layout import FOLDER, Layout
 from pelican_resourcesync.publication.model.sanity_checks import FIRST, START_OVER, is_loopback, require_same_site
@@ -190,6 +190,7 @@ class PredecessorSearch:
         moved_setting: str = "moved_from",
         elsewhere: Collection[str] | None = (),
         key: SigningKey | None = None,
+        bucket: BucketPath | None = None,
     ) -> None:
         """Create a search for the predecessor of the set with this layout.
 
@@ -197,7 +198,7 @@ class PredecessorSearch:
         `"output"`, an http(s) URL, a folder (a relative path starts at `base`), or `"none"`, which is what it counts as
         with `FIRST` in the environment: no publication is continued. `moved_from` is the former
         address of the site, without a final slash; messages call it `moved_setting`. The publication seen live is saved
-        in `base`. `elsewhere` is as in `read_previous`; a site lists nothing elsewhere. Only a
+        in `base`. `elsewhere` and `bucket` are as in `read_previous`; a site lists nothing elsewhere. Only a
         publication that `key` signed is continued, or an unsigned one without a key.
         """
         self._layout = layout
@@ -208,6 +209,7 @@ class PredecessorSearch:
         self._moved_setting = moved_setting
         self._elsewhere = elsewhere
         self._key = key
+        self._bucket = bucket
         self._saved = LastPublishedCopy(base, layout)
         self._stack = ExitStack()
 
@@ -288,7 +290,10 @@ class PredecessorSearch:
 
     def _fetch(self, site: str) -> Fetched | NoPublication:
         into, known = self._stack.enter_context(self._saved.fetch_folder()) / "publication", self._saved.folder
-        return fetch_publication(_files_at(site), into, known, state=self._layout.state, allowance=ALLOWANCE)
+        parts = self._bucket is None
+        return fetch_publication(
+            _files_at(site), into, known, state=self._layout.state, allowance=ALLOWANCE, parts=parts
+        )
 
     def _newest(self, live: Fetched) -> Predecessor:
         """Return the live publication, unless the saved copy descends from it because the site was rolled back."""
@@ -354,6 +359,7 @@ class PredecessorSearch:
             where,
             elsewhere=self._elsewhere,
             host_time=host_time,
+            bucket=self._bucket,
         )
 
     def _restart(self, *, local: bool) -> Predecessor:
