@@ -89,10 +89,11 @@ pictures: $(VENV)-docs/installed
 lowest:
 	$(PYTHON) -m venv $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[bridge,test]'
-	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check \
-	  $$($(PYTHON) -c "import tomllib; project = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
-	    every = [*project['dependencies'], *project['optional-dependencies']['bridge']]; \
-	    print(*[each.replace('>=', '==') for each in every if '>=' in each])") 'docutils<0.22'
+	$(PYTHON) -c "import tomllib; project = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
+	  extras = project['optional-dependencies']; \
+	  every = project['dependencies'] + [each for name in extras if name not in ('test', 'docs') for each in extras[name]]; \
+	  print('docutils<0.22', *[each.replace('>=', '==') for each in every if '>=' in each], sep='\n')" > $(VENV)-lowest/oldest.txt
+	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check --requirement $(VENV)-lowest/oldest.txt
 	$(VENV)-lowest/bin/python -m pytest -n $(WORKERS) --dist worksteal
 
 # The wheel holds both packages, and what it holds imports without this folder.

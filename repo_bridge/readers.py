@@ -70,7 +70,7 @@ from repo_bridge.records import (
     resources_of,
 )
 from repo_bridge.settings import BridgeSettings, Query
-from repo_bridge.table import CheckedTable, Sorting, TableResources, sort_table, sort_table_by
+from repo_bridge.tables import CheckedTable, Sorting, TableResources, sort_table, sort_table_by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

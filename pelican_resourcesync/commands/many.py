@@ -7,6 +7,7 @@ Sources that request the same host are never read at the same time.
 import json
 import logging
 import multiprocessing
+import os
 import sys
 import time
 import traceback
@@ -51,6 +52,9 @@ def run(task: mirror.Task, arguments: Namespace) -> int:
         message = "--config FILE lists the Sources: leave out SOURCE, FOLDER, --listen and --json=resources"
         raise SettingsError(message)
     queues = divide(read_sources(task, arguments))
+    if arguments.metrics and not os.access(arguments.metrics.absolute().parent, os.W_OK):
+        message = f"--metrics {arguments.metrics} cannot be written: make its folder, writable for this user"
+        raise SettingsError(message)
     arguments.source = str(arguments.config)  # with which lines of a log begin
     rounds: list[int] = []
 
@@ -116,14 +120,20 @@ def read_sources(task: mirror.Task, given: Namespace) -> list[Namespace]:
         source.folder = folder if is_bucket(folder) else Path(folder)
         # The login of the environment is not for all hosts, but its password is for those with a user.
         source.user = options_of(source)["user"] if "user" in source else ""
-        if same := [each.name for each in sources if each.folder == source.folder]:
-            message = f"{top.within(f'sources.{name}')} has the folder of {same[0]}: choose another for its copy"
+        if same := [each.name for each in sources if _overlap(each.folder, source.folder)]:
+            message = f"{top.within(f'sources.{name}')} and sources.{same[0]} have folders that overlap: choose another"
             raise SettingsError(message)
         sources.append(source)
     if not sources:
         message = f"{given.config} lists no Source: add a table such as [sources.museum], with a source and a folder"
         raise SettingsError(message)
     return sources
+
+
+def _overlap(one: Path | str, other: Path | str) -> bool:
+    """Return whether folders or buckets are the same, or one is inside the other."""
+    outer, inner = sorted(f"{each}/" for each in (one, other))
+    return inner.startswith(outer)
 
 
 def _words(parser: ArgumentParser, option: Action, setting: Any, value: object) -> list[str]:

@@ -29,12 +29,13 @@ from secrets import token_hex
 from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
 
-from pelican_resourcesync.errors import DocumentError
+from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.http import BucketPath
 from pelican_resourcesync.protocol import ChangeKind, EntryText, render_entries, unescape
 from pelican_resourcesync.publication.model.layout import FOREVER
 from pelican_resourcesync.publication.model.ranges import Body
 from pelican_resourcesync.publication.model.resource import EDITION, Resources, Row, is_later
+from pelican_resourcesync.publication.model.sanity_checks import START_OVER
 from pelican_resourcesync.publication.model.state import Counts, sortable
 from pelican_resourcesync.publication.model.versions import AddedLinks
 from pelican_resourcesync.publication.previous.previous import rows_in
@@ -107,7 +108,7 @@ class Task:
     """A range of URIs to compare: from `begin` to before `end`, whose entries before are in the documents `old`.
 
     The current rows are all those of `resources` in the range or, if `changed` is known, those of before with these
-    differences.
+    differences. `digest` is the SHA-256 of an old document in a bucket, which nobody else has verified.
     """
 
     name: str
@@ -115,6 +116,7 @@ class Task:
     begin: str = ""
     end: str | None = None
     old: tuple[Path | BucketPath, ...] = ()
+    digest: str = ""
     resources: Resources | None = None
     changed: Sequence[tuple[str, Row | None]] | None = None
 
@@ -159,9 +161,13 @@ class Frame(NamedTuple):
 
 
 def compare(task: Task) -> Compared:
-    """Compare a range with its entries before."""
+    """Compare a range with its entries before. Raises `PublicationError` if an old document has other bytes."""
     if parent_process() and not gc.get_freeze_count():  # it would collect what was imported again and again
         gc.freeze()
+    for file in task.old:
+        if task.digest and sha256(file.read_bytes()).hexdigest() != task.digest:
+            message = f"{file} is not what was published there: upload it again, or {START_OVER}"
+            raise PublicationError(message)
     frames = [frame_of(file) for file in task.old]
     with ExitStack() as stack:
         segments = _Comparison(task, stack).run()

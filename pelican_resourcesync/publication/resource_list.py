@@ -143,6 +143,7 @@ class ResourceListPlan:
                 begin=begin or "",
                 end=end,
                 old=(self._file(part),) if part else (),
+                digest=previous.state.documents.get(part.path, "") if part and previous and previous.bucket else "",
                 resources=resources.between(begin or "", end),
             )
             if left is not None:

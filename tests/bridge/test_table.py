@@ -15,9 +15,8 @@ import pytest
 from pelican_resourcesync.protocol import Hash, Link
 from pelican_resourcesync.publication import Representation, Resource, Row
 from pelican_resourcesync.publication.model.resource import render_links, render_representation, render_time
-from repo_bridge import table
 from repo_bridge.errors import TableError
-from repo_bridge.table import CheckedTable, Sorting, sort_table
+from repo_bridge.tables import CheckedTable, Sorting, resources, sort_table, sorter
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 SHA = "sha-256:" + "0123456789abcdef" * 4
@@ -28,9 +27,9 @@ MD = "md5:" + "fedcba9876543210" * 2
 def _forget_engine() -> Iterator[None]:
     """Close what reads sorted files, which are in a temporary folder."""
     yield
-    if table._engine.cache_info().currsize:
-        table._engine().close()
-        table._engine.cache_clear()
+    if resources._engine.cache_info().currsize:
+        resources._engine().close()
+        resources._engine.cache_clear()
 
 
 def checked(files: Path | str, zone: str = "UTC") -> CheckedTable:
@@ -264,8 +263,8 @@ def test_unusable_tables(tmp_path: Path) -> None:
 
 def test_ranges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The ranges of a first publication are of one size; together they have every row once."""
-    monkeypatch.setattr(table, "_GROUP", 2_048)
-    monkeypatch.setattr(table, "_GROUPS", 1)
+    monkeypatch.setattr(sorter, "_GROUP", 2_048)
+    monkeypatch.setattr(sorter, "_GROUPS", 1)
     select = "SELECT 'https://e.org/' || hash(i) || '/' AS uri FROM range(30500) t(i) WHERE i % 9 < 8"
     found = checked(parquet(tmp_path / "a.parquet", select))
     whole = uris(found)

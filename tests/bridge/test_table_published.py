@@ -14,8 +14,8 @@ from distributed import LocalCluster
 
 from pelican_resourcesync.cluster import mapped
 from pelican_resourcesync.errors import PublicationError
-from repo_bridge import table
 from repo_bridge.errors import TableError
+from repo_bridge.tables import sorter
 from tests.bridge.support.press import Press, day, files_in
 from tests.bridge.test_table import SHA, lines, parquet
 
@@ -87,10 +87,10 @@ def _killing(workers: Callable[[], list[int]], output: Path) -> threading.Thread
 
 def test_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cluster of two workers of which one is killed, and two processes, write the same bytes as one process."""
-    monkeypatch.setattr(table, "_GROUP", 2_048)
-    monkeypatch.setattr(table, "_GROUPS", 1)
+    monkeypatch.setattr(sorter, "_GROUP", 2_048)
+    monkeypatch.setattr(sorter, "_GROUPS", 1)
     expected = _published(tmp_path / "one", {}, {})
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
 
         def processes() -> list[int]:
             return [worker.pid for worker in cluster.workers.values()]

@@ -319,7 +319,14 @@ SOURCE = '[sources.a]\nsource = "https://a.example/"\nfolder = "a"\n'
         (f'{SOURCE}max_deletions = "all"', "(stop if more than N % would be deleted (20))"),
         ('[defaults]\nmax_run = "long"', "defaults.max_run in {} cannot be used: write what --max-run TIME takes"),
         ("defaults = 1", "defaults in {} is 1: it may be a table of "),
-        (f'{SOURCE}[sources.b]\nsource = "b"\nfolder = "./a"', "sources.b in {} has the folder of a: choose another"),
+        (
+            f'{SOURCE}[sources.b]\nsource = "b"\nfolder = "./a"',
+            "sources.b in {} and sources.a have folders that overlap",
+        ),
+        (
+            f'{SOURCE}[sources.b]\nsource = "b"\nfolder = "a/c"',
+            "sources.b in {} and sources.a have folders that overlap",
+        ),
     ],
 )
 def test_wrong_table(tmp_path: Path, text: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -337,6 +344,9 @@ def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     for line in (["a", "b"], ["--json=resources"], ["--listen", ":0", "--callback", "https://a.example"]):
         assert main(["mirror", *line, *config]) == 2
         assert "leave out SOURCE, FOLDER, --listen and --json=resources" in capsys.readouterr().err
+    file = tmp_path / "none/metrics"
+    assert main(["mirror", *config, "--metrics", str(file)]) == 2
+    assert f"--metrics {file} cannot be written: make its folder" in capsys.readouterr().err
     for line in ([], ["a"]):
         with pytest.raises(SystemExit):
             main(["mirror", *line])

@@ -1,0 +1,176 @@
+"""The resources in a sorted table, as any process or machine reads them that compares a part of the Resource List."""
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from operator import itemgetter
+from pathlib import Path
+from secrets import token_hex
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from pelican_resourcesync.http import BucketPath
+from pelican_resourcesync.protocol import parse_links
+from pelican_resourcesync.publication import Map, Resource, Resources, Row, parse_representation, parse_time
+from repo_bridge.errors import TableError
+
+#: A first publication has so many parts at most.
+_MOST_PARTS = 50_000
+#: So many rows are read at once, which takes memory in each process.
+_BATCH = 2_500
+#: At most so many sets, as in a Source Description.
+_MOST_SETS = 1_000
+
+
+def quoted(text: object) -> str:
+    """Return a text as a literal in a statement."""
+    return "'{}'".format(str(text).replace("'", "''"))
+
+
+def escaped(text: str) -> str:
+    """Return an expression that escapes the only characters of these texts that an attribute cannot have."""
+    return f"replace(replace({text}, '&', '&amp;'), '''', '&apos;')"
+
+
+#: The rows of a sorted file as those of a publication.
+_ROWS = f"""
+    SELECT uri,
+        CASE WHEN hash IS NULL AND length IS NULL AND type IS NULL THEN '' ELSE '    <rs:md'
+            || coalesce(' hash="' || hash || '"', '') || coalesce(' length="' || length || '"', '')
+            || coalesce(' type="' || {escaped("type")} || '"', '') || '/>' || chr(10) END,
+        coalesce(links, ''),
+        coalesce(strftime(lastmod, '%Y-%m-%dT%H:%M:%S') || CASE WHEN microsecond(lastmod) % 1000000 = 0 THEN 'Z'
+            WHEN microsecond(lastmod) % 1000 = 0 THEN strftime(lastmod, '.%gZ') ELSE strftime(lastmod, '.%fZ') END, '')
+    FROM read_parquet(?) WHERE uri >= ? AND uri < ?
+"""
+
+
+@contextmanager
+def explained(what: str) -> Iterator[None]:
+    """Turn an error of DuckDB, also that a signal interrupted it, into one clear message."""
+    import duckdb
+
+    try:
+        yield
+    except (duckdb.Error, RuntimeError) as error:
+        message = f"{what}: {str(error).splitlines()[0]}"
+        raise TableError(message) from error
+
+
+@cache
+def _engine() -> Any:
+    """Return what reads sorted files in this process; each reading has a cursor of its own."""
+    import duckdb
+
+    return duckdb.connect(config={"threads": 1, "memory_limit": "1GB", "enable_external_file_cache": False})
+
+
+_row = partial(tuple.__new__, Row)  # without a function in Python for each
+
+
+class SortedFile(NamedTuple):
+    """A file with some rows of a sorted table, in a folder or a bucket, and the URI of the first."""
+
+    first: str
+    file: Path | BucketPath
+
+    def moved(self, folder: BucketPath) -> "SortedFile":
+        """Return the file in a bucket, where it is uploaded."""
+        return self._replace(file=uploaded(self.file, folder))
+
+
+def uploaded(file: Path | BucketPath, folder: BucketPath) -> BucketPath:
+    """Upload a file under a name of its own, because a task may run twice."""
+    target = folder / f"{token_hex(8)}.parquet"
+    target.write_bytes(file.read_bytes())
+    return target
+
+
+@dataclass(frozen=True, slots=True)
+class TableResources(Resources):
+    """The resources in sorted files, of which there are `total`. Any process that sees the files can read them.
+
+    If not empty, only those with URIs that begin with `prefix`, and those that no pattern `without` matches.
+    """
+
+    files: Sequence[SortedFile]
+    total: int
+    prefix: str = ""
+    without: str = ""
+
+    def between(self, begin: str, end: str | None) -> "TableResources":
+        """Return what has at least the resources with URIs from `begin` to before `end`."""
+        first = max(0, bisect_right(self.files, begin, key=itemgetter(0)) - 1)
+        last = len(self.files) if end is None else bisect_left(self.files, end, key=itemgetter(0))
+        return replace(self, files=self.files[first:last])
+
+    def rows(self, begin: str = "", end: str | None = None) -> Iterator[Row]:
+        """Yield the resources with URIs from `begin` to before `end`, sorted by URI."""
+        end = end or "i"  # all begin with http
+        if self.prefix:
+            begin, end = max(begin, self.prefix), min(end, _after(self.prefix))
+        rows = f"{_ROWS} AND NOT regexp_matches(uri, {quoted(self.without)})" if self.without else _ROWS
+        for _, file in self.between(begin, end).files:
+            with (
+                explained(f"{file}, a part of the sorted table, cannot be read"),
+                _local(file) as name,
+                closing(_engine().cursor()) as cursor,
+            ):
+                cursor.execute(rows, [name, begin, end])
+                while batch := cursor.fetchmany(_BATCH):
+                    yield from map(_row, batch)
+
+    def get(self, uri: str) -> Resource | None:
+        """Return the resource at a URI, whose bytes are elsewhere, or `None` if there is none."""
+        for _, representation, links, lastmod in self.rows(uri, f"{uri}!"):  # there is no URI between these
+            return Resource(uri, None, parse_time(lastmod), parse_representation(representation), parse_links(links))
+        return None
+
+    def boundaries(self) -> Sequence[str]:
+        """Return URIs, sorted, at which a first publication is divided into ranges that are read independently."""
+        step = -(-len(self.files) // _MOST_PARTS) or 1
+        return [first for first, _ in self.files[step::step]]
+
+    def partitions(self, segments: int, run: Map = map) -> dict[str, "TableResources"]:
+        """Divide the resources by the beginnings of their URIs, with so many segments of the path.
+
+        Those whose paths have fewer segments are at an empty text. `run` is used instead of `map`. Raises `TableError`
+        if there are too many.
+        """
+        pattern, numbers = rf"^https?://[^/?#]+/(?:[^/?#]*/){{{segments}}}", Counter[str]()
+        for found in run(partial(_beginnings, pattern), [each.file for each in self.files]):
+            numbers.update(found)
+            if len(numbers) > _MOST_SETS:
+                message = f"there would be more than {_MOST_SETS:,} sets: make partition-by smaller"
+                raise TableError(message)
+        rest = replace(self, total=numbers.pop("", 0), without=pattern)
+        found = {each: self.between(each, _after(each)) for each in sorted(numbers)}
+        return {"": rest} | {each: replace(of, total=numbers[each], prefix=each) for each, of in found.items()}
+
+
+def _beginnings(pattern: str, file: Path | BucketPath) -> dict[str, int]:
+    """Return the number of URIs in a sorted file by what a pattern matches."""
+    with explained(f"{file}, a part of the sorted table, cannot be read"), _local(file) as name:
+        found = f"SELECT regexp_extract(uri, {quoted(pattern)}) AS beginning, count(*) FROM read_parquet(?)"
+        with closing(_engine().cursor()) as cursor:
+            return dict(cursor.execute(f"{found} WHERE uri IS NOT NULL GROUP BY beginning", [name]).fetchall())
+
+
+def _after(prefix: str) -> str:
+    """Return the first text after all that begin with a prefix."""
+    return f"{prefix[:-1]}{chr(ord(prefix[-1]) + 1)}"
+
+
+@contextmanager
+def _local(file: Path | BucketPath) -> Iterator[str]:
+    """Yield the name of a file on this machine, a temporary one if it is in a bucket."""
+    if isinstance(file, Path):
+        yield str(file)
+        return
+    with TemporaryDirectory(prefix="repo-bridge-") as folder:
+        copy = Path(folder, file.name)
+        copy.write_bytes(file.read_bytes())
+        yield str(copy)
