@@ -17,8 +17,8 @@ from pelican_resourcesync.protocol import parse_links
 from pelican_resourcesync.publication import Map, Resource, Resources, Row, parse_representation, parse_time
 from repo_bridge.errors import TableError
 
-#: A first publication has so many parts at most.
-_MOST_PARTS = 50_000
+#: A first publication has so many resources in a part, which leaves room for new ones, and so many parts at most.
+ROOMY, _MOST_PARTS = 40_960, 50_000
 #: So many rows are read at once, which takes memory in each process.
 _BATCH = 2_500
 #: At most so many sets, as in a Source Description.
@@ -72,10 +72,11 @@ _row = partial(tuple.__new__, Row)  # without a function in Python for each
 
 
 class SortedFile(NamedTuple):
-    """A file with some rows of a sorted table, in a folder or a bucket, and the URI of the first."""
+    """A file with some good rows of a sorted table, in a folder or a bucket; the URI of the first, and their number."""
 
     first: str
     file: Path | BucketPath
+    number: int
 
     def moved(self, folder: BucketPath) -> "SortedFile":
         """Return the file in a bucket, where it is uploaded."""
@@ -93,11 +94,13 @@ def uploaded(file: Path | BucketPath, folder: BucketPath) -> BucketPath:
 class TableResources(Resources):
     """The resources in sorted files, of which there are `total`. Any process that sees the files can read them.
 
-    If not empty, only those with URIs that begin with `prefix`, and those that no pattern `without` matches.
+    If not empty, only those with URIs that begin with `prefix`, and those that no pattern `without` matches. A first
+    publication is divided at the URIs `starts`.
     """
 
     files: Sequence[SortedFile]
     total: int
+    starts: Sequence[str] = ()
     prefix: str = ""
     without: str = ""
 
@@ -105,7 +108,18 @@ class TableResources(Resources):
         """Return what has at least the resources with URIs from `begin` to before `end`."""
         first = max(0, bisect_right(self.files, begin, key=itemgetter(0)) - 1)
         last = len(self.files) if end is None else bisect_left(self.files, end, key=itemgetter(0))
-        return replace(self, files=self.files[first:last])
+        return replace(self, files=self.files[first:last], starts=())
+
+    def divided(self, run: Map) -> "TableResources":
+        """Return these, with `starts` after every so many, wherever files begin and end. `run` is like `map`."""
+        size, at, asked = ROOMY * (-(-self.total // (ROOMY * _MOST_PARTS)) or 1), 0, []
+        for each in self.files:
+            asked.append((each, [*range(-at % size, each.number, size)]))
+            at += each.number
+        inside = [each for each in asked if any(each[1])]
+        found = {file: uris for (file, _), uris in zip(inside, run(_uris_at, inside), strict=True)}
+        starts = [uri for file, numbers in asked for uri in found.get(file, [file.first] * len(numbers))]
+        return replace(self, starts=starts[1:])
 
     def rows(self, begin: str = "", end: str | None = None) -> Iterator[Row]:
         """Yield the resources with URIs from `begin` to before `end`, sorted by URI."""
@@ -113,7 +127,7 @@ class TableResources(Resources):
         if self.prefix:
             begin, end = max(begin, self.prefix), min(end, _after(self.prefix))
         rows = f"{_ROWS} AND NOT regexp_matches(uri, {quoted(self.without)})" if self.without else _ROWS
-        for _, file in self.between(begin, end).files:
+        for _, file, _ in self.between(begin, end).files:
             with (
                 explained(f"{file}, a part of the sorted table, cannot be read"),
                 _local(file) as name,
@@ -131,8 +145,7 @@ class TableResources(Resources):
 
     def boundaries(self) -> Sequence[str]:
         """Return URIs, sorted, at which a first publication is divided into ranges that are read independently."""
-        step = -(-len(self.files) // _MOST_PARTS) or 1
-        return [first for first, _ in self.files[step::step]]
+        return self.starts
 
     def partitions(self, segments: int, run: Map = map) -> dict[str, "TableResources"]:
         """Divide the resources by the beginnings of their URIs, with so many segments of the path.
@@ -147,8 +160,23 @@ class TableResources(Resources):
                 message = f"there would be more than {_MOST_SETS:,} sets: make partition-by smaller"
                 raise TableError(message)
         rest = replace(self, total=numbers.pop("", 0), without=pattern)
-        found = {each: self.between(each, _after(each)) for each in sorted(numbers)}
-        return {"": rest} | {each: replace(of, total=numbers[each], prefix=each) for each, of in found.items()}
+        parts = {"": rest}
+        for prefix, number in sorted(numbers.items()):
+            end = _after(prefix)
+            starts = [each for each in self.starts if prefix < each < end]
+            parts[prefix] = replace(self.between(prefix, end), total=number, prefix=prefix, starts=starts)
+        return parts
+
+
+def _uris_at(asked: tuple[SortedFile, Sequence[int]]) -> list[str]:
+    """Return the URIs of the good rows with these numbers in a file, from 0 on."""
+    (_, file, _), numbers = asked
+    with explained(f"{file}, a part of the sorted table, cannot be read"), _local(file) as name:
+        numbered = "SELECT uri, row_number() OVER () - 1 AS number FROM read_parquet(?) WHERE uri IS NOT NULL"
+        wanted = ", ".join(map(str, numbers))
+        with closing(_engine().cursor()) as cursor:
+            found = cursor.execute(f"SELECT uri FROM ({numbered}) WHERE number IN ({wanted}) ORDER BY uri", [name])
+            return [uri for (uri,) in found.fetchall()]
 
 
 def _beginnings(pattern: str, file: Path | BucketPath) -> dict[str, int]:

@@ -22,7 +22,7 @@ _COLUMNS = ("uri", "lastmod", "hash", "length", "type", "links")
 
 #: So many rows are in a group of a sorted file, which takes memory in each process that reads it.
 _GROUP = 20_480
-#: So many groups are in a sorted file; in a first publication its rows become a part, which leaves room for new ones.
+#: So many groups are in a sorted file: the rows of a part, in a first publication.
 _GROUPS = 2
 #: At most so many bad rows are named, and so many characters of their values.
 NAMED, _SHOWN = 10, 80
@@ -183,7 +183,8 @@ class Sorter:
         for file in files:
             source = f"read_parquet({quoted(file)}) WHERE uri IS NOT NULL"
             [(number,)] = self._query(f"SELECT count(*) FROM {source}").fetchall()
-            found += [SortedFile(uri, file) for (uri,) in self._query(f"SELECT uri FROM {source} LIMIT 1").fetchall()]
+            first_row = self._query(f"SELECT uri FROM {source} LIMIT 1").fetchall()
+            found += [SortedFile(uri, file, number) for (uri,) in first_row]
             total += number
         if found != sorted(found):
             message = "rows were not sorted into files in their order: use another version of DuckDB"

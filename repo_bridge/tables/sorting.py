@@ -36,7 +36,7 @@ class CheckedTable:
         return replace(self, resources=replace(self.resources, files=files))
 
     @classmethod
-    def of(cls, ranges: Sequence[Sorted], unreadable: Sequence[Bad]) -> "CheckedTable":
+    def of(cls, ranges: Sequence[Sorted], unreadable: Sequence[Bad], run: Map = map) -> "CheckedTable":
         """Return the table with these ranges of rows, and lines that are none, in the order of its files."""
         sentences = [f"row {each.row} of {each.file} cannot be read: {each.problem}" for each in unreadable]
         for bad, first in sorted(((bad, each.first) for each in ranges for bad in each.examples), key=itemgetter(0)):
@@ -46,7 +46,7 @@ class CheckedTable:
             sentences.append(f"row {row} of {bad.file} has {bad.problem!a}")
         files = [file for each in ranges for file in each.files]
         return cls(
-            resources=TableResources(files, sum(each.total for each in ranges)),
+            resources=TableResources(files, sum(each.total for each in ranges)).divided(run),
             bad=len(unreadable) + sum(each.bad for each in ranges),
             examples=tuple(sentences[:NAMED]),
         )
@@ -93,7 +93,7 @@ def sort_table_by(run: Map, files: Path | BucketPath, folder: BucketPath, how: S
         for each, file in found:
             ranges.setdefault(each, []).append(file)
     sorted_ranges = [*run(partial(_sort, how, folder), [each for _, each in sorted(ranges.items())])]
-    return CheckedTable.of(sorted_ranges, unreadable)
+    return CheckedTable.of(sorted_ranges, unreadable, run)
 
 
 def _sample(how: Sorting, file: Path | BucketPath) -> tuple[int, list[str]]:

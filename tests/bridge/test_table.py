@@ -265,6 +265,7 @@ def test_ranges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The ranges of a first publication are of one size; together they have every row once."""
     monkeypatch.setattr(sorter, "_GROUP", 2_048)
     monkeypatch.setattr(sorter, "_GROUPS", 1)
+    monkeypatch.setattr(resources, "ROOMY", 2_048)
     select = "SELECT 'https://e.org/' || hash(i) || '/' AS uri FROM range(30500) t(i) WHERE i % 9 < 8"
     found = checked(parquet(tmp_path / "a.parquet", select))
     whole = uris(found)

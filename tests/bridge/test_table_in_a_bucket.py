@@ -18,9 +18,10 @@ from pelican_resourcesync.uploading import upload
 from repo_bridge import plan
 from repo_bridge.errors import TableError
 from repo_bridge.settings import read_settings
-from repo_bridge.tables import Sorting, sort_table, sort_table_by, sorter, sorting
+from repo_bridge.tables import Sorting, resources, sort_table, sort_table_by, sorter, sorting
 from tests.bridge.support.press import Press, files_in
 from tests.bridge.test_table import AT, parquet
+from tests.bridge.test_table_published import killing
 from tests.support.bucket import BucketServer, bucket_server
 
 DRAFTS = "resourcesync/.drafts-"
@@ -32,6 +33,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[BucketServer]:
     monkeypatch.setattr(plan, "Options", partial(Options, limits=Limits(entries=3_000)))
     monkeypatch.setattr(sorter, "_GROUP", 2_048)
     monkeypatch.setattr(sorter, "_GROUPS", 1)
+    monkeypatch.setattr(resources, "ROOMY", 2_048)
     with bucket_server(monkeypatch) as server:
         yield server
 
@@ -57,7 +59,7 @@ def published(folder: Path, server: BucketServer, *runs: dict[str, Any]) -> list
 
 
 def test_same_bytes(tmp_path: Path, server: BucketServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processes, and the machines of a cluster that sort the table, too, write the same parts as one process."""
+    """Processes, and machines that sort the table, too, and of which one is killed, write the same as one process."""
     bucket = BucketPath(server.bucket)
     expected = published(tmp_path / "one", server, {}, {}, {})
     lists = [sorted(path for path in each if "/resourcelist-" in path) for each in expected]
@@ -68,8 +70,12 @@ def test_same_bytes(tmp_path: Path, server: BucketServer, monkeypatch: pytest.Mo
             parquet(tmp_path / f"{name}.parquet", f"{select(2)} AND k % 3 = {'abc'.index(name)}")
             server.put(f"tables/{name}.parquet", (tmp_path / f"{name}.parquet").read_bytes())
         among = {"bucket": bucket, "cluster": cluster.scheduler_address}
-        runs = {"bucket": bucket, "jobs": 2}, among, {**among, "table": bucket / "tables/[a-c].parquet"}
+        runs = among, {"bucket": bucket, "jobs": 2}, {**among, "table": bucket / "tables/[a-c].parquet"}
+        before = [worker.pid for worker in cluster.workers.values()]
+        thread = killing(lambda: before, lambda: any("/part-" in path for path in server.contents()))
         found = published(tmp_path / "many", server, *runs)
+        thread.join()
+        assert before[0] not in [worker.pid for worker in cluster.workers.values()]
     for each in found:
         assert not [path for path in each if path.startswith(DRAFTS)]
     there = [{path: each[path] for path in each if not path.startswith("tables/")} for each in found]

@@ -15,7 +15,7 @@ from distributed import LocalCluster
 from pelican_resourcesync.cluster import mapped
 from pelican_resourcesync.errors import PublicationError
 from repo_bridge.errors import TableError
-from repo_bridge.tables import sorter
+from repo_bridge.tables import resources, sorter
 from tests.bridge.support.press import Press, day, files_in
 from tests.bridge.test_table import SHA, lines, parquet
 
@@ -72,11 +72,11 @@ def _published(folder: Path, *runs: dict[str, Any]) -> list[dict[str, bytes]]:
     return publications
 
 
-def _killing(workers: Callable[[], list[int]], output: Path) -> threading.Thread:
-    """Kill one of the processes when the first drafts have been written."""
+def killing(workers: Callable[[], list[int]], begun: Callable[[], bool]) -> threading.Thread:
+    """Kill one of the processes when they have begun."""
 
     def kill() -> None:
-        while not any(output.glob(".*/*/0/part-*")):
+        while not begun():
             time.sleep(0.001)
         os.kill(workers()[0], signal.SIGKILL)
 
@@ -89,6 +89,7 @@ def test_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cluster of two workers of which one is killed, and two processes, write the same bytes as one process."""
     monkeypatch.setattr(sorter, "_GROUP", 2_048)
     monkeypatch.setattr(sorter, "_GROUPS", 1)
+    monkeypatch.setattr(resources, "ROOMY", 2_048)
     expected = _published(tmp_path / "one", {}, {})
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
 
@@ -96,9 +97,9 @@ def test_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             return [worker.pid for worker in cluster.workers.values()]
 
         before = processes()
-        killing = _killing(processes, tmp_path / "many" / "public")
+        thread = killing(processes, lambda: any((tmp_path / "many/public").glob(".*/*/0/part-*")))
         found = _published(tmp_path / "many", {"cluster": cluster.scheduler_address}, {"jobs": 2})
-        killing.join()
+        thread.join()
         assert before[0] not in processes()
     assert found == expected
 
