@@ -51,8 +51,8 @@ def connect() -> None:
 
 def _one_sentence(record: logging.LogRecord) -> bool:
     """Turn Pelican's record of one of our errors into our message, without a traceback: it says what to do."""
-    error = record.exc_info[1] if record.exc_info else None
-    if isinstance(error, ResourceSyncError):
+    given = record.args if isinstance(record.args, tuple) else ()
+    if error := next((each for each in given if isinstance(each, ResourceSyncError)), None):
         record.msg, record.args, record.exc_info = f"{_PREFIX}{error}", (), None
         make_printable(record)
     return True

@@ -26,6 +26,10 @@ from pelican_resourcesync.http.client import (
 from pelican_resourcesync.http.limits import Pace
 from pelican_resourcesync.http.urls import require_public, target_of
 
+if not hasattr(pycurl, "PREREQFUNCTION"):  # then private addresses cannot be refused
+    message = f"pycurl {pycurl.version_info()[1]} is too old"
+    raise ImportError(message)
+
 _LONGEST_WAIT = 1.0  # seconds
 _MOST_DIGITS = 20  # of the size of a chunk
 _SIZE = re.compile(b"[0-9A-Fa-f]{1,16}")
@@ -340,4 +344,5 @@ def _trust(curl: pycurl.Curl) -> None:
 
 def _reason(text: str) -> str:
     """Return the reason at the end of an error message of OpenSSL."""
+    text = text.removeprefix("SSL certificate problem: ")
     return ascii(text.rpartition("verify result: ")[2].rpartition("::")[2].partition(" (")[0])[1:-1]

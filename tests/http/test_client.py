@@ -1,6 +1,7 @@
 """The HTTP client, with either engine: many requests at once, connections that are kept, credentials, and the pace."""
 
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -8,6 +9,7 @@ from contextlib import AbstractContextManager, ExitStack
 from io import BytesIO
 from pathlib import Path
 
+import pycurl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -470,10 +472,14 @@ def test_curl_uses_no_proxy(site: Live, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_the_fastest_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With pycurl, that is used; without it, or through a proxy, the standard library."""
+    """With pycurl, that is used; without it, with an old one, or through a proxy, urllib3."""
     assert isinstance(new_client(), CurlClient)
     assert isinstance(new_client(proxies=True), Urllib3Client)
-    monkeypatch.setitem(__import__("sys").modules, "pelican_resourcesync.http.curl_client", None)
+    monkeypatch.delitem(sys.modules, "pelican_resourcesync.http.curl_client")
+    with monkeypatch.context() as old:  # a pycurl of 2024
+        old.delattr(pycurl, "PREREQFUNCTION")
+        assert isinstance(new_client(), Urllib3Client)
+    monkeypatch.setitem(sys.modules, "pelican_resourcesync.http.curl_client", None)
     assert isinstance(new_client(), Urllib3Client)
 
 
