@@ -170,8 +170,7 @@ class Sorter:
     def sort(self, rows: str) -> Sorted:
         """Sort checked rows, which a statement selects, and leave out the second of each URI."""
         files = self._written(f"{rows} ORDER BY uri NULLS FIRST, file, row", "sorted")
-        source = parquet(files)
-        pairs = f"(SELECT *, lag(uri) OVER () AS before FROM {source})"
+        source, pairs = parquet(files), _pairs(files)
         invalid = self._bad(f"{source} WHERE uri IS NULL", "'the invalid ' || wrong || ' ' || value")
         repeated = self._bad(f"{pairs} WHERE uri = before", "'the uri of an earlier row, ' || uri")
         first: dict[str, int] = {}
@@ -186,9 +185,6 @@ class Sorter:
             first_row = self._query(f"SELECT uri FROM {source} LIMIT 1").fetchall()
             found += [SortedFile(uri, file, number) for (uri,) in first_row]
             total += number
-        if found != sorted(found):
-            message = "rows were not sorted into files in their order: use another version of DuckDB"
-            raise TableError(message)
         return Sorted(
             files=found,
             total=total,
@@ -202,7 +198,11 @@ class Sorter:
         folder = self._folder / name
         how = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {_GROUP}, ROW_GROUPS_PER_FILE {_GROUPS}"
         self._query(f"COPY ({statement}) TO {quoted(folder)} ({how}, FILENAME_PATTERN '{{i}}')")
-        return sorted(folder.iterdir(), key=lambda file: int(file.stem))
+        files = sorted(folder.iterdir(), key=lambda file: int(file.stem))
+        if self._query(f"SELECT uri FROM {_pairs(files)} WHERE uri < before LIMIT 1").fetchall():
+            message = "DuckDB wrote the sorted rows in another order: use another version of it"
+            raise TableError(message)
+        return files
 
     def _bad(self, source: str, problem: str) -> tuple[int, list[Bad]]:
         """Return the number of bad rows in a source, and the first of them."""
@@ -265,6 +265,11 @@ class Sorter:
         """Return the function that reads the files."""
         listed = "{" + ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in columns) + "}"
         return _READERS[self._kind].format(files=quoted(self._files), columns=listed, separator=self._separator)
+
+
+def _pairs(files: Sequence[Path]) -> str:
+    """Return an expression for the rows in files, each with the URI of the row before."""
+    return f"(SELECT *, lag(uri) OVER () AS before FROM {parquet(files)})"
 
 
 def _as_text(name: str, type: str) -> str:
