@@ -213,11 +213,12 @@ def test_database_in_postgresql(tmp_path: Path) -> None:
     try:
         with running() as server, fake_source({"a.html": "1", "b.html": "2"}) as source:
             url = server.empty_database()
-            module.update(source.url, url, **PATIENCE)
+            where = url.replace("postgresql://", "postgresql+psycopg://")  # as docs/mirror.md says
+            module.update(source.url, where, **PATIENCE)
             source.delete("a.html")
             source.put("b.html", "3")
             source.publish()
-            module.update(source.url, url, **PATIENCE)
+            module.update(source.url, where, **PATIENCE)
             with psycopg.connect(server.dsn(url)) as connection:
                 rows = connection.execute("SELECT uri, content FROM resource").fetchall()
             assert rows == [(f"{source.url}b.html", b"3")]
