@@ -15,7 +15,7 @@ from threading import Lock
 from types import MappingProxyType
 from typing import Any, BinaryIO, Literal, NamedTuple, Self
 
-from pelican_resourcesync.errors import AbsentError, ConflictError, SettingsError, TransportError
+from pelican_resourcesync.errors import AbsentError, ConflictError, MismatchError, SettingsError, TransportError
 from pelican_resourcesync.files import sha256
 from pelican_resourcesync.http.client import Headers, Response
 from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds
@@ -173,10 +173,12 @@ class Bucket(Web):
 class BucketPath:
     """A file in a bucket, or a folder there, at a `url`, used like a `Path`; other machines can use it, too.
 
-    A file never changes: writing other bytes raises `ConflictError`. Reading or writing it may raise `TransportError`.
+    A file never changes: writing other bytes raises `ConflictError`. Reading or writing it may raise `TransportError`,
+    and if its SHA-256 is known, the `digest`, `MismatchError` for other bytes.
     """
 
     url: str
+    digest: str = ""
 
     def __truediv__(self, path: str) -> Self:
         return replace(self, url=f"{self.url}/{path}")
@@ -198,15 +200,17 @@ class BucketPath:
         del mode
         return BytesIO(_read(self))
 
-    def write_bytes(self, data: bytes, headers: Mapping[str, str] = MappingProxyType({})) -> None:
-        """Write the file, which gets these headers when it is served."""
+    def write_bytes(self, data: bytes, headers: Mapping[str, str] = MappingProxyType({})) -> Self:
+        """Write the file, which gets these headers when it is served; return it with its digest."""
         bucket, path = _place(self)
-        bucket.put(path, data, {"sha256": sha256(data), **headers})
+        written = replace(self, digest=sha256(data))
+        bucket.put(path, data, {"sha256": written.digest, **headers})
+        return written
 
     def save(self, file: Path) -> None:
         """Write the bytes of the file to another, in any amount."""
         bucket, path = _place(self)
-        bucket.save(path, file, _ANY)
+        _require(self, bucket.save(path, file, _ANY).digest)
 
     def glob(self, pattern: str) -> list[Self]:
         """Return the files in the folder whose paths match a pattern, sorted; `*` matches no slash."""
@@ -237,7 +241,14 @@ def _read(file: BucketPath) -> bytes:
     if found is None:
         message = f"{file}: there is no such file in the bucket"
         raise AbsentError(message)
+    _require(file, sha256(found[0]))
     return found[0]
+
+
+def _require(file: BucketPath, digest: str) -> None:
+    if file.digest not in ("", digest):
+        message = f"{file} has other bytes than those that were written: restore it, or start over"
+        raise MismatchError(message)
 
 
 def _why(text: str) -> str:

@@ -15,7 +15,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
@@ -29,13 +29,12 @@ from secrets import token_hex
 from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
 
-from pelican_resourcesync.errors import DocumentError, PublicationError
+from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.http import BucketPath
 from pelican_resourcesync.protocol import ChangeKind, EntryText, render_entries, unescape
 from pelican_resourcesync.publication.model.layout import FOREVER
 from pelican_resourcesync.publication.model.ranges import Body
 from pelican_resourcesync.publication.model.resource import EDITION, Resources, Row, is_later
-from pelican_resourcesync.publication.model.sanity_checks import START_OVER
 from pelican_resourcesync.publication.model.state import Counts, sortable
 from pelican_resourcesync.publication.model.versions import AddedLinks
 from pelican_resourcesync.publication.previous.previous import rows_in
@@ -108,7 +107,7 @@ class Task:
     """A range of URIs to compare: from `begin` to before `end`, whose entries before are in the documents `old`.
 
     The current rows are all those of `resources` in the range or, if `changed` is known, those of before with these
-    differences. `digest` is the SHA-256 of an old document in a bucket, which nobody else has verified.
+    differences.
     """
 
     name: str
@@ -116,7 +115,6 @@ class Task:
     begin: str = ""
     end: str | None = None
     old: tuple[Path | BucketPath, ...] = ()
-    digest: str = ""
     resources: Resources | None = None
     changed: Sequence[tuple[str, Row | None]] | None = None
 
@@ -161,17 +159,14 @@ class Frame(NamedTuple):
 
 
 def compare(task: Task) -> Compared:
-    """Compare a range with its entries before. Raises `PublicationError` if an old document has other bytes."""
+    """Compare a range with its entries before."""
     if parent_process() and not gc.get_freeze_count():  # it would collect what was imported again and again
         gc.freeze()
-    for file in task.old:
-        if task.digest and sha256(file.read_bytes()).hexdigest() != task.digest:
-            message = f"{file} is not what was published there: upload it again, or {START_OVER}"
-            raise PublicationError(message)
     frames = [frame_of(file) for file in task.old]
     with ExitStack() as stack:
-        segments = _Comparison(task, stack).run()
-    return Compared(segments, frames[0] if frames else Frame())
+        comparison = _Comparison(task, stack)
+        segments = comparison.run()
+    return Compared(segments and comparison.placed(segments), frames[0] if frames else Frame())
 
 
 class _Old:
@@ -214,8 +209,8 @@ class _Comparison:
         self._task, self._terms = task, task.terms
         self._segments: list[Segment] = []
         name = f"{task.name}-{token_hex(8)}"  # a task may run twice, at the same time on two machines
-        self._files = [task.terms.folder / f"{name}{end}" for end in ("", ".candidates")]
-        self._bodies, self._candidates = (stack.enter_context(_written(file)) for file in self._files)
+        self._drafts = [_Writer(task.terms.folder / f"{name}{end}") for end in ("", ".candidates")]
+        self._bodies, self._candidates = (stack.enter_context(each) for each in self._drafts)
 
     def run(self) -> list[Segment] | None:
         task, old, most = self._task, _Old(self._task.old), self._terms.entries
@@ -234,6 +229,18 @@ class _Comparison:
                 break
         differs = any(each.differs or each.candidates for each in self._segments)
         return self._segments if differs else None
+
+    def placed(self, segments: Sequence[Segment]) -> list[Segment]:
+        """Return segments with the files that their drafts were written to."""
+        bodies, candidates = (each.file for each in self._drafts)
+        return [
+            replace(
+                each,
+                body=each.body._replace(file=bodies),
+                candidates=each.candidates and each.candidates._replace(file=candidates),
+            )
+            for each in segments
+        ]
 
     def _compare(self, chunk: list[Row], before: list[EntryText]) -> None:
         """Compare rows with the entries of before, and write a segment, or two halves."""
@@ -259,7 +266,7 @@ class _Comparison:
         self._bodies.write(body)
         if candidates:
             self._candidates.write(marshal.dumps(candidates))
-        of_bodies, of_candidates = self._files
+        of_bodies, of_candidates = (each.file for each in self._drafts)
         self._segments.append(
             Segment(
                 body=Body(of_bodies, is_draft=True, begin=at, end=at + len(body)),
@@ -389,7 +396,7 @@ class Writing:
 def write_part(writing: Writing) -> tuple[str, int, Counts]:
     """Write a document; return its SHA-256, its length, and what it contains."""
     digest, counts = sha256(), Counts()
-    with _written(writing.file, _HEADERS) as stream:
+    with _Writer(writing.file, _HEADERS) as stream:
         for data in _chunks(writing, counts):
             digest.update(data)
             stream.write(data)
@@ -397,21 +404,27 @@ def write_part(writing: Writing) -> tuple[str, int, Counts]:
     return digest.hexdigest(), length, counts
 
 
-@contextmanager
-def _written(file: Path | BucketPath, headers: Mapping[str, str] = MappingProxyType({})) -> Iterator[BinaryIO]:
-    """Yield a stream that writes a file; to a bucket, only if all goes well, with these headers, and if it has bytes.
+class _Writer:
+    """Writes a `file`; to a bucket, only if all goes well, with these headers, and if it has bytes.
 
     A task may run twice, at the same time on two machines, so a file that is there is not emptied first: the other run
     writes the same bytes to the same places.
     """
-    if isinstance(file, Path):
-        with open(file, "wb", opener=_without_emptying) as stream:
-            yield stream
-        return
-    held = BytesIO()
-    yield held
-    if held.tell():
-        file.write_bytes(held.getvalue(), headers)
+
+    def __init__(self, file: Path | BucketPath, headers: Mapping[str, str] = MappingProxyType({})) -> None:
+        self.file, self._headers = file, headers
+
+    def __enter__(self) -> BinaryIO:
+        self._stream: BinaryIO = BytesIO()
+        if isinstance(self.file, Path):
+            self._stream = open(self.file, "wb", opener=_without_emptying)
+        return self._stream
+
+    def __exit__(self, error: object, *_: object) -> None:
+        held = self._stream
+        if isinstance(held, BytesIO) and isinstance(self.file, BucketPath) and held.tell() and not error:
+            self.file = self.file.write_bytes(held.getvalue(), self._headers)
+        held.close()
 
 
 def _without_emptying(file: str, flags: int) -> int:

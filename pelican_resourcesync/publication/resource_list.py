@@ -143,7 +143,6 @@ class ResourceListPlan:
                 begin=begin or "",
                 end=end,
                 old=(self._file(part),) if part else (),
-                digest=previous.state.documents.get(part.path, "") if part and previous and previous.bucket else "",
                 resources=resources.between(begin or "", end),
             )
             if left is not None:
@@ -237,7 +236,7 @@ class ResourceListPlan:
         result = tuple(part or next(left) for part in parts)
         if several:
             self._write_index(stage, at, archive, result)
-        self._written = ResourceList(bucket or stage.documents, result)
+        self._written = ResourceList(lambda path: (bucket or stage.documents) / path, result)
         return result
 
     def _is_index(self, documents: Sequence[_NextDocument]) -> bool:

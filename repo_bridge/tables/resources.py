@@ -85,9 +85,7 @@ class SortedFile(NamedTuple):
 
 def uploaded(file: Path | BucketPath, folder: BucketPath) -> BucketPath:
     """Upload a file under a name of its own, because a task may run twice."""
-    target = folder / f"{token_hex(8)}.parquet"
-    target.write_bytes(file.read_bytes())
-    return target
+    return (folder / f"{token_hex(8)}.parquet").write_bytes(file.read_bytes())
 
 
 @dataclass(frozen=True, slots=True)

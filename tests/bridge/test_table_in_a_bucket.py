@@ -10,7 +10,7 @@ import pytest
 from distributed import LocalCluster
 
 from pelican_resourcesync.checker import check
-from pelican_resourcesync.errors import ConflictError, PublicationError, SettingsError, TransportError
+from pelican_resourcesync.errors import ConflictError, MismatchError, PublicationError, SettingsError, TransportError
 from pelican_resourcesync.http import Bucket, BucketPath, buckets
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication import Options
@@ -120,7 +120,7 @@ def test_lost_parts(tmp_path: Path, server: BucketServer) -> None:
     before = server.contents()[path]
     server.put(path, before.replace(b"e.org", b"f.org"))
     for kind, message in (
-        (PublicationError, f"{path} is not what was published there: upload it again, or publish once"),
+        (MismatchError, f"{path} has other bytes than those that were written: restore it, or start over"),
         (TransportError, f"{path}: there is no such file in the bucket"),
     ):
         with pytest.raises(PublicationError, match=f"{path} is missing, or not what was published there: upload to"):
@@ -133,14 +133,19 @@ def test_lost_parts(tmp_path: Path, server: BucketServer) -> None:
     assert not [path for path in server.contents() if path.startswith(DRAFTS)]
 
 
-def test_never_other_bytes(server: BucketServer) -> None:
-    """Files in a bucket stay as they were written; whoever writes the same again may."""
+def test_never_other_bytes(server: BucketServer, tmp_path: Path) -> None:
+    """Files in a bucket stay as they were written; whoever writes the same again may, and drafts are verified."""
     folder = BucketPath(server.bucket)
     for _ in range(2):
         (folder / "a/b").write_bytes(b"1")
     with pytest.raises(ConflictError, match="a/b was written by somebody else meanwhile"):
         (folder / "a/b").write_bytes(b"2")
     assert ((folder / "a/b").read_bytes(), (folder / "a/b").name, str(folder / "a/b")) == (b"1", "b", f"{folder}/a/b")
+    written = (folder / "a/draft").write_bytes(b"1")
+    server.put("a/draft", b"2")
+    for read in (written.read_bytes, lambda: written.save(tmp_path / "copy")):
+        with pytest.raises(MismatchError, match="a/draft has other bytes than those that were written"):
+            read()
     (folder / "a").remove()
     assert server.contents() == {}
 

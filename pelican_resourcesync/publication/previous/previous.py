@@ -6,7 +6,7 @@ Also which of two copies of a publication is the later one, and the URLs at whic
 import json
 import os
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -123,9 +123,9 @@ def layout_after(
 class ResourceList(Mapping[str, Listed]):
     """The resources in documents that were written here, by URI, sorted. The documents are read when needed."""
 
-    def __init__(self, folder: Path | BucketPath, parts: Sequence[Part]) -> None:
-        """Read these parts of the documents in a folder."""
-        self._folder = folder
+    def __init__(self, place: Callable[[str], Path | BucketPath], parts: Sequence[Part]) -> None:
+        """Read these parts; `place` returns where the document at a path is."""
+        self._place = place
         self._parts = parts
         self._firsts = [each.first for each in parts]
         self._held: dict[int, dict[str, Row]] = {}
@@ -157,7 +157,7 @@ class ResourceList(Mapping[str, Listed]):
         return Listed(parse_representation(row.representation), parse_time(row.lastmod), parse_links(row.links))
 
     def _read(self, part: Part) -> Iterator[Row]:
-        return rows_in(Body(self._folder / part.path, is_draft=False))
+        return rows_in(Body(self._place(part.path), is_draft=False))
 
 
 def rows_in(body: Body) -> Iterator[Row]:
@@ -191,11 +191,13 @@ class PreviousPublication:
     @cached_property
     def resources(self) -> ResourceList:
         """Its resources."""
-        return ResourceList(self.bucket or self.folder, self.state.parts)
+        return ResourceList(self.file, self.state.parts)
 
     def file(self, path: str) -> Path | BucketPath:
         """Return where the document at a path is."""
-        return (self.bucket if self.bucket and is_part_of_list(path) else self.folder) / path
+        if self.bucket is None or not is_part_of_list(path):
+            return self.folder / path
+        return replace(self.bucket / path, digest=self.state.documents.get(path, ""))
 
     @cached_property
     def ranges(self) -> tuple[Range, ...]:
