@@ -369,5 +369,5 @@ class Carried(RuleBasedStateMachine):
 
 TestCarried = Carried.TestCase
 TestCarried.settings = settings(
-    max_examples=2_000 if LONG else 20, stateful_step_count=40 if LONG else 20, deadline=None
+    max_examples=2_000 if LONG else 12, stateful_step_count=40 if LONG else 20, deadline=None
 )
