@@ -3,7 +3,7 @@
 It starts an S3 server (moto's), a Dask scheduler and two workers, each a process of its own, with nothing in common but
 the bucket. They sort a table of COUNT resources in eight files, and write its parts into the bucket; then a second
 table of which 0.1 % is different. One process then publishes both from the disk. It prints the time by the clock of
-each, and whether the bytes are the same.
+each, the most memory of a worker, and whether the bytes are the same.
 """
 
 import os
@@ -28,7 +28,7 @@ _SIGNED = {"Authorization": "AWS4-HMAC-SHA256 Credential=testing/20260101/us-eas
 
 
 @contextmanager
-def started(folder: Path, *command: str) -> Iterator[None]:
+def started(folder: Path, *command: str) -> Iterator[int]:
     """Run a program of this environment as long as the block lasts."""
     program = Path(sys.executable).with_name(command[0])
     folder.mkdir(parents=True, exist_ok=True)
@@ -36,10 +36,18 @@ def started(folder: Path, *command: str) -> Iterator[None]:
         [program, *command[1:]], cwd=folder, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
     )
     try:
-        yield
+        yield process.pid
     finally:
         process.terminate()
         process.wait()
+
+
+def peak(process: int) -> int:
+    """Return the most memory that a process or one of its children has held, in MB."""
+    place = Path("/proc", str(process))
+    held = int((place / "status").read_text("utf-8").partition("VmHWM:")[2].split()[0]) // 1024
+    children = [each for file in place.glob("task/*/children") for each in file.read_text("ascii").split()]
+    return max([held, *(peak(int(each)) for each in children)])
 
 
 def publish(folder: Path, table: str, day: int, *more: str) -> None:
@@ -82,9 +90,8 @@ def main(folder: Path, count: int) -> None:
         stack.enter_context(
             started(folder / "scheduler", "dask", "scheduler", "--port", str(scheduler), "--no-dashboard")
         )
-        for number in "12":
-            worker = ["dask", "worker", f"tcp://127.0.0.1:{scheduler}", "--nthreads", "1", "--no-dashboard"]
-            stack.enter_context(started(folder / f"worker{number}", *worker))
+        worker = ["dask", "worker", f"tcp://127.0.0.1:{scheduler}", "--nthreads", "1", "--no-dashboard"]
+        workers = [stack.enter_context(started(folder / f"worker{number}", *worker)) for number in "12"]
         _create(f"http://127.0.0.1:{s3}/bucket")
         bucket = BucketPath("s3://bucket/site")
         for day in (1, 2):
@@ -94,7 +101,9 @@ def main(folder: Path, count: int) -> None:
                 duckdb.sql(f"COPY (FROM '{folder}/{day}.parquet' WHERE hash(uri) % {_FILES} = {each}) TO '{part}'")
                 (BucketPath("s3://bucket/listing") / part.name).write_bytes(part.read_bytes())
             among = ["--bucket", str(bucket), "--cluster", f"tcp://127.0.0.1:{scheduler}"]
+            among += ["--memory", os.environ.get("MEMORY", "1GB")]
             publish(folder / "cluster", f"s3://bucket/listing/{day}-*.parquet", day, *among)
+        print(f"a worker held {max(map(peak, workers)):,} MB at most")
         for path in bucket.glob("resourcesync/*/resourcelist-*.xml"):
             file = folder / "bucket" / path.url.removeprefix(f"{bucket}/")
             file.parent.mkdir(parents=True, exist_ok=True)
