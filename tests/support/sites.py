@@ -194,6 +194,7 @@ def run_program(name: str, folder: Path, *arguments: str, **environment: str) ->
         root.setLevel(level)
         logging.getLogger("pelican").setLevel(logging.NOTSET)
         FatalLogger.fatal_lvl = logging.CRITICAL + 1
+        FatalLogger.warnings_fatal = FatalLogger.errors_fatal = False  # those of Pelican 4.11
         LimitFilter._raised_messages.clear()  # else no later build would print the same warning
     return subprocess.CompletedProcess(arguments, status, printed.getvalue(), errors.getvalue())
 
