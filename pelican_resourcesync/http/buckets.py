@@ -96,7 +96,7 @@ class Bucket(Web):
             return None
 
     def digest(self, path: str) -> str | None:
-        """Return the SHA-256 that was stored with a file, empty if none was; `None` if there is no file."""
+        """Return the SHA-256 stored with a file: an empty text if there is none, `None` if there is no file."""
         try:
             with self._request(path):
                 return str(self._obstore.get(self._store, path, options={"head": True}).attributes.get("sha256", ""))
@@ -208,7 +208,7 @@ class BucketPath:
         return written
 
     def save(self, file: Path) -> None:
-        """Write the bytes of the file to another, in any amount."""
+        """Download the file, however large it is."""
         bucket, path = _place(self)
         _require(self, bucket.save(path, file, _ANY).digest)
 
@@ -218,7 +218,7 @@ class BucketPath:
         return [self / path for path in sorted(found)]
 
     def remove(self) -> None:
-        """Remove the folder: what is in it."""
+        """Delete everything in the folder."""
         bucket = Bucket(self.url)
         bucket.delete([*bucket.files()])
 

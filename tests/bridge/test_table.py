@@ -261,6 +261,15 @@ def test_unusable_tables(tmp_path: Path) -> None:
         next(found.resources.rows())
 
 
+def test_order_is_checked(tmp_path: Path) -> None:
+    """Rows that DuckDB writes in another order than that of a statement are never published."""
+    how = Sorting(at=AT, zone=ZoneInfo("UTC"), memory="200MB")
+    with sorter.sorter_of("a.parquet", tmp_path, how) as unsorted:
+        with pytest.raises(TableError, match="DuckDB wrote the sorted rows in another order"):
+            unsorted._written("SELECT unnest(['a', 'c', 'b']) AS uri", "sorted")
+        assert len(unsorted._written("SELECT unnest(['a', 'b', 'b']) AS uri", "other")) == 1
+
+
 def test_ranges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The ranges of a first publication are of one size; together they have every row once."""
     monkeypatch.setattr(sorter, "_GROUP", 2_048)

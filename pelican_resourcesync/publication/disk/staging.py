@@ -70,7 +70,7 @@ class Stage:
         return file
 
     def note(self, path: str, digest: str, length: int, *, elsewhere: bool = False) -> None:
-        """Note the SHA-256 and the length of a document that was written, perhaps `elsewhere`, so it is not read."""
+        """Note the SHA-256 and length of a document, so that it is not read; `elsewhere` if it is not in the stage."""
         self._measured[path] = digest, length
         if elsewhere:
             self._paths.add(path)

@@ -397,7 +397,7 @@ def publications_in(folder: Path, bucket: BucketPath | None = None) -> list[Prev
         known = read_state(folder, layout)
         if known:
             is_whole = all((folder / part.path).is_file() for part in known.state.parts[:1])
-            layout = replace(layout, siteurl=known.state.siteurl)  # noqa: PLW2901
-            previous = read_previous(folder, layout, str(folder), bucket=None if is_whole else bucket)
+            own = replace(layout, siteurl=known.state.siteurl)
+            previous = read_previous(folder, own, str(folder), bucket=None if is_whole else bucket)
             found += [previous] if previous else []
     return found
