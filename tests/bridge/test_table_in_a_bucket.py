@@ -207,6 +207,9 @@ def test_sets_by_the_beginnings_of_uris(tmp_path: Path) -> None:
     }
     assert [*press.listed()] == ["https://e.org/b.html?x=/y/", "https://e.org/top"]
     assert press.findings() == {}
+    file = parquet(tmp_path / "table.parquet", f"SELECT 'https://e.org/' || unnest({names[3:5]}) AS uri")
+    with pytest.raises(PublicationError, match=r"3 of 3 resources would be listed as deleted, .*: check the table; if"):
+        press.publish(None, 1, table=file, partition_by=1)  # no set is a part of another, so each is guarded
     file = parquet(tmp_path / "table.parquet", f"SELECT 'https://e.org/' || unnest({[*names[:2], 'c/1']}) AS uri")
     with pytest.raises(PublicationError, match=r"2 of 2 resources would be listed as deleted, .*: check the table; if"):
         press.publish(None, 1, table=file, partition_by=1)
