@@ -214,6 +214,7 @@ class _Rewriting:
             earlier=(before.at, *before.earlier)[:MOST_ANCESTORS],
             restart_number=self._new.restart_number,
             at=self._at,
+            began=before.began if self._change_lists else self._at,  # without Change Lists, no deletion is listed
             change_lists=tuple(sorted(self._change_lists, key=lambda each: each.start)),
             parts=tuple(self._parts),
             documents={},

@@ -238,7 +238,7 @@ class _Planning:
         new = builder.build(
             self._patches.linked(changes) if self._patches else changes,
             floor=previous.last if previous else None,
-            begin=(previous.closed[-1].until if previous.closed else previous.state.at) if previous else None,
+            begin=(previous.closed[-1].until if previous.closed else previous.state.began) if previous else None,
             opened=previous.open if previous else None,
             note_updates=self._counts_unstable,
         )
@@ -269,7 +269,7 @@ class _Planning:
         if previous and (withdrawn := self._withdrawn(new)):
             before = without_bytes(previous, before, withdrawn)
         if previous and not before:
-            begin = dump_of(previous) or begin  # nothing has changed since that Resource Dump
+            begin = dump_of(previous) or previous.last_change  # nothing has changed since then
         dumped = dumped_after(before, ranges, begin=begin, split=self._split)
         return retain_dumped(dumped, self._options.archives.changedump, kept[0].start if kept else None)
 

@@ -1,19 +1,32 @@
 """The account of what changed between two publications."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import chain, groupby, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.protocol import ChangeKind, Link
-from pelican_resourcesync.publication import Calendar, Change, FixedBoundaries, Listed, Representation, changes_since
+from pelican_resourcesync.publication import (
+    Calendar,
+    Change,
+    ChangeHistory,
+    Dumps,
+    FixedBoundaries,
+    Listed,
+    Representation,
+    changes_since,
+    publish_sets,
+)
 from pelican_resourcesync.publication import changes as module
-from tests.publication.support import CREATED, DELETED, SITEURL, UPDATED, change, divide, first_publication, utc
+from tests.publication.support import CREATED, DELETED, SITEURL, UPDATED, Source, change, divide, first_publication, utc
+from tests.publication.watching import Watch
 
 PAGE = f"{SITEURL}/page"
 LATE = utc("2024-05-01T12:00")
@@ -162,6 +175,29 @@ def test_times_apart_by_hand() -> None:
         utc("2024-04-01T12:00:00.002"),
     ]
     assert moved([follows], utc("2024-06-01T12:00"), 2)[0].time == utc("2024-06-01T12:00:00.001")
+
+
+@pytest.mark.parametrize("dumped", [{}, {"changedump": True}, {"resourcedump": True, "changedump": True}])
+@pytest.mark.parametrize("changes_at", [2, 3, 5])
+def test_whoever_came_at_any_publication_misses_no_change(
+    source: Source, dumped: Mapping[str, bool], changes_at: int
+) -> None:
+    """CH03, CD05: however many publications have no change, the lists cover all since the first; so may the dumps."""
+    source.boundaries, watch = Calendar("day"), Watch(source)
+    other = replace(source, set_name="other")
+    for day in range(1, 8):
+        landed, dumps = utc(f"2024-01-{day // 2 * 2 + 1:02}T12:00"), Dumps(**dumped) if day > 1 else Dumps()
+        history = ChangeHistory(built=landed, complete=day > 1, commit=f"{landed:%d}", landed=landed)
+        contents = {"page": b"%d" % max(0, day - changes_at)}
+        requests = [(source, contents), (other, {"stays": b""})]
+        publish_sets([each.request(files, history, dumps=dumps) for each, files in requests])
+        watch.look(contents, dumps=dumps)
+    last = utc("2024-02-01T12:00")
+    history = ChangeHistory(built=last, commit="last", landed=last)
+    publish_sets([source.request(contents, history, dumps=dumps), other.request({"stays": b"", "new": b""}, history)])
+    capabilities = ["changelist", *(["changedump"] if dumped.keys() == {"changedump"} else [])]
+    begins = [source.document(source.capabilities()[each]).md["from"] for each in capabilities]
+    assert {*begins, other.change_lists()[0][0].md["from"]} == {"2024-01-01T12:00:00Z"}
 
 
 def test_links_of_past_changes() -> None:

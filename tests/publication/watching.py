@@ -295,6 +295,7 @@ class Watch:
         since = [item for item in now.changes if time_of(item) > before.at]
         begin = datetime.fromisoformat(now.lists[0][1].md["from"]) if now.lists else before.at
         if begin <= before.at or not self.shortened:
+            assert begin <= before.at, "the changes before the first Change List are listed nowhere"
             assert follow(before.hashes, since) == now.hashes
 
     def _check_dumps(self, now: Seen) -> None:

@@ -188,6 +188,11 @@ class PreviousPublication:
         """The latest time in it: that of its Resource List."""
         return self.state.at
 
+    @property
+    def last_change(self) -> datetime:
+        """The time of the last change that it lists, or else that of the first publication."""
+        return max((each.time for last in self.ranges[-1:] for each in last.changes), default=self.state.began)
+
     @cached_property
     def resources(self) -> ResourceList:
         """Its resources."""

@@ -114,6 +114,16 @@ def test_followers_delete_it_and_keep_all_else(tmp_path: Path) -> None:
             assert follower.held == new.held == {f"{address}/a.html": b"a", f"{address}/c.html": b"c"}
 
 
+def test_changes_are_listed_from_the_takedown_on_if_there_was_no_change_list(tmp_path: Path) -> None:
+    """No list has the deletion, so whoever came before it must see a gap, and compare the Resource List."""
+    source = Source(tmp_path / "output")
+    source.publish({"a.html": b"a", "b.html": b"b"}, ChangeHistory(built=utc("2024-01-05T12:00"), complete=False))
+    take_down(source, "b.html")
+    assert source.change_lists() == []
+    source.publish({"a.html": b"new"}, "2024-06-01T12:00")
+    assert intervals(source) == [("2024-05-01T12:00:00Z", None)]
+
+
 def test_the_next_publication_carries_it_forward(source: Source) -> None:
     """It stays at the new start, and what was closed there keeps its bytes for ever."""
     take_down(source, "b.html")
