@@ -14,6 +14,7 @@ from pelican_resourcesync.commands.follow import write_line
 from pelican_resourcesync.commands.running import DONE, INCOMPLETE, PROGRAM
 from pelican_resourcesync.errors import DocumentError, SettingsError, TransportError
 from pelican_resourcesync.printable import printable
+from pelican_resourcesync.strict_json import parse_json
 from pelican_resourcesync.units import seconds
 
 if TYPE_CHECKING:
@@ -162,10 +163,11 @@ def _read(cursor: Path) -> "Since":
     from pelican_resourcesync.protocol import parse_datetime
 
     try:
-        return {str(name): parse_datetime(time) for name, time in json.loads(cursor.read_bytes()).items()}
+        data = cursor.read_bytes()
+        return parse_json(data, lambda times: {name: parse_datetime(time) for name, time in times.items()})
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, AttributeError, TypeError, DocumentError) as error:
+    except (OSError, ValueError) as error:
         message = f"{cursor} cannot be read ({type(error).__name__}): use the file of an earlier run, or a new one"
         raise SettingsError(message) from error
 

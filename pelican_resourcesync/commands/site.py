@@ -1,6 +1,5 @@
 """The commands for a site: `show`, `forget` and `backfill`, what they print, and their exit statuses."""
 
-import json
 import sys
 from argparse import ArgumentParser, Namespace, _ActionsContainer, _SubParsersAction
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from pelican_resourcesync.commands.running import DONE, PROBLEMS, PROGRAM
 from pelican_resourcesync.commands.source_options import count
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.printable import printable_lines
+from pelican_resourcesync.strict_json import parse_json
 
 if TYPE_CHECKING:
     from pelican_resourcesync.site import Takedown
@@ -147,7 +147,7 @@ def _extra_settings(texts: Sequence[str]) -> Mapping[str, Any]:
             message = f"-e is {text!r}: write it as KEY=VALUE, such as -e SITENAME='\"My site\"'"
             raise SettingsError(message)
         try:
-            found[key] = json.loads(value)
+            found[key] = parse_json(value, lambda parsed: parsed)
         except ValueError as error:
             message = (
                 f"-e {key} has {value!r}, which is not JSON: write -e {key}='\"text\"' for text, or 5, true or null"

@@ -3,10 +3,13 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from pelican_resourcesync.destination.options import MirrorError
+from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.source import Position
+from pelican_resourcesync.strict_json import parse_json
 
 _VERSION = 1
 
@@ -21,6 +24,15 @@ class LatestState(NamedTuple):
     time: str
     type: str
     links: str
+
+    def parsed_links(self) -> tuple[Link, ...]:
+        """Return the links."""
+        found = json.loads(self.links)
+        return tuple(Link(rel=rel, href=href, type=kind or None, pri=pri) for rel, href, kind, pri in found)
+
+    def parsed_time(self) -> datetime | None:
+        """Return the time, if it is known."""
+        return datetime.fromisoformat(self.time) if self.time else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +78,26 @@ class Cursor:
     def decode(cls, text: str) -> "Cursor":
         """Return the cursor that a text stands for. Raises `MirrorError` if it is none."""
         try:
-            whole = json.loads(text)
-            if whole["version"] != _VERSION:
-                raise ValueError  # noqa: TRY301 - as any other reason below
-            sets = {uri: Position(*_typed(each, str, int, str, str, str)) for uri, each in whole["sets"].items()}
-            types = (str, str, str, int | None, str, str, str)
-            states = [LatestState(*_typed(each, *types)) for each in whole.get("postponed", [])]
-            selection, after = _typed([whole["selection"], whole.get("after")], str, str | None)
-            verified, private = _typed([whole.get("verified"), whole.get("private")], dict | None, bool | None)
-            if verified is not None:
-                _typed([verified["keys"], verified["states"]], list, dict)
-            return cls(selection, sets, after, {each.uri: each for each in states}, verified, private)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            return parse_json(text, cls._of)
+        except ValueError as error:
             message = "this is not a cursor that an earlier run gave: begin again without one, and with nothing known"
             raise MirrorError(message) from error
+
+    @classmethod
+    def _of(cls, whole: dict[str, Any]) -> "Cursor":
+        if whole["version"] != _VERSION:
+            raise ValueError
+        sets = {uri: Position(*_typed(each, str, int, str, str, str)) for uri, each in whole["sets"].items()}
+        types = (str, str, str, int | None, str, str, str)
+        states = [LatestState(*_typed(each, *types)) for each in whole.get("postponed", [])]
+        selection, after = _typed([whole["selection"], whole.get("after")], str, str | None)
+        verified, private = _typed([whole.get("verified"), whole.get("private")], dict | None, bool | None)
+        for each in states:
+            each.parsed_links(), each.parsed_time()
+        if verified is not None:
+            _typed(verified["keys"], *(str for _ in verified["keys"]))
+            [_typed(each, int, int, str) for each in verified["states"].values()]
+        return cls(selection, sets, after, {each.uri: each for each in states}, verified, private)
 
 
 def _typed(values: list[Any], *types: Any) -> list[Any]:

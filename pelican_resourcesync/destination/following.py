@@ -298,7 +298,7 @@ class _Follower:
 
     def _receive(self, states: Iterable[LatestState], sinks: Mapping[str, ResourceSink]) -> dict[str, VerifiedContent]:
         """Return what came of resources, from packages or else singly; the others have a reason."""
-        mirrors = {each.uri: self._mirrors.of(each.uri, each.hash, _links(each)) for each in states}
+        mirrors = {each.uri: self._mirrors.of(each.uri, each.hash, each.parsed_links()) for each in states}
         received = self._packed.unpack(sinks)
         unreadable = {uri: why for uri, sink in sinks.items() if (why := why_unreadable(sink.expected.hash))}
         self._reasons |= unreadable
@@ -568,8 +568,7 @@ class _Packed:
 def _change(
     latest: LatestState, sink: ResourceSink | None, content: VerifiedContent | None, done: Cursor
 ) -> FollowedChange:
-    links = _links(latest)
-    uri, kind, time = latest.uri, latest.kind, _time(latest.time)
+    uri, kind, time, links = latest.uri, latest.kind, latest.parsed_time(), latest.parsed_links()
     if sink is None or content is None:
         of = latest if kind != _DELETED else latest._replace(hash="", length=None, type="")
         return FollowedChange(
@@ -585,12 +584,6 @@ def _described(each: ListedResource) -> tuple[str, int | None, str, str, str]:
     """Return the columns `hash` to `links`."""
     links = json.dumps([(link.rel, link.href, link.type or "", link.pri) for link in each.links])
     return each.hash, each.length, each.time, each.type, links
-
-
-def _links(latest: LatestState) -> tuple[Link, ...]:
-    return tuple(
-        Link(rel=rel, href=href, type=kind or None, pri=pri) for rel, href, kind, pri in json.loads(latest.links)
-    )
 
 
 def _time(text: str) -> dt.datetime | None:

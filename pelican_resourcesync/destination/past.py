@@ -1,6 +1,5 @@
 """The past of a set: its states and changes, read from its lists, dumps and archives."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
@@ -34,6 +33,7 @@ from pelican_resourcesync.source import (
     text_of,
     uri_of,
 )
+from pelican_resourcesync.strict_json import parse_json
 
 _NONE = Metadata()
 _FAILURES = (TransportError, DocumentError)
@@ -216,9 +216,9 @@ class Past:
             return rows, NEVER
         try:
             head, *lines = self._source.whole(uri).splitlines()
-            folder, *_, since = json.loads(head)
+            folder, *_, since = parse_json(head, list)
             for line in lines:
-                listed, versions = json.loads(line)
+                listed, versions = parse_json(line, list)
                 times = [text_of(parse_datetime(time)) for time, *_ in versions]
                 for begin, until, (_, name, length, type_) in zip(times, [*times[1:], NEVER], versions, strict=True):
                     if name:

@@ -1,19 +1,21 @@
 """Signed Sources: each set's signed state is read first, and every other document must have the hash that it lists."""
 
-import json
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
-from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.http import shown
 from pelican_resourcesync.protocol import parse_datetime
 from pelican_resourcesync.signing import RELATION, SignatureError, can_verify, signer, verify_state
 from pelican_resourcesync.source.resource import uri_of
 from pelican_resourcesync.source.source import OpenDocument, Source, not_signed
+from pelican_resourcesync.strict_json import parse_json
 
 #: What is remembered: the trusted keys, and which state of each set was verified last.
 VERIFIED = "verified"
+
+_LONGEST = 200  # characters of a reason
 
 
 class Signatures:
@@ -51,20 +53,23 @@ class Signatures:
         state = uri_of(href, uri)
         data = self._source.whole(state)
         try:
-            content = json.loads(data)
-            key = self._signer(content, state)
-            self._require_current(state, content, data)
-            hashes = {**content["superseded"], **content["documents"]}
-            base = f"{content['siteurl']}/"
-            documents = {uri_of(f"{base}{path}", state): str(digest) for path, digest in hashes.items()}
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError, DocumentError) as error:
-            message = f"{shown(state)} cannot be read ({type(error).__name__}), so its signature cannot be verified"
+            key, generation, documents = parse_json(data, partial(self._verified, state, data))
+        except ValueError as error:
+            message = f"{shown(state)} cannot be read ({str(error)[:_LONGEST]}), so its signature cannot be verified"
             raise SignatureError(message) from error
         if documents.get(uri) != capability_list.sha256():
             raise not_signed(uri)
         self._keys.append(key)
         self._hashes.update(documents)
-        return int(content["generation"])
+        return generation
+
+    def _verified(self, state: str, data: bytes, content: dict[str, Any]) -> tuple[str, int, dict[str, str]]:
+        """Return the key that signed a state, its generation, and the SHA-256 of its documents."""
+        key = self._signer(content, state)
+        self._require_current(state, content, data)
+        hashes = {**content["superseded"], **content["documents"]}
+        documents = {uri_of(f"{content['siteurl']}/{path}", state): str(digest) for path, digest in hashes.items()}
+        return key, int(content["generation"]), documents
 
     def finish(self) -> None:
         """Remember what was verified. Raises `SignatureError` if a set that was verified before was not found."""

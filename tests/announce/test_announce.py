@@ -133,7 +133,7 @@ def test_not_live(site: Site, case: str) -> None:
     live_now = {
         "never": ", but generation 1 of 2026-01-02T10:00:00Z",
         "rolled back": ", but generation 2 of 2026-02-02T10:00:00Z",
-        "elsewhere": " (resourcesync/publication.json is damaged ('generation'): ",
+        "elsewhere": " (resourcesync/publication.json is damaged ('generation' is missing): ",
         "down": " (",
     }[case]
     assert said.startswith(

@@ -5,14 +5,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, NamedTuple
 
-from pelican_resourcesync.errors import DocumentError, PublicationError
+from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.printable import printable
 from pelican_resourcesync.protocol import parse_datetime, render_datetime
 from pelican_resourcesync.publication.model.options import Hub
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER, is_public
 from pelican_resourcesync.signing import SigningKey, signer
+from pelican_resourcesync.strict_json import parse_json
 
 FORMAT = 1
 
@@ -204,19 +206,18 @@ def _rendered_part(part: Part) -> dict[str, Any]:
 def parse_state(data: bytes, name: str) -> PublicationState:
     """Parse a state. Raises `PublicationError`, which contains `name`, if it is invalid or has a newer format."""
     try:
-        content = json.loads(data)
-        if content["format"] != FORMAT:
-            found = printable(repr(content["format"])[:_LONGEST])
-            message = f"{name} has the format {found}, which this version cannot read: update pelican-resourcesync"
-            raise PublicationError(message)
-        return _state(content)
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError, DocumentError) as error:
+        return parse_json(data, partial(_state, name))
+    except ValueError as error:
         why = printable(str(error)[:_LONGEST])
         message = f"{name} is damaged ({why}): upload it again, or {START_OVER}"
         raise PublicationError(message) from error
 
 
-def _state(content: Mapping[str, Any]) -> PublicationState:
+def _state(name: str, content: Mapping[str, Any]) -> PublicationState:
+    if content["format"] != FORMAT:
+        found = printable(json.dumps(content["format"])[:_LONGEST])
+        message = f"{name} has the format {found}, which this version cannot read: update pelican-resourcesync"
+        raise PublicationError(message)
     return PublicationState(
         generation=_count(content["generation"]),
         predecessor=_text_or_none(content["predecessor"]),
@@ -313,7 +314,7 @@ def _time(text: str) -> datetime:
 
 
 def _count(number: object, *, least: int = 0) -> int:
-    if not isinstance(number, int) or number < least:
+    if not isinstance(number, int) or isinstance(number, bool) or number < least:
         message = f"{number!r} is not a number of {least} or more"
         raise ValueError(message)
     return number

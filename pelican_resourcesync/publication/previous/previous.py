@@ -3,7 +3,6 @@
 Also which of two copies of a publication is the later one, and the URLs at which the next is published.
 """
 
-import json
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -26,6 +25,7 @@ from pelican_resourcesync.publication.model.resource import Listed, Row, parse_r
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER, is_loopback, known_hosts
 from pelican_resourcesync.publication.model.state import Part, PublicationState, parse_state
 from pelican_resourcesync.signing import ADOPT, ENVIRONMENT, SignatureError, SigningKey, verify_state
+from pelican_resourcesync.strict_json import parse_json
 
 #: The number of parts whose resources are held in memory for looking them up.
 _HELD = 4
@@ -378,7 +378,7 @@ def require_signed(previous: PreviousPublication, key: SigningKey | None) -> Non
     why = f"is signed, and {ENVIRONMENT} is not set"
     if key:
         try:
-            content = json.loads((previous.folder / previous.layout.state).read_bytes())
+            content = parse_json((previous.folder / previous.layout.state).read_bytes(), dict)
             verify_state(content, signed_by if signed_by in key.keys else key.public, previous.layout.state)
         except SignatureError as error:
             why = f"cannot be continued: {error}"

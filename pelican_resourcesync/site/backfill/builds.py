@@ -19,6 +19,7 @@ from pelican_resourcesync.should_publish import PREVIEWS
 from pelican_resourcesync.signing import ENVIRONMENT
 from pelican_resourcesync.site.backfill import build_process
 from pelican_resourcesync.site.backfill.records import BuildRecord, BuildStore, Environment, built_file
+from pelican_resourcesync.strict_json import parse_json
 
 
 class Builder:
@@ -82,7 +83,7 @@ class Builder:
         if status < 0:
             answer = {"failure": f"it was ended by signal {-status}", "retry": True}
         with suppress(OSError, ValueError):
-            answer = json.loads((scratch / "answer.json").read_text("ascii"))
+            answer = parse_json((scratch / "answer.json").read_bytes(), dict)
         if "full" in answer:
             commit = landing.commit.sha[:10]
             message = f"{commit} cannot be built: {answer['full']}: free disk space, and run backfill again"

@@ -21,6 +21,7 @@ from pelican_resourcesync.files import measure
 from pelican_resourcesync.git import Landing
 from pelican_resourcesync.publication import TEMPORARY_PREFIX, remove_tree, temporary_sibling
 from pelican_resourcesync.static_site import UNFILED, Facets
+from pelican_resourcesync.strict_json import parse_json
 
 
 class BuiltFile(NamedTuple):
@@ -156,8 +157,7 @@ class BuildStore:
     def note(self, name: str) -> dict[str, Any]:
         """Return the note of that name; empty where there is none, or a power failure left it empty or cut off."""
         with suppress(OSError, ValueError):
-            content: dict[str, Any] = json.loads((self.folder / f"{name}.json").read_text("ascii"))
-            return content
+            return parse_json((self.folder / f"{name}.json").read_bytes(), dict)
         return {}
 
     def put_note(self, name: str, content: Mapping[str, Any]) -> None:

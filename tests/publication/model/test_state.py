@@ -152,7 +152,10 @@ def test_another_format(newer: object) -> None:
         parse_state(data, NAME)
 
 
-@pytest.mark.parametrize("data", [b"", b"null", b"[]", b"{}", b"\xff", RENDERED[:-20], b"[" * 100_000, b'"format"'])
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"null", b"[]", b"{}", b"\xff", RENDERED[:-20], b"[" * 100_000, b'"format"', b'{"format": 2,' + RENDERED[1:]],
+)
 def test_damaged(data: bytes) -> None:
     """What is no state is a clear error that says what to do."""
     with pytest.raises(
@@ -170,6 +173,8 @@ def test_damaged(data: bytes) -> None:
         ("landed", "2024-03-01T12:00"),
         ("generation", float("inf")),
         ("generation", "two"),
+        ("generation", True),
+        ("documents", {"resourcesync/\ud800.xml": "ab"}),
         ("change_lists", None),
         ("change_lists", [{}]),
         ("change_lists", [{**CONTENT["change_lists"][0], "deleted": -1}]),
