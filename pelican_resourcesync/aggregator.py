@@ -8,7 +8,6 @@ from pathlib import Path
 
 from pelican_resourcesync.destination import CopyState, Mirror, MirrorOptions, MirrorResult
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.http import uri_of_path
 from pelican_resourcesync.protocol import LONGEST_LOC, ChangeKind, Hash, Link, parse_links
 from pelican_resourcesync.publication import (
     SHA_256,
@@ -31,6 +30,7 @@ from pelican_resourcesync.publication import (
 )
 from pelican_resourcesync.settings import OPTIONS, Setting, checks
 from pelican_resourcesync.source import by_keyword
+from pelican_resourcesync.static_site import SiteUrls
 
 
 class Aggregator(Mirror):
@@ -82,7 +82,7 @@ class Aggregator(Mirror):
             """SELECT r.uri, r.path, r.digest, r.length, d.type, d.links, p.uri IS NOT NULL FROM resource r
             LEFT JOIN description d USING (uri) LEFT JOIN pending p USING (uri) WHERE r.digest <> ''"""
         ).fetchall()
-        urls = {uri: uri_of_path(self._layout.siteurl, path) for uri, path, *_ in rows}
+        urls = {uri: SiteUrls(self._layout.siteurl).uri(path) for uri, path, *_ in rows}
         for uri, path, digest, length, type_, text, is_older in rows:
             if path.startswith(f"{self._layout.home}/") or path in self._layout.entry_points:
                 what = f"{path}, a resource of the Source, is where documents of the copy belong"

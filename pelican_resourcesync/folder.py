@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from pelican_resourcesync.errors import HistoryError, PublicationError, SettingsError
 from pelican_resourcesync.git import committer_time, find_repository
-from pelican_resourcesync.http import path_of_uri, uri_of_path
+from pelican_resourcesync.http import path_of_uri
 from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication import (
     FOLDER,
@@ -43,6 +43,7 @@ from pelican_resourcesync.static_site import (
     Exclusion,
     PublishResult,
     Selector,
+    SiteUrls,
     add_discovery_files,
     add_robots_lines,
     alternates_of,
@@ -67,7 +68,6 @@ from pelican_resourcesync.terminal import Progress
 
 #: The settings file, in the working directory.
 FILE = "resourcesync.toml"
-_INDEX = "index.html"
 _SHOWN = 5
 #: A commit dated further ahead than this was made on a machine with a wrong clock.
 _TOLERANCE = timedelta(days=1)
@@ -202,6 +202,7 @@ class _Folder:
     def _find(self) -> dict[str, str]:
         """Return the URIs of the resources by path, in the order of the URIs."""
         settings, outside = self._settings, list[str]()
+        urls = SiteUrls(self._siteurl, settings.clean_urls, settings.index_urls)
         never = (*settings.never_listed, *(each.name for each in own_sitemaps(self._path)))
         exclusion = Exclusion(never)
         found: dict[str, str] = {}
@@ -211,7 +212,7 @@ class _Folder:
                 continue
             if leads_out:
                 outside.append(path)
-            uri = uri_of_path(self._siteurl, self._url(path))
+            uri = urls.uri(path)
             other = found.setdefault(uri, path)
             if other != path:
                 message = f"{other} and {path} have the same URI, {uri}: exclude one ({settings.setting('exclude')})"
@@ -224,13 +225,6 @@ class _Folder:
             )
             raise PublicationError(message)
         return {found[uri]: uri for uri in sorted(found)}
-
-    def _url(self, path: str) -> str:
-        """Return the path of the URL at which people see a file: that of a folder for its index page."""
-        folder, _, name = path.rpartition("/")
-        if name == _INDEX:
-            return f"{folder}/" if folder else ""
-        return path.removesuffix(".html") if self._settings.clean_urls else path
 
     def _find_sets(self) -> dict[str, list[str]]:
         """Return the paths of the resources in each set."""

@@ -21,8 +21,9 @@ REVISIONS = ("main~2", "main~1", "main")
 #: The name of the repository's folder and set, and that of the folder of its records.
 REPOSITORY, RECORDS = "repository", "records"
 
-#: All documents that can be published.
-EVERYTHING = 'RESOURCESYNC={"dumps": true, "archives": true}'
+#: All documents that can be published. Index pages are listed by name, so that any client can be tried with the demo:
+#: some, such as `resync` 2.0.1, cannot store a URL that ends in a slash.
+EVERYTHING = 'RESOURCESYNC={"dumps": true, "archives": true, "index_urls": "file"}'
 
 
 def import_site(folder: Path) -> None:

@@ -100,9 +100,8 @@ def _set(status: SetStatus, *, several: bool) -> Iterator[Section]:
             _cut("Changes", len(overview.ranges)), rows, [(each.created, each.updated, each.deleted) for each in shown]
         )
     if overview.days:
-        begin = f"{status.siteurl}/"
         changes = [
-            (_minute(each.time), str(each.kind), each.title or each.uri.removeprefix(begin))
+            (_minute(each.time), str(each.kind), each.title or each.uri.removeprefix(status.siteurl))
             for day in overview.days
             for each in (*day.read, *day.files)
         ]

@@ -112,6 +112,7 @@ class Settings:
     sets: tuple[SetSettings, ...] = row((THE_SITE,), sets, "the sets of resources, each with its own documents")
     exclude: tuple[str, ...] = row(ALWAYS_EXCLUDED, exclude, "patterns of output paths; `*` matches slashes, too")
     clean_urls: bool = row(False, checks.boolean, "the host finds `name.html` for `/name`, so list such URLs")
+    index_urls: str = row("folder", checks.one_of("folder", "file"), "the URL of an `index.html`: `folder`, or `file`")
     edition: int = row(2017, checks.edition, "the edition of the standard")
     html_links: bool = row(True, checks.boolean, "link to the documents from the head of every page")
     robots: bool = row(False, checks.boolean, "name the Resource List in `robots.txt`")

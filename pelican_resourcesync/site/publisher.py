@@ -56,7 +56,7 @@ class Publisher:
 
     def publish(self) -> PublishResult:
         """Find the resources, add the links to the documents, read the history, and write the documents."""
-        output, layouts = self._run.output, layouts_of(self._settings, self._run.siteurl, self._predecessors)
+        output, layouts = self._run.output, layouts_of(self._settings, self._run.urls.siteurl, self._predecessors)
         add_discovery_files(output, self._settings, layouts)
         site = find_resources(self._run, self._settings, layouts)
         pages = site.pages if self._settings.html_links else {}
@@ -68,7 +68,7 @@ class Publisher:
         links = links_of(site.listed, filed=self._settings.names_sets)
         histories = self._read_histories(site, measured)
         requests = [self._request(each, measured, links, histories) for each in site.sets]
-        removed = list(removed_layouts(output, self._run.siteurl, self._removed_sets))
+        removed = list(removed_layouts(output, self._run.urls.siteurl, self._removed_sets))
         publications = publish_sets(requests, self._on_packed, removed)
         sitemap = update_sitemap(output, [each.layout for each in site.sets], wanted=self._settings.sitemap)
         self._hints |= dict.fromkeys(filter(None, [*site.hints, sitemap]))

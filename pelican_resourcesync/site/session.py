@@ -27,6 +27,7 @@ from pelican_resourcesync.site.saved_documents import SavedDocuments
 from pelican_resourcesync.site.scope import settings_folder_of
 from pelican_resourcesync.static_site import (
     PublishResult,
+    SiteUrls,
     failing_disk,
     find_removed_sets,
     layouts_of,
@@ -84,7 +85,8 @@ class Session:
             if not self._tolerates(error):
                 raise
             return
-        self._run = Run(settings, self._siteurl, clean_urls=self._settings.clean_urls)
+        own = self._settings
+        self._run = Run(settings, SiteUrls(self._siteurl, own.clean_urls, own.index_urls))
         for line in predecessor_messages(self._predecessors):
             print_line(f"ResourceSync: {line}.")
 

@@ -11,11 +11,12 @@ from pelican_resourcesync.static_site.discovery import (
 )
 from pelican_resourcesync.static_site.paths import (
     Exclusion,
+    SiteUrls,
+    files_of,
     is_html,
     leads_outside,
     matches_pattern,
     scan,
-    uri_of,
     walk,
 )
 from pelican_resourcesync.static_site.publishing import (
@@ -42,12 +43,14 @@ __all__ = [
     "Facets",
     "PublishResult",
     "Selector",
+    "SiteUrls",
     "Slugify",
     "add_discovery_files",
     "add_robots_lines",
     "alternates_of",
     "as_is",
     "failing_disk",
+    "files_of",
     "find_predecessors",
     "find_removed_sets",
     "is_html",
@@ -66,7 +69,6 @@ __all__ = [
     "selection_warnings",
     "unstable_warnings",
     "update_sitemap",
-    "uri_of",
     "walk",
     "with_link",
 ]

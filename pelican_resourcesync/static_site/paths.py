@@ -8,53 +8,50 @@ from dataclasses import dataclass
 from fnmatch import translate
 from functools import lru_cache
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from pelican_resourcesync.http import path_of_uri, served_paths, uri_of_path
 from pelican_resourcesync.publication import FOLDER, WELL_KNOWN
 
 #: Files in the output that configure the host and are not served.
 HOST_FILES = ("_headers", "_redirects", "CNAME")
+_INDEX = "index.html"
 
 
-def uri_of(siteurl: str, url: str, save_as: str, *, clean_urls: bool = False) -> str:
-    """Return the URI of an output (`X10`) with the URL `url`, by Pelican's rules, and the file `save_as`.
+@dataclass(frozen=True, slots=True)
+class SiteUrls:
+    """Which URI each file of a site has (`X10`), whatever built it: that of the URL that people use.
 
-    The URL is used where every static host returns that file for it, either unchanged (a slug may contain spaces) or
-    decoded (a user may have written it percent-encoded). With `clean_urls`, so is one that only some hosts resolve:
-    `name` for the file `name.html`. Otherwise the path of the file is used, which is always correct: a `SAVE_AS` is
-    often set without its `URL`.
+    An `index.html` has the URL of its folder; where `index_urls` is `file`, it has its own. With `clean_urls`, the host
+    finds the file `name.html` for the URL `name`.
     """
-    path = posixpath.normpath(save_as)
-    if url == path:  # nearly always
-        return uri_of_path(siteurl, path)
-    relative = _relative(url)
-    for candidate in (relative, unquote(relative, errors="surrogateescape")):
-        if serves(candidate, save_as):
-            if clean_urls or candidate in ("", path) or candidate.endswith("/"):
-                return uri_of_path(siteurl, candidate)
-            if path != f"{candidate}.html":
-                return uri_of_path(siteurl, f"{candidate}/")
-    return uri_of_path(siteurl, path)
+
+    siteurl: str
+    clean_urls: bool = False
+    index_urls: str = "folder"
+
+    def uri(self, file: str, url: str | None = None) -> str:
+        """Return the URI of the file at a relative path, to which the generator links by `url`, if that is known.
+
+        A `url` without the ending of the page counts with `clean_urls` alone. Any other is ignored: the path of a file
+        is always correct, and a `SAVE_AS` of Pelican is often set without its `URL`.
+        """
+        path = posixpath.normpath(file)
+        folder, _, name = path.rpartition("/")
+        if name == _INDEX and self.index_urls == "folder":
+            path = f"{folder}/" if folder else ""
+        elif self.clean_urls and name != _INDEX:
+            path = _clean(path, url)
+        return uri_of_path(self.siteurl, path)
 
 
-def serves(url: str, save_as: str) -> bool:
-    """Return whether a static host returns the file `save_as` for `url` (decoded, relative)."""
-    return posixpath.normpath(save_as) in served_paths(url)
-
-
-def _relative(url: str) -> str:
-    """Return a URL relative to the site, without dot segments; `..` for another host, or more than a path."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:  # an invalid host
-        return ".."
-    if parts.scheme or parts.netloc or parts.query or parts.fragment:
-        return ".."
-    path = posixpath.normpath(url.lstrip("/") or ".")
-    if path == ".":
-        return ""
-    return f"{path}/" if url.endswith(("/", "/.")) else path
+def _clean(path: str, url: str | None) -> str:
+    """Return the path of a page without its ending, unless its `url` is another; a `url` may be percent-encoded."""
+    clean = path.removesuffix(".html")
+    if url is None:
+        return clean
+    link = url if url.endswith("/") else posixpath.normpath(url.lstrip("/"))
+    return clean if clean in (link, unquote(link, errors="surrogateescape")) else path
 
 
 def files_of(siteurl: str, uri: str) -> tuple[str, ...]:

@@ -155,6 +155,13 @@ def test_description_that_no_document_can_contain() -> None:
     assert links_of_copy(ListedResource(f"{BASE}/a", "", "", "", 10**18, "", (), "")) == ""
 
 
+def test_index_pages(tmp_path: Path) -> None:
+    """A copy of an `index.html` has the URL of its folder, as it has where any other program publishes it."""
+    with fake_source({"": "home", "a/index.html": "by name", "b/": "by folder"}) as source:
+        Aggregator(source.url, tmp_path / "copy", BASE, FAST).run()
+    assert {each.uri for each in listed(tmp_path / "copy").entries} == {f"{BASE}/", f"{BASE}/a/", f"{BASE}/b/"}
+
+
 def test_changes(source: FakeSource, tmp_path: Path) -> None:
     """The Change List has what changed since the last run, at a time of the copy, and nothing where nothing changed."""
     folder = tmp_path / "copy"

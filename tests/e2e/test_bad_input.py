@@ -197,7 +197,7 @@ def test_failed_build_keeps_the_previous_publication(bare: Site) -> None:
     bare.commit("2024-01-01T10:00:00Z")
     run(bare)
     before = bare.changes()
-    bare.write("content/pages/other.md", page.format("about/index.html"))
+    bare.write("content/pages/other.md", page.format("about"))
     bare.commit("2024-02-01T10:00:00Z")
     status, said = run(bare)
     assert status != 0

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.sites import Site, our_command, with_stork
+from tests.support.sites import Site, file_of, our_command, with_stork
 
 NOTHING = "nothing changed since the last publication"
 ARTICLE = "<html><head><title>{{ article.title }}</title></head><body>%s{{ article.content }}</body></html>"
@@ -61,7 +61,7 @@ def publish(site: Site, **settings: Any) -> tuple[set[str], str]:
         assert checked.startswith("output: conforming: 0 errors, 0 warnings")
     assert news[0] == "first publication"
     assert len(news) == 2
-    return {path.removeprefix("/") for path in site.resources()}, news[1]
+    return {file_of(path, "") for path in site.resources()}, news[1]
 
 
 PATHS = {"index.html", "first.html", "second.html", "second-de.html", "images/dot.png"}

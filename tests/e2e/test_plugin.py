@@ -149,7 +149,7 @@ def test_one_instance_may_run_again_and_again(
         said.append(line(capsys.readouterr().out).rpartition("; ")[2])
         assert listed(site.output) == digests(site.output)
     assert said[0] == "first publication."
-    updated = "4 updated (/archives.html, /categories.html and 2 more)"
+    updated = "4 updated (/, /archives.html and 2 more)"
     assert said[1] == f"1 created (/b.html), {updated} since the last publication."
     assert said[2] == f"{updated}, 1 deleted (/a.html) since the last publication."
 
@@ -377,6 +377,23 @@ def test_build_dated_in_the_past_believes_its_commits(site: Site) -> None:
     site.commit("2024-01-01T10:00:00Z")
     assert "in the future" not in run(site, SOURCE_DATE_EPOCH="315532800")[1]
     assert {time for time, _kind, _path in site.changes()} == {"2024-01-01T10:00:00Z"}
+
+
+@pytest.mark.parametrize(("index_urls", "end"), [("folder", ""), ("file", "index.html")])
+def test_owner_may_publish_the_output_with_the_command(site: Site, index_urls: str, end: str) -> None:
+    """The plug-in and `publish` give every file the same URL, so who switches from one to the other changes nothing."""
+    for number in range(3):
+        site.article(f"{number}.md", f"T{number}", Tags="ai")
+    site.commit("2024-01-01T10:00:00Z")
+    tags = {"TAG_URL": "tag/{slug}/", "TAG_SAVE_AS": "tag/{slug}/index.html", "DEFAULT_PAGINATION": 2}
+    site.build(**tags, RESOURCESYNC={"index_urls": index_urls})
+    before = site.resources().keys()
+    assert {f"/{end}", f"/tag/ai/{end}", "/tag/ai/index2.html", "/index2.html", "/t0.html"} <= before
+    settings = f'previous = "output"\nsitemap = false\nindex_urls = "{index_urls}"\n'
+    (site.folder / "resourcesync.toml").write_text(settings)
+    done = our_command(site.folder, "publish", str(site.output), "--base-url", site.settings["SITEURL"])
+    assert "nothing changed since the last publication" in done.stdout, done.stdout + done.stderr
+    assert site.resources().keys() == before
 
 
 @pytest.mark.parametrize(("clean_urls", "end"), [(False, ".html"), (True, "")])

@@ -4,6 +4,8 @@ import shutil
 from datetime import datetime
 from pathlib import Path
 
+import pytest
+
 from pelican_resourcesync.destination import Mirror as Destination
 from pelican_resourcesync.destination import MirrorOptions, path_of
 from pelican_resourcesync.http import origin
@@ -13,7 +15,7 @@ from tests.support.live import served
 from tests.support.mirror import Mirror
 from tests.support.museum import tree
 from tests.support.reader import parse
-from tests.support.sites import PRIVATE, file_of, import_sample_site, public_files
+from tests.support.sites import PRIVATE, Site, file_of, import_sample_site, public_files, strip
 
 COUNT = 10
 HOME = "resourcesync/site"
@@ -26,6 +28,26 @@ def lists_after(public: Path, at: str) -> list[str]:
     return [
         entry.uri for entry in index.entries if datetime.fromisoformat(entry.md.get("until", "9999-12-31T00Z")) > since
     ]
+
+
+@pytest.mark.parametrize("index_urls", ["folder", "file"])
+def test_client_needs_the_urls_of_files(site: Site, index_urls: str) -> None:
+    """The client `resync` cannot store a URL that ends in a slash: it stops there. With the names of files it has all.
+
+    The Destination of this project has all either way.
+    """
+    strip(site)
+    site.article("a.md", Save_as="a/index.html", Url="a/")
+    site.article("b.md", "B")
+    with served(site.output) as address:
+        site.build(SITEURL=address, RESOURCESYNC={"index_urls": index_urls})
+        client = Mirror(site.folder, address)
+        client.run("--baseline")
+        there = public_files(site.output)
+        assert there.keys() == {"a/index.html", "b.html"}
+        assert client.files() == (there if index_urls == "file" else {})
+        assert Destination(address, site.folder / "mirror", MirrorOptions(sync=False)).run().complete
+        assert files_of(site.folder / "mirror") == there
 
 
 def test_ten_publications_are_followed(tmp_path: Path) -> None:
@@ -42,7 +64,7 @@ def test_ten_publications_are_followed(tmp_path: Path) -> None:
         for number in range(COUNT + 1):
             site.git("checkout", "-q", f"main~{COUNT - number}")
             shutil.rmtree(site.output, ignore_errors=True)
-            site.build(SITEURL=address, RESOURCESYNC={"previous": address if at else "output"})
+            site.build(SITEURL=address, RESOURCESYNC={"previous": address if at else "output", "index_urls": "file"})
             shutil.rmtree(public, ignore_errors=True)
             shutil.copytree(site.output, public)
             assert b'"generation": %d,' % (number + 1) in (public / "resourcesync/publication.json").read_bytes()

@@ -113,6 +113,16 @@ def test_clean_urls(folder: Folder) -> None:
     assert {"news", "news.html"} <= set(message.replace(" and", "").split(" have ")[0].split())
 
 
+def test_index_pages_by_their_files(folder: Folder) -> None:
+    """For programs that cannot store a URL that ends in a slash, an `index.html` is listed by name."""
+    folder.configure('index_urls = "file"\nclean_urls = true')
+    folder.run()
+    assert folder.listed().keys() == {"index.html", "about/index.html", "style.css"}
+    assert f"<loc>{URL}/about/index.html</loc>" in (folder.public / "sitemap.xml").read_text("utf-8")
+    folder.configure('index_urls = "name"')
+    assert folder.stops().endswith("index_urls in resourcesync.toml is 'name': it may be 'folder' or 'file'")
+
+
 def test_links_out_of_the_folder(folder: Folder) -> None:
     """A link that leads out is refused by name, unless it is excluded; one inside is followed, once around."""
     (folder.base / "secret").mkdir()

@@ -7,6 +7,7 @@ from pelican import Pelican, signals
 from pelican.settings import read_settings
 
 from pelican_resourcesync.site.outputs.run import Run
+from pelican_resourcesync.static_site import SiteUrls
 from tests.support.sites import Site
 
 SITEURL = "https://example.org"
@@ -29,10 +30,10 @@ def configured(site: Site, **overrides: Any) -> dict[str, Any]:
     return dict(read_settings(str(site.folder / "pelicanconf.py"), override={**quiet, **overrides}))
 
 
-def built(site: Site, *, then: Callable[[], None] = lambda: None, **overrides: Any) -> Run:
+def built(site: Site, *, then: Callable[[], None] = lambda: None, clean_urls: bool = False, **overrides: Any) -> Run:
     """Build a site with Pelican, `then` do something more, and give the run that looked on."""
     settings = configured(site, **overrides)
-    run = Run(settings, settings["SITEURL"])
+    run = Run(settings, SiteUrls(settings["SITEURL"], clean_urls=clean_urls))
 
     def generated(generators: list[Any]) -> None:
         run.generators += generators

@@ -125,8 +125,9 @@ def _build(request: Mapping[str, Any], missing: list[str]) -> list[Any]:
     pelican = (pkgutil.resolve_name(kind) if isinstance(kind, str) else kind)(settings)
 
     from pelican_resourcesync.site.outputs import Run
+    from pelican_resourcesync.static_site import SiteUrls
 
-    run = Run(pelican.settings, request["siteurl"], clean_urls=request["clean_urls"])
+    run = Run(pelican.settings, SiteUrls(**request["urls"]))
 
     def feed_written(path: str, **_: object) -> None:
         run.feed_written(path)

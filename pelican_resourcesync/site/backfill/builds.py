@@ -113,8 +113,11 @@ class Builder:
                 "CACHE_CONTENT": False,  # Pelican's cache would mix commits
                 "LOAD_CONTENT_CACHE": False,
             },
-            "siteurl": site.siteurl,
-            "clean_urls": site.clean_urls,
+            "urls": {
+                "siteurl": site.siteurl,
+                "clean_urls": site.clean_urls,
+                "index_urls": site.index_urls,
+            },
             "epoch": int(landing.time.timestamp()),
             "imports": [self._import_folder(Path(folder), top) for folder in self._imports],
             "store": str(self._store.folder),

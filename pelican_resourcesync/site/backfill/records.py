@@ -46,6 +46,7 @@ class Environment:
     folder: str
     settings: str
     clean_urls: bool
+    index_urls: str
     overrides: Mapping[str, Any]
     packages: Mapping[str, str]
 
@@ -64,7 +65,8 @@ class Environment:
         """Return each part of it, by the name that the user knows."""
         extra = {f"-e {name}": value for name, value in self.overrides.items()}
         site = {"SITEURL": self.siteurl, "the settings file": self.settings, "the folder": self.folder}
-        return {**site, "clean_urls": self.clean_urls, **extra, **self.packages}
+        urls = {"clean_urls": self.clean_urls, "index_urls": self.index_urls}
+        return {**site, **urls, **extra, **self.packages}
 
 
 def installed_packages() -> dict[str, str]:

@@ -382,6 +382,7 @@ def _environment_of(today: Configuration, top: Path, extra: Mapping[str, Any]) -
         folder=folder.relative_to(top).as_posix(),
         settings=file.relative_to(top).as_posix(),
         clean_urls=today.settings.clean_urls,
+        index_urls=today.settings.index_urls,
         overrides={
             **{name: value for name, value in extra.items() if name not in _TODAY},
             "SITEURL": today.pelican["SITEURL"],

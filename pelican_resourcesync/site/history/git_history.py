@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, cast
-from urllib.parse import unquote
 
 from pelican_resourcesync.errors import HistoryError
 from pelican_resourcesync.git import Landing, PathChange, Repository, committer_time, find_repository, landing_times
@@ -37,7 +36,7 @@ from pelican_resourcesync.site.history.removals import explained_deletions
 from pelican_resourcesync.site.history.sources import Sources
 from pelican_resourcesync.site.outputs import OutputFile, ResourceSet, Run
 from pelican_resourcesync.site.scope import Scope, find_scope
-from pelican_resourcesync.static_site import Exclusion
+from pelican_resourcesync.static_site import Exclusion, files_of
 
 #: The history of a set, and where its commit ranges may be cut.
 SetHistory = tuple[ChangeHistory, RangeBoundaries]
@@ -230,7 +229,7 @@ class GitHistory:
         return commits
 
     def _is_excluded(self, uri: str) -> bool:
-        excluded = self._exclusion.excludes_uri(self._run.siteurl, uri)
+        excluded = self._exclusion.excludes_uri(self._run.urls.siteurl, uri)
         self._past |= {uri} if excluded else set()
         return excluded
 
@@ -272,7 +271,7 @@ class GitHistory:
             )
 
     def _hint_at(self, uncommitted: Sequence[PathChange]) -> None:
-        if uncommitted and not is_loopback(self._run.siteurl):
+        if uncommitted and not is_loopback(self._run.urls.siteurl):
             files = "1 file" if len(uncommitted) == 1 else f"{len(uncommitted):,} files"
             self.hints.append(
                 f"uncommitted changes of {files}, such as {uncommitted[0].path}, are published with the time of this "
@@ -281,7 +280,7 @@ class GitHistory:
 
     def _warn_of_patterns(self, uris: Iterable[str]) -> None:
         """Warn of a pattern that matches nothing, now or in the past: it may be misspelt."""
-        past = [unquote(uri.removeprefix(f"{self._run.siteurl}/")) for uri in uris]
+        past = [path for uri in uris for path in files_of(self._run.urls.siteurl, uri)]
         default = Settings(sitemap=CORRECT).never_listed
         own = Exclusion(tuple(each for each in self._exclusion.unused(past) if each not in default))
         for pattern in own.unused(self._run.paths()) if own.patterns else ():

@@ -8,10 +8,8 @@ from typing import Any
 from pelican.paginator import Paginator
 
 from pelican_resourcesync.git import PathChange
-from pelican_resourcesync.http import uri_of_path
 from pelican_resourcesync.site.history.sources import Sources
 from pelican_resourcesync.site.outputs import Run
-from pelican_resourcesync.static_site import uri_of
 
 #: A page or feed of several articles: the template that decides how it is divided, its URL and its file.
 _Listing = tuple[str, str, str]
@@ -76,10 +74,10 @@ def _pages(listing: _Listing, number: int, run: Run) -> Iterator[str]:
     if not number or not save_as:
         return
     if not template:
-        yield uri_of_path(run.siteurl, save_as)
+        yield run.urls.uri(save_as)
         return
     paginated = run.settings["PAGINATED_TEMPLATES"]
     size = (paginated[template] or run.settings["DEFAULT_PAGINATION"]) if template in paginated else 0
     pages = Paginator(save_as, url, range(number), run.settings, size or None)
     for each in map(pages.page, pages.page_range):
-        yield uri_of(run.siteurl, each.url, each.save_as, clean_urls=run.clean_urls)
+        yield run.urls.uri(each.save_as, each.url)

@@ -18,10 +18,8 @@ from pelican.contents import Article, Content, Page, SkipStub, Static
 from pelican.readers import MarkdownReader, Readers
 
 from pelican_resourcesync.git import LINK, SUBMODULE, UNCOMMITTED, PathChange, Repository
-from pelican_resourcesync.http import uri_of_path
 from pelican_resourcesync.site.outputs import OutputFile, Role, Roles, Run, copied_source, is_moved
 from pelican_resourcesync.site.scope import Scope
-from pelican_resourcesync.static_site import uri_of
 
 _CLASSES: Mapping[Role, type[Content]] = {Role.ARTICLE: Article, Role.PAGE: Page, Role.STATIC: Static}
 #: The start of a blob whose content is in Git LFS, not in the repository.
@@ -174,16 +172,16 @@ class Sources:
         """Yield the URIs of a file of the theme and of a template page."""
         copied = self._scope.theme_file(path)
         if copied is not None and not self._roles.ignored(posixpath.basename(copied)):
-            yield uri_of_path(self._run.siteurl, copied)
+            yield self._run.urls.uri(copied)
         template = self._run.settings["TEMPLATE_PAGES"].get(self._scope.source(path))
         if template:
-            yield uri_of_path(self._run.siteurl, template)
+            yield self._run.urls.uri(template)
 
     def _source_copy(self, content: Any, role: Role) -> Iterator[str]:
         """Yield the URI of the copy of a source (`OUTPUT_SOURCES`)."""
         copy = copied_source(content, self._run.settings) if role is not Role.STATIC else None
         if copy:
-            yield uri_of_path(self._run.siteurl, copy)
+            yield self._run.urls.uri(copy)
 
     def _date(self, content: Any, role: Role) -> datetime:
         waits = role is Role.ARTICLE and not self._run.settings["WITH_FUTURE_DATES"]
@@ -210,7 +208,7 @@ class Sources:
                 return NEVER, ()
             if role is not Role.STATIC and (content.status != "published" or not content.is_valid()):
                 return NEVER, ()
-            uri = uri_of(self._run.siteurl, content.url, content.save_as, clean_urls=self._run.clean_urls)
+            uri = self._run.urls.uri(content.save_as, content.url)
             written = [uri] if content.save_as else []
             return self._date(content, role), (*written, *self._source_copy(content, role))
         except Exception:  # noqa: BLE001 - readers of plug-ins may raise anything for a past source

@@ -6,7 +6,6 @@ from errno import ENOSPC
 from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.http import uri_of_path
 from pelican_resourcesync.publication import Change, Layout
 from pelican_resourcesync.settings import SetSettings, Settings
 from pelican_resourcesync.site.outputs.run import OutputFile, Run
@@ -135,7 +134,7 @@ def find_resources(run: Run, settings: Settings, layouts: Mapping[str, Layout]) 
     written = select_resources(outputs.values(), exclusion)
     require_complete_copies(run.output, written)
     slugify = slugify_of(run.settings)
-    selectors = [Selector(each.selection, run.siteurl, slugify) for each in settings.sets]
+    selectors = [Selector(each.selection, run.urls.siteurl, slugify) for each in settings.sets]
     facets = facets_of(run, written) if any(each.by_facets for each in selectors) else {}
     sets: list[ResourceSet] = []
     warnings = list(_link_warnings([path for path in run.links_outside if not exclusion.excludes(path)]))
@@ -162,5 +161,5 @@ def _outputs(run: Run, settings: Settings) -> Mapping[str, OutputFile]:
     """Return every file of this build, by path; with the setting `robots`, also the `robots.txt` just written."""
     outputs = {each.path: each for each in run.outputs()}
     if settings.robots:
-        outputs.setdefault(ROBOTS, OutputFile(ROBOTS, uri_of_path(run.siteurl, ROBOTS)))
+        outputs.setdefault(ROBOTS, OutputFile(ROBOTS, run.urls.uri(ROBOTS)))
     return outputs

@@ -12,10 +12,9 @@ from markupsafe import Markup
 from pelican.contents import Content
 from pelican.generators import ArticlesGenerator, PagesGenerator, StaticGenerator
 
-from pelican_resourcesync.http import uri_of_path
 from pelican_resourcesync.publication import FOLDER
 from pelican_resourcesync.site.outputs.roles import Role
-from pelican_resourcesync.static_site import leads_outside, uri_of, walk
+from pelican_resourcesync.static_site import SiteUrls, leads_outside, walk
 
 _CONTENTS = (("article", Role.ARTICLE), ("page", Role.PAGE))
 _WRAPPERS = ("tag", "category", "author")
@@ -47,14 +46,10 @@ class OutputFile:
 class Run:
     """One run of Pelican, from its start until all handlers of `finalized` have run."""
 
-    def __init__(self, settings: Mapping[str, Any], siteurl: str, *, clean_urls: bool = False) -> None:
-        """Record the files in the output before the run; `settings` are Pelican's, `siteurl` has no trailing slash.
-
-        `clean_urls` is as in `uri_of`.
-        """
+    def __init__(self, settings: Mapping[str, Any], urls: SiteUrls) -> None:
+        """Record the files in the output before the run; `settings` are Pelican's, `urls` those of the site."""
         self.settings = settings
-        self.siteurl = siteurl
-        self.clean_urls = clean_urls
+        self.urls = urls
         self.output = Path(settings["OUTPUT_PATH"])
         self._real_output = os.path.realpath(self.output)
         self._below_output = f"{self._real_output.rstrip(os.sep)}{os.sep}"
@@ -81,7 +76,7 @@ class Run:
             if own == file or self._real_path(own) == self._real_path(file):
                 self._content(path, content, role)
                 return
-        uri = self._uri(self._listing_url(path, context), path)
+        uri = self.urls.uri(path, self._listing_url(path, context))
         public = all(map(is_public, (content for content, _ in contents)))
         wrappers = (context[name] for name in _WRAPPERS if name in context)
         about = next((content for content, _ in contents), None) or next(wrappers, None)
@@ -92,7 +87,7 @@ class Run:
         """Record a feed (the signal `feed_written`)."""
         path = self._relative(file)
         if path is not None:
-            self._written[path] = OutputFile(path, uri_of_path(self.siteurl, path))
+            self._written[path] = OutputFile(path, self.urls.uri(path))
 
     def outputs(self) -> Iterator[OutputFile]:
         """Yield every file that belongs to this build, in the order of the paths.
@@ -110,7 +105,7 @@ class Run:
             elif path in known:
                 yield known[path]
             elif self._stale.get(path) != _stamp(file):
-                yield OutputFile(path, uri_of_path(self.siteurl, path))
+                yield OutputFile(path, self.urls.uri(path))
 
     def paths(self) -> Iterator[str]:
         """Return the path of every file of the output, public or not."""
@@ -125,7 +120,7 @@ class Run:
         if hasattr(content, "override_save_as"):
             self._overridden.add(path)
         folder = self._relative(content.settings["OUTPUT_PATH"]) or ""
-        uri = self._uri(posixpath.join(folder, str(content.url).lstrip("/")), path)
+        uri = self.urls.uri(path, posixpath.join(folder, str(content.url).lstrip("/")))
         title = Markup(content.title).striptags()  # noqa: S704 - Pelican's titles are HTML, and this removes it
         written = OutputFile(path, uri, public=is_public(content), about=content, title=title)
         if folder in ("", "."):
@@ -139,14 +134,11 @@ class Run:
             return path.removeprefix(self._sources).replace(os.sep, "/")
         return str(content.get_relative_source_path())
 
-    def _uri(self, url: str, save_as: str) -> str:
-        return uri_of(self.siteurl, url, save_as, clean_urls=self.clean_urls)
+    def _listing_url(self, path: str, context: Mapping[str, Any]) -> str | None:
+        """Return the URL that Pelican's settings give to a listing, `None` where they give none.
 
-    def _listing_url(self, path: str, context: Mapping[str, Any]) -> str:
-        """Return the URL that Pelican gives to a listing; its path where there is none."""
-        page = context.get("articles_page")
-        if page is not None:
-            return str(page.url)
+        What divides a listing into pages names the first page by its file, whatever its URL is.
+        """
         for name in _WRAPPERS:
             wrapper = context.get(name)
             if wrapper is not None and wrapper.save_as == path:
@@ -156,18 +148,19 @@ class Run:
                 if period["save_as"] == path:
                     return str(period["url"])
         for template, save_as in self._direct.items():
-            if save_as == path:
-                return str(self.settings.get(f"{template.upper()}_URL", path))
-        return path
+            if save_as == path and f"{template.upper()}_URL" in self.settings:
+                return str(self.settings[f"{template.upper()}_URL"])
+        page = context.get("articles_page")
+        return None if page is None else str(page.url)
 
     def _copied(self) -> Iterator[OutputFile]:
         """Yield what is copied without a signal: static files, files of the theme, and sources (`OUTPUT_SOURCES`)."""
         for path, original in self._theme_files():
-            yield OutputFile(path, uri_of_path(self.siteurl, path), copy_of=original)
+            yield OutputFile(path, self.urls.uri(path), copy_of=original)
         for content in self._contents():
             copy = copied_source(content, self.settings)
             if copy:
-                uri, original = uri_of_path(self.siteurl, copy), Path(content.source_path)
+                uri, original = self.urls.uri(copy), Path(content.source_path)
                 yield OutputFile(copy, uri, public=is_public(content), about=content, copy_of=original)
         for folder in filter(None, {self._relative(each.output_path) for each in self.generators}):
             yield from self._static_files(folder)
@@ -182,10 +175,10 @@ class Run:
             path = posixpath.normpath(posixpath.join(folder, static.save_as))
             if folder == ".":
                 original = Path(self.settings["PATH"], static.source_path)
-                uri = self._uri(static.url, static.save_as)
+                uri = self.urls.uri(static.save_as, static.url)
                 yield OutputFile(path, uri, source, Role.STATIC, public=public, content=static, copy_of=original)
             elif not public:
-                yield OutputFile(path, uri_of_path(self.siteurl, path), public=False)
+                yield OutputFile(path, self.urls.uri(path), public=False)
 
     def _theme_files(self) -> Iterator[tuple[str, Path]]:
         theme, target = Path(self.settings["THEME"]), str(self.settings["THEME_STATIC_DIR"])

@@ -10,7 +10,6 @@ from typing import Any
 from pelican.contents import Article, Content, Page
 from pelican.urlwrappers import Category, Tag, URLWrapper
 
-from pelican_resourcesync.http import uri_of_path
 from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication import media_type
 from pelican_resourcesync.site.outputs.run import OutputFile, Run
@@ -139,4 +138,4 @@ def _add_feeds(found: dict[str, set[Facets]], run: Run, setting: str, facets: Fa
         save_as = run.settings.get(f"{setting}_{form}")
         if save_as:
             path = posixpath.normpath(str(save_as).format(**names)).lstrip("/")
-            found.setdefault(uri_of_path(run.siteurl, path), set()).add(facets)
+            found.setdefault(run.urls.uri(path), set()).add(facets)

@@ -26,6 +26,7 @@ ENVIRONMENT = Environment(
     folder=".",
     settings="pelicanconf.py",
     clean_urls=False,
+    index_urls="folder",
     overrides={"SITENAME": "A \u20ac"},
     packages={"Python": "3.11", "Markdown": "3.5"},
 )
@@ -77,6 +78,7 @@ def test_environment(tmp_path: Path) -> None:
         ({"packages": {"Python": "3.11"}}, "Markdown was 3.5 and is now missing"),
         ({"overrides": {"SITENAME": "B"}}, "-e SITENAME was A \u20ac and is now B"),
         ({"clean_urls": True}, "clean_urls was False and is now True"),
+        ({"index_urls": "file"}, "index_urls was folder and is now file"),
         ({"folder": "web"}, "the folder was . and is now web"),
     ):
         other = replace(ENVIRONMENT, **change)

@@ -138,11 +138,11 @@ INDEX = {"DIRECT_TEMPLATES": ["index"]}
 TAGS = at(TAG="t/{slug}.html")
 LISTINGS = [
     Case("an index and feeds date from the commit that is built",
-         [{"x.md": A}, {"x.md": A2}, README], "1 +a; 2 ~a; 3 +all +index", settings=INDEX | {"FEED_ALL_ATOM": "all"}),
+         [{"x.md": A}, {"x.md": A2}, README], "1 +a; 2 ~a; 3 +/ +all", settings=INDEX | {"FEED_ALL_ATOM": "all"}),
     Case("the listing of a tag that is gone is not named", [{"x.md": tagged("u")}, {"x.md": tagged("v")}],
          "1 +a; 2 ~a +t/v", settings=TAGS),
     Case("a page at the URL of a source that is gone", [{"x.md": AT_THE_INDEX}, {"x.md": None}, README],
-         "1 +index; 2 -index; 3 +index", settings=INDEX),
+         "1 +/; 2 -/; 3 +/", settings=INDEX),
     Case("a translation", [{"x.md": A}, {"f.md": A_FR}, {"f.md": A_FR + "Plus."}, {"f.md": None}],
          "1 +a; 2 +a-fr; 3 ~a-fr; 4 -a-fr"),
 ]  # fmt: skip
@@ -244,7 +244,7 @@ AFTERWARDS = [
          "1 +a +b; 3 -a"),
     Case("a renamed source", [{"x.md": A}, BUILD, {"x.md": None, "y.md": A}, README], "1 +a"),
     Case("an article, its copy and the index", [{"x.md": A}, BUILD, {"x.md": A2}, README],
-         "1 +a +a.text +index; 3 ~a ~a.text; 4 ~index", settings=COPIES | INDEX),
+         "1 +/ +a +a.text; 3 ~a ~a.text; 4 ~/", settings=COPIES | INDEX),
     Case("a static file and one of the theme", [{"images/i": "1", "/theme/static/s": "1"}, BUILD, {"images/i": "2"},
                                                 {"/theme/static/s": "2"}, README],
          "1 +images/i +theme/s; 3 ~images/i; 4 ~theme/s", settings=OWN_THEME),

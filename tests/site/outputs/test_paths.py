@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.http import uri_of_path
-from pelican_resourcesync.static_site import uri_of
-from pelican_resourcesync.static_site.paths import serves
+from pelican_resourcesync.static_site import SiteUrls
 from tests.site.support import SITEURL
 
 #: Any names of files: text, and bytes that are none.
@@ -56,72 +55,74 @@ def test_path_can_be_had_back(path: str) -> None:
         ("a.html", "a.html", "a.html"),
         ("posts/a/", "posts/a/index.html", "posts/a/"),
         ("posts/a", "posts/a/index.html", "posts/a/"),
+        ("posts/a/index.html", "posts/a/index.html", "posts/a/"),
+        ("elsewhere.html", "posts/a/index.html", "posts/a/"),
+        (None, "posts/a/index.html", "posts/a/"),
         ("posts/a", "posts/a.html", "posts/a.html"),
-        ("/posts/a/", "posts/a/index.html", "posts/a/"),
         ("", "index.html", ""),
-        ("two words/", "two words/index.html", "two%20words/"),
+        ("index.html", "index.html", ""),
+        (None, "index.html", ""),
+        (None, "./index.html", ""),
+        (None, "my-index.html", "my-index.html"),
+        (None, "a/index.htm", "a/index.htm"),
         ("two%20words/", "two words/index.html", "two%20words/"),
         ("gr%C3%B6%C3%9Fe.html", "größe.html", "gr%C3%B6%C3%9Fe.html"),
-        ("größe.html", "größe.html", "gr%C3%B6%C3%9Fe.html"),
         ("a%20b.html", "a%20b.html", "a%2520b.html"),
-        ("100%.html", "100%.html", "100%25.html"),
         ("100%/x%20y/", "100%/x y/index.html", "100%25/x%20y/"),
-        ("elsewhere é/", "a b.html", "a%20b.html"),
         ("elsewhere/", "./a/../b.html", "b.html"),
-        ("./a/./b/", "a/b/index.html", "a/b/"),
         ("caf%E9/", os.fsdecode(b"caf\xe9/index.html"), "caf%E9/"),
-        ("archives.html", "blog/archives.html", "blog/archives.html"),
-        ("/", "index.html", ""),
         ("https://other.example/a", "a.html", "a.html"),
-        ("//other.example/a", "a.html", "a.html"),
         ("//[other/a", "a.html", "a.html"),
         ("a.html?version=2", "a.html", "a.html"),
-        ("a.html#part", "a b.html", "a%20b.html"),
         ("what?.txt", "what?.txt", "what%3F.txt"),
     ],
 )
-def test_contents_have_their_own_url(url: str, save_as: str, uri: str) -> None:
-    """A URL counts, encoded or raw, where every host answers it with the file; else the file's path does."""
-    assert uri_of(SITEURL, url, save_as) == f"{SITEURL}/{uri}"
+def test_urls_that_every_host_answers(url: str | None, save_as: str, uri: str) -> None:
+    """A page has the URL of its file, and an `index.html` that of its folder, whatever Pelican's settings say."""
+    assert SiteUrls(SITEURL).uri(save_as, url) == f"{SITEURL}/{uri}"
 
 
 @pytest.mark.parametrize(
     ("url", "save_as", "uri"),
     [
-        ("posts/a", "posts/a/index.html", "posts/a"),
+        ("posts/a", "posts/a/index.html", "posts/a/"),
         ("posts/a", "posts/a.html", "posts/a"),
+        ("/posts/./a", "posts/a.html", "posts/a"),
+        ("posts/a.html", "posts/a.html", "posts/a.html"),
+        ("posts/a/", "posts/a.html", "posts/a.html"),
+        (None, "posts/a.html", "posts/a"),
+        (None, "a.pdf", "a.pdf"),
+        (None, "index.html", ""),
         ("caf%E9", os.fsdecode(b"caf\xe9.html"), "caf%E9"),
+        ("a%20b", "a b.html", "a%20b"),
+        ("100%", "100%.html", "100%25"),
         ("a", "b.html", "b.html"),
+        ("https://other.example/a", "a.html", "a.html"),
+        ("a?version=2", "a.html", "a.html"),
+        ("//[other/a", "a.html", "a.html"),
     ],
 )
-def test_clean_urls(url: str, save_as: str, uri: str) -> None:
-    """With the setting, the host is trusted to find the page without its ending."""
-    assert uri_of(SITEURL, url, save_as, clean_urls=True) == f"{SITEURL}/{uri}"
+def test_clean_urls(url: str | None, save_as: str, uri: str) -> None:
+    """With the setting, a page has no ending in its URL, unless the generator links to it by its file."""
+    assert SiteUrls(SITEURL, clean_urls=True).uri(save_as, url) == f"{SITEURL}/{uri}"
 
 
-@given(PATHS, PATHS)
-def test_any_url_gives_a_uri(url: str, save_as: str) -> None:
+@pytest.mark.parametrize("clean_urls", [False, True])
+@pytest.mark.parametrize(("url", "save_as"), [("", "index.html"), ("a/", "a/index.html"), (None, "index.html")])
+def test_index_pages_by_their_files(url: str | None, save_as: str, clean_urls: bool) -> None:
+    """For programs that cannot store a URL that ends in a slash, an `index.html` may have its own URL."""
+    urls = SiteUrls(SITEURL, clean_urls, index_urls="file")
+    assert urls.uri(save_as, url) == f"{SITEURL}/{save_as}"
+
+
+@given(st.none() | PATHS, PATHS, st.booleans(), st.sampled_from(["folder", "file"]))
+def test_any_url_gives_a_uri(url: str | None, save_as: str, clean_urls: bool, index_urls: str) -> None:
     """Nothing that metadata may hold makes anything but a URI of the site."""
-    assert URI.fullmatch(uri_of(SITEURL, url, save_as))
+    assert URI.fullmatch(SiteUrls(SITEURL, clean_urls, index_urls).uri(save_as, url))
 
 
 @pytest.mark.parametrize("siteurl", ["https://example.org/a/path", "http://example.org:8000"])
 def test_siteurl_comes_before(siteurl: str) -> None:
     """A site in a subpath, or at a port, has it in every URI."""
     assert uri_of_path(siteurl, "a.html") == f"{siteurl}/a.html"
-    assert uri_of(siteurl, "/b/", "b/index.html") == f"{siteurl}/b/"
-
-
-@pytest.mark.parametrize(
-    ("url", "save_as", "leads"),
-    [
-        ("a/", "a/index.html", True),
-        ("a", "a.html", True),
-        ("", "index.html", True),
-        ("a/", "a.html", False),
-        ("a", "b.html", False),
-    ],
-)
-def test_what_a_static_host_answers(url: str, save_as: str, leads: bool) -> None:
-    """A host finds the file itself, the index of a folder, or the page without its ending."""
-    assert serves(url, save_as) is leads
+    assert SiteUrls(siteurl).uri("b/index.html", "/b/") == f"{siteurl}/b/"

@@ -8,7 +8,7 @@ from pelican import Pelican, signals
 
 from pelican_resourcesync.site.outputs import Role
 from pelican_resourcesync.site.outputs.run import OutputFile, Run
-from pelican_resourcesync.static_site import walk
+from pelican_resourcesync.static_site import SiteUrls, walk
 from tests.site.support import BARE, SITEURL, built, configured
 from tests.support.sites import Site
 
@@ -75,7 +75,7 @@ def test_listings_have_the_urls_of_pelican(site: Site) -> None:
         "t2.html": "/t2.html",
         "tags.html": "/tags.html",
         "tag/a-tag/index.html": "/tag/a-tag/",
-        "index.html": "/index.html",
+        "index.html": "/",
         "page/2/index.html": "/page/2/",
         "news/index.html": "/news/",
         "news/page/2/index.html": "/news/page/2/",
@@ -85,8 +85,40 @@ def test_listings_have_the_urls_of_pelican(site: Site) -> None:
         "author/ann.html": "/author/ann.html",
         "categories.html": "/categories.html",
         "feeds/all.xml": "/feeds/all.xml",
-        "extra/index.html": "/extra/index.html",
+        "extra/index.html": "/extra/",
     }
+
+
+@pytest.mark.parametrize(
+    ("form", "first", "clean_urls"),
+    [("{slug}/", "", False), ("{slug}/", "", True), ("{slug}", ".html", False), ("{slug}", "", True)],
+)
+def test_first_pages_of_divided_listings(site: Site, form: str, first: str, clean_urls: bool) -> None:
+    """The first page of a listing has the URL of the settings, also where Pelican divides it as it does by default."""
+    for number in range(3):
+        site.article(f"{number}.md", f"T{number}", Tags="ai", Category="News")
+    for name in ("index", "tag", "category", "article"):
+        site.write(f"mine/templates/{name}.html", "A page")
+    save_as = f"{form}index.html" if form.endswith("/") else f"{form}.html"
+    found = uris(
+        site,
+        clean_urls=clean_urls,
+        THEME=str(site.folder / "mine"),
+        DIRECT_TEMPLATES=["index"],
+        DEFAULT_PAGINATION=2,
+        TAG_URL=f"tag/{form}",
+        TAG_SAVE_AS=f"tag/{save_as}",
+        CATEGORY_URL=f"category/{form}",
+        CATEGORY_SAVE_AS=f"category/{save_as}",
+        AUTHOR_SAVE_AS="",
+    )
+    end = form.removeprefix("{slug}") + first
+    assert {uri for uri in found.values() if uri.startswith(("/tag/ai", "/category/news"))} == {
+        f"/tag/ai{end}",
+        f"/category/news{end}",
+        *(f"/{each}/index2.html" if end == "/" else f"/{each}2.html" for each in ("tag/ai", "category/news")),
+    }
+    assert (found["index.html"], found["index2.html"]) == ("/", "/index2.html")
 
 
 def test_relative_urls_are_no_uris(site: Site) -> None:
@@ -185,7 +217,7 @@ def test_file_replaced_by_others_is_not_stale(site: Site) -> None:
     site.output.mkdir()
     for name in ("old.txt", "rewritten.txt", "replaced.txt"):
         (site.output / name).write_text("text")
-    run = Run(configured(site), SITEURL)
+    run = Run(configured(site), SiteUrls(SITEURL))
     (site.output / "rewritten.txt").write_text("text")
     os.utime(site.output / "rewritten.txt", ns=(0, 0))
     (site.output / "new").write_text("text")
