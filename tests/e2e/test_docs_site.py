@@ -61,7 +61,8 @@ def test_it_follows_the_standard_and_a_copy_is_exact(output: Path, tmp_path: Pat
     assert "matches the Source" in run("pelican-resourcesync", "audit", str(output), copy)
     shown = json.loads(run("pelican-resourcesync", "show", str(output), "--json"))["publication"]["sets"]
     site, english = (each["overview"] for each in shown)
-    assert (site["dump"]["number"], english["dump"]["number"]) == (2, 1)
+    # Where a package begins depends on the hashes in the names of search files, and so on every word of the pages.
+    assert site["dump"]["number"] >= english["dump"]["number"] == 1
     assert english["types"].keys() == {"text/html"}
     assert english["total"]["number"] == len(list(DOCS.glob("*.md"))) + len(list((DOCS / "decisions").glob("*.md")))
     assert any(path.startswith("pagefind/") for path in _files(Path(copy)))
