@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 from pelican import Pelican
@@ -385,7 +386,7 @@ def test_owner_may_publish_the_output_with_the_command(site: Site, index_urls: s
     for number in range(3):
         site.article(f"{number}.md", f"T{number}", Tags="ai")
     site.commit("2024-01-01T10:00:00Z")
-    tags = {"TAG_URL": "tag/{slug}/", "TAG_SAVE_AS": "tag/{slug}/index.html", "DEFAULT_PAGINATION": 2}
+    tags: dict[str, Any] = {"TAG_URL": "tag/{slug}/", "TAG_SAVE_AS": "tag/{slug}/index.html", "DEFAULT_PAGINATION": 2}
     site.build(**tags, RESOURCESYNC={"index_urls": index_urls})
     before = site.resources().keys()
     assert {f"/{end}", f"/tag/ai/{end}", "/tag/ai/index2.html", "/index2.html", "/t0.html"} <= before
