@@ -11,8 +11,11 @@ from pelican.settings import read_settings
 
 from pelican_resourcesync.publication import HashedState
 from pelican_resourcesync.site.predecessors import earlier_addresses
-from tests.support.live import Ask, Manner, content, files, first, hosts, late, page, status
+from tests.support.live import Ask, Manner, content, files, first, front, hosts, late, page, status
 from tests.support.museum import ARCHIVE, HOME, KEPT, MUSEUM, STATE, Museum, digest, tree
+
+#: A host with a page for absent files.
+SOFT = front(b"<title>Museum</title><p>Welcome", page)
 
 # --- carried forward ---------------------------------------------------------
 
@@ -73,7 +76,7 @@ def test_deployment_under_way_is_waited_for(museum: Museum) -> None:
 # --- nothing there -----------------------------------------------------------
 
 
-@pytest.mark.parametrize("manner", [status(404), status(410), page], ids=["404", "410", "HTML"])
+@pytest.mark.parametrize("manner", [status(404), status(410), SOFT], ids=["404", "410", "HTML"])
 def test_nothing_there_is_the_first_publication(
     museum: Museum, manner: Manner, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -82,12 +85,13 @@ def test_nothing_there_is_the_first_publication(
     museum.edit(1)
     museum.build()
     lines = [line for line in capsys.readouterr().out.splitlines() if "ResourceSync: " in line]
-    assert lines[0] == (f"ResourceSync: there is no publication at {MUSEUM}/{STATE}: this is the first publication.")
+    line = "this is the first publication, assuming that nothing was public here before"
+    assert lines[0] == f"ResourceSync: there is no publication at {MUSEUM}/{STATE}: {line}."
     assert len(lines) == 2
     assert museum.state()["generation"] == 1
 
 
-@pytest.mark.parametrize("manner", [status(404), page], ids=["404", "HTML"])
+@pytest.mark.parametrize("manner", [status(404), SOFT], ids=["404", "HTML"])
 def test_nothing_there_any_more_goes_on_from_what_was_last_seen(
     museum: Museum, manner: Manner, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -113,7 +117,7 @@ def test_publication_for_this_machine_alone_is_nobodys(museum: Museum, capsys: p
     museum.build()
     said = capsys.readouterr().out
     assert (
-        "the live publication is for http://localhost:8000, which is this machine: this is the first publication."
+        "the live publication is for http://localhost:8000, which is this machine: this is the first publication, assum"
         in said
     )
     assert museum.state()["generation"] == 1
@@ -152,8 +156,9 @@ def newer(museum: Museum) -> Manner:
         (half, "is another file: the publication is damaged, or its deployment is not done"),
         (newer, "has the format 2, which this version cannot read: update pelican-resourcesync"),
         (lambda _: lambda ask: ask.send(302, b"", Location="http://elsewhere.test/"), "redirects elsewhere"),
+        (lambda _: page, f"{MUSEUM}/{STATE} is an HTML page, as is the front page: the site may be in maintenance"),
     ],
-    ids=["500", "slow", "damaged", "half deployed", "newer", "redirected"],
+    ids=["500", "slow", "damaged", "half deployed", "newer", "redirected", "maintenance"],
 )
 def test_what_cannot_be_known_stops_the_build(museum: Museum, manner: Callable[[Museum], Manner], why: str) -> None:
     """One sentence says why and what to do; what is there and what is kept stay, and the next build goes on."""

@@ -93,7 +93,8 @@ def test_set_whose_state_is_gone_from_the_host(museum: Museum, seen: bool, capsy
     museum.edit(3)
     capsys.readouterr()
     museum.build()
-    end = "the copy last seen live is continued" if seen else "this is the first publication"
+    assumed = "this is the first publication, assuming that nothing was public here before"
+    end = "the copy last seen live is continued" if seen else assumed
     assert lines(capsys.readouterr().out) == [
         f"ResourceSync: pages: there is no publication at {MUSEUM}/{STATES['pages']}: {end}."
     ]
@@ -135,7 +136,7 @@ def test_sets_come_and_go_on_a_live_site(museum: Museum) -> None:
         assert "the set 'pages' is no longer in RESOURCESYNC['sets']" in warning
         assert lines(said)[0].endswith(
             f"html: there is no publication at {MUSEUM}/resourcesync/html/publication.json: this is the first "
-            "publication."
+            "publication, assuming that nothing was public here before."
         )
         assert set(walk(museum.site.output).sets) == {"html", "site", "texts"}
     museum.deploy()

@@ -43,7 +43,7 @@ def test_the_commands_print_what_the_readme_shows(tmp_path: Path) -> None:
     for command, printed in commands:
         done = run_program(command[0], site.folder, *command[1:], COLUMNS="80")
         assert done.returncode == 0, done.stderr
-        expected = "\n".join(line for line in printed.splitlines() if ": this is the first publication." not in line)
+        expected = "\n".join(line for line in printed.splitlines() if ": this is the first publication" not in line)
         assert plain(done.stdout) == plain(expected)
 
 

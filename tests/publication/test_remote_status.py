@@ -10,7 +10,7 @@ from pelican_resourcesync.errors import NoHostError, PublicationError, Transport
 from pelican_resourcesync.publication import Archives, Dumps, Status, local_status, remote_status
 from pelican_resourcesync.publication import status as status_module
 from tests.publication.support import SITEURL, Source
-from tests.support.live import Live, closed_port, content, files, live, no_dot_folders, page, redirect, status
+from tests.support.live import Live, closed_port, content, files, front, live, no_dot_folders, page, redirect, status
 
 DUMPS = Dumps(resourcedump=True, changedump=True)
 
@@ -124,8 +124,11 @@ def test_the_host_of_a_site_in_a_path_is_asked(tmp_path: Path) -> None:
 
 def test_a_url_without_a_publication(source: Source, tmp_path: Path) -> None:
     """Absent, damaged, or not to be known: three things."""
-    with live(page) as site:
+    with live(front(b"<p>A front page", page)) as site:
         assert remote_status(site.url, tmp_path / "into") is None
+        site.manner = page
+        with pytest.raises(TransportError, match="is an HTML page, as is the front page"):
+            remote_status(site.url, tmp_path / "into")
         site.manner = files(source.output)
         site.manners["resourcesync/site/resourcelist.xml"] = content(b"another")
         with pytest.raises(PublicationError, match="damaged"):

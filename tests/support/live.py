@@ -244,6 +244,11 @@ def page(ask: Ask) -> None:
     ask.send(200, PAGE, Content_Type="text/html; charset=utf-8")
 
 
+def front(page: bytes, others: Manner) -> Manner:
+    """Answer with a front page, and in one manner for all other paths."""
+    return lambda ask: (others if ask.path else content(page, Content_Type="text/html"))(ask)
+
+
 def first(times: int, manner: Manner, then: Manner) -> Manner:
     """Answer the first requests of each path in one manner, and later ones in another."""
     return lambda ask: (manner if ask.before < times else then)(ask)

@@ -7,11 +7,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from io import BytesIO
 from pathlib import Path
 from secrets import token_hex
 
 from pelican_resourcesync.errors import (
     AbsentError,
+    DocumentError,
     MismatchError,
     NoHostError,
     PublicationError,
@@ -20,11 +22,14 @@ from pelican_resourcesync.errors import (
     TransportError,
 )
 from pelican_resourcesync.files import link_or_copy, sha256
-from pelican_resourcesync.http import Bounds, Received, Web, is_plain
+from pelican_resourcesync.http import Bounds, Received, Web, is_plain, links_of_page
+from pelican_resourcesync.protocol import Capability, read
 from pelican_resourcesync.publication.model.layout import (
+    DESCRIPTION,
     FOLDER,
     STATE,
     VERSIONS,
+    Layout,
     is_package,
     is_part_of_list,
     is_version_index,
@@ -36,6 +41,8 @@ from pelican_resourcesync.publication.previous.previous import shown
 from pelican_resourcesync.publication.previous.store import Budget, Store
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_TITLE = re.compile(rb"<title[^<>]*+>([^<]*+)", re.IGNORECASE)
+_WORD = re.compile(rb"[\w\x80-\xff]+")
 #: The answers of object stores and of hosts with a password, which may hide that nothing is there.
 _FORBIDDEN = (401, 403)
 #: What to do if it cannot be determined what is public.
@@ -166,8 +173,9 @@ def fetch_publication(  # noqa: PLR0913 - keyword-only, one option each: of whic
 def fetch_state(web: Web, path: str, bounds: Bounds) -> tuple[Received, bytes] | None:
     """Fetch the state at a path; return `None` if the host answers that there is none.
 
-    This is the meaning of 404, of 410, and of an HTML page. So it is of 401 and 403 if the front page can be read and a
-    random name beside the state gets the same answer. Raises `TransportError` for any other failure.
+    This is the meaning of 404 and 410; of 401 and 403 if the front page can be read and a random name beside the state
+    gets the same answer; and of an HTML page that the host has for absent files alone. Raises `TransportError` for any
+    other failure, and for a page that hides what is there, as in maintenance.
     """
     try:
         received, data = web.read(path, bounds)
@@ -177,17 +185,64 @@ def fetch_state(web: Web, path: str, bounds: Bounds) -> tuple[Received, bytes] |
         if error.status in _FORBIDDEN and _is_answer_for_absent_files(web, path, error.status):
             return None
         raise
-    return None if _is_page(received, data) else (received, data)
+    if not _is_page(received, data):
+        return received, data
+    try:
+        why = _why_hidden(web, path, data)
+    except TransportError as error:
+        why = f"and {error}"
+    if why:
+        message = f"{web.url(path)} is an HTML page, {why}"
+        raise _HiddenError(message)
+    return None
+
+
+class _HiddenError(TransportError):
+    """A page may hide the state."""
 
 
 def _is_answer_for_absent_files(web: Web, path: str, status: int) -> bool:
     with suppress(TransportError):
-        web.read("")
+        leads = _leads_to_publication(web, web.read("")[1])
         try:
             web.read(f"{path.rpartition('/')[0]}/{token_hex(8)}.json")
         except StatusError as error:
-            return error.status == status
+            return error.status == status and not leads
     return False
+
+
+def _leads_to_publication(web: Web, page: bytes) -> bool:
+    return bool(links_of_page(page, web.url("")))
+
+
+def _why_hidden(web: Web, path: str, page: bytes) -> str:
+    """Return why a page at the path of a state may hide one; empty if it is the host's page for absent files.
+
+    The Source Description says which sets there are. Without it, the front page must be another page. Pages may name
+    their path, and contain times and random words. So only words that two answers share count, and the other page,
+    which was fetched between these, must lack some of them.
+    """
+    if (sets := _described_sets(web)) is not None:
+        home = Layout("").home if path == STATE else path.rpartition("/")[0]
+        return f"although the Source Description names {home}" if any(f"/{home}/" in each for each in sets) else ""
+    front, other, again = (web.read(each)[1] for each in ("", f"{token_hex(8)}.json", ""))
+    if _leads_to_publication(web, front):
+        return "although the front page leads to a publication"
+    titles = [match and match[1].split() for match in map(_TITLE.search, (page, front))]
+    words, of_front, of_other, of_path = (set(_WORD.findall(each)) for each in (page, front, other, path.encode()))
+    differs = (words & of_other) - of_path - of_front or (of_front & {*_WORD.findall(again)}) - of_other
+    if not differs or (titles[0] and titles[0] == titles[1]):
+        return "as is the front page: the site may be in maintenance, or ask for a login"
+    return ""
+
+
+def _described_sets(web: Web) -> list[str] | None:
+    """Return the URIs that the Source Description names; `None` if there is none."""
+    with suppress(TransportError, DocumentError):
+        document = read(BytesIO(web.read(DESCRIPTION)[1]), name=DESCRIPTION)
+        if document.md and document.md.capability == Capability.DESCRIPTION:
+            return [each.loc for each in document.entries]
+    return None
 
 
 @contextmanager
@@ -263,7 +318,12 @@ class _Live:
         return {path: every[path] for path in every if not any(kind(path) for kind in left_out)}
 
     def _whole(self, *, again: bool) -> tuple[bytes, PublicationState] | NoPublication:
-        found = self._state()
+        try:
+            found = self._state()
+        except _HiddenError:
+            if not again:
+                raise
+            found = NoPublication(self.web.url(self.path))
         if not isinstance(found, NoPublication):
             self._gather(found[1])
         elif again:

@@ -271,7 +271,8 @@ class PredecessorSearch:
             with suppress(PublicationError):
                 if _state_of(self._layout, self._output.folder):
                     return Predecessor(line=f"{why}: not live yet", not_live=True)
-            return Predecessor(line=f"{why}: this is the first publication")
+            assumed = "assuming that nothing was public here before"
+            return Predecessor(line=f"{why}: this is the first publication, {assumed}")
         return Predecessor(self._read(saved, str(saved)), line=f"{why}: the copy last seen live is continued")
 
     def _without_host(self, found: NoPublication) -> Predecessor | None:

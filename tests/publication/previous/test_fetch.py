@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ from pelican_resourcesync.publication.previous.previous import read_previous
 from tests.publication.support import LAYOUT, STATE, Source, is_listed
 from tests.support.live import (
     PAGE,
+    Ask,
     Live,
     Manner,
     chunked,
@@ -35,6 +37,7 @@ from tests.support.live import (
     endless,
     files,
     first,
+    front,
     late,
     live,
     page,
@@ -220,10 +223,74 @@ def test_nothing_there(into: Path) -> None:
         content(b"\xef\xbb\xbf\r\n<Error><Code>NoSuchKey</Code></Error>", Content_Type="application/xml"),
     ],
 )
-def test_page_for_any_path(manner: Manner, into: Path) -> None:
-    """A host that answers any path with a page has no publication."""
-    with live(manner) as site:
+def test_page_for_absent_files(manner: Manner, into: Path) -> None:
+    """A host that answers with a page for absent files, and has another at the front, has no publication."""
+    with live(front(b"<title>Birds</title><p>Welcome", manner)) as site:
         assert fetch_publication(Web(site.url), into) == NoPublication(f"{site.url}/{STATE}")
+
+
+def changing(text: str) -> Manner:
+    """Answer with a page that has a random word, the path and the number of the request in it."""
+
+    def answer(ask: Ask) -> None:
+        word = "".join(chr(ord(each) % 10 + ord("a")) for each in token_hex(8))
+        values = {"word": word, "path": ask.path, "number": len(ask.handler.live.asks)}
+        ask.send(200, text.format(**values).encode(), Content_Type="text/html")
+
+    return answer
+
+
+def renewed(every: int) -> Manner:
+    """Answer with a page that has another word after some requests, as a clock does."""
+    return lambda ask: content(b"<p>wait " + b"x" * (len(ask.handler.live.asks) // every))(ask)
+
+
+@pytest.mark.parametrize(
+    "manner",
+    [
+        page,
+        content(b"", Content_Type="text/html"),
+        content(b"<?xml version='1.0'?><Error/>", Content_Type="application/xml"),
+        changing("<title>Back soon</title><p nonce='{word}'>Request {number}: /{path} is not here now"),
+        changing("<title>Back at 12:{number}</title>{word}<p>Down"),
+        *(renewed(every) for every in (1, 2, 3, 4)),
+        lambda ask: (page if ask.path == "login" else redirect("/login"))(ask),
+        front(PAGE, content(PAGE + b"<p>More")),  # the same title
+    ],
+)
+def test_page_that_may_hide_a_publication(manner: Manner, into: Path) -> None:
+    """A page that the front has, too, may be one of maintenance, a login, or a check for robots."""
+    with live(manner) as site:
+        why = "as is the front page: the site may be in maintenance, or ask for a login"
+        assert failure(site, into) == f"URL/{STATE} is an HTML page, {why}"
+
+
+@pytest.mark.parametrize(
+    ("manners", "why"),
+    [
+        ({"": status(503)}, "and URL/: the server answered 503 Service Unavailable"),
+        ({"": status(404)}, "and URL/: not found (404 Not Found)"),
+        (
+            {"": content(b"<link rel=resourcesync href=/resourcesync/description.xml>", Content_Type="text/html")},
+            "although the front page leads to a publication",
+        ),
+    ],
+)
+def test_front_page_that_says_nothing_of_what_is_there(manners: dict[str, Manner], why: str, into: Path) -> None:
+    """It cannot be read, or it leads to what another page hides."""
+    with live(page) as site:
+        site.manners |= manners
+        assert failure(site, into) == f"URL/{STATE} is an HTML page, {why}"
+
+
+def test_source_description_says_which_sets_there_are(new: Source, into: Path) -> None:
+    """A page hides what it names; a set that it does not name is new, also if the host has one page for all."""
+    with live(page) as site:
+        site.manners[DESCRIPTION] = files(new.output)
+        why = "although the Source Description names resourcesync/site"
+        assert failure(site, into) == f"URL/{STATE} is an HTML page, {why}"
+        other = "resourcesync/papers/publication.json"
+        assert fetch_publication(Web(site.url), into, state=other) == NoPublication(f"{site.url}/{other}")
 
 
 def test_state_under_a_wrong_media_type(site: Live, new: Source, into: Path) -> None:
@@ -246,7 +313,14 @@ def test_host_that_forbids_what_is_missing(code: int, into: Path) -> None:
 
 @pytest.mark.parametrize(
     ("front", "other"),
-    [(status(403), status(403)), (status(404), status(403)), (page, status(404)), (page, page), (page, status(401))],
+    [
+        (status(403), status(403)),
+        (status(404), status(403)),
+        (page, status(404)),
+        (page, page),
+        (page, status(401)),
+        (content(b"<link rel=resourcesync href=x>", Content_Type="text/html"), status(403)),
+    ],
 )
 def test_host_that_forbids_the_state_alone(front: Manner, other: Manner, into: Path) -> None:
     """Then there may be one: a site with a password, and one that hides the state."""
