@@ -43,6 +43,7 @@ from pelican_resourcesync.publication.previous.store import Budget, Store
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _TITLE = re.compile(rb"<title[^<>]*+>([^<]*+)", re.IGNORECASE)
 _WORD = re.compile(rb"[\w\x80-\xff]+")
+_FEWEST = 3  # words by which one page differs from another
 #: The answers of object stores and of hosts with a password, which may hide that nothing is there.
 _FORBIDDEN = (401, 403)
 #: What to do if it cannot be determined what is public.
@@ -219,8 +220,8 @@ def _why_hidden(web: Web, path: str, page: bytes) -> str:
     """Return why a page at the path of a state may hide one; empty if it is the host's page for absent files.
 
     The Source Description says which sets there are. Without it, the front page must be another page. Pages may name
-    their path, and contain times and random words. So only words that two answers share count, and the other page,
-    which was fetched between these, must lack some of them.
+    their path, and contain times, random words or the name of a server. So only words that two answers share count, and
+    the other page, which was fetched between these, must lack some of them.
     """
     if (sets := _described_sets(web)) is not None:
         home = Layout("").home if path == STATE else path.rpartition("/")[0]
@@ -230,8 +231,8 @@ def _why_hidden(web: Web, path: str, page: bytes) -> str:
         return "although the front page leads to a publication"
     titles = [match and match[1].split() for match in map(_TITLE.search, (page, front))]
     words, of_front, of_other, of_path = (set(_WORD.findall(each)) for each in (page, front, other, path.encode()))
-    differs = (words & of_other) - of_path - of_front or (of_front & {*_WORD.findall(again)}) - of_other
-    if not differs or (titles[0] and titles[0] == titles[1]):
+    differs = ((words & of_other) - of_path - of_front) | ((of_front & {*_WORD.findall(again)}) - of_other)
+    if len(differs) < _FEWEST or (titles[0] and titles[0] == titles[1]):
         return "as is the front page: the site may be in maintenance, or ask for a login"
     return ""
 

@@ -254,6 +254,7 @@ def renewed(every: int) -> Manner:
         changing("<title>Back soon</title><p nonce='{word}'>Request {number}: /{path} is not here now"),
         changing("<title>Back at 12:{number}</title>{word}<p>Down"),
         *(renewed(every) for every in (1, 2, 3, 4)),
+        lambda ask: content(b"<p>Down, says web%d" % (0 if ask.path else 1))(ask),
         lambda ask: (page if ask.path == "login" else redirect("/login"))(ask),
         front(PAGE, content(PAGE + b"<p>More")),  # the same title
     ],
