@@ -176,7 +176,7 @@ def _read(file: Path) -> str:
 def _parse(text: str) -> dict[str, str]:
     """Return the properties in the text of a configuration file."""
     joined = re.sub(r"\\\r?\n[ \t]*", "", text)
-    lines = (re.fullmatch(r"\s*([^#!=:\s][^=:\s]*)\s*[=:]?\s*(.*?)\s*", line) for line in joined.splitlines())
+    lines = (re.fullmatch(r"([^#!=:\s][^=:\s]*+)\s*+[=:]?+\s*+(.*)", line.strip()) for line in joined.splitlines())
     return {line[1]: line[2] for line in lines if line}
 
 
@@ -184,7 +184,7 @@ def _value(values: Mapping[str, str], name: str) -> str:
     """Return a property with the properties that it names as `${…}`."""
     text = values.get(name, "")
     for _ in range(10):  # they may name each other
-        text = re.sub(r"\$\{([^}]+)\}", lambda found: values.get(found[1], ""), text)
+        text = re.sub(r"\$\{([^}$]+)\}", lambda found: values.get(found[1], ""), text)
     return text.rstrip("/")
 
 

@@ -253,8 +253,9 @@ def _require(file: BucketPath, digest: str) -> None:
 
 def _why(text: str) -> str:
     """Return what the store says in the text of an error, or else its first line, with what to do about it."""
-    if said := re.search("<Message>(.+?)</Message>", text, re.DOTALL):
-        return said[1]
+    said, end, _ = text.partition("<Message>")[2].partition("</Message>")
+    if said and end:
+        return said
     why = text.partition("\n")[0]
     return next((f"{why}: {hint}" for part, hint in _HINTS.items() if part in why), why)
 

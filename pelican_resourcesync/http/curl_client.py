@@ -33,7 +33,7 @@ if not hasattr(pycurl, "PREREQFUNCTION"):  # then private addresses cannot be re
 _LONGEST_WAIT = 1.0  # seconds
 _MOST_DIGITS = 20  # of the size of a chunk
 _SIZE = re.compile(b"[0-9A-Fa-f]{1,16}")
-_ESCAPED = re.compile("/.*%(?:[a-f]|.[a-f])")
+_ESCAPED = re.compile("[^/]*+/.*%(?:[a-f]|.[a-f])")
 _WHY = {
     pycurl.E_COULDNT_CONNECT: "Connection refused",
     pycurl.E_PARTIAL_FILE: "the transfer ended early",
@@ -184,7 +184,7 @@ class _Handle:
         self._response: Response | None = None
         self._failure: BaseException | None = None
         curl.setopt(pycurl.URL, url)
-        if self._exact or _ESCAPED.search(url):  # curl would write escapes with capital letters
+        if self._exact or _ESCAPED.match(url):  # curl would write escapes with capital letters
             self._exact = True
             curl.setopt(pycurl.REQUEST_TARGET, target_of(url))
         body = transfer.request.body

@@ -22,7 +22,7 @@ from pelican_resourcesync.site.scope import find_scope, settings_folder_of
 from pelican_resourcesync.static_site import failing_disk, find_predecessors, layouts_of, require_private_work_folder
 
 #: An address assigned to `SITEURL` as a literal.
-_SITEURL = re.compile(rb"""^\s*SITEURL\b[^=\n]*=\s*["'](https?://[!#-&(-~]+)["']""", re.MULTILINE)
+_SITEURL = re.compile(rb"""^[ \t]*+SITEURL\b[^=\n]*=\s*["'](https?://[!#-&(-~]+)["']""", re.MULTILINE)
 
 
 @contextmanager

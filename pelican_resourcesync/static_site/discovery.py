@@ -24,13 +24,16 @@ from pelican_resourcesync.settings import Settings, key_file
 from pelican_resourcesync.static_site.paths import is_html
 from pelican_resourcesync.static_site.sitemap import sitemap_name
 
-#: First the constructs that may contain text that only looks like a tag, then the relevant tags.
+#: How much of a page is searched for its head, in bytes.
+_SEARCHED = 1 << 20
+#: First the constructs that may contain text that only looks like a tag, then the relevant tags. As browsers see it,
+#: each ends with the page if nothing ends it earlier, so nothing is read twice and matching takes linear time.
 _TOKENS = re.compile(
-    rb"<!--.*?-->"
-    rb"|<(?P<raw>script|style|title|noscript|template)\b[^>]*>.*?</(?P=raw)\s*>"
-    rb"|(?P<start><head(?:\s[^>]*)?>)"
-    rb"|(?P<link><(?:link|base)\b[^>]*>)"
-    rb"|(?P<end></head\s*>|<body\b)",
+    rb"<!--.*?(?:-->|\Z)"
+    rb"|<(?P<raw>script|style|title|noscript|template)\b[^>]*+(?:>|\Z).*?(?:</(?P=raw)\s*+>|\Z)"
+    rb"|(?P<start><head(?![^\s>])[^>]*+(?:>|\Z))"
+    rb"|(?P<link><(?:link|base)\b[^>]*+(?:>|\Z))"
+    rb"|(?P<end></head\s*+>|<body\b)",
     re.DOTALL | re.IGNORECASE,
 )
 _RESOURCESYNC = re.compile(rb"""\brel\s*=\s*(?:["'][^"']*\bresourcesync\b|resourcesync\b)""", re.IGNORECASE)
@@ -168,9 +171,9 @@ def add_link(file: Path, capability_list: str, *, write: bool = True) -> bytes:
 
 def alternates_of(page: bytes, uri: str) -> list[str]:
     """Return the URIs that the head of an HTML page at a URI names as its alternates."""
-    if b"alternate" not in page.lower():  # as in most pages: finding the head takes as long as adding a link
+    if b"alternate" not in page[:_SEARCHED].lower():  # as in most pages: finding the head takes longer
         return []
-    head = takewhile(lambda token: not token["end"], _TOKENS.finditer(page))
+    head = takewhile(lambda token: not token["end"], _TOKENS.finditer(page, 0, _SEARCHED))
     links = (token["link"] for token in head if token["link"])
     return links_of_page(b"".join(filter(_ALTERNATE.search, links)), uri, "alternate")
 
@@ -178,7 +181,7 @@ def alternates_of(page: bytes, uri: str) -> list[str]:
 def with_link(page: bytes, capability_list: str) -> bytes | None:
     """Return the bytes of an HTML page with the link at the end of its head; `None` where it stays unchanged."""
     inside = False
-    for token in _TOKENS.finditer(page):
+    for token in _TOKENS.finditer(page, 0, _SEARCHED):
         if token["start"]:
             inside = True
         elif token["link"] and inside and _RESOURCESYNC.search(token["link"]):

@@ -21,7 +21,7 @@ from repo_bridge.schema import ANONYMOUS
 _METADATA = "dublin_core.xml"
 _LARGEST = 64 * 1024 * 1024
 _SCHEMA = re.compile(r"metadata_([A-Za-z0-9_-]+)\.xml", re.ASCII)
-_PERMISSION = re.compile(r"\s*-r\s+'?([^']*)'?\s*")
+_PERMISSION = re.compile(r"\s*+-r\s++'?+([^']*+)'?+\s*+")
 _REGISTERED = re.compile(r"-r\s+-s\s+(\d{1,9})\s+-f\s+(.+)")
 _LICENSE = "license.txt"
 

@@ -29,7 +29,7 @@ _RATES = {
     "month": "about %(number)s changes a month",
     "year": "about %(number)s changes a year",
 }
-_OTHERS = re.compile(r"(<!-- other sets: begin -->\n).*?(<!-- other sets: end -->)", re.DOTALL)
+_BEGIN, _END = "<!-- other sets: begin -->\n", "<!-- other sets: end -->"
 _LANGUAGE = re.compile(r'<html lang="([A-Za-z0-9-]+)"')
 _CAPABILITY_LIST = re.compile(rf"(?:.*/)?{FOLDER}/([^/]+)/(?:[0-9]+/)?capabilitylist\.xml")
 
@@ -121,7 +121,9 @@ def _with_others(page: str, others: Iterable[_Other]) -> str:
     tag = _LANGUAGE.search(page)
     environment = environment_of(PageOptions(language=tag[1] if tag else "en"))
     text = environment.get_template("resourcesync/others.html").render(others=sorted(set(others)))
-    return _OTHERS.sub(lambda match: f"{match[1]}{text}{match[2]}", page)
+    before, begin, rest = page.partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    return f"{before}{begin}{text}{end}{after}" if end else page
 
 
 def _change_pages(page: Page, shown: PageSet, heading: Sequence[str]) -> str:
