@@ -12,6 +12,7 @@ from pelican_resourcesync.source import Position
 from pelican_resourcesync.strict_json import parse_json
 
 _VERSION = 1
+_POSITION = (str, int, str, str, str, str, str)
 
 
 class LatestState(NamedTuple):
@@ -87,7 +88,7 @@ class Cursor:
     def _of(cls, whole: dict[str, Any]) -> "Cursor":
         if whole["version"] != _VERSION:
             raise ValueError
-        sets = {uri: Position(*_typed(each, str, int, str, str, str)) for uri, each in whole["sets"].items()}
+        sets = {uri: Position(*_typed(each, *_POSITION)) for uri, each in whole["sets"].items()}
         types = (str, str, str, int | None, str, str, str)
         states = [LatestState(*_typed(each, *types)) for each in whole.get("postponed", [])]
         selection, after = _typed([whole["selection"], whole.get("after")], str, str | None)

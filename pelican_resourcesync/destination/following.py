@@ -56,17 +56,18 @@ _PAGE_SIZE = 200_000_000  # bytes of these
 _UNKNOWN = 100_000  # bytes, where a length is not listed
 _FAILURES = (TransportError, DocumentError, DamagedZipError, SourceError)
 _CREATED, _UPDATED, _DELETED = (str(each) for each in (ChangeKind.CREATED, ChangeKind.UPDATED, ChangeKind.DELETED))
+_READ = 5  # fields of a position that a change leads to; the others are of the whole set
 _LISTED, _POSTPONED = 0, -1  # instead of the number of a set: from a Resource List, or from an earlier call
 _TABLES = """CREATE TEMP TABLE change (
-    uri TEXT PRIMARY KEY, at TEXT, set_number INTEGER, position INTEGER, count INTEGER, first TEXT, kind TEXT,
+    uri TEXT PRIMARY KEY, at TEXT, set_number INTEGER, place INTEGER, position TEXT, first TEXT, kind TEXT,
     hash TEXT, length INTEGER, time TEXT, type TEXT, links TEXT) WITHOUT ROWID;
 CREATE TEMP TABLE member (uri TEXT PRIMARY KEY, package INTEGER NOT NULL,
     path TEXT NOT NULL, hash TEXT NOT NULL, length INTEGER, time TEXT NOT NULL) WITHOUT ROWID"""
 # What was postponed, then what the Resource Lists have, by URI, and then changes by time.
-_IN_ORDER = """SELECT set_number, at, count, first, uri, kind, hash, length, time, type, links FROM change
-    ORDER BY at, set_number, position, uri"""
+_IN_ORDER = """SELECT set_number, position, first, uri, kind, hash, length, time, type, links FROM change
+    ORDER BY at, set_number, place, uri"""
 _INSERT = """INSERT INTO change VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (uri) DO UPDATE SET
-    at = excluded.at, set_number = excluded.set_number, position = excluded.position, count = excluded.count,
+    at = excluded.at, set_number = excluded.set_number, place = excluded.place, position = excluded.position,
     kind = excluded.kind, hash = excluded.hash, length = excluded.length, time = excluded.time, type = excluded.type,
     links = excluded.links WHERE """
 # Of two lists that have a resource, the one that saw it later is right.
@@ -263,14 +264,14 @@ class _Follower:
         """Yield what was read, in order, some at a time."""
         page: list[_Found] = []
         size = 0
-        for number, at, count, first, *columns in self._state.db.execute(_IN_ORDER):
+        for number, reached, first, *columns in self._state.db.execute(_IN_ORDER):
             latest = LatestState(*columns)
             if latest.kind != _DELETED:
                 latest = latest._replace(kind=_CREATED if first == _CREATED else _UPDATED)
             position = None
             if number > 0:
                 end = self._end[self._sets[number - 1].uri]
-                position = end._replace(at=at, number=count, mark=latest.uri).remembered()
+                position = Position(*json.loads(reached))._replace(reach=end.reach, opened=end.opened).remembered()
             length = _UNKNOWN if latest.length is None else latest.length
             if page and (len(page) == _PAGE or size + length > _PAGE_SIZE):
                 yield page
@@ -357,7 +358,7 @@ class _Follower:
     def _continue(self, cursor: Cursor) -> bool:
         """Read the changes since a cursor; return False if they do not reach back to it, for a reason that is noted."""
         for latest in self._known_better(cursor.postponed):
-            self._state.db.execute(_IN_LIST, (latest.uri, "", _POSTPONED, 0, 0, latest.kind, *latest[1:]))
+            self._state.db.execute(_IN_LIST, (latest.uri, "", _POSTPONED, 0, "", latest.kind, *latest[1:]))
         if cursor.after is not None:
             self._read_lists(after=cursor.after)
         return self._read_changes(cursor.sets, fresh=False)
@@ -392,7 +393,7 @@ class _Follower:
     def _read_lists(self, after: str) -> None:
         """Read what the Resource Lists have after a URI."""
         rows = (
-            (each.uri, "", _LISTED, 0, 0, _CREATED, _CREATED, *_described(each))
+            (each.uri, "", _LISTED, 0, "", _CREATED, _CREATED, *_described(each))
             for one in self._sets
             for each in self._listed(one)
             if each.uri > after and self._kind(each) == _CREATED
@@ -452,19 +453,19 @@ class _Follower:
             self.notes.append(f"{one.name}: {gap}: the changes in between are not known")
 
         lists = ChangeLists(self._source, one)
-        begun, end, listed = begin, begin, fresh
+        begun, listed = None, fresh
         for order, (each, now) in enumerate(lists.after(begin, note if fresh else None)):
-            end, kind = now, self._kind(each)
+            kind = self._kind(each)
             listed = listed and now.at == begin.at and self._is_in_list(each, kind)
             if listed:
                 begun = now
             elif kind:
-                row = (each.uri, now.at, number, order, now.number, kind, kind, *_described(each))
+                row = (each.uri, now.at, number, order, json.dumps(now[:_READ]), kind, kind, *_described(each))
                 self._state.db.execute(_CHANGED, row)
         reach = max(begin.reach, lists.begin) if fresh else begin.reach
         opened = lists.opened or begin.opened
-        self._begin[one.uri] = begun._replace(reach=reach, opened=opened).remembered()
-        self._end[one.uri] = end._replace(reach=reach, opened=opened).remembered()
+        self._begin[one.uri] = (begun or lists.begun)._replace(reach=reach, opened=opened).remembered()
+        self._end[one.uri] = lists.reached._replace(reach=reach, opened=opened).remembered()
 
     def _is_in_list(self, change: ListedResource, kind: str) -> bool:
         """Return whether the Resource List shows a change already."""

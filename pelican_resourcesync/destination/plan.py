@@ -158,8 +158,10 @@ class _Planner:
         # Nothing says which alternate goes with what is deleted.
         position = None if reconcile or self._options.prefer else self._position()
         lists = self._set.documents
-        if position and Capability.CHANGELIST in lists and self._by_changes(position):
-            return
+        if position and Capability.CHANGELIST in lists:
+            if self._by_changes(position):
+                return
+            reconcile = True  # the copy may not be as a list that has not changed since it was read
         if Capability.RESOURCELIST in lists:
             position = self._by_list(lists[Capability.RESOURCELIST], Capability.RESOURCELIST, reconcile=reconcile)
             if Capability.CHANGELIST in lists and position:
@@ -245,10 +247,9 @@ class _Planner:
         note = (lambda gap: self._note(f"{gap}: the changes in between are not known")) if partial else None
         lists = ChangeLists(self._source, self._set)
         if partial:  # the last change that was followed may be in the gap
-            position = position._replace(number=0, mark="")
+            position = Position(position.at, reach=position.reach, opened=position.opened)
         try:
-            for each, now in lists.after(position, note):
-                position = now
+            for each, _ in lists.after(position, note):
                 gone = each.change == ChangeKind.DELETED
                 if partial and each.time == begin and not (each.hash or gone) and self._state.has_hash(each.uri):
                     continue  # the list that was just read says more of it
@@ -264,7 +265,7 @@ class _Planner:
         self._merge(complete=False)
         count, hosts = self._state.get(f"foreign {self._set.uri}") or (0, [])
         self._set_foreign(count + self._foreign, list(dict.fromkeys([*hosts, *self._hosts])))
-        self._remember(position._replace(opened=lists.opened or position.opened))
+        self._remember(lists.reached._replace(opened=lists.opened or position.opened))
         return True
 
     # By the Resource List

@@ -1,5 +1,6 @@
 """The Change Lists of a set, with those of its archive: what changed since a time, if they reach back to it."""
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -15,6 +16,8 @@ from pelican_resourcesync.source.source import OpenDocument, Source
 
 _NONE = Metadata()
 _SKEW = timedelta(minutes=5)  # by which clocks may differ
+_DIGITS = 32  # of a hash
+_FEW = 1_000  # changes in a list that is read again while its successor is the last one
 
 
 def clock() -> datetime:
@@ -31,15 +34,19 @@ class OrderError(DocumentError):
 
 
 class Position(NamedTuple):
-    """How far a set was followed: the first `number` changes listed at the time `at`, the last of them of `mark`.
+    """How far a set was followed: the first `number` changes listed at the time `at`, of which `mark` is a hash.
 
-    `reach` is when the Resource List that it began with was completed, where some publishers begin their Change Lists.
-    `opened` is when the last of the Change Lists began: where that goes back, the clock of the publisher did.
+    `digest` is a hash of all changes listed after the time `since`, up to there: where these are listed otherwise, the
+    publisher went back and published other changes in their place. `reach` is when the Resource List that it began with
+    was completed, where some publishers begin their Change Lists. `opened` is when the last of the Change Lists began:
+    where that goes back, the clock of the publisher did.
     """
 
     at: str
     number: int = 0
     mark: str = ""
+    since: str = ""
+    digest: str = ""
     reach: str = ""
     opened: str = ""
 
@@ -51,10 +58,21 @@ class Position(NamedTuple):
     def remembered(self) -> "Position":
         """Return the position as it is remembered: no later than our clock, so that what comes is not passed over."""
         now = text_of(clock())
-        if max(self.at, self.reach) <= now:
-            return self
-        number, mark = (self.number, self.mark) if self.at <= now or not self.number else (0, "")
-        return Position(min(self.at, now), number, mark, min(self.reach, now), self.opened)
+        if self.at > now:
+            return Position(now, reach=min(self.reach, now), opened=self.opened)
+        return self._replace(reach=min(self.reach, now))
+
+    def next(self, change: ListedResource) -> "Position":
+        """Return the position after a change, which is listed after it."""
+        number, mark = (self.number, self.mark) if change.time == self.at else (0, "")
+        digest = _hash(self.digest, change) if change.time > self.since else self.digest
+        return self._replace(at=change.time, number=number + 1, mark=_hash(mark, change), digest=digest)
+
+
+def _hash(before: str, change: ListedResource) -> str:
+    """Return a hash of a change and of those before it, whose hash is given."""
+    text = "\n".join((before, change.uri, change.time, change.change, change.hash, str(change.length)))
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
 
 class ChangeList(NamedTuple):
@@ -69,7 +87,11 @@ class ChangeLists:
     """The Change Lists of a set.
 
     `begin` is the time from which those that were read last cover all changes, and `opened` when the last one began.
+    `begun` is the position from which the changes are yielded, and `reached` the last one.
     """
+
+    begun: Position
+    reached: Position
 
     def __init__(self, source: Source, resource_set: SourceSet) -> None:
         self._source, self._documents = source, resource_set.documents
@@ -91,35 +113,52 @@ class ChangeLists:
     def _after(
         self, position: Position, note: Callable[[str], None] | None
     ) -> Iterator[tuple[ListedResource, Position]]:
-        lists = self._since(position.at)
-        if lists:
-            self.begin, self.opened = lists[0].begin, lists[-1].begin
-            gap = _gap(lists, position)
-            if gap and note is None:
+        lists = self._since(position)
+        needed = [each for each in lists if not each.until or each.until >= position.at]
+        if needed:
+            self.begin, self.opened = needed[0].begin, needed[-1].begin
+        if gap := _gap(needed, position):
+            if note is None:
                 raise GapError(gap)
-            if gap and note:
-                note(gap)
-        now, found = position._replace(number=0, mark=""), not position.number
-        for each in self._in_order(lists):
-            if each.time < position.at:
-                continue
-            now = now._replace(at=each.time, number=now.number + 1 if each.time == now.at else 1, mark=each.uri)
-            if now.at == position.at and now.number <= position.number:
-                found = now.number == position.number and now.mark == position.mark
-            elif found:
-                yield each, now
-        if not found:
+            note(gap)
+        here = Position("", since=max([position.since, *(each.begin for each in lists[:1])]))
+        verified, last, count = False, here, 0  # in the last list
+        for listed, change in self._in_order(lists):
+            if not verified and (change.time, here.next(change).number) > position[:2]:
+                here, verified = self._verified(position, here), True
+            if listed.begin > last.since and listed.begin >= here.at:
+                if verified:  # so that what came before need not be read again
+                    last = last if count <= _FEW else Position("", since=listed.begin)
+                    here = here._replace(since=last.since, digest=last.digest)
+                last, count = Position("", since=listed.begin), 0
+            here, last, count = here.next(change), last.next(change), count + 1
+            if verified:
+                self.reached = here
+                yield change, here
+        if not verified:
+            self._verified(position, here)
+
+    def _verified(self, position: Position, here: Position) -> Position:
+        """Return a position as it is in the lists that were read up to `here`. Raises `GapError` if it is not there."""
+        if position.number and here[:3] != position[:3]:
             message = "the last change that was followed is no longer listed"
             raise GapError(message)
+        if position.since and here.since == position.since and here.digest != position.digest:
+            message = "the changes that were followed are listed otherwise now"
+            raise GapError(message)
+        self.begun = self.reached = position._replace(since=here.since, digest=here.digest)
+        return self.begun
 
-    def _since(self, since: str) -> list[ChangeList]:
-        """Return the lists that cover a time or a later one: those of the archive too, if they are needed."""
+    def _since(self, position: Position) -> list[ChangeList]:
+        """Return the lists that `digest` of a position covers, and what follows, also in the archive if need be."""
+        since = position.at
         lists = self._all(self._documents[Capability.CHANGELIST], Capability.CHANGELIST)
         begin = lists[0].begin if lists else ""
         if Capability.CHANGELIST_ARCHIVE in self._documents and (not begin or begin > since):
             archived = self._all(self._documents[Capability.CHANGELIST_ARCHIVE], Capability.CHANGELIST_ARCHIVE)
             lists = [each for each in archived if each.until and each.until <= (begin or each.until)] + lists
-        return [each for each in lists if not each.until or each.until >= since]
+        digested = position.since or since
+        return [each for each in lists if not each.until or each.until >= since or each.until > digested]
 
     def every(self) -> list[ChangeList]:
         """Return all lists in reach: those of the archive too."""
@@ -184,24 +223,27 @@ class ChangeLists:
                 raise DocumentError(message)
         return [*found.values()]
 
-    def _in_order(self, lists: Iterable[ChangeList]) -> Iterator[ListedResource]:
-        where = ""
+    def _in_order(self, lists: Iterable[ChangeList]) -> Iterator[tuple[ChangeList, ListedResource]]:
+        """Yield the changes of lists in order, each with its list."""
+        listed: ChangeList
 
         def changes() -> Iterator[ListedResource]:
-            nonlocal where
-            for each in lists:
-                where = shown(each.uri)
-                yield from self.read(each)
+            nonlocal listed
+            for listed in lists:
+                yield from self.read(listed)
 
         try:
-            yield from in_order(changes())
+            for change in in_order(changes()):
+                yield listed, change
         except OrderError as error:
-            message = f"{where}: {error}"
+            message = f"{shown(listed.uri)}: {error}"
             raise DocumentError(message) from None
 
 
 def _gap(lists: list[ChangeList], position: Position) -> str:
     """Return what is missing between a position and the end of lists, in words."""
+    if not lists:
+        return ""
     begin = lists[0].begin
     if not begin or begin > max(position.at, position.reach):
         return f"the Change Lists begin at {begin or 'an unknown time'}, the copy is of {position.at}"

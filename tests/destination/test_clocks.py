@@ -3,7 +3,7 @@
 import json
 import shutil
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from pelican_resourcesync.destination import Following, IncompleteError, Mirror
@@ -133,11 +133,14 @@ class Follower:
 
     def run(self) -> dict[str, bytes]:
         """Follow to the end, and return what there is then."""
+        self.kinds = [*self.follow()]
+        return self.known
+
+    def follow(self) -> Iterator[str]:
+        """Follow, and yield the kind of each change when it was handled."""
         changes = Following(self.source.url, self.cursor, PATIENT)
         try:
-            self.kinds = []
             for each in changes:
-                self.kinds.append(each.kind)
                 if each.kind == "reset":
                     self.known.clear()
                 elif each.content:
@@ -145,10 +148,10 @@ class Follower:
                 else:
                     self.known.pop(each.uri.removeprefix(self.source.url), None)
                 self.cursor = each.cursor
+                yield each.kind
+            self.cursor = changes.cursor
         finally:
             changes.close()
-        self.cursor = changes.cursor
-        return self.known
 
 
 @pytest.mark.parametrize("restart", [False, True])
@@ -211,16 +214,20 @@ def test_clock_that_is_a_little_ahead(clock: Clock, folder: Path) -> None:
 OFFSETS = st.sampled_from([timedelta(minutes=each) for each in (0, 0, 0, 2, -2, 180, -180, 600_000, -600_000)])
 
 
+Edit = tuple[str, int]
+
+
 class Step(NamedTuple):
     """What happens next: how wrong both clocks are, what is changed, and whether the Change Lists begin anew."""
 
     theirs: timedelta
     ours: timedelta
-    edits: list[tuple[str, int]]
+    edits: list[Edit]
     restart: bool
 
 
-EDITS = st.lists(st.tuples(st.sampled_from([*PAGES, "g.txt", "h.txt"]), st.integers(0, 3)), max_size=4)
+EDIT = st.tuples(st.sampled_from([*PAGES, "g.txt", "h.txt"]), st.integers(0, 3))
+EDITS = st.lists(EDIT, max_size=4)
 STEPS = st.lists(st.builds(Step, OFFSETS, OFFSETS, EDITS, st.booleans()), min_size=2, max_size=7)
 
 
@@ -274,3 +281,67 @@ def test_random_clocks(steps: list[Step]) -> None:
 def test_more_random_clocks(steps: list[Step]) -> None:
     """The same, more often."""
     live_through(steps)
+
+
+def roll_back(before: list[Edit], followed: list[Edit], others: list[Edit], cut: int) -> None:
+    """Publish other changes at the times of those that were followed; who was there, or on the way, gets them."""
+    with TemporaryDirectory() as name, fake_source(PAGES) as source:
+        folder, ahead = Path(name, "copy"), Follower(source)
+
+        def publish(edits: list[Edit]) -> None:
+            for place, (path, number) in enumerate(edits):
+                if place == cut:
+                    source.close_range()
+                if number or path not in source.resources:
+                    source.put(path, str(number))
+                else:
+                    source.delete(path)
+            source.publish()
+
+        publish(before)
+        ahead.run()
+        assert Mirror(source.url, folder, PATIENT).run().complete
+        old = source.now, dict(source.resources), dict(source.times), [*source.changes], [*source.cut]
+        publish(followed)
+        behind = Follower(source)
+        behind.cursor, behind.known = ahead.cursor, dict(ahead.known)
+        for _ in zip(behind.follow(), range(1), strict=False):  # killed after one
+            pass
+        assert ahead.run() == source.resources
+        assert Mirror(source.url, folder, PATIENT).run().complete
+        reached = source.now
+        source.now, source.resources, source.times, source.changes, source.cut = old
+        publish(others)
+        with suppress(IncompleteError) if source.now < reached else nullcontext():
+            assert Mirror(source.url, folder, PATIENT).run().complete
+            assert files_of(folder) == source.resources
+        for follower in (ahead, behind):
+            with suppress(IncompleteError) if source.now < reached else nullcontext():
+                assert follower.run() == source.resources
+
+
+# A cursor between two changes passes over earlier changes of what is changed again later.
+FOLLOWED = st.lists(EDIT, min_size=1, max_size=4, unique_by=lambda edit: edit[0])
+ROLLED_BACK = (EDITS, FOLLOWED, EDITS, st.integers(0, 4))
+FIRST, SECOND = [("a.html", 1), ("d.txt", 1)], [("a.html", 2), ("d.txt", 1)]
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=HEALTH, phases=[Phase.explicit, Phase.generate])
+@given(*ROLLED_BACK)
+@example([], FIRST[:1], SECOND[:1], 4)  # at the same time, another state of the same resource
+@example([], FIRST, SECOND, 4)  # the last change is the same
+@example([], FIRST, SECOND, 1)
+@example([("e.bin", 0)], FIRST, [*SECOND, ("g.txt", 1)], 0)
+def test_other_changes_at_the_same_times(
+    before: list[Edit], followed: list[Edit], others: list[Edit], cut: int
+) -> None:
+    """The short form."""
+    roll_back(before, followed, others, cut)
+
+
+@pytest.mark.long
+@settings(max_examples=2_000, deadline=None, suppress_health_check=HEALTH)
+@given(*ROLLED_BACK)
+def test_more_changes_at_the_same_times(before: list[Edit], followed: list[Edit], others: list[Edit], cut: int) -> None:
+    """The same, more often."""
+    roll_back(before, followed, others, cut)

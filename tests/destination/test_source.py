@@ -148,9 +148,9 @@ def test_change_list_out_of_order(source: FakeSource, folder: Path) -> None:
     source.published["rs/resourcelist.xml"] = old
     assert Mirror(source.url, folder, FAST).run().fetched == 1
     before = files_of(folder)
-    source.published["rs/changelist.xml"] = changes(
-        change(source, "a.html", "2024-02-02"), change(source, "d.txt", "2024-02-01")
-    )
+    wrong = change(source, "a.html", "2024-02-02") + change(source, "d.txt", "2024-02-01")
+    followed = source.published["rs/changelist.xml"]
+    source.published["rs/changelist.xml"] = followed.replace(b"</urlset>", f"{wrong}</urlset>".encode())
     with pytest.raises(IncompleteError) as found:
         Mirror(source.url, folder, FAST).run()
     assert str(found.value).startswith(
@@ -522,6 +522,25 @@ def test_index_of_parts(source: FakeSource, folder: Path, monkeypatch: pytest.Mo
                 act()
         asked = source.site.asked()
         assert (asked[path], asked[part]) == (1, 1)
+
+
+@pytest.mark.parametrize("remembered", [0, 1_000_000])
+def test_changes_are_taken_back(
+    source: FakeSource, folder: Path, monkeypatch: pytest.MonkeyPatch, remembered: int
+) -> None:
+    """A Resource List that is as it was, large or small, does not say that a copy that followed changes is right."""
+    monkeypatch.setattr("pelican_resourcesync.source.source._REMEMBERED", remembered)
+    assert Mirror(source.url, folder, FAST).run().complete
+    old = dict(source.published)
+    source.put("a.html", "changed")
+    source.publish()
+    source.published["rs/resourcelist.xml"] = old["rs/resourcelist.xml"]
+    assert Mirror(source.url, folder, FAST).run().complete
+    source.published = old
+    with pytest.raises(IncompleteError, match="older than the copy"):
+        Mirror(source.url, folder, FAST).run()
+    assert Mirror(source.url, folder, replace(FAST, accept_older=True)).run().fetched == 1
+    assert files_of(folder)["a.html"] == old["a.html"]
 
 
 def test_memory_of_change_lists(source: FakeSource, folder: Path) -> None:
