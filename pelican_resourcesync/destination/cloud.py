@@ -5,6 +5,7 @@ request, or in parts that become an object together. So no name in the bucket ev
 """
 
 import json
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,8 +24,10 @@ from pelican_resourcesync.destination.state import DATABASE, CopyState, StoredRe
 from pelican_resourcesync.errors import ConflictError
 from pelican_resourcesync.http import Bucket, Version
 from pelican_resourcesync.source import IncompleteError, Source
+from pelican_resourcesync.strict_json import parse_json
 
 _POINTER = f"{STATE_FOLDER}/state.json"  # the name of the state in the bucket, which is never replaced
+_NAME = re.compile(rf"{STATE_FOLDER}/state-[0-9a-f]{{16}}\.sqlite3")
 _LARGE = 16_000_000  # bytes from which on a file is sent in parts
 _OFTEN = 60.0  # seconds between two checkpoints
 
@@ -62,6 +65,16 @@ class BucketMirror(Mirror):
             raise MirrorError(message)
 
 
+def _parsed_pointer(content: dict[str, str]) -> dict[str, str]:
+    """Return what points to a state: the name of its file, and the Source; empty if there is none yet."""
+    if "name" not in content:
+        return {**content}
+    if not _NAME.fullmatch(content["name"]) or not content["source"].strip().isprintable():
+        message = "it names no state of a mirror"
+        raise ValueError(message)
+    return {key: content[key] for key in ("name", "source")}
+
+
 class _BucketCopy(Copy):
     """The files of a copy in a bucket. The folder has the parts, and the state, which is fetched first."""
 
@@ -71,7 +84,12 @@ class _BucketCopy(Copy):
         self._state: dict[str, str] = {}
         self._version: Version | None = None
         if pointer := bucket.get(_POINTER):
-            self._state, self._version = json.loads(pointer[0]), pointer[1]
+            self._version = pointer[1]
+            try:
+                self._state = parse_json(pointer[0], _parsed_pointer)
+            except ValueError as error:
+                message = f"{bucket.url(_POINTER)} is damaged ({error}): restore it, or mirror into another folder"
+                raise MirrorError(message) from error
         if "name" in self._state:
             self._own.mkdir()
             (self._own / "source").write_text(self._state["source"], "utf-8")

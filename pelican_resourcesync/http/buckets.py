@@ -3,6 +3,7 @@
 obstore is imported here alone. It finds credentials, region and endpoint in the environment, and repeats requests.
 """
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -75,6 +76,14 @@ class Bucket(Web):
         """Return the URL of the file at a path."""
         return f"{self.base}/{path}".rstrip("/")
 
+    def now(self, path: str) -> float:
+        """Return the time by the store's clock: a file is written at a path that nobody else uses, and deleted."""
+        self.put(path, b"", {}, replace=True)
+        with self._request(path):
+            now: float = self._obstore.head(self._store, path)["last_modified"].timestamp()
+        self.delete([path])
+        return now
+
     def files(self) -> dict[str, StoredFile]:
         """Return all files, by path."""
         found: dict[str, StoredFile] = {}
@@ -86,12 +95,13 @@ class Bucket(Web):
         self.requests += len(found) // _PAGE
         return found
 
-    def get(self, path: str) -> tuple[bytes, Version] | None:
-        """Return the bytes of a small file, and its version; `None` if there is none."""
+    def get(self, path: str) -> tuple[bytes, Version, datetime] | None:
+        """Return the bytes of a small file, its version, and when it was written; `None` if there is none."""
         try:
             with self._request(path):
                 found = self._obstore.get(self._store, path)
-                return bytes(found.bytes()), _version(found.meta)
+                self._require_size(found.meta["size"], self.bounds)
+                return bytes(found.bytes()), _version(found.meta), found.meta["last_modified"]
         except AbsentError:
             return None
 
@@ -115,20 +125,29 @@ class Bucket(Web):
         """Write a file if its version is still the one `before`, or there is still none; return the new version.
 
         With `replace`, any version is replaced. So it is by a large file, given as a `Path`, which is sent in parts.
-        `attributes` are headers, and `sha256`. Raises `ConflictError` if there is another version, unless it has the
-        same bytes: a request is repeated if its answer is lost.
+        `attributes` are headers, and `sha256`; a large file with another is not written, and `MismatchError` raised.
+        Raises `ConflictError` if there is another version, unless it has the same bytes: a request is repeated if its
+        answer is lost.
         """
         how: Any = {"mode": "overwrite" if replace else before or "create", "use_multipart": False}
+        number = 1
+        data: bytes | Iterator[bytes] | Path = source
         if isinstance(source, Path):
             how = {"use_multipart": True, "chunk_size": _PART}
+            with self._request(path, 0):
+                number, data = 2 - -source.stat().st_size // _PART, _chunks(source, attributes["sha256"])
         try:
-            with self._request(path, 2 - -source.stat().st_size // _PART if isinstance(source, Path) else 1):
-                return _version(self._obstore.put(self._store, path, source, attributes=dict(attributes), **how))
-        except ConflictError:
-            found = self.get(path)
-            if found is None or found[0] != source:
-                raise
-            return found[1]
+            with self._request(path, number):
+                return _version(self._obstore.put(self._store, path, data, attributes=dict(attributes), **how))
+        except MismatchError:
+            raise
+        except TransportError as error:  # of which an answer that is lost is one
+            if isinstance(source, Path):
+                if self.digest(path) == attributes["sha256"]:
+                    return None
+            elif isinstance(error, ConflictError) and (found := self.get(path)) and found[0] == source:
+                return found[1]
+            raise
 
     def copy(self, path: str, to: str) -> None:
         """Copy a file, with its attributes."""
@@ -143,13 +162,17 @@ class Bucket(Web):
     def _receive(self, path: str, stream: BinaryIO, bounds: Bounds) -> Received:
         with self._request(path):
             found, sink = self._obstore.get(self._store, path), Hashing(stream)
-            if found.meta["size"] > bounds.size:
-                message = f"it is larger than {bounds.size} bytes"
-                raise ValueError(message)
+            self._require_size(found.meta["size"], bounds)
             for chunk in found.stream():
                 sink.write(bytes(chunk))
         headers = Headers([f"{name}: {value}".encode() for name, value in found.attributes.items()])
         return sink.received(Response(url=self.url(path), status=200, headers=headers))
+
+    @staticmethod
+    def _require_size(size: int, bounds: Bounds) -> None:
+        if size > bounds.size:
+            message = f"it is larger than {bounds.size} bytes"
+            raise ValueError(message)
 
     @contextmanager
     def _request(self, path: str, number: int = 1) -> Iterator[None]:
@@ -248,6 +271,18 @@ def _read(file: BucketPath) -> bytes:
 def _require(file: BucketPath, digest: str) -> None:
     if file.digest not in ("", digest):
         message = f"{file} has other bytes than those that were written: restore it, or start over"
+        raise MismatchError(message)
+
+
+def _chunks(file: Path, digest: str) -> Iterator[bytes]:
+    """Yield the bytes of a file. Raises `MismatchError` at their end if they have another SHA-256."""
+    sent = hashlib.sha256()
+    with file.open("rb") as stream:
+        while chunk := stream.read(_PART):
+            sent.update(chunk)
+            yield chunk
+    if sent.hexdigest() != digest:
+        message = f"{file} has changed meanwhile: run it again"
         raise MismatchError(message)
 
 

@@ -140,6 +140,17 @@ def test_of_two_mirrors_one_stops(source: tuple[Folder, Live], server: BucketSer
     assert len(server.contents()) == len(SOURCE) + 2  # the state and its name
 
 
+def test_damaged_pointer(source: tuple[Folder, Live], server: BucketServer) -> None:
+    """What names no state of a mirror is one message: no other file is read or deleted in its place."""
+    for pointer in (b"", b"[]", b"\xff", b'{"name": 1}', b'{"name": "index.html", "source": "x"}', b"[" * 100_000):
+        server.put("index.html", b"of somebody else")
+        server.put(".mirror/state.json", pointer)
+        before = server.contents()
+        with pytest.raises(MirrorError, match=r"s3://bucket/site/\.mirror/state\.json is damaged"):
+            BucketMirror(source[1].url, server.bucket, FAST).run()
+        assert server.contents() == before
+
+
 def test_large_files(source: tuple[Folder, Live], server: BucketServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """They become visible when all parts are there, and replace nothing of strangers either."""
     folder, site = source

@@ -86,11 +86,27 @@ class BucketServer:
         """Delete a file from the bucket, as another program does."""
         s3_backends["123456789012"]["aws"].delete_object("bucket", f"{_PREFIX}/{path}")
 
-    def age(self, but: str) -> None:
-        """Let all files but one be written a minute earlier."""
+    def snapshot(self) -> dict[str, Any]:
+        """Return what is in the bucket, with what the store knows of it."""
+        keys = self._bucket().keys
+        return {name: (bytes(key.value), dict(key.metadata), key.last_modified) for name, key in keys.items()}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Let the bucket be as it was, and requests have no faults."""
+        self.fault = self.deaf = lambda _method, _path: 0
+        store = s3_backends["123456789012"]["aws"]
+        for name in self._bucket().keys.keys() - snapshot:
+            store.delete_object("bucket", name)
+        for name, (data, metadata, modified) in snapshot.items():
+            key = store.put_object("bucket", name, data)
+            key.set_metadata(metadata)
+            key.last_modified = modified
+
+    def age(self, but: str, seconds: float = 60) -> None:
+        """Let all files but one, if it is named, be written earlier."""
         for name, key in self._bucket().keys.items():
-            if not name.endswith(but):
-                key.last_modified -= timedelta(minutes=1)
+            if not (but and name.endswith(but)):
+                key.last_modified -= timedelta(seconds=seconds)
 
     def _bucket(self) -> Any:
         return s3_backends["123456789012"]["aws"].buckets["bucket"]

@@ -246,6 +246,77 @@ def test_of_two_uploads_one_stops_before_it_writes(
     assert contents(server) == output(folder)
 
 
+@pytest.mark.parametrize("ahead", [-4_000, 400, 10 * 366 * 86_400])
+def test_lease_of_a_machine_with_another_clock(
+    folder: Folder, server: BucketServer, monkeypatch: pytest.MonkeyPatch, ahead: int
+) -> None:
+    """It lasts for three minutes after it was written, by the clock of the store, and no longer."""
+    real = time.time
+    lease = json.dumps({"until": real() + ahead + 180, "gone": {}}).encode()
+    server.put(LEASE, lease)
+    server.age(but="", seconds=170)
+    if ahead > 0:
+        with pytest.raises(TransportError, match="or 3 minutes after it was killed"):
+            upload(folder.public, Bucket(server.bucket))
+        assert server.contents() == {LEASE: lease}
+    server.age(but="", seconds=20)
+    upload(folder.public, Bucket(server.bucket))
+
+    def hurry(method: str, path: str) -> int:
+        if path.endswith("publication.json") and method == "PUT":
+            until.append(json.loads(server.contents()[LEASE])["until"] - real())
+        return 0
+
+    until = list[float]()
+    folder.write({"index.html": page("second")})
+    folder.run()
+    server.fault = hurry
+    monkeypatch.setattr(time, "time", lambda: real() + ahead)
+    upload(folder.public, Bucket(server.bucket))
+    assert 170 < until[0] < 182
+
+
+@pytest.mark.parametrize("ahead", [-10 * 366 * 86_400, 10 * 366 * 86_400])
+def test_grace_is_measured_by_the_clock_of_the_store(
+    folder: Folder, server: BucketServer, monkeypatch: pytest.MonkeyPatch, ahead: int
+) -> None:
+    """A clock that is wrong neither removes what readers need, nor keeps it for longer."""
+    bucket, real = Bucket(server.bucket), time.time
+    upload(folder.public, bucket)
+    (folder.public / "a/b.html").unlink()
+    folder.run()
+    gone = hashlib.sha256(b"a/b.html").hexdigest()
+    monkeypatch.setattr(time, "time", lambda: real() + ahead)
+    for _ in range(2):
+        assert "a/b.html" not in upload(folder.public, bucket, grace=3_600).removed
+        assert abs(json.loads(server.contents()[LEASE])["gone"][gone] - real()) < 5
+    server.put(
+        LEASE, json.dumps({"until": 0, "gone": {gone: real() + abs(ahead)}}).encode()
+    )  # as a clock ahead wrote it
+    server.age(but="", seconds=3_601)
+    assert "a/b.html" in upload(folder.public, bucket, grace=3_600).removed
+
+
+DAMAGED = [
+    *(b"", b"{", b"null", b"[]", b"7", b"{}", b"\xff\xfe", b"[" * 100_000, b'{"until": 0}', b'{"gone": {}}'),
+    *(b'{"until": "soon", "gone": {}}', b'{"until": null, "gone": {}}', b'{"until": [1], "gone": {}}'),
+    *(b'{"until": NaN, "gone": {}}', b'{"until": 1e999, "gone": {}}', b'{"until": 0, "until": 9e99, "gone": {}}'),
+    b'{"until": 0, "gone": []}',
+    *(b'{"until": 0, "gone": {"a": %s}}' % each for each in (b'"now"', b"null", b"{}", b"9" * 400, b"-1e300")),
+    rb'{"until": 0, "gone": {"\ud800": 1}}',
+]
+
+
+def test_damaged_lease(folder: Folder, server: BucketServer) -> None:
+    """A lease that cannot be read counts as none, and is replaced."""
+    server.put("stranger.txt", b"x")
+    for lease in DAMAGED:
+        server.put(LEASE, lease)
+        upload(folder.public, Bucket(server.bucket))
+        assert json.loads(server.contents()[LEASE]).keys() == {"until", "holder", "gone"}
+        assert contents(server) == {**output(folder), "stranger.txt": b"x"}
+
+
 @pytest.mark.parametrize("path", ["index.html", "resourcesync/site/resourcelist.xml", "resourcesync/publication.json"])
 def test_machine_that_slept_replaces_nothing_of_others(folder: Folder, server: BucketServer, path: str) -> None:
     """What another upload wrote since this one began stays, and so does the entry point."""
@@ -323,6 +394,35 @@ def test_large_files_go_in_parts(folder: Folder, server: BucketServer, monkeypat
     assert sum(server.requests.values()) == done.requests
     assert contents(server) == output(folder)
     assert upload(folder.public, Bucket(server.bucket)).changed == []
+
+
+def test_large_file_whose_answer_is_lost(folder: Folder, server: BucketServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large file that is there after all is no failure; nor is one sent that changes meanwhile."""
+    monkeypatch.setattr("pelican_resourcesync.uploading._LARGE", 1_000_000)
+    (folder.public / "large.bin").write_bytes(bytes(12_000_000))
+    folder.run()
+    posts = list[str]()
+
+    def complete(method: str, path: str) -> int:
+        posts.extend([path] if method == "POST" else [])
+        return 404 if len(posts) >= 2 and method == "POST" else 0  # as the store says that the upload is over
+
+    server.deaf = complete
+    upload(folder.public, Bucket(server.bucket))
+    assert (contents(server), len(posts)) == (output(folder), 2)
+    (folder.public / "large.bin").write_bytes(bytes(11_000_000))
+    folder.run()
+    before = contents(server)
+
+    def change(method: str, path: str) -> int:
+        if method == "POST" and path.endswith("large.bin"):
+            (folder.public / "large.bin").write_bytes(b"x" * 11_000_000)
+        return 0
+
+    server.deaf = change
+    with pytest.raises(MismatchError, match=r"large\.bin has changed meanwhile"):
+        upload(folder.public, Bucket(server.bucket))
+    assert contents(server)["large.bin"] == before["large.bin"]
 
 
 def test_output_that_has_changed_since(folder: Folder, server: BucketServer) -> None:
