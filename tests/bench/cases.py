@@ -2,16 +2,17 @@
 
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
+from typing import cast
 
 from pelican_resourcesync.protocol import MOST_ENTRIES
 from tests.bench import parts, publication
-from tests.bench.runner import Case, Figure, Variant
+from tests.bench.runner import Case, Figure, Variant, run
 from tests.bench.sites import edit, make_site
 from tests.support.sites import Site
 
@@ -33,7 +34,7 @@ def _writer(folder: Path, count: int) -> Sequence[Variant]:
 
 
 def _reader(folder: Path, count: int) -> Sequence[Variant]:
-    subprocess.run([*_PROGRAMS, "write_ours", str(count), "list.xml"], cwd=folder, check=True)
+    run([*_PROGRAMS, "write_ours", str(count), "list.xml"], folder)
     return [
         Variant(name, (*_PROGRAMS, f"read_{program}", "list.xml"))
         for name, program in (("bare iterparse", "bare"), ("ours", "ours"), ("resync", "resync"))
@@ -309,6 +310,17 @@ _ALL = (
     _site("build-2000", 2_000, 2_500, (1.4, 1.2, 1.2, 1.02), large=True),
     _site("build-10000", 500, 10_000, (4.0, 1.4, 1.4, 1.02), large=True),
 )
+
+#: The sizes with which each case is only tried.
+_TINY = {"count": 200, "articles": 2, "commits": 2, "files": 5, "lists": 2}
+
+
+def tiny(case: Case) -> Case:
+    """Return a case that does, once, what it takes to see that it runs."""
+    prepare = cast("partial[Sequence[Variant]]", case.prepare)  # of its sizes
+    sizes = {name: _TINY.get(name, value) for name, value in prepare.keywords.items()}
+    return replace(case, prepare=partial(prepare.func, **sizes), large=True)
+
 
 #: By name.
 CASES: Mapping[str, Case] = MappingProxyType({case.name: case for case in _ALL})

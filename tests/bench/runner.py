@@ -108,11 +108,16 @@ def run_case(case: Case, folder: Path, rounds: int) -> Results:
 
 def measure(command: Sequence[str], folder: Path) -> tuple[float, float, int]:
     """Run a command; return its seconds by the clock and of CPU, with those of its children, and its peak memory."""
+    printed = run([sys.executable, "-S", "-E", "-c", _STARTER, *command], folder)
+    clock, cpu, memory = printed.splitlines()[-1].split()
+    return float(clock), float(cpu), int(memory) * (1 if sys.platform == "darwin" else 1024)
+
+
+def run(command: Sequence[str], folder: Path) -> str:
+    """Run a command in a folder, where it imports what this process can; return what it prints."""
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    starter = [sys.executable, "-S", "-E", "-c", _STARTER, *command]
-    done = subprocess.run(starter, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         message = f"{' '.join(command)} failed in {folder}:\n{done.stdout}{done.stderr}"
         raise RuntimeError(message)
-    clock, cpu, memory = done.stdout.splitlines()[-1].split()
-    return float(clock), float(cpu), int(memory) * (1 if sys.platform == "darwin" else 1024)
+    return done.stdout

@@ -28,6 +28,7 @@ CHOICES: Mapping[str, Sequence[Any]] = {
     "robots": [False, True],
     "html_links": [True, False],
     "clean_urls": [True, False],
+    "index_urls": ["folder", "file"],
     "sitemap": [True, False],
     "exclude": [["404.html"], [], ["theme", "*.png"]],
     "hubs": [[], ["https://hub.example/", {"url": "https://own.example/", "fat": True}]],
