@@ -20,6 +20,10 @@ from pelican_resourcesync.protocol import (
 )
 from tests.protocol.support import NOON, read_whole, resource_list, spec, written
 from tests.protocol.test_round_trip import EXAMPLES
+from tests.support.sites import ROOT
+
+#: The official schemas, as they are published at sitemaps.org and openarchives.org.
+SCHEMAS = ROOT / "tests" / "data" / "xsd"
 
 FULL_LINK = Link(
     href="https://example.com/b",
@@ -61,8 +65,8 @@ FULL = resource_list(
 @cache
 def schema(root: Root, edition: int) -> etree.XMLSchema:
     """Join the schema of Sitemaps, which allows any foreign element, with that of ResourceSync."""
-    sitemap = spec("xsd", "sitemap.xsd" if root is Root.URLSET else "siteindex.xsd")
-    terms = spec("xsd", "resourcesync-1.1.xsd" if edition == 2017 else "resourcesync-0.9.1.xsd")
+    sitemap = SCHEMAS / ("sitemap.xsd" if root is Root.URLSET else "siteindex.xsd")
+    terms = SCHEMAS / ("resourcesync-1.1.xsd" if edition == 2017 else "resourcesync-0.9.1.xsd")
     imports = "".join(
         f'<xsd:import namespace="{namespace}" schemaLocation="{path.resolve().as_uri()}"/>'
         for namespace, path in ((SITEMAP_NS, sitemap), (RS_NS, terms))
