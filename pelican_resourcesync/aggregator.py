@@ -40,6 +40,7 @@ class Aggregator(Mirror):
         """Take what a `Mirror` takes, and that URL. Raises `SettingsError` if it cannot be used."""
         super().__init__(source, folder, replace(options or MirrorOptions(), described=True))
         self._layout = Layout(checks.site_url(Setting("publish", OPTIONS), base_url or None), "copy")
+        self._documents = (f"{self._layout.home}/", *self._layout.entry_points)
 
     def _is_published(self, state: CopyState) -> bool:
         return state.get("published") == self._layout.siteurl and (state.folder / self._layout.state).is_file()
@@ -69,6 +70,7 @@ class Aggregator(Mirror):
                 )
                 [publication] = publish_sets([request])
         state.set("published", layout.siteurl)
+        state.set("documents", self._documents)
         result.plan.notes += well_known_hints(layout.siteurl) if publication.first else []
         new = {kind.value: publication.new[kind] for kind in ChangeKind}
         result.published = {"resources": publication.resources, **new}

@@ -267,7 +267,8 @@ def _result_report(result: "MirrorResult", folder: Path) -> _Report:
     lines += [f"Missing: {uri} ({reason or 'not tried'})" for uri, reason in result.missing[:_MOST_SHOWN]]
     if result.left > _MOST_SHOWN:
         lines.append(f"… and {result.left - min(_MOST_SHOWN, len(result.missing)):,} more (all with --json=resources)")
-    lines += [f"Not deleted: {uri}, whose file was changed by someone else" for uri in result.not_deleted[:_MOST_SHOWN]]
+    why = "the mirror does not know that it wrote that file: remove it, unless it is yours"
+    lines += [f"Not deleted: {uri} ({why})" for uri in result.not_deleted[:_MOST_SHOWN]]
     if result.plan.foreign:
         allow = " ".join(f"--allow-host {shlex.quote(host)}" for host in result.plan.hosts)
         more = f" (to copy them, add {allow})" if allow else ""
@@ -303,11 +304,11 @@ def _audit_report(differences: "list[Difference]", folder: Path) -> _Report:
 
     lines = [f"{each.uri} {each.what}" for each in differences]
     count = format_count(len(differences), "resource")
-    lines.append(
-        f"{folder} differs from the Source in {count}: correct it with `pelican-resourcesync repair`."
-        if differences
-        else f"{folder} matches the Source."
-    )
+    if all(each.is_unknown for each in differences):
+        files = f", but has {format_count(len(differences), 'file')} of its own" if differences else ""
+        lines.append(f"{folder} matches the Source{files}.")
+    else:
+        lines.append(f"{folder} differs from the Source in {count}: correct it with `pelican-resourcesync repair`.")
     uris = {"differences": {each.uri: each.what for each in differences}}
     return PROBLEMS if differences else DONE, lines, {"differences": len(differences)}, uris
 

@@ -152,6 +152,10 @@ class _BucketCopy(Copy):
         with ThreadPoolExecutor(16) as pool:
             return [each for each, is_right in zip(page, pool.map(self.matches, page), strict=True) if not is_right]
 
+    def paths(self) -> Iterable[str]:
+        """Return the paths of all files in the bucket."""
+        return self._bucket.files()
+
     def matches(self, stored: StoredResource) -> bool:
         """Return whether the bucket has the file of a resource, with the right hash."""
         return bool(stored.digest) and self._bucket.digest(stored.path) == stored.digest

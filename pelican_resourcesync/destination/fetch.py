@@ -138,7 +138,7 @@ class Fetch:
             if isinstance(response, TransportError):
                 raise response
             if response.status == HTTPStatus.NOT_MODIFIED and pending.stored:
-                self._installer.keep(pending.stored._replace(listed="", time=pending.time, sets=pending.sets))
+                self._installer.keep(pending.stored._replace(listed="", time=pending.time))
                 return False
             received = sink.verified()
         except TransportError as error:
@@ -175,7 +175,7 @@ class Fetch:
         """Take what is not available singly from packages; only those are fetched whose manifests list some of it."""
         used = self._state.get("packages") or []
         for package in packages:
-            if not self._state.number("SELECT count(*) FROM pending WHERE NOT gone AND reason <> '' AND time <> ''"):
+            if not self._state.number("SELECT count(*) FROM pending WHERE reason <> '' AND time <> ''"):
                 return
             if package.key in used:
                 continue
@@ -340,5 +340,5 @@ def _stored(sink: _PartSink, received: VerifiedContent, response: Response | Non
     wanted = sink.pending
     etag, modified = response.validators if response else ("", "")
     return StoredResource(
-        wanted.uri, sink.path, wanted.hash, received.digest, received.length, wanted.time, etag, modified, wanted.sets
+        wanted.uri, sink.path, wanted.hash, received.digest, received.length, wanted.time, etag, modified
     )

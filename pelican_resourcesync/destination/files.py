@@ -38,6 +38,12 @@ class Copy:
         self._folders: set[str] = set()  # folders that exist
         self._checked: dict[str, bool] = {}  # whether a folder is reached without symbolic links, in this run
 
+    def paths(self) -> Iterable[str]:
+        """Return the paths of all files in the folder, also of those that are not resources."""
+        for folder, _, names in os.walk(self._folder):
+            begin = os.path.relpath(folder, self._folder).replace(os.sep, "/")
+            yield from (f"{begin}/{name}".removeprefix("./") for name in names)
+
     def part(self, uri: str) -> str:
         """Return the part file of a resource."""
         return f"{self._parts}/{part_name(uri)}"

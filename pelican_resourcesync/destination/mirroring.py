@@ -13,6 +13,7 @@ from pelican_resourcesync.destination.files import copy_of
 from pelican_resourcesync.destination.installer import Installer
 from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError, MirrorOptions, log_change
 from pelican_resourcesync.destination.past import Moment, Past
+from pelican_resourcesync.destination.paths import may_be_copy
 from pelican_resourcesync.destination.plan import FetchPlan, plan
 from pelican_resourcesync.destination.state import CopyState, PastVersion, open_state
 from pelican_resourcesync.destination.wacz import captures, require_wacz, write_wacz
@@ -20,15 +21,17 @@ from pelican_resourcesync.source import Source, find_sets, text_of
 
 _SHOWN = 1_000  # of what is missing
 _MANY = 100  # requests for which a faster client is worth the trouble
+_UNKNOWN = "is a file that the mirror does not know: remove it, unless it is yours"
 _ROUNDS = 3  # how often the lists are read again for resources that have changed meanwhile
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One difference between the copy and the Source's list."""
+    """One difference between the copy and the Source's list, or the path of a file that the mirror does not know."""
 
     uri: str
     what: str
+    is_unknown: bool = False
 
 
 class Mirror:
@@ -37,6 +40,9 @@ class Mirror:
     `plan` says what a run would do, `run` does it, `audit` compares the copy with the Source's list, and `repair`
     corrects what differs. Each opens the folder alone: another mirror in it is refused.
     """
+
+    #: The beginnings of the paths of the copy's own documents: see `Aggregator`.
+    _documents: tuple[str, ...] = ()
 
     def __init__(self, source: str, folder: Path, options: MirrorOptions | None = None) -> None:
         """Take the URL or the folder of a Source, the folder of the copy, and the options."""
@@ -97,12 +103,15 @@ class Mirror:
             state.db.execute("BEGIN IMMEDIATE")
             try:
                 plan(state, source, patient, reconcile=True)
-                pending = state.db.execute("SELECT uri, gone FROM pending").fetchall()
-                found = [Difference(uri, self._difference(state, uri, gone=bool(gone))) for uri, gone in pending]
+                gone = {each.uri for each in state.to_delete()}
+                found = [
+                    Difference(uri, self._difference(state, uri, gone=uri in gone)) for uri, _ in state.missing(-1)
+                ]
             finally:
                 state.db.execute("ROLLBACK")
             named = {each.uri for each in found}
             found += [Difference(uri, "is missing or damaged in the copy") for uri in damaged - named]
+            found += [Difference(path, _UNKNOWN, is_unknown=True) for path in self._unknown(state)]
             return sorted(found, key=lambda each: each.uri)
 
     def repair(self) -> MirrorResult:
@@ -216,6 +225,8 @@ class Mirror:
         result.missing = state.missing(_SHOWN)
         result.left = state.number("SELECT count(*) FROM pending")
         if not result.left:
+            if state.rebuilt or reconcile:  # perhaps from before the state was lost
+                result.not_deleted += self._unknown(state)
             state.rebuilt = False
             state.set("packages", [])
             for part in state.parts.iterdir():
@@ -249,6 +260,12 @@ class Mirror:
         copy = copy_of(state, sync=False)
         for page in state.all_stored():
             yield from (stored.uri for stored in copy.damaged(page))
+
+    def _unknown(self, state: CopyState) -> list[str]:
+        """Return the paths of files that the state does not know, where a mirror would write them."""
+        own = (f"{STATE_FOLDER}/", *self._documents, *(state.get("documents") or ()))
+        paths = (path for path in copy_of(state, sync=False).paths() if not path.startswith(own))
+        return sorted(path for path in paths if may_be_copy(path) and not state.has_path(path))
 
     def _difference(self, state: CopyState, uri: str, *, gone: bool) -> str:
         if gone:

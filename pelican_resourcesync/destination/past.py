@@ -348,22 +348,22 @@ class Past:
         What has a version is fetched from there.
         """
         db = self._state.db
-        uri = "pending.uri"
+        uri, listed = "pending.uri", "uri IN (SELECT uri FROM membership WHERE sets & ?)"
         if self._state.versions is not None:  # it has a time
             uri = f"substr({uri}, 1, length({uri}) - {len('#2024-01-31T12:00:00.000000Z')})"
         if self._load_live():
             db.execute(
                 f"""UPDATE pending SET reason = 'its bytes from that time are no longer available'
-                WHERE NOT gone AND sets & ? AND mirrors = '[]'
+                WHERE {listed} AND mirrors = '[]'
                 AND NOT EXISTS (SELECT 1 FROM live o WHERE o.uri = {uri} AND {_SAME.format("pending")})""",  # noqa: S608
                 (bit,),
             )
         db.execute(
-            """UPDATE pending SET reason = 'its state at that time is not known' WHERE NOT gone AND sets & ?
-            AND hash = '' AND time = ''""",
+            f"""UPDATE pending SET reason = 'its state at that time is not known' WHERE {listed}
+            AND hash = '' AND time = ''""",  # noqa: S608
             (bit,),
         )
-        return self._state.number("SELECT count(*) FROM pending WHERE NOT gone AND reason <> ''")
+        return self._state.number("SELECT count(*) FROM pending WHERE reason <> ''")
 
     def _load_live(self) -> bool:
         """Read what the Source lists now; return whether anything says that."""

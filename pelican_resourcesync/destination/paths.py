@@ -27,10 +27,12 @@ folder `~conflict`, which no other URL ever has:
 
 import hashlib
 import re
+from contextlib import suppress
 from unicodedata import is_normalized
 from urllib.parse import quote, unquote
 
-from pelican_resourcesync.http import Origin, check_url, is_plain
+from pelican_resourcesync.errors import TransportError
+from pelican_resourcesync.http import Origin, check_url, is_plain, uri_of_path
 
 _LONGEST_NAME = 180  # bytes; 255 is the limit of most file systems, and 143 of an encrypted one
 _LONGEST_PATH = 900
@@ -59,6 +61,13 @@ def path_of(url: str, own: Origin | None) -> str:
 def conflict_path_of(url: str, own: Origin | None) -> str:
     """Return the path of a URL if another URL has the path that `path_of` returns; no two URLs share it."""
     return f"~conflict/{_path(url, own, conflict=True)}"
+
+
+def may_be_copy(path: str) -> bool:
+    """Return whether the copy of a URL can have a path; files that users add often have others, such as `.htaccess`."""
+    with suppress(TransportError):
+        return "~" in path or path_of(uri_of_path("http://x", path), ("http", "x", 80)) == path
+    return False
 
 
 def _path(url: str, own: Origin | None, *, conflict: bool) -> str:

@@ -93,13 +93,18 @@ def _plan(state: CopyState, source: Source, options: MirrorOptions, *, reconcile
     unreadable = state.number(f"SELECT count(*) FROM pending WHERE hash LIKE '{UNREADABLE}%'")  # noqa: S608
     reconcile = reconcile or unreadable > 0 or state.rebuilt or state.get("selection") not in (None, options.selection)
     sets = find_sets(source)
+    _remove_sets(state, {each.uri for each in sets}, result)
+    if reconcile:  # nothing is believed of what the copy should have
+        state.db.execute("DELETE FROM membership")
+        state.db.execute("INSERT INTO membership SELECT uri, 0 FROM resource")
     planners = [_Planner(state, source, options, result, each) for each in sets]
     for planner in planners:
         planner.plan(reconcile=reconcile)
+    state.db.execute("DELETE FROM pending WHERE uri NOT IN (SELECT uri FROM membership WHERE sets)")
+    state.db.execute("DELETE FROM membership WHERE sets = 0 AND uri NOT IN (SELECT uri FROM resource)")
     for each in sets:
         at, *_ = state.get(f"at {each.uri}") or [""]
         result.sets[each.name] = {"at": at.replace(".000000Z", "Z") or None, "generation": each.generation}
-    _delete_removed_sets(state, {each.uri for each in sets}, result)
     state.set("selection", options.selection)
     if options.by == "dumps" or not (options.adopt or state.rebuilt):  # those may have the files already
         for planner in planners:
@@ -108,10 +113,10 @@ def _plan(state: CopyState, source: Source, options: MirrorOptions, *, reconcile
     foreign: list[tuple[int, list[str]]] = [state.get(f"foreign {each.uri}") or (0, []) for each in sets]
     result.foreign = sum(count for count, _ in foreign)
     result.hosts = list(dict.fromkeys(host for _, hosts in foreign for host in hosts))[:_MOST_HOSTS]
-    result.fetch = state.number("SELECT count(*) FROM pending WHERE gone = 0")
-    result.size = state.number("SELECT CAST(total(length) AS INTEGER) FROM pending WHERE gone = 0")
-    result.unknown = state.number("SELECT count(*) FROM pending WHERE gone = 0 AND length IS NULL")
-    result.delete = state.number("SELECT count(*) FROM pending JOIN resource USING (uri) WHERE gone = 1")
+    result.fetch = state.number("SELECT count(*) FROM pending")
+    result.size = state.number("SELECT CAST(total(length) AS INTEGER) FROM pending")
+    result.unknown = state.number("SELECT count(*) FROM pending WHERE length IS NULL")
+    result.delete = state.number("SELECT count(*) FROM membership WHERE sets = 0")
     if result.fetch and (refused := dict.fromkeys(host for each in planners for host in each.mirrors.refused)):
         hosts = " ".join(f"--allow-host {shlex.quote(host)}" for host in refused)
         result.notes.append(f"the Source has mirrors on other hosts: to fetch from there, too, add {hosts}")
@@ -140,13 +145,14 @@ class _Planner:
         self._hosts: dict[str, None] = {}  # of these, the first
         # Entries that are not in the state yet, and whether they replace others.
         self._rows: list[tuple[str | int | bool | None, ...]] = []
-        known = state.get("bits") or []
+        known: list[str] = state.get("bits") or []
         if resource_set.uri not in known:
-            known.append(resource_set.uri)
+            known = known if "" in known else [*known, ""]
+            known[known.index("")] = resource_set.uri
             state.set("bits", known)
         self._bit = 1 << known.index(resource_set.uri)
         if len(known) > 60:  # noqa: PLR2004 - the bits of an integer in SQLite
-            message = "the Source has had more than 60 sets: choose some with --set"
+            message = "the Source has more than 60 sets: choose some with --set"
             raise MirrorError(message)
 
     def plan(self, *, reconcile: bool) -> None:
@@ -377,19 +383,24 @@ class _Planner:
         db, bit = self._state.db, self._bit
         db.execute("UPDATE entry SET gone = 1 WHERE NOT wanted")
         db.execute(
-            "UPDATE resource SET sets = sets | :bit WHERE sets & :bit = 0 AND uri IN "
-            "(SELECT uri FROM entry WHERE NOT gone)",
-            {"bit": bit},
-        )
-        db.execute(
-            f"""INSERT INTO pending (uri, gone, hash, length, time, sets, mirrors, patches, patched)
-            SELECT e.uri, 0, e.hash, e.length, e.time, ? | coalesce(r.sets, 0), e.mirrors, e.patches, e.patched
-            FROM entry e LEFT JOIN resource r USING (uri) WHERE NOT e.gone AND (r.uri IS NULL OR NOT {_SAME})
-            ON CONFLICT (uri) DO UPDATE SET gone = 0, hash = excluded.hash, length = excluded.length,
-            time = excluded.time, sets = excluded.sets | pending.sets, mirrors = excluded.mirrors, reason = '',
-            patches = pending.patches || char(10) || excluded.patches,
-            patched = pending.patched + excluded.patched""",  # noqa: S608
+            "INSERT INTO membership SELECT uri, ?1 FROM entry WHERE NOT gone "
+            "ON CONFLICT (uri) DO UPDATE SET sets = sets | ?1 WHERE sets & ?1 = 0",
             (bit,),
+        )
+        unlisted = (
+            "uri NOT IN (SELECT uri FROM entry WHERE NOT gone)"
+            if complete
+            else ("uri IN (SELECT uri FROM entry WHERE gone)")
+        )
+        db.execute(f"UPDATE membership SET sets = sets & ~?1 WHERE sets & ?1 AND {unlisted}", (bit,))  # noqa: S608
+        db.execute(
+            f"""INSERT INTO pending (uri, hash, length, time, mirrors, patches, patched)
+            SELECT e.uri, e.hash, e.length, e.time, e.mirrors, e.patches, e.patched
+            FROM entry e LEFT JOIN resource r USING (uri) WHERE NOT e.gone AND (r.uri IS NULL OR NOT {_SAME})
+            ON CONFLICT (uri) DO UPDATE SET hash = excluded.hash, length = excluded.length,
+            time = excluded.time, mirrors = excluded.mirrors, reason = '',
+            patches = pending.patches || char(10) || excluded.patches,
+            patched = pending.patched + excluded.patched"""  # noqa: S608
         )
         if self._options.described:
             new = db.execute(
@@ -399,36 +410,21 @@ class _Planner:
             )
             if new.rowcount:
                 self._state.set("published", "")
-        # What is as listed, or is listed no more, need not be fetched.
+        # What is as listed need not be fetched.
         db.execute(
             f"""DELETE FROM pending WHERE uri IN
             (SELECT e.uri FROM pending p CROSS JOIN entry e USING (uri) JOIN resource r USING (uri)
             WHERE NOT e.gone AND {_SAME})"""  # noqa: S608
         )
-        gone = "SELECT uri FROM entry WHERE gone"
-        if complete:
-            unlisted = "NOT EXISTS (SELECT * FROM entry WHERE uri = r.uri AND NOT gone)"
-            gone = f"SELECT uri FROM resource r WHERE sets & :bit AND {unlisted}"  # noqa: S608
-            db.execute(f"DELETE FROM pending AS r WHERE sets = {bit} AND NOT gone AND {unlisted}")  # noqa: S608
-        db.execute(f"CREATE TEMP TABLE lost AS {gone.replace(':bit', str(bit))}")
-        db.execute("UPDATE resource SET sets = sets & ~? WHERE uri IN lost", (bit,))
-        db.execute("DELETE FROM pending WHERE uri IN lost AND sets & ~? = 0", (bit,))
-        db.execute(
-            """INSERT OR REPLACE INTO pending (uri, gone, hash, length, time, sets)
-            SELECT uri, 1, '', NULL, '', 0 FROM resource WHERE sets = 0 AND uri IN lost"""
-        )
-        db.execute("DROP TABLE lost")
 
 
-def _delete_removed_sets(state: CopyState, current: set[str], result: FetchPlan) -> None:
-    """Delete what belonged only to sets that the Source no longer has, or that are no longer wanted."""
-    bits = state.get("bits") or []
-    for number, uri in enumerate(bits):
-        if uri and uri not in current and state.get(f"at {uri}"):
-            result.notes.append(f"the set at {shown(uri)} is no longer followed")
-            state.db.execute("UPDATE resource SET sets = sets & ~?", (1 << number,))
+def _remove_sets(state: CopyState, current: set[str], result: FetchPlan) -> None:
+    """Let sets that the Source no longer has, or that are no longer wanted, list nothing."""
+    for number, uri in enumerate(bits := state.get("bits") or []):
+        if uri and uri not in current:
+            if state.get(f"at {uri}"):
+                result.notes.append(f"the set at {shown(uri)} is no longer followed")
+            state.db.execute("UPDATE membership SET sets = sets & ~?1 WHERE sets & ?1", (1 << number,))
             state.set(f"at {uri}", None)
-    state.db.execute(
-        "INSERT OR REPLACE INTO pending (uri, gone, hash, length, time, sets) "
-        "SELECT uri, 1, '', NULL, '', 0 FROM resource WHERE sets = 0"
-    )
+            bits[number] = ""
+    state.set("bits", bits)

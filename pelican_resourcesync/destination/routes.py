@@ -75,7 +75,7 @@ class _Wanted:
         self._db.execute(
             """CREATE TEMP TABLE wanted AS
             SELECT time, count(*) n, total(coalesce(min(patched, length), length, ?)) size
-            FROM pending WHERE gone = 0 AND sets & ? GROUP BY time""",
+            FROM pending JOIN membership USING (uri) WHERE sets & ? GROUP BY time""",
             (_UNKNOWN, bit),
         )
         self._db.execute("CREATE INDEX temp.wanted_time ON wanted (time)")

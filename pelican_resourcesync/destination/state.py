@@ -19,18 +19,21 @@ _FORMAT = 1
 #: The file of the database, in the folder of the state.
 DATABASE = "state.sqlite3"
 _PAGE = 500  # rows that are read at once
-_COLUMNS = "r.uri, r.path, r.listed, r.digest, r.length, r.time, r.etag, r.modified, r.sets"
+_COLUMNS = "r.uri, r.path, r.listed, r.digest, r.length, r.time, r.etag, r.modified"
+#: `membership` alone says which sets list a resource, of the copy or pending: a bit for each. What no set lists is
+#: to be deleted.
 _TABLES = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS resource (
     uri TEXT PRIMARY KEY, path TEXT NOT NULL, listed TEXT NOT NULL, digest TEXT NOT NULL, length INTEGER NOT NULL,
-    time TEXT NOT NULL, etag TEXT NOT NULL, modified TEXT NOT NULL, sets INTEGER NOT NULL) WITHOUT ROWID;
+    time TEXT NOT NULL, etag TEXT NOT NULL, modified TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS path ON resource (lower(path));
-CREATE INDEX IF NOT EXISTS unlisted ON resource (uri) WHERE sets = 0;
 CREATE TABLE IF NOT EXISTS pending (
-    uri TEXT PRIMARY KEY, gone INTEGER NOT NULL, hash TEXT NOT NULL, length INTEGER, time TEXT NOT NULL,
-    sets INTEGER NOT NULL, mirrors TEXT NOT NULL DEFAULT '[]', reason TEXT NOT NULL DEFAULT '',
+    uri TEXT PRIMARY KEY, hash TEXT NOT NULL, length INTEGER, time TEXT NOT NULL,
+    mirrors TEXT NOT NULL DEFAULT '[]', reason TEXT NOT NULL DEFAULT '',
     patches TEXT, patched INTEGER) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS membership (uri TEXT PRIMARY KEY, sets INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS unlisted ON membership (uri) WHERE sets = 0;
 CREATE TABLE IF NOT EXISTS document (
     uri TEXT PRIMARY KEY, etag TEXT NOT NULL, modified TEXT NOT NULL, body BLOB) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS description (
@@ -53,7 +56,6 @@ class StoredResource(NamedTuple):
     time: str
     etag: str
     modified: str
-    sets: int
 
 
 class Pending(NamedTuple):
@@ -67,14 +69,13 @@ class Pending(NamedTuple):
     hash: str
     length: int | None
     time: str
-    sets: int
     mirrors: str
     patches: str | None
     stored: StoredResource | None
 
 
 def _pending(row: Sequence[Any]) -> Pending:
-    resource, stored = row[:7], row[7:]
+    resource, stored = row[:6], row[6:]
     return Pending._make((*resource, StoredResource(*stored) if any(stored) else None))
 
 
@@ -153,7 +154,7 @@ class CopyState:
     def has_hash(self, uri: str) -> bool:
         """Return whether the Source's list gives the hash of a resource that is to be fetched, or is in the copy."""
         query = "SELECT 1 FROM {} WHERE uri = ? AND {} <> ''"
-        queries = (query.format("pending", "NOT gone AND hash"), query.format("resource", "listed"))
+        queries = (query.format("pending", "hash"), query.format("resource", "listed"))
         return any(self.db.execute(each, (uri,)).fetchone() for each in queries)
 
     def taken(self, paths: Sequence[str]) -> frozenset[str]:
@@ -161,6 +162,10 @@ class CopyState:
         marks = ", ".join("?" * len(paths))
         rows = self.db.execute(f"SELECT lower(path) FROM resource WHERE lower(path) IN ({marks})", paths)  # noqa: S608
         return frozenset(row[0] for row in rows)
+
+    def has_path(self, path: str) -> bool:
+        """Return whether a resource of the copy has a path, in upper or lower case."""
+        return self.db.execute("SELECT 1 FROM resource WHERE lower(path) = lower(?)", (path,)).fetchone() is not None
 
     def all_stored(self) -> Iterator[list[StoredResource]]:
         """Yield all resources of the copy, page by page."""
@@ -182,8 +187,8 @@ class CopyState:
         `by_patches`: only resources of the copy whose patches take fewer bytes than they have.
         """
         which = f"p.patched < p.length AND r.digest <> '' AND r.length <= {LARGEST}" if by_patches else "1"
-        query = f"""SELECT p.uri, p.hash, p.length, p.time, p.sets, p.mirrors, p.patches, {_COLUMNS} FROM pending p
-            LEFT JOIN resource r ON r.uri = p.uri WHERE p.uri > ? AND p.gone = 0 AND p.reason = '' AND {which}
+        query = f"""SELECT p.uri, p.hash, p.length, p.time, p.mirrors, p.patches, {_COLUMNS} FROM pending p
+            LEFT JOIN resource r ON r.uri = p.uri WHERE p.uri > ? AND p.reason = '' AND {which}
             ORDER BY p.uri"""  # noqa: S608
         for rows in self._pages(query):
             yield [_pending(row) for row in rows]
@@ -191,16 +196,16 @@ class CopyState:
     def pending(self, uris: Collection[str], *, only_postponed: bool = False) -> list[tuple[str, Pending]]:
         """Return which of some resources, of a page at most, are to be fetched, postponed or not, or their versions."""
         query = f"""WITH listed (uri) AS (VALUES {", ".join(["(?)"] * len(uris))})
-            SELECT listed.uri, p.uri, p.hash, p.length, p.time, p.sets, p.mirrors, p.patches, {_COLUMNS} FROM listed
+            SELECT listed.uri, p.uri, p.hash, p.length, p.time, p.mirrors, p.patches, {_COLUMNS} FROM listed
             JOIN pending p ON p.uri >= listed.uri AND p.uri < listed.uri || '$'
             LEFT JOIN resource r ON r.uri = p.uri
-            WHERE p.gone = 0 AND p.reason >= ? AND substr(p.uri, length(listed.uri) + 1, 1) IN ('', '#')"""  # noqa: S608
+            WHERE p.reason >= ? AND substr(p.uri, length(listed.uri) + 1, 1) IN ('', '#')"""  # noqa: S608
         rows = self.db.execute(query, (*uris, " " if only_postponed else ""))
         return [(uri, _pending(row)) for uri, *row in rows]
 
     def to_delete(self) -> list[StoredResource]:
         """Return what is to be deleted."""
-        query = f"SELECT {_COLUMNS} FROM pending p JOIN resource r USING (uri) WHERE p.gone = 1 ORDER BY r.uri"  # noqa: S608
+        query = f"SELECT {_COLUMNS} FROM membership JOIN resource r USING (uri) WHERE sets = 0 ORDER BY uri"  # noqa: S608
         return [StoredResource(*row) for row in self.db.execute(query)]
 
     def postpone(self, reasons: Mapping[str, str]) -> None:
@@ -211,7 +216,9 @@ class CopyState:
 
     def missing(self, most: int) -> list[tuple[str, str]]:
         """Return what is still to be done, with the reasons."""
-        return self.db.execute("SELECT uri, reason FROM pending ORDER BY uri LIMIT ?", (most,)).fetchall()
+        query = """SELECT uri, reason FROM pending UNION SELECT uri, '' FROM membership WHERE sets = 0
+            ORDER BY uri LIMIT ?"""
+        return self.db.execute(query, (most,)).fetchall()
 
     def number(self, query: str) -> int:
         """Return the number that a query gives."""
@@ -219,22 +226,22 @@ class CopyState:
 
     def insert(self, done: Sequence[StoredResource]) -> None:
         """Record resources of the copy, which are then no longer to be fetched."""
-        self.db.executemany("INSERT OR REPLACE INTO resource VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", done)
+        self.db.executemany("INSERT OR REPLACE INTO resource VALUES (?, ?, ?, ?, ?, ?, ?, ?)", done)
         self.db.executemany("DELETE FROM pending WHERE uri = ?", [(each.uri,) for each in done])
 
     def reject(self, stored: StoredResource, reason: str) -> None:
         """Record that a resource did not come into the copy after all."""
-        self.delete([stored.uri])
+        self.db.execute("DELETE FROM resource WHERE uri = ?", (stored.uri,))
         self.db.execute(
-            "INSERT INTO pending (uri, gone, hash, length, time, sets, reason) VALUES (?, 0, ?, ?, ?, ?, ?)",
-            (stored.uri, stored.listed, stored.length, stored.time, stored.sets, reason),
+            "INSERT OR REPLACE INTO pending (uri, hash, length, time, reason) VALUES (?, ?, ?, ?, ?)",
+            (stored.uri, stored.listed, stored.length, stored.time, reason),
         )
 
     def delete(self, uris: Iterable[str]) -> None:
         """Record that resources are no longer in the copy, nor to be fetched."""
         rows = [(uri,) for uri in uris]
-        self.db.executemany("DELETE FROM resource WHERE uri = ?", rows)
-        self.db.executemany("DELETE FROM pending WHERE uri = ?", rows)
+        for table in ("resource", "pending", "membership"):
+            self.db.executemany(f"DELETE FROM {table} WHERE uri = ?", rows)  # noqa: S608
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -78,7 +78,7 @@ def test_audit_by_metadata(source: tuple[Folder, Live], server: BucketServer) ->
     server.delete("index.html")
     server.requests.clear()
     assert [each.uri for each in mirror.audit()] == [f"{site.url}/", f"{site.url}/a/b.html"]
-    assert server.requests["GET"] == 3  # the state, its name, and whether there is one
+    assert server.requests["GET"] == 4  # the state, its name, whether there is one, and which files there are
     assert server.requests["PUT"] == 0
     assert mirror.repair().complete
     assert copied(server) == SOURCE

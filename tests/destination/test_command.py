@@ -65,6 +65,13 @@ def test_what_it_says(source: FakeSource, tmp_path: Path, capsys: pytest.Capture
     assert (code, out.splitlines()[0]) == (1, f"{source.url}a.html is missing or damaged in the copy")
     assert "differs from the Source in 1 resource: correct it with `pelican-resourcesync repair`" in out
     assert run(capsys, "repair", source.url, folder)[0] == 0
+    (folder / "old.html").write_text("stale")
+    code, out, _ = run(capsys, "audit", source.url, folder)
+    unknown = "old.html is a file that the mirror does not know: remove it, unless it is yours\n"
+    assert (code, out) == (1, f"{unknown}{folder} matches the Source, but has 1 file of its own.\n")
+    code, out, _ = run(capsys, "repair", source.url, folder)
+    assert (code, out.startswith("Not deleted: old.html (the mirror does not know")) == (3, True)
+    (folder / "old.html").unlink()
     source.put("a.html", "new")
     source.publish()
     source.site.manners["a.html"] = status(500)

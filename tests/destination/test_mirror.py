@@ -479,6 +479,30 @@ def test_capability_list_that_moved(source: FakeSource, folder: Path, *, said: b
     assert (result.complete, result.fetched, result.deleted) == (True, 0, 0)
 
 
+def move_lists(source: FakeSource, number: int) -> None:
+    """Start over: the same resources in a set of another URI."""
+    folder, new = f"{source.url}rs/".encode(), f"{source.url}{number}/".encode()
+    for path in [path for path in source.published if path.startswith("rs/")]:
+        source.published[path.replace("rs/", f"{number}/")] = source.published.pop(path).replace(folder, new)
+    known = ".well-known/resourcesync"
+    source.published[known] = source.published[known].replace(folder, new)
+
+
+def test_set_that_starts_over_often(source: FakeSource, folder: Path) -> None:
+    """Only sets that are there now count against the limit, and what was missing of earlier ones is missing no more."""
+    source.site.manners["a.html"] = status(404)
+    for number in range(3):
+        source.publish()
+        move_lists(source, number)
+        assert mirror(source, folder).run().left == 1
+        assert remembered(folder, "bits") == [f"{source.url}{number}/capabilitylist.xml"]
+    source.delete("a.html")
+    source.publish()
+    move_lists(source, 4)
+    assert mirror(source, folder).run().complete
+    assert files_of(folder) == source.resources
+
+
 # --- harm ---------------------------------------------------------------------
 
 
@@ -1025,7 +1049,7 @@ def test_only_what_the_mirror_wrote_is_deleted(folder: Path, digest: str) -> Non
     """A file of another length or with other bytes stays; where the hash is not known any more, the length decides."""
     folder.mkdir(exist_ok=True)
     copy = Copy(folder, sync=False)
-    stored = StoredResource("http://x.test/a", "a", "", digest, 4, "", "", "", 1)
+    stored = StoredResource("http://x.test/a", "a", "", digest, 4, "", "", "")
     for data, deleted in ((b"longer", False), (b"mine", not digest), (b"ours", True)):
         (folder / "a").write_bytes(data)
         assert copy.remove(stored) is deleted
@@ -1037,7 +1061,7 @@ def test_a_part_that_is_gone(folder: Path) -> None:
     """It may have been renamed already; where the resource is not there either, that is an error."""
     folder.mkdir(exist_ok=True)
     copy = Copy(folder, sync=False)
-    stored = StoredResource("http://x.test/a", "a", "", hashlib.sha256(b"ours").hexdigest(), 4, "", "", "", 1)
+    stored = StoredResource("http://x.test/a", "a", "", hashlib.sha256(b"ours").hexdigest(), 4, "", "", "")
     with pytest.raises(FileNotFoundError):
         copy.install(str(folder / "part"), stored, ours=False)
     (folder / "a").write_bytes(b"ours")
@@ -1048,7 +1072,7 @@ def test_a_folder_that_was_removed_is_made_again(folder: Path) -> None:
     """The last resource in a folder is deleted, and another one comes into it in the same run."""
     (folder / STATE_FOLDER).mkdir(parents=True)
     copy = Copy(folder, sync=False)
-    stored = StoredResource("http://x.test/b/a", "b/a", "", hashlib.sha256(b"ours").hexdigest(), 4, "", "", "", 1)
+    stored = StoredResource("http://x.test/b/a", "b/a", "", hashlib.sha256(b"ours").hexdigest(), 4, "", "", "")
     for _ in range(2):
         (folder / "part").write_bytes(b"ours")
         copy.install(str(folder / "part"), stored, ours=False)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.destination import STATE_FOLDER, conflict_path_of, path_of, paths
+from pelican_resourcesync.destination.paths import may_be_copy
 from pelican_resourcesync.errors import TransportError
 
 OWN = ("https", "example.org", 443)
@@ -67,6 +68,16 @@ SITE = "https://example.org/"
 def test_paths(url: str, path: str) -> None:
     """As documented, by hand."""
     assert path_of(SITE + url, OWN) == path
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [("a/b.html", True), ("index.html", True), ("a~f", True), ("~origin/http+x.test+80/a.html", True), ("é.html", True),
+     ("note", False), (".htaccess", False), ("b/.git/HEAD.html", False), ("v1.2/a.html", False)],
+)  # fmt: skip
+def test_paths_of_copies(path: str, expected: bool) -> None:
+    """A file that nobody knows may be the copy of a URL, or cannot be."""
+    assert may_be_copy(path) is expected
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,7 @@ def test_versions_of_a_resource(tmp_path: Path) -> None:
     """A URL that begins with another is not a version of it."""
     uris = [f"https://x.test/a{end}" for end in ("", "#2024", "!b", "/b", "$", '"')]
     with open_state(tmp_path / "copy", "https://x.test/", adopt=False, sync=False) as state:
-        query = "INSERT INTO pending (uri, gone, hash, time, sets) VALUES (?, 0, '', '', 1)"
+        query = "INSERT INTO pending (uri, hash, time) VALUES (?, '', '')"
         state.db.executemany(query, [(uri,) for uri in uris])
         assert [(uri, each.uri) for uri, each in state.pending([uris[0]])] == [(uris[0], uris[0]), (uris[0], uris[1])]
 
@@ -299,7 +299,7 @@ def version(path: str, begin: str, until: str) -> PastVersion:
 )  # fmt: skip
 def test_captures(versions: list[PastVersion], expected: list[tuple[str, str, str]]) -> None:
     """They follow one another in whole seconds; a resource is gone when it is in no set any more."""
-    stored = {each.key: StoredResource("", "file", "", "0" * 64, 0, "", "", "", 1) for each in versions}
+    stored = {each.key: StoredResource("", "file", "", "0" * 64, 0, "", "", "") for each in versions}
     found = captures({each.key: each for each in versions}, stored)
     short = [
         (f"{'' if each.file else 'gone '}{each.uri[15:]}", each.time[8:], each.until[8:] or NEVER) for each in found
