@@ -173,7 +173,7 @@ class VersionWriter:
         since = render_datetime(at - options.age) if options.age else ""
         kept: dict[str, list[Version]] = {}
         for key, versions in found.items():
-            ends = [*(each.time for each in versions[1:]), _NEVER]
+            ends = [*(each.time for each in versions), _NEVER][1:]
             left = [each for each, end in zip(versions, ends, strict=True) if sortable(end) > sortable(since)][-number:]
             kept[key] = left
             if left and len(left) < len(versions):

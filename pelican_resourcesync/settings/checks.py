@@ -73,7 +73,7 @@ def one_of(*known: Any) -> Check:
     """Return the check of a value that must be one of several words or numbers."""
 
     def check(setting: Setting, value: object) -> Any:
-        given = setting.as_number(value) if isinstance(known[0], int) else value
+        given = setting.as_toml(value) if isinstance(known[0], int) else value
         if not isinstance(known[0], type(given)) or given not in known:
             near = suggestion(value, map(str, known)) if isinstance(known[0], str) else ""
             raise setting.wrong(value, f"{alternatives(known)}{near}")
@@ -105,7 +105,7 @@ def number(least: int, of: str = "", *, or_all: bool = False) -> Check:
     """Return the check of a number of something; with `or_all`, `'all'` is allowed too, and `None` is its value."""
 
     def check(setting: Setting, value: object) -> int | None:
-        count = setting.as_number(value)
+        count = setting.as_toml(value)
         if or_all and value == "all":
             return None
         if not _is_count(count, least):
@@ -232,12 +232,13 @@ archives = _switch_or_table(
 )
 
 
+_AGE = re.compile(r"([1-9][0-9]{0,3}) (day|week|month|year)s?")
 _DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
 
 
 def age(setting: Setting, value: object) -> timedelta:
     """Check how long ago something may be."""
-    found = re.fullmatch(r"([1-9][0-9]{0,3}) (day|week|month|year)s?", value) if isinstance(value, str) else None
+    found = _AGE.fullmatch(value) if isinstance(value, str) else None
     if not found:
         raise setting.wrong(value, "a time such as '90 days' or '5 years'")
     return timedelta(days=int(found[1]) * _DAYS[found[2]])
@@ -248,15 +249,15 @@ _version_limits = {"number": number(1, " of versions of each resource"), "age": 
 
 def versions(setting: Setting, value: object) -> VersionOptions | None:
     """Check whether versions of resources stay public, and how many, or how long."""
-    if isinstance(value, bool):
-        return VersionOptions() if value else None
-    count = setting.as_number(value)
-    if _is_count(count, 1):
-        return VersionOptions(number=count)
-    if isinstance(value, str):
-        return VersionOptions(age=age(setting, value))
+    given = setting.as_toml(value)
+    if isinstance(given, bool):
+        return VersionOptions() if given else None
+    if _is_count(given, 1):
+        return VersionOptions(number=given)
+    if isinstance(given, str) and _AGE.fullmatch(given):
+        return VersionOptions(age=age(setting, given))
     switch = f"{setting.shown(value=True)}, {setting.shown(value=False)}, a number, a time such as '5 years' or "
-    return VersionOptions(**setting.table(value, _version_limits, or_else=switch))
+    return VersionOptions(**setting.table(given, _version_limits, or_else=switch))
 
 
 def require_patches(setting: Setting, settings: Any) -> None:

@@ -5,6 +5,7 @@ import difflib
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -55,10 +56,13 @@ class Setting:
         """Return the setting of that name within this one."""
         return Setting(f"{self.key}.{name}" if self.key else name, self.notation)
 
-    def as_number(self, value: object) -> object:
-        """Return the number in the text of an option; any other value unchanged, for the check to reject."""
-        is_number = self.notation is OPTIONS and isinstance(value, str) and re.fullmatch("-?[0-9]{1,18}", value)
-        return int(is_number[0]) if is_number else value
+    def as_toml(self, value: object) -> object:
+        """Return the boolean, number or table that the text of an option is in TOML; any other value unchanged."""
+        if self.notation is OPTIONS and isinstance(value, str):
+            with suppress(ValueError, RecursionError):
+                given = tomllib.loads(f"option = {value}")["option"]
+                return given if isinstance(given, int | dict) else value
+        return value
 
     def as_list(self, value: object) -> object:
         """Return the list in the text of an option, separated by commas; any other value unchanged."""

@@ -281,6 +281,17 @@ def test_limits(source: Source, options: VersionOptions, left: set[str]) -> None
     assert bool(timemap(source, "b.txt")) == (f"{TWO}.txt" in left)
 
 
+@pytest.mark.parametrize(
+    "options", [VersionOptions(number=3), VersionOptions(age=timedelta(days=1830)), VersionOptions(size=1_000_000)]
+)
+def test_limits_of_what_has_no_version(source: Source, options: VersionOptions) -> None:
+    """What is deleted, and never had a version, has none, and no limit stops at it."""
+    source.publish({"a.html": b"1", "b.html": b"2"}, "2024-03-01T12:00")
+    source.publish({"a.html": b"1"}, "2024-03-02T12:00", versions=options)
+    assert versions(source) == {f"{ONE}.html": b"1"}
+    assert (in_force(source, "a.html", source.at()), timemap(source, "b.html")) == (b"1", [])
+
+
 def test_switched_on_and_off(source: Source) -> None:
     """A publication of before gets versions of what is there; without the setting, nothing of them stays."""
     source.publish({"a.html": b"1", "b.txt": b"2"}, "2024-03-01T12:00")

@@ -12,9 +12,12 @@ from pelican_resourcesync import dcz
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.publication import Archives, Dumps, Hub, VersionOptions
 from pelican_resourcesync.settings import (
+    OPTIONS,
     Selection,
     SetSettings,
+    Setting,
     Settings,
+    checks,
     in_file,
     parse_settings,
     parse_siteurl,
@@ -181,6 +184,32 @@ def test_right_archives(value: object, parsed: Archives) -> None:
 def test_right_versions(value: object, parsed: VersionOptions | None) -> None:
     """A number, a time, or a dict of both and a size."""
     assert parse_settings({"versions": value}).versions == parsed
+
+
+@pytest.mark.parametrize(
+    ("text", "parsed"),
+    [
+        ("true", VersionOptions()),
+        ("false", None),
+        ("3", VersionOptions(number=3)),
+        ("5 years", VersionOptions(age=timedelta(days=1830))),
+        ("{}", VersionOptions()),
+        ('{number = 1, age = "1 week", size = 9}', VersionOptions(number=1, age=timedelta(days=7), size=9)),
+    ],
+)
+def test_versions_as_an_option(text: str, parsed: VersionOptions | None) -> None:
+    """An option says the same as a file of settings, in the same words."""
+    assert checks.versions(Setting("versions", OPTIONS), text) == parsed
+
+
+@pytest.mark.parametrize(
+    "text", ["True", "0", "-1", "1.5", "2024-01-01", "'3'", "{size = }", "9" * 5_000, "[" * 9_000, ""]
+)
+def test_wrong_versions_as_an_option(text: str) -> None:
+    """What is neither is refused, and the message lists all that may be."""
+    what = "--versions is .*: it may be true, false, a number, a time such as '5 years' or a table of number, age, size"
+    with pytest.raises(SettingsError, match=f"^{what}$"):
+        checks.versions(Setting("versions", OPTIONS), text)
 
 
 _BOOLEAN = "True or False"
