@@ -13,7 +13,7 @@ from pelican_resourcesync.checker import check
 from pelican_resourcesync.errors import ConflictError, MismatchError, PublicationError, SettingsError, TransportError
 from pelican_resourcesync.http import Bucket, BucketPath, buckets
 from pelican_resourcesync.protocol import Limits
-from pelican_resourcesync.publication import Options
+from pelican_resourcesync.publication import Archives, Options
 from pelican_resourcesync.uploading import upload
 from repo_bridge import plan
 from repo_bridge.errors import TableError
@@ -109,6 +109,21 @@ def test_uploaded_and_continued(tmp_path: Path, server: BucketServer) -> None:
 
     with pytest.raises(PublicationError, match=r"the publication in .* is damaged: .*does not match"):
         press.publish(None, 3, table=file, base_url=server.url)  # without the bucket, most of it is not there
+
+
+def test_archives_of_what_is_in_a_bucket(tmp_path: Path, server: BucketServer) -> None:
+    """Archives are in the output, and only the parts of the current list in the bucket; each run continues the last."""
+    press, file = Press(tmp_path), parquet(tmp_path / "table.parquet", select(0))
+    more: dict[str, Any] = {"bucket": BucketPath(server.bucket), "base_url": server.url, "changes_by": "day"}
+    for number in range(5):
+        parquet(file, select(number))
+        press.publish(None, number, table=file, archives=Archives(resourcelist=None), **more)
+    own = [path for path in files_in(press.public) if "/resourcelist-" in path]
+    assert len([path for path in own if "/archive/" in path and path.count("-") == 2]) > 1
+    assert "resourcesync/repository/resourcelist-archive.xml" in own
+    assert not [path for path in server.contents() if "/archive" in path or "-archive" in path]
+    upload(press.public, Bucket(server.bucket), grace=0)
+    assert [*check(server.url, deep=False).findings.groups()] == []
 
 
 def test_lost_parts(tmp_path: Path, server: BucketServer) -> None:

@@ -30,7 +30,8 @@ MANIFEST = "-manifest.xml"
 
 _SITE = "site"
 
-_PART = re.compile(rf"{FOLDER}/[^/]+/(?:[0-9]+/)?resourcelist-[^/]+\.xml")
+#: A time and a number tell a part from the archive beside it.
+_PART = re.compile(rf"{FOLDER}/[^/]+/(?:[0-9]+/)?resourcelist-[0-9]{{8}}T[0-9.]+Z-[0-9]+\.xml")
 
 #: The `Cache-Control` of what never changes.
 FOREVER = "public, max-age=31536000, immutable"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.publication.model.layout import Layout, part_path, stamp
+from pelican_resourcesync.publication.model.layout import Layout, is_part_of_list, part_path, stamp
 from tests.publication.support import utc
 
 _milliseconds = st.datetimes(
@@ -48,6 +48,18 @@ def test_paths_and_uris() -> None:
     assert layout.uri(layout.folder) == "https://example.org/sub/resourcesync/site"
     assert Layout("https://example.org", "books").folder == "resourcesync/books"
     assert (layout.state, layout.home) == ("resourcesync/publication.json", layout.folder)
+
+
+def test_parts_of_a_resource_list_alone() -> None:
+    """Neither its index nor an archive is a part, and so is no archived list, nor a part of one or of the archive."""
+    at = utc("2024-03-01T12:00")
+    for layout in (Layout("", "books"), Layout("", "books", 12)):
+        archive = layout.archive("resourcelist")
+        assert is_part_of_list(part_path(layout.resource_list, at, 1))
+        assert is_part_of_list(part_path(layout.resource_list, at.replace(microsecond=1_000), 123_456))
+        others = [layout.resource_list, archive, part_path(archive, at, 1), part_path(layout.resource_dump, at, 1)]
+        others += [layout.archived("resourcelist", at), layout.archived_part("resourcelist", at, 1)]
+        assert not any(map(is_part_of_list, others))
 
 
 def test_a_set_started_over_has_a_folder_of_its_own() -> None:
