@@ -145,9 +145,10 @@ class Crawler:
                 yield visit.uri
 
     def take_links(self, resource: CheckedResource, document: str, owner: str) -> None:
-        """Record where the links of a listed resource lead."""
+        """Record where the links of a listed resource lead; those in a page of another Source are that Source's own."""
         numbers = self.number(owner), self.number(document)
-        for links, header in ((resource.page_links, False), (resource.header_links, True)):
+        is_copy = any(each.get("rel") == "via" for each in resource.item.links)
+        for links, header in (((), False) if is_copy else (resource.page_links, False), (resource.header_links, True)):
             if links:
                 self.database.link(*numbers, resource.item, links, header=header)
 

@@ -162,6 +162,14 @@ def test_index_pages(tmp_path: Path) -> None:
     assert {each.uri for each in listed(tmp_path / "copy").entries} == {f"{BASE}/", f"{BASE}/a/", f"{BASE}/b/"}
 
 
+def test_pages_with_the_links_of_their_source(tmp_path: Path) -> None:
+    """A page leads to the documents of the Source that it is copied from, in every copy of it."""
+    page = '<html><head><link rel="resourcesync" href="/rs/capabilitylist.xml"></head><body></body></html>'
+    with fake_source({"a.html": page}) as source:
+        Aggregator(source.url, tmp_path / "copy", BASE, FAST).run()
+    require_whole(tmp_path / "copy")
+
+
 def test_changes(source: FakeSource, tmp_path: Path) -> None:
     """The Change List has what changed since the last run, at a time of the copy, and nothing where nothing changed."""
     folder = tmp_path / "copy"
