@@ -59,7 +59,13 @@ class Aggregator(Mirror):
                 found = search.find()
                 layout = found.layout(layout)
                 # Deletions were confirmed for the copy. A change of where a resource comes from is one, too.
-                options = Options(output=output, layout=layout, allow_deletions=True, link_changes_below=layout.siteurl)
+                options = Options(
+                    output=output,
+                    layout=layout,
+                    allow_deletions=True,
+                    link_changes_below=layout.siteurl,
+                    publisher="copy",
+                )
                 request = PublishRequest(
                     resources=FileResources(self._resources(state, now, result.plan.notes)),
                     history=ChangeHistory(built=now, complete=found.previous is not None),

@@ -14,6 +14,7 @@ from pelican_resourcesync.publication import (
     PredecessorSearch,
     predecessor_messages,
     read_state,
+    sets_published_by,
     well_known_hints,
 )
 from pelican_resourcesync.signing import signing_key
@@ -74,6 +75,7 @@ def planned(settings: BridgeSettings, reader: RepositoryReader, inventory: Inven
     with ExitStack() as stack:
         whole = _find(settings, settings.set_name, stack)
         known = whole.previous or whole.restarted_from
+        is_known = known is not None and known.state.generation > 0
         together = set(known.state.sets) - {settings.set_name} if known else set()
         names = {*inventory.sets(), *reader.partitions} - {reader.sets.records}
         if settings.sets_by or settings.query or settings.partition_by:
@@ -91,8 +93,9 @@ def planned(settings: BridgeSettings, reader: RepositoryReader, inventory: Inven
             )
             for name, predecessor in found.items()
         ]
-        former = [Layout(settings.base_url, name) for name in sorted(together - names)]
-        yield PublicationPlan(sets=sets, former=[each for each in former if read_state(settings.out, each)])
+        ours = sets_published_by(_publisher(settings), settings.out, [settings.base_url, settings.moved_from])
+        former = [name for name in ours if name not in found and (name in together or not is_known)]
+        yield PublicationPlan(sets=sets, former=[Layout(settings.base_url, name) for name in former])
 
 
 def _find(settings: BridgeSettings, name: str, stack: ExitStack) -> Predecessor:
@@ -109,6 +112,11 @@ def _find(settings: BridgeSettings, name: str, stack: ExitStack) -> Predecessor:
     )
     stack.callback(search.close)
     return search.find()
+
+
+def _publisher(settings: BridgeSettings) -> str:
+    """Return what tells the sets of this repository from those of others in the same folder."""
+    return f"repository {settings.ui_url or ''}".rstrip()[:200]
 
 
 def _facts(counts: tuple[int, int, int]) -> tuple[tuple[str, int], ...]:
@@ -151,6 +159,7 @@ def _options(
         bucket=settings.bucket,
         page=PageOptions(home=settings.ui_url or "", facts=facts if is_complete else ()),
         key=signing_key(),
+        publisher=_publisher(settings),
         link_changes_below=records,
         patches=settings.patches and name == dumped,
         versions=settings.versions and replace(settings.versions, below=records) if name == dumped else None,

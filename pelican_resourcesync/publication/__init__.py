@@ -34,6 +34,7 @@ from pelican_resourcesync.publication.model.layout import (
 from pelican_resourcesync.publication.model.media_types import UNKNOWN_TYPE, media_type
 from pelican_resourcesync.publication.model.options import (
     PERIODS,
+    SITE,
     Archives,
     Dumps,
     Hub,
@@ -74,6 +75,7 @@ from pelican_resourcesync.publication.previous.previous import (
     publications_in,
     read_previous,
     read_state,
+    sets_published_by,
     state_in,
 )
 from pelican_resourcesync.publication.previous.search import (
@@ -108,6 +110,7 @@ __all__ = [
     "PERIODS",
     "RECORDS",
     "SHA_256",
+    "SITE",
     "START_OVER",
     "STATE",
     "TEMPORARY_PREFIX",
@@ -189,6 +192,7 @@ __all__ = [
     "replaced_path",
     "require_plausible",
     "same_bytes",
+    "sets_published_by",
     "state_in",
     "state_in_output",
     "temporary_sibling",

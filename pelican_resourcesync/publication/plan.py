@@ -312,6 +312,7 @@ class _Planning:
             predecessor=(known.digest or None) if known else None,
             ancestors=known.state.ancestry[: MOST_ANCESTORS - 1] if known else (),
             earlier=(before.at, *before.earlier)[:MOST_ANCESTORS] if before else (),
+            publisher=self._options.publisher,
             siteurl=layout.siteurl,
             former=self._former_addresses(),
             restart_number=layout.restart_number,

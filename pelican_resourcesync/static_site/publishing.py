@@ -9,13 +9,15 @@ from typing import Any
 
 from pelican_resourcesync.errors import PublicationError, SettingsError
 from pelican_resourcesync.publication import (
-    FOLDER,
+    SITE,
     Layout,
     Options,
     Output,
     Predecessor,
     PredecessorSearch,
     Publication,
+    PublicationState,
+    sets_published_by,
     state_in,
 )
 from pelican_resourcesync.settings import SetSettings, Settings
@@ -66,40 +68,33 @@ def find_removed_sets(
 ) -> Sequence[str]:
     """Return the names of former sets: those published together with the predecessors of today's sets.
 
-    Where none of today's sets was ever published, former sets may be the set `site`, which is the only one without the
-    setting `sets`, and the sets in the output that were published from git. The other parameters are those of
-    `PredecessorSearch`.
+    Where none of today's sets was ever published, former sets are the set `site`, which is the only one without the
+    setting `sets`, and those of the site in the output. The other parameters are those of `PredecessorSearch`.
     """
-    names = {name for each in found.values() for name in _together(each)}
+    known = [state for each in found.values() if (state := _known(each))]
+    names = {name for each in known for name in each.sets}
     site = Layout(siteurl)
-    if site.set_name not in found and not any(each.previous or each.restarted_from for each in found.values()):
+    if not known and site.set_name not in found:
         search = PredecessorSearch(site, output, base, previous=settings.previous, moved_from=settings.moved_from)
         with closing(search), suppress(PublicationError):
-            before = search.find()
-            names |= {site.set_name, *_together(before)} if before.previous or before.restarted_from else set()
-        names.update(_sets_in(output.folder, siteurl) if output.folder else ())
+            before = _known(search.find())
+            names |= {site.set_name, *before.sets} if before else set()
+    if not known and output.folder:
+        names.update(sets_published_by(SITE, output.folder, [siteurl, settings.moved_from]))
     return sorted(names - found.keys())
 
 
-def _together(predecessor: Predecessor) -> Sequence[str]:
+def _known(predecessor: Predecessor) -> PublicationState | None:
+    """Return the state of a predecessor; `None` if none was ever published."""
     known = predecessor.previous or predecessor.restarted_from
-    return known.state.sets if known else ()
-
-
-def _sets_in(folder: Path, siteurl: str) -> Iterator[str]:
-    """Yield the names of the sets in a folder that this site published from git: repositories record no commit."""
-    names = [each.name for each in (folder / FOLDER).iterdir() if each.is_dir()]
-    for layout in (Layout(siteurl, name) for name in names):
-        state = state_in(folder, layout)
-        if state and state.commit and state.siteurl == siteurl:
-            yield layout.set_name
+    return known.state if known and known.state.generation else None
 
 
 def removed_layouts(output: Path, siteurl: str, names: Iterable[str]) -> Iterator[Layout]:
     """Yield the layouts of former sets in an output, without sets that others have published there since."""
     for layout in (Layout(siteurl, name) for name in names):
         state = state_in(output, layout)
-        if state and (state.commit or state.sets or layout == Layout(siteurl)):
+        if state and state.publisher == SITE:
             yield layout
 
 

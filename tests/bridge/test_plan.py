@@ -147,6 +147,19 @@ def test_sets_are_dropped(press: Press) -> None:
     assert press.publish(library(), 2).warnings == ()
 
 
+def test_set_of_another_name(press: Press) -> None:
+    """The one of before goes with its records; that of another repository in the same folder stays."""
+    press.publish(library(), set_name="museum", sets_by="collection")
+    press.publish(library(), set_name="theirs", ui_url="https://theirs.example")
+    assert {"museum", "museum-123456789_col1", "theirs"} <= {*described(press)}
+    outcome = press.publish(library(), 1)
+    assert {*described(press)} == {SET, "theirs"}
+    assert len(outcome.warnings) == 3
+    assert not (press.public / "resourcesync/museum").exists()
+    assert press.publish(library(), 2).warnings == ()
+    assert {*described(press)} == {SET, "theirs"}
+
+
 def test_other_address(press: Press) -> None:
     """The message names the setting as it is written in `repo_bridge.toml`."""
     press.publish(library())

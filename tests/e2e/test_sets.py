@@ -328,17 +328,17 @@ def test_hostile_state_stops_the_build(blog: Site) -> None:
 
 
 def test_sets_that_this_site_published(tmp_path: Path) -> None:
-    """Those published together with others, or from git; of a state that cannot be read, nothing is known."""
+    """Their states say so; of a state that cannot be read, nothing is known."""
 
-    def state(*sets: str, commit: str | None = None) -> bytes:
+    def state(publisher: str) -> bytes:
         at = datetime(2024, 1, 1, tzinfo=UTC)
-        found = PublicationState(generation=1, siteurl=SITEURL, at=at, began=at, documents={}, sets=sets, commit=commit)
+        found = PublicationState(generation=1, siteurl=SITEURL, at=at, began=at, documents={}, publisher=publisher)
         return render_state(found, "a tool")
 
-    states = {"together": state("together", "other"), "git": state(commit="1" * 40), "alone": state(), "site": state()}
+    states = {"news": state("site"), "papers": state("repository"), "site": state("site")}
     for name, data in {**states, "damaged": b"{"}.items():
         file = tmp_path / Layout(SITEURL, name).state
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
     layouts = removed_layouts(tmp_path, SITEURL, [*states, "damaged", "absent"])
-    assert [each.set_name for each in layouts] == ["together", "git", "site"]
+    assert [each.set_name for each in layouts] == ["news", "site"]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,10 +13,13 @@ from typing import Any
 
 import pytest
 
+import pelican_resourcesync as library
 from tests.folder.conftest import page
 from tests.folder.support import HOME, URL, Folder, git
+from tests.publication.support import Source
 from tests.support.live import files, hosts, live
 from tests.support.museum import tree
+from tests.support.reader import parse_file
 from tests.support.sites import our_command
 
 At = Callable[[str], None]
@@ -370,6 +374,45 @@ def test_sets(folder: Folder, at: At) -> None:
     folder.configure("[sets.site]")
     assert "the sets 'none' and 'pages' are no longer in sets in resourcesync.toml" in folder.run().stderr
     assert not (folder.public / "resourcesync/pages").exists()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "restarts"),
+    [
+        ("[sets.one]\npaths = ['s*', 'i*']\n[sets.rest]\npaths = ['*']", "", False),
+        ("[sets.one]\npaths = ['s*', 'i*']", "[sets.all]", False),
+        ("[sets.one]\npaths = ['s*', 'i*']", "[sets.all]", True),
+        ("", "[sets.a]\npaths = ['*']\n[sets.b]\npaths = ['s*', 'i*']", False),
+        ("[sets.one]\npaths = ['*']", "[sets.one]\npaths = ['*']\n[sets.b]\npaths = ['s*', 'i*']", False),
+    ],
+)
+def test_sets_that_others_replace(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, before: str, after: str, restarts: bool
+) -> None:
+    """Also without a common name, and without git, they go with a warning; those of another publisher stay."""
+
+    def publish(sets: str) -> tuple[set[str], list[str]]:
+        folder.configure(sets)
+        folder.write({"index.html": page("Home")})  # without the link of before
+        result = library.publish(folder.public, base_url=URL, config=folder.base / "resourcesync.toml")
+        uris = [each.uri for each in parse_file(folder.public / "resourcesync/description.xml").entries]
+        return {uri.split("/")[4] for uri in uris}, [each for each in result.warnings if "no longer in" in each]
+
+    (folder.public / "about/index.html").rename(folder.public / "about.txt")
+    Source(folder.public, siteurl=URL, set_name="papers").publish({}, "2026-01-01T10:00", publisher="repository")
+    names = {name: {*re.findall(r"sets\.(\w+)", name)} or {"site"} for name in (before, after)}
+    assert publish(before) == ({"papers", *names[before]}, [])
+    if restarts:
+        monkeypatch.setenv("RESOURCESYNC_FIRST", "1")
+    found, warnings = publish(after)
+    gone = names[before] - names[after]
+    assert found == {"papers", *names[after]}
+    assert len(warnings) == bool(gone)
+    assert all(repr(name) in warnings[0] and not (folder.public / "resourcesync" / name).exists() for name in gone)
+    monkeypatch.delenv("RESOURCESYNC_FIRST", raising=False)
+    (folder.public / "about.txt").unlink()
+    assert publish(after) == ({"papers", *names[after]}, [])
+    assert not [*library.check(str(folder.public), deep=True).findings.groups()]
 
 
 def test_pages_with_the_time_of_the_build(folder: Folder, at: At) -> None:

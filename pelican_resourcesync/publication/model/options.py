@@ -16,6 +16,10 @@ from pelican_resourcesync.signing import SigningKey
 PERIODS = ("day", "week", "month", "year")
 
 
+#: The publisher of the sets of a site, whichever program built it.
+SITE = "site"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dumps:
     """Which dumps to publish, in packages of at most `package_size` bytes (RD, CD)."""
@@ -108,6 +112,7 @@ class Options:
     patches from these. `mirrors` are the URLs of copies of the whole site, each with its priority, if it has one.
     `hubs` pass on notifications of changes. The parts of the Resource List are not in the output but, at the same
     paths, in `bucket`, if that is not `None`. `page` is about the HTML pages. `key` signs the publication.
+    `publisher` is as in its state.
     """
 
     output: Path
@@ -131,3 +136,4 @@ class Options:
     bucket: BucketPath | None = None
     page: PageOptions = field(default_factory=PageOptions)
     key: SigningKey | None = None
+    publisher: str = SITE

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.printable import printable
 from pelican_resourcesync.protocol import parse_datetime, render_datetime
-from pelican_resourcesync.publication.model.options import Hub
+from pelican_resourcesync.publication.model.options import SITE, Hub
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER, is_public
 from pelican_resourcesync.signing import SigningKey, signer
 from pelican_resourcesync.strict_json import parse_json
@@ -104,6 +104,7 @@ class PublicationState:
     - `predecessor`: the SHA-256 of the previous state; `ancestors`: those of the states before it, newest first.
     - `began`: the `at` of the first publication under these addresses.
     - `earlier`: the `at` of the states before it, newest first.
+    - `publisher`: who published the set; only this one removes it.
     - `documents`: the SHA-256 of every document of the set, by its path relative to the output.
     - `superseded`: likewise, documents of the previous generation that are kept only for its readers.
     - `packages`: the length in bytes of every package among them.
@@ -134,6 +135,7 @@ class PublicationState:
     superseded: Mapping[str, str] = field(default_factory=dict)
     packages: Mapping[str, int] = field(default_factory=dict)
     unstable: Mapping[str, int] = field(default_factory=dict)
+    publisher: str = SITE
     sets: tuple[str, ...] = ()
     former: tuple[str, ...] = ()
     read_as_of: datetime | None = None
@@ -157,6 +159,7 @@ def render_state(state: PublicationState, tool: str, key: SigningKey | None = No
         "predecessor": state.predecessor,
         "ancestors": list(state.ancestors),
         "earlier": [render_datetime(time) for time in state.earlier],
+        "publisher": state.publisher,
         "siteurl": state.siteurl,
         "at": render_datetime(state.at),
         "began": render_datetime(state.began),
@@ -236,6 +239,7 @@ def _state(name: str, content: Mapping[str, Any]) -> PublicationState:
         change_lists=tuple(map(_change_list, content["change_lists"])),
         superseded=_digests(content["superseded"]),
         packages={str(path): _count(length) for path, length in content["packages"].items()},
+        publisher=_text(content["publisher"]),
         sets=tuple(_name(name) for name in content.get("sets", ())),
         former=tuple(_address(address) for address in content.get("former", ())),
         read_as_of=_time(content["read_as_of"]) if "read_as_of" in content else None,

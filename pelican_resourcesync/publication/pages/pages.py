@@ -13,11 +13,11 @@ from urllib.parse import unquote
 from pelican_resourcesync.protocol import Capability, ChangeKind, Entry
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, HTML_PAGE, Layout
-from pelican_resourcesync.publication.model.options import Options, PageOptions
+from pelican_resourcesync.publication.model.options import SITE, Options, PageOptions
 from pelican_resourcesync.publication.pages.chart import chart_of, decimal
 from pelican_resourcesync.publication.pages.overview import DOCUMENTS, Amount, Overview
 from pelican_resourcesync.publication.pages.rendering import Page, environment_of, mirror_command
-from pelican_resourcesync.publication.previous.previous import state_in
+from pelican_resourcesync.publication.previous.previous import sets_published_by, state_in
 
 #: How much a page shows: days of changes, names of each, periods, media types; and how much a feed has.
 _MOST_DAYS, _MOST_NAMES, _MOST_PERIODS, _MOST_TYPES, _MOST_IN_FEED = 7, 15, 12, 20, 50
@@ -105,15 +105,8 @@ def _other(output: Path, layout: Layout, uri: str) -> _Other:
 
 
 def _names_of_site(options: Options, own: Sequence[Layout]) -> set[str]:
-    """Return the names of a site's sets in the output; a repository's state says when it was read (`read_as_of`)."""
-    ours = {each.state for each in own}
-    names = set()
-    homes = (Layout(options.layout.siteurl, each.name) for each in sorted((options.output / FOLDER).glob("*/")))
-    for layout in (each for each in homes if each.state not in ours):
-        state = state_in(options.output, layout)
-        if state and state.read_as_of is None and state.siteurl == layout.siteurl:
-            names.add(layout.set_name)
-    return names
+    """Return the names of a site's sets in the output, without our `own`."""
+    return {*sets_published_by(SITE, options.output, [options.layout.siteurl])} - {each.set_name for each in own}
 
 
 def _with_others(page: str, others: Iterable[_Other]) -> str:

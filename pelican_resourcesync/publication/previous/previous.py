@@ -329,6 +329,14 @@ def state_in(folder: Path, layout: Layout) -> PublicationState | None:
     return None
 
 
+def sets_published_by(publisher: str, folder: Path, siteurls: Collection[str]) -> list[str]:
+    """Return the names of the sets in a folder that a publisher has published there, for one of these addresses."""
+    homes = sorted((folder / FOLDER).iterdir()) if (folder / FOLDER).is_dir() else []
+    states = {each.name: state_in(folder, Layout("", each.name)) for each in homes if each.is_dir()}
+    ours = {name: each for name, each in states.items() if each and each.publisher == publisher}
+    return [name for name, each in ours.items() if each.siteurl in siteurls]
+
+
 def read_previous(  # noqa: PLR0913 - keyword-only options
     folder: Path,
     layout: Layout,

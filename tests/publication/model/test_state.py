@@ -91,6 +91,7 @@ CONTENT: dict[str, Any] = {
     ],
     "postponed": {"ee": "2024-02-01T12:00:00Z"},
     "predecessor": "cc",
+    "publisher": "site",
     "restart_number": 3,
     "siteurl": "https://example.org",
     "superseded": {"resourcesync/c.xml": "hh"},
