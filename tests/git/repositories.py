@@ -98,7 +98,7 @@ def built(site: Site, *, anew: bool = True) -> list[Row]:
     return site.changes()
 
 
-def said(site: Site) -> list[str]:
+def said(site: Site, *, anew: bool = True) -> list[str]:
     """Build a site, and give our warnings and notes."""
     found: list[str] = []
 
@@ -106,7 +106,10 @@ def said(site: Site) -> list[str]:
         found.extend((*outcome.warnings, *outcome.notes))
 
     with patch.object(Session, "_report", say):  # Pelican logs no message twice in one process
-        built(site)
+        if anew:
+            shutil.rmtree(site.output, ignore_errors=True)
+        with patch.dict("os.environ", {"SOURCE_DATE_EPOCH": _EPOCH}):
+            site.build()
     return found
 
 

@@ -64,13 +64,20 @@ def test_partial_clone_fetches_what_makes_urls_alone(origin: Site, tmp_path: Pat
 
 
 def test_partial_clone_without_its_remote(origin: Site, tmp_path: Path) -> None:
-    """Where the remote is gone, past versions of articles and pages are unknown; nothing asks, waits or fails."""
+    """While the remote is gone, a warning says that there is no past; when it is back, the past is added."""
     partial = clone(origin, tmp_path / "clone", "--filter=blob:none")
     shutil.move(origin.folder, tmp_path / "gone")
-    unread = ("/pages/about.html", "/title-4.html")
-    expected = [row for row in HISTORY if row[2] not in unread]
-    assert sorted(built(partial)) == sorted([*expected, *((T[4], "created", path) for path in unread)])
-    assert said(partial) == []
+    warning = "git cannot read past versions of 2 sources, such as content/a.md, so no changes from before"
+    assert [each.partition(" the first publication")[0] for each in said(partial)] == [warning]
+    assert not (partial.output / "resourcesync/site/changelist.xml").exists()
+    partial.article("a.md", "Title 4", "Edited.")
+    partial.commit(T[5])
+    assert said(partial, anew=False)[0].startswith(warning)
+    now = [(T[5], "updated", "/title-4.html")]
+    assert partial.changes() == now
+    shutil.move(tmp_path / "gone", origin.folder)
+    before = [("2024-01-04T09:59:59.999Z" if time == T[4] else time, kind, path) for time, kind, path in HISTORY]
+    assert built(partial, anew=False) == [*before, *now]
 
 
 def test_what_is_needed_is_fetched_at_once(origin: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +126,8 @@ def test_sparse_partial_clone(origin: Site, tmp_path: Path) -> None:
     partial.git("sparse-checkout", "set", "--cone", "theme", "content/images")
     before = missing(partial)
     assert built(partial) == [row for row in HISTORY if "pages" not in row[2]]
-    assert before - missing(partial) == blobs(origin, "content/a.md", "content/pages/about.md")
+    today = origin.git("rev-parse", "HEAD:content/pages/about.md")
+    assert before - missing(partial) == {*blobs(origin, "content/a.md", "content/pages/about.md"), today}
 
 
 def test_treeless_clone(origin: Site, tmp_path: Path) -> None:

@@ -73,6 +73,43 @@ def test_graft_that_joins_histories(edited: Site) -> None:
     assert built(edited) == EDITED
 
 
+# --- unreadable --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("damage", [b"", b"damaged", None], ids=["empty", "damaged", "missing"])
+def test_blob_that_cannot_be_read(edited: Site, damage: bytes | None) -> None:
+    """Its page would seem to begin later, so nothing is listed but with a warning; what is mended later is added."""
+    name = edited.git("rev-parse", "HEAD~1:content/a.md")
+    file = edited.folder / ".git" / "objects" / name[:2] / name[2:]
+    good = file.read_bytes()
+    file.chmod(0o600)
+    file.write_bytes(damage) if damage is not None else file.unlink()
+    [warning] = said(edited)
+    assert "git cannot read past versions of 1 source, such as content/a.md, so no changes from before" in warning
+    edited.article("a.md", "Title", "Four.")
+    edited.commit(T[5])
+    assert [each[:40] for each in said(edited, anew=False)] == [warning[:40]]
+    assert edited.changes() == [(T[5], "updated", "/title.html")]
+    file.write_bytes(good)
+    last = ("2024-01-04T09:59:59.999Z", "updated", "/title.html")
+    assert built(edited, anew=False) == [*EDITED[:2], last, (T[5], "updated", "/title.html")]
+
+
+def test_removed_blob_that_cannot_be_read(edited: Site) -> None:
+    """After the first publication, a warning says that the time of the deletion is not known better."""
+    edited.article("b.md", "Other")
+    edited.commit(T[5])
+    built(edited)
+    name = edited.git("rev-parse", "HEAD:content/b.md")
+    edited.remove("content/b.md")
+    edited.commit(T[6])
+    edited.article("a.md", "Title", "Four.")
+    edited.commit(T[7])
+    (edited.folder / ".git" / "objects" / name[:2] / name[2:]).unlink()
+    assert "so deletions of what they published have the time of the commit built" in said(edited, anew=False)[0]
+    assert (T[7], "deleted", "/other.html") in edited.changes()
+
+
 # --- Git LFS -----------------------------------------------------------------
 
 

@@ -153,6 +153,7 @@ def test_state(source: Source) -> None:
         "tool": TOOL,
         "generation": 1,
         "predecessor": None,
+        "publisher": "site",
         "siteurl": SITEURL,
         "at": "2024-02-10T12:00:00Z",
         "began": "2024-02-10T12:00:00Z",

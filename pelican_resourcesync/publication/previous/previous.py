@@ -358,7 +358,10 @@ def read_previous(  # noqa: PLR0913 - keyword-only options
     match the state.
     """
     with explain_damage(where):
-        known = read_state(folder, layout)
+        known, lists = read_state(folder, layout), Path(layout.capability_list)
+        if known is None and (left := [*folder.glob(f"{lists}"), *folder.glob(f"{lists.parent}/*/{lists.name}")]):
+            what = f"{layout.state} is missing, and {left[0].relative_to(folder).as_posix()} is there"
+            raise DamagedError(what)
         if known is None or (known.state.siteurl != layout.siteurl and is_loopback(known.state.siteurl)):
             return None
         previous = PreviousPublication(

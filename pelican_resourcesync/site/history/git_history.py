@@ -142,7 +142,7 @@ class GitHistory:
         )
         if self._previous is None:
             changes = self._first(repository, scope, landings, uncommitted, written)
-            history = replace(history, changes=changes)
+            history = replace(history, changes=changes or (), complete=changes is not None)
         else:
             since = self._since(repository, landings, self._previous.commit)
             past = self._past_before(repository, scope, landings, written)
@@ -184,6 +184,7 @@ class GitHistory:
                     times |= {uri: time for uri in (sources.published_before(change) if gone else ()) if uri in gone}
             committed = (change for each in since for change in each.commit.changes)
             explained = explained_deletions(sources, committed, self._run) if gone else frozenset()
+            self._warn_of_unreadable(sources, "deletions of what they published have the time of the commit built")
         return [Change(time, uri, ChangeKind.UPDATED) for uri, time in times.items()], explained
 
     def _past_before(
@@ -203,7 +204,7 @@ class GitHistory:
             return None
         whole = [Landing(commit, times[commit.sha]) for commit in repository.log()]
         changes = self._first(repository, scope, whole, (), written)
-        return [each for each in changes if each.time <= times[first.commit]]
+        return None if changes is None else [each for each in changes if each.time <= times[first.commit]]
 
     def _first(
         self,
@@ -212,14 +213,16 @@ class GitHistory:
         landings: Sequence[Landing],
         uncommitted: Sequence[PathChange],
         written: Sequence[OutputFile],
-    ) -> Sequence[Change]:
-        """Return the changes for a first publication, by the rule."""
+    ) -> Sequence[Change] | None:
+        """Return the changes for a first publication, by the rule; `None` if git cannot read all that it needs."""
         commits = self._commits(self._from_the_beginning(repository, landings), uncommitted)
         paths = ([change.path for change in changes] for _, changes in commits)
         configured = [number for number, changed in enumerate(paths) if not scope.settings.isdisjoint(changed)]
         with Sources(self._run, written, repository, scope) as sources:
             history = FirstHistory(sources, self._is_excluded)
-            return history.read(commits, certain_from=configured[-1] + 1 if configured else len(commits))
+            changes = history.read(commits, certain_from=configured[-1] + 1 if configured else len(commits))
+            then = "no changes from before the first publication are listed until a build can read them"
+            return None if self._warn_of_unreadable(sources, then) else changes
 
     def _commits(self, landings: Sequence[Landing], uncommitted: Sequence[PathChange]) -> Commits:
         """Return the changes of `landings`, and those that are not committed, which land with this build."""
@@ -269,6 +272,16 @@ class GitHistory:
                 f"the commit {first.sha[:10]} is dated {committer_time(first):%Y-%m-%d}, in the future"
                 f"{f', and {len(ahead) - 1} more are' if ahead[1:] else ''}: it counts as landed just after its parent"
             )
+
+    def _warn_of_unreadable(self, sources: Sources, consequence: str) -> bool:
+        """Return whether git cannot read what the history needs, and warn of that."""
+        if sources.unreadable:
+            number = len(sources.unreadable)
+            self.warnings.append(
+                f"git cannot read past versions of {number:,} {'source' if number == 1 else 'sources'}, such as "
+                f"{min(sources.unreadable)}, so {consequence}: make its remote available, or clone the repository again"
+            )
+        return bool(sources.unreadable)
 
     def _hint_at(self, uncommitted: Sequence[PathChange]) -> None:
         if uncommitted and not is_loopback(self._run.urls.siteurl):

@@ -64,6 +64,7 @@ class Sources:
         self._known: dict[tuple[str, Role, tuple[bytes, ...]], datetime | None] = {}  # by the lines of `_STATUS`
         self._roles_of: dict[str, Sequence[Role]] = {}
         self._attaches = False
+        self.unreadable: set[str] = set()  # the paths of which git cannot read a version that is needed
 
     def __enter__(self) -> Self:
         """Suppress log messages: nobody can correct a past source."""
@@ -77,9 +78,10 @@ class Sources:
         self._folder.cleanup()
 
     def prefetch(self, changes: Iterable[PathChange]) -> None:
-        """Prepare to read the files that `changes` replaced or removed, in about this order."""
-        parsed = (each for each in changes if each.old and set(self.roles(each.path)) - {Role.STATIC})
-        self._repository.prefetch([str(each.old) for each in parsed])
+        """Prepare to read the files that `changes` replaced or removed, or that are not checked out, in this order."""
+        parsed = [each for each in changes if set(self.roles(each.path)) - {Role.STATIC}]
+        absent = (each.new for each in parsed if not (self._repository.top / each.path).exists())
+        self._repository.prefetch([*filter(None, (*(each.old for each in parsed), *absent))])
 
     def roles(self, path: str) -> Sequence[Role]:
         """Return the roles of a file by the build, else by Pelican's rules. A file of the theme is static."""
@@ -239,6 +241,8 @@ class Sources:
         if name.startswith(UNCOMMITTED):
             return (self._repository.top / change.path).read_bytes()
         data = self._repository.blob(name)
+        if data is None and change.mode != SUBMODULE:
+            self.unreadable.add(change.path)
         if data is None or data.startswith(_POINTER):
             return None
         self._attaches = self._attaches or b"attach}" in data or b"|attach|" in data

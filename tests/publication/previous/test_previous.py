@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -65,6 +66,21 @@ def test_read_back(published: Source) -> None:
     assert previous.digest == sha256((published.output / STATE).read_bytes()).hexdigest()
     assert [each.changes for each in previous.state.change_lists] == [1, 1]
     assert (previous.folder, previous.state.generation) == (published.output, 2)
+
+
+@pytest.mark.parametrize("moved_to", ["", "2"])
+def test_documents_without_their_state_are_damaged(source: Source, moved_to: str) -> None:
+    """They are no first publication: its addresses would begin anew; of another set, they say nothing."""
+    (source.output / STATE).unlink()
+    home = source.output / "resourcesync/site"
+    if moved_to:
+        home.rename(home.with_name("before"))
+        home.mkdir()
+        home.with_name("before").rename(home / moved_to)
+    lists = "/".join(filter(None, ["resourcesync/site", moved_to, "capabilitylist.xml"]))
+    with pytest.raises(PublicationError, match=rf"{STATE} is missing, and {lists} is there: upload it again, or publ"):
+        source.previous()
+    assert replace(source, set_name="papers").previous() is None
 
 
 def test_changes_before_the_first_publication_have_no_bytes(tmp_path: Path) -> None:
