@@ -10,6 +10,7 @@ from pelican_resourcesync.commands import announce, check, follow, key, mirror, 
 from pelican_resourcesync.commands.running import PROGRAM, UNUSABLE
 from pelican_resourcesync.errors import ResourceSyncError
 from pelican_resourcesync.printable import printable
+from pelican_resourcesync.standard_streams import run_program
 from pelican_resourcesync.version import __version__
 
 
@@ -18,6 +19,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Raises `SystemExit` for wrong usage, and for `--help` and `--version`, as `argparse` does.
     """
+    return run_program(PROGRAM, partial(_run, arguments))
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     options = parser().parse_args(arguments)
     try:
         status: int = options.verb(options)

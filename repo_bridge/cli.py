@@ -4,12 +4,14 @@ import signal
 import sys
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace, _SubParsersAction
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
 from pelican_resourcesync.printable import printable, printable_lines
 from pelican_resourcesync.settings import shown, suggestion
+from pelican_resourcesync.standard_streams import run_program
 from pelican_resourcesync.stopping import stopping
 from pelican_resourcesync.version import __version__
 from repo_bridge.settings import FILE, ROWS, BridgeSettings, check_options, read_settings
@@ -30,6 +32,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Raises `SystemExit` for wrong usage, and for `--help` and `--version`, as `argparse` does.
     """
+    return run_program(PROGRAM, partial(_run, arguments))
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     options, rest = parser().parse_known_args(arguments)
     with stopping() as signals:
         try:

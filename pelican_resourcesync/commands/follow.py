@@ -24,12 +24,12 @@ from pelican_resourcesync.commands.source_options import (
 )
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.printable import get_logger
+from pelican_resourcesync.standard_streams import CLOSED, flush_output
 
 if TYPE_CHECKING:
     from pelican_resourcesync.destination import FollowedChange, Following
 
 _logger = get_logger("pelican_resourcesync")
-_CLOSED = 128 + 13  # as if SIGPIPE had ended it, which is what shells know
 _SAVED = 1.0  # seconds between two times that the cursor is saved
 
 
@@ -85,7 +85,7 @@ def _write_all(arguments: Namespace) -> int:
             for change in changes:
                 write_line({**_described(arguments, change), "cursor": change.cursor})
         except BrokenPipeError:
-            return _CLOSED
+            return CLOSED
         except OSError as error:
             message = f"the lines cannot be written: {error.strerror}"
             raise IncompleteError(message) from error
@@ -191,12 +191,8 @@ def _described(arguments: Namespace, change: "FollowedChange") -> dict[str, Any]
 
 def write_line(described: Mapping[str, Any]) -> None:
     """Write a line of JSON for a program. Raises `OSError` if that has ended."""
-    try:
-        sys.stdout.write(f"{json.dumps(described)}\n")
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nor can what is left at the end
-        raise
+    sys.stdout.write(f"{json.dumps(described)}\n")
+    flush_output()
 
 
 def _handler(arguments: Namespace) -> Callable[[dict[str, Any]], str]:
