@@ -63,9 +63,8 @@ def _guarded(name: str) -> Iterator[_Output | None]:
         with suppress(OSError, ValueError):  # the stream of a program that runs this one may be no file
             if stream is not nothing and name != "stdin" and not stream.isatty():
                 output = _Output(stream.fileno(), "w", closefd=False)
-                stream = TextIOWrapper(
-                    BufferedWriter(output), before.encoding, before.errors, line_buffering=name == "stderr"
-                )
+                errors = "backslashreplace" if before.errors == "strict" else before.errors
+                stream = TextIOWrapper(BufferedWriter(output), before.encoding, errors, line_buffering=name == "stderr")
                 before.flush()
         setattr(sys, name, stream)
         try:

@@ -36,7 +36,7 @@ def unread() -> Iterator[TextIO]:
     """Yield a pipe whose reader has ended."""
     reader, writer = os.pipe()
     os.close(reader)
-    with os.fdopen(writer, "w", closefd=False) as stream:
+    with os.fdopen(writer, "w", encoding="ascii", closefd=False) as stream:
         yield stream
     os.close(writer)
 
@@ -45,7 +45,7 @@ def unread() -> Iterator[TextIO]:
 def full() -> Iterator[TextIO]:
     """Yield a file on a disk that is full."""
     handle = os.open("/dev/full", os.O_WRONLY)
-    with os.fdopen(handle, "w", closefd=False) as stream:
+    with os.fdopen(handle, "w", encoding="ascii", closefd=False) as stream:
         yield stream
     os.close(handle)
 

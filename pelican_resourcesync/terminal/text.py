@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import datetime
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from pelican_resourcesync.protocol import ChangeKind, render_datetime
@@ -35,10 +36,16 @@ def format_bytes(number: int) -> str:
 
 
 def as_json(value: "DataclassInstance") -> str:
-    """Return a dataclass as ASCII JSON. Times are in UTC, in the format of the standard; paths and so on are text."""
-    return json.dumps(
-        asdict(value), indent=1, default=lambda each: (render_datetime if isinstance(each, datetime) else str)(each)
-    )
+    """Return a dataclass as ASCII JSON. Times are in UTC, in the format of the standard; paths are text."""
+    return json.dumps(asdict(value), indent=1, default=_plain)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, datetime):
+        return render_datetime(value)
+    if isinstance(value, PurePath):
+        return str(value)
+    raise TypeError(value)
 
 
 def summaries(publications: "Mapping[str, Publication]", where: str, seconds: float) -> Iterator[str]:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from pelican_resourcesync.terminal.text import as_json
 
 
@@ -38,3 +40,5 @@ def test_times_and_paths_are_texts() -> None:
         },
     }
     assert text.index('"name"') < text.index('"inner"')
+    with pytest.raises(TypeError):  # rather than Python's form of it
+        as_json(Told("set", {"site": {"b"}}))  # type: ignore[dict-item] # as a mistake
