@@ -1,29 +1,31 @@
 """The sitemap of a site: its pages, with the dates of the changes that were published."""
 
 import gzip
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from datetime import UTC, date, datetime
 from heapq import merge
-from io import BytesIO
 from itertools import chain, count, groupby
 from operator import itemgetter
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from lxml import etree
-
-from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.http import path_of_uri, served_paths, uri_of_path
-from pelican_resourcesync.protocol import SITEMAP_NS
+from pelican_resourcesync.protocol import SITEMAP_NS, parse_datetime, render_datetime
 from pelican_resourcesync.publication import (
     Layout,
     ResourceList,
     Row,
+    build_time,
     is_later,
     parse_representation,
     read_state,
     replace_file,
 )
 from pelican_resourcesync.settings import CORRECT, REPLACE
+from pelican_resourcesync.static_site.paths import leads_outside
+from pelican_resourcesync.static_site.sitemap_dates import ForeignSitemap, SitemapEntry, UnreadableSitemapError
 
 _SITEMAP = "sitemap.xml"
 #: The names that generators give to the file that search engines begin with.
@@ -37,6 +39,9 @@ _SPARE = 1_000  # bytes for the beginning and the end of a file
 #: The media types of what search engines show as pages.
 _PAGES = frozenset(("text/html", "application/xhtml+xml", "application/pdf"))
 _INDEX = "index.html"
+#: One day on this share of so many pages is when the site was built.
+_NEARLY_ALL, _SEVERAL = 0.9, 10
+_DAY = len("2026-01-01")
 
 
 def is_page(media_type: str | None) -> bool:
@@ -71,7 +76,7 @@ def update_sitemap(output: Path, layouts: Collection[Layout], *, wanted: bool | 
     if taken and wanted == CORRECT:
         try:
             return _Correction(output, layouts).correct(file)
-        except _UnreadableSitemapError as error:
+        except UnreadableSitemapError as error:
             return str(error)
     written = set()
     if wanted and (not taken or wanted == REPLACE):
@@ -150,26 +155,40 @@ def _line(name: str, loc: str, time: str) -> str:
     return f"<{name}><loc>{escape(loc)}</loc>{lastmod}</{name}>\n"
 
 
-class _UnreadableSitemapError(PublicationError):
-    """Raised where the sitemap of another program cannot be read."""
-
-
 class _Correction:
     """Corrects the dates in a sitemap of another program, and nothing else in it.
 
-    A page that was seen to change gets the time of that change. Every other URL has no date, because the program that
-    wrote one has probably taken the time of the build.
+    A page that was seen to change gets the time of that change. Every other one keeps its date, unless that is a stamp,
+    which says when the site was built: it is later than this build; or of its day, and so are more than half of all; or
+    of the day of nine in ten, of ten or more. A page that has not changed since it was first published was not changed
+    later than that.
     """
 
     def __init__(self, output: Path, layouts: Collection[Layout]) -> None:
-        self._output = output
+        self._output, self._built = output, build_time()
         self._siteurl = next(iter(layouts)).siteurl
-        self._lastmods: Mapping[str, str] = {row.uri: row.lastmod for row in _pages(layouts, output)}
+        self._known = dict[str, tuple[str, datetime]]()  # when each page changed, and since when that is known
+        for layout in layouts:
+            if known := read_state(output, layout):
+                rows = _pages([layout], output)
+                self._known = {row.uri: (row.lastmod, known.state.began) for row in rows} | self._known
+        self._stamps: Collection[date] = ()
+        self._stamped_today = False
         self._unknown: list[str] = []
 
     def correct(self, file: Path) -> str:
-        """Correct a sitemap and the parts that it lists; return a message about URLs that are no pages of the site."""
-        self._correct(file, may_list=True)
+        """Correct a sitemap and the parts that it lists; return a message about URLs that are no pages of the site.
+
+        Nothing is written if one of them cannot be read.
+        """
+        parts = {file: None} | {part: None for each in _read(file).entries if (part := self._part(each, file))}
+        self._find_stamps(each for part in parts for each in _read(part).entries)
+        latest: dict[Path | None, str] = {}
+        for part in reversed(parts):  # the index is the last one
+            sitemap = _read(part)
+            dates = [self._date(each, latest.get(self._part(each, file))) for each in sitemap.entries]
+            latest[part] = max(filter(_moment, dates), key=lambda each: _moment(each) or self._built, default="")
+            _save(part, sitemap.with_dates(dates))
         if not self._unknown:
             return ""
         number = len(self._unknown)
@@ -179,36 +198,54 @@ class _Correction:
             f"{self._unknown[0]}, so no dates are known"
         )
 
-    def _correct(self, file: Path, *, may_list: bool) -> str:
-        """Correct a file, and return the time of the latest change that it lists."""
-        tree = self._parse(file)
-        root, changed, latest = tree.getroot(), False, ""
-        for entry in root.iterchildren(_tag("url"), _tag("sitemap")):
-            loc = (entry.findtext(_tag("loc")) or "").strip()
-            is_part = entry.tag == _tag("sitemap")
-            lastmod = self._of_part(loc, may_list=may_list) if is_part else self._of_page(loc)
-            changed |= _set_lastmod(entry, lastmod)
-            latest = max(latest, lastmod)
-        if changed:
-            encoding = tree.docinfo.encoding or "UTF-8"
-            text = BytesIO()
-            tree.write(text, encoding=encoding, xml_declaration=True)
-            _save(file, text.getvalue() + b"\n")
-        return latest
+    def _part(self, entry: SitemapEntry, index: Path) -> Path | None:
+        path = path_of_uri(self._siteurl, entry.uri) if entry.is_part else None
+        part = self._output / path if path else index
+        return part if part != index and part.is_file() and not leads_outside(part, self._output) else None
 
-    def _of_part(self, loc: str, *, may_list: bool) -> str:
-        path = path_of_uri(self._siteurl, loc)
-        if not may_list or not path or not (self._output / path).is_file():
-            self._unknown.append(loc)
+    def _find_stamps(self, entries: Iterable[SitemapEntry]) -> None:
+        """Find the dates that are stamps, in all files together. Dates of ours, from an earlier run, do not count."""
+        days, total, today = Counter[date](), 0, 0
+        for entry in entries:
+            changed, began = (None, None) if entry.is_part else self._page(entry.uri)
+            moment = _moment(entry.date)
+            if entry.is_part or (moment and moment in (_moment(changed or ""), began)):
+                continue
+            total += 1
+            if moment:
+                days[moment.date()] += 1
+                today += self._is_of_today(moment)
+        self._stamped_today = today > total / 2
+        if total >= _SEVERAL:
+            self._stamps = {day for day, number in days.items() if number >= total * _NEARLY_ALL}
+
+    def _is_of_today(self, moment: datetime) -> bool:
+        return self._built.astimezone(moment.tzinfo).date() == moment.date()
+
+    def _date(self, entry: SitemapEntry, latest: str | None) -> str:
+        """Return the right date of an entry: the one that it has, if that means the same; of a part the `latest`."""
+        before, right = _moment(entry.date), latest
+        if right is None:
+            changed, began = self._page(entry.uri)
+            if began is None:
+                self._unknown.append(entry.uri)
+            right = changed or self._without_stamp(entry.date, before, began)
+        return entry.date if before and before == _moment(right) else right
+
+    def _without_stamp(self, text: str, moment: datetime | None, began: datetime | None) -> str:
+        """Return the date of a page that was not seen to change since it `began`, or an empty text for a stamp."""
+        if moment is None:
+            return text
+        of_build = moment > self._built or (self._stamped_today and self._is_of_today(moment))
+        if of_build or moment.date() in self._stamps:
             return ""
-        return self._correct(self._output / path, may_list=False)
+        if began is None or moment <= began:
+            return text
+        return render_datetime(began)[: len(text) if len(text) <= _DAY else None]
 
-    def _of_page(self, loc: str) -> str:
-        for uri in self._spellings(loc):
-            if uri in self._lastmods:
-                return self._lastmods[uri]
-        self._unknown.append(loc)
-        return ""
+    def _page(self, loc: str) -> tuple[str, datetime | None]:
+        """Return when a page changed, if that was seen, and since when it would have been; `None` for no page."""
+        return next((self._known[uri] for uri in self._spellings(loc) if uri in self._known), ("", None))
 
     def _spellings(self, loc: str) -> Iterator[str]:
         """Yield the URIs that the page at a URL may have: generators link to the same file in different ways."""
@@ -219,40 +256,25 @@ class _Correction:
                 if file.endswith(end):
                     yield uri_of_path(self._siteurl, file.removesuffix(end))
 
-    @staticmethod
-    def _parse(file: Path) -> "etree._ElementTree":
-        advice = "let the generator write it again, or set sitemap to 'replace' or false"
-        data = file.read_bytes() if file.stat().st_size <= MOST_BYTES else b""
+
+def _read(file: Path) -> ForeignSitemap:
+    is_too_large = file.stat().st_size > MOST_BYTES
+    try:
+        return ForeignSitemap(b"" if is_too_large else file.read_bytes())
+    except UnreadableSitemapError as error:
+        advice = "let the generator write it again in the standard form, or set sitemap to 'replace' or false"
+        why = ": it is too large" if is_too_large else error
+        message = f"the dates in {file} cannot be corrected{why}: {advice}"
+        raise UnreadableSitemapError(message) from error
+
+
+def _moment(text: str) -> datetime | None:
+    """Return the time that a date means, in its own zone, else in UTC; `None` if it is none."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
         try:
-            tree = etree.parse(BytesIO(data), etree.XMLParser(resolve_entities=False, no_network=True))
-        except etree.XMLSyntaxError as error:
-            message = f"the dates in {file} cannot be corrected: {error if data else 'it is too large'}: {advice}"
-            raise _UnreadableSitemapError(message) from error
-        if tree.getroot().tag not in (_tag("urlset"), _tag("sitemapindex")):
-            message = f"the dates in {file} cannot be corrected, because it is not a sitemap: {advice}"
-            raise _UnreadableSitemapError(message)
-        return tree
-
-
-def _tag(name: str) -> str:
-    return f"{{{SITEMAP_NS}}}{name}"
-
-
-def _set_lastmod(entry: "etree._Element", lastmod: str) -> bool:
-    """Set the date of an entry, or remove it if it is empty; return whether that changes anything."""
-    found, loc = entry.find(_tag("lastmod")), entry.find(_tag("loc"))
-    if (found.text or "" if found is not None else "") == lastmod:
-        return False
-    if lastmod and found is not None:
-        found.text = lastmod
-    elif lastmod and loc is not None:
-        added = etree.Element(_tag("lastmod"))
-        added.text, added.tail, loc.tail = lastmod, loc.tail, entry.text
-        loc.addnext(added)
-    elif found is not None:
-        before = found.getprevious()
-        if before is not None and found.getnext() is None:
-            before.tail = found.tail  # the indentation of the end tag
-        found.tail = None
-        entry.remove(found)
-    return True
+            return parse_datetime(text)  # a year, or a month
+        except DocumentError:
+            return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
