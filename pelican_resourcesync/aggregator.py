@@ -22,10 +22,9 @@ from pelican_resourcesync.publication import (
     Representation,
     Resource,
     build_time,
-    locked,
     publish_sets,
     read_state,
-    recover,
+    recovered,
     well_known_hints,
 )
 from pelican_resourcesync.settings import OPTIONS, Setting, checks
@@ -50,8 +49,7 @@ class Aggregator(Mirror):
         if self._is_published(state):
             return
         output, layout, now = state.folder, self._layout, build_time()
-        with locked(output):
-            recover(output)
+        with recovered(output, state.parts.parent):
             known = read_state(output, layout)
             before = known.state.siteurl if known else ""
             search = PredecessorSearch(layout, PlainOutput(output), output, previous="output", moved_from=before)

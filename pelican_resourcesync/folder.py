@@ -25,12 +25,11 @@ from pelican_resourcesync.publication import (
     PublishRequest,
     Resource,
     build_time,
-    locked,
     media_type,
     plan_sets,
     predecessor_messages,
     publish_sets,
-    recover,
+    recovered,
     require_plausible,
     well_known_hints,
 )
@@ -100,8 +99,7 @@ def publish(
     if why_not:
         return PublishResult({}, [], [why_not], [])
     output, progress = _folder_of(settings, base), progress or Progress(sys.stderr)
-    with failing_disk(f"{output} is not published"), locked(output), ExitStack() as stack:
-        recover(output)
+    with failing_disk(f"{output} is not published"), recovered(output, base), ExitStack() as stack:
         site = _Folder(settings, base, stack)
         progress.say(f"publishing {output}")
         add_discovery_files(output, settings, site.layouts)

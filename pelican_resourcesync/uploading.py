@@ -47,6 +47,7 @@ from pelican_resourcesync.publication import (
     recover,
     render_time,
     replaced_path,
+    work_folder_for,
 )
 from pelican_resourcesync.static_site import scan
 from pelican_resourcesync.strict_json import parse_json
@@ -289,7 +290,7 @@ def _publications(output: Path, bucket: BucketPath | None = None) -> Iterator[li
     Nobody else may publish then.
     """
     with locked(output) if output.is_dir() else nullcontext():
-        recover(output)
+        recover(output, work_folder_for(output))
         if not (found := publications_in(output, bucket)):
             message = f"there is no publication in {output}: publish it first"
             raise PublicationError(message)

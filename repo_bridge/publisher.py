@@ -14,7 +14,7 @@ from typing import Any
 
 from pelican_resourcesync.cluster import mapped
 from pelican_resourcesync.errors import BytesError, PublicationError, SettingsError
-from pelican_resourcesync.files import sync
+from pelican_resourcesync.files import remedy, sync
 from pelican_resourcesync.printable import get_logger
 from pelican_resourcesync.protocol import ChangeKind, render_datetime
 from pelican_resourcesync.publication import (
@@ -28,12 +28,11 @@ from pelican_resourcesync.publication import (
     Publication,
     PublishRequest,
     Workspace,
-    locked,
     parse_representation,
     parse_time,
     plan_sets,
     publish_sets,
-    recover,
+    recovered,
     require_plausible,
 )
 from pelican_resourcesync.terminal import Progress, format_count
@@ -62,26 +61,25 @@ def publish(settings: BridgeSettings, progress: Progress) -> BridgeResult:
     """
     begin = time.perf_counter()
     _require_not_ahead(settings.at)
-    with _failing_disk(settings.out), locked(settings.out):
-        recover(settings.out)
-        with (
-            open_reader(settings, progress) as reader,
-            _open_inventory(settings, reader.key, writes=True) as inventory,
-            new_record_files(
-                settings.out, settings.out / Layout(settings.base_url, settings.set_name).records
-            ) as record_files,
-        ):
-            reader.fill(inventory, record_files)
-            progress.say("reading the previous publication")
-            with planned(settings, reader, inventory) as plan:
-                _require_not_before(settings.at, plan)
-                result = _unchanged(settings, inventory, plan)
-                if result is None:
-                    if inventory.changed is not None:
-                        record_files.link_unchanged(inventory.removed_paths)
-                    result = _Publisher(settings, progress, reader, inventory, plan, record_files).publish()
-                    inventory.published = {"digests": plan.published(), "result": asdict(result)}
-            _keep(settings, inventory)
+    published = settings.out / Layout(settings.base_url, settings.set_name).records
+    with (
+        _failing_disk(settings.out),
+        recovered(settings.out, settings.beside),
+        open_reader(settings, progress) as reader,
+        _open_inventory(settings, reader.key, writes=True) as inventory,
+        new_record_files(settings.out, published) as record_files,
+    ):
+        reader.fill(inventory, record_files)
+        progress.say("reading the previous publication")
+        with planned(settings, reader, inventory) as plan:
+            _require_not_before(settings.at, plan)
+            result = _unchanged(settings, inventory, plan)
+            if result is None:
+                if inventory.changed is not None:
+                    record_files.link_unchanged(inventory.removed_paths)
+                result = _Publisher(settings, progress, reader, inventory, plan, record_files).publish()
+                inventory.published = {"digests": plan.published(), "result": asdict(result)}
+        _keep(settings, inventory)
     return replace(result, seconds=time.perf_counter() - begin)
 
 
@@ -381,5 +379,5 @@ def _failing_disk(output: Path) -> Iterator[None]:
         named = isinstance(error.filename, str | Path)
         what = f"{error.filename} cannot be read or written" if named else f"{output} cannot be written"
         reason = error.strerror if named else error
-        message = f"{what}: {reason}: free disk space there, and make it writable"
+        message = f"{what}: {reason}: {remedy(error)}"
         raise PublicationError(message) from error

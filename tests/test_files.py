@@ -1,11 +1,12 @@
 """Hashes and lengths of files, and files of two names."""
 
+import errno
 import hashlib
 from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.files import link_or_copy, measure, sha256
+from pelican_resourcesync.files import link_or_copy, measure, remedy, sha256
 
 EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
@@ -18,6 +19,22 @@ def test_known_digests(tmp_path: Path, data: bytes, digest: str) -> None:
     file.write_bytes(data)
     assert sha256(data) == digest
     assert measure(file) == (digest, len(data))
+
+
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [
+        (errno.ENOSPC, "free disk space there"),
+        (errno.EDQUOT, "free disk space there"),
+        (errno.EFBIG, "raise the limit of the size of files (ulimit -f)"),
+        (errno.EIO, "check the disk"),
+        (errno.EISDIR, "move away what is in its place"),
+        (errno.EACCES, "make it and its folder writable"),
+    ],
+)
+def test_what_to_do_about_an_error(number: int, advice: str) -> None:
+    """Each error of a disk needs something else."""
+    assert remedy(OSError(number, "")) == advice
 
 
 def test_file_larger_than_any_buffer(tmp_path: Path) -> None:

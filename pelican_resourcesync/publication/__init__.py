@@ -9,13 +9,15 @@ Other packages import from here.
 from pelican_resourcesync.lock import locked
 from pelican_resourcesync.publication.changes import MOST_EXAMPLES, changes_since
 from pelican_resourcesync.publication.disk.durable import (
+    RESERVED_PREFIX,
     TEMPORARY_PREFIX,
     remove_tree,
     replace_file,
+    replace_files,
     same_bytes,
     temporary_sibling,
 )
-from pelican_resourcesync.publication.disk.staging import recover
+from pelican_resourcesync.publication.disk.staging import recover, recovered, work_folder_for
 from pelican_resourcesync.publication.forget import TakedownResult, forget_uris
 from pelican_resourcesync.publication.model.clock import TICK, build_time, later, whole_milliseconds
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
@@ -109,6 +111,7 @@ __all__ = [
     "MOST_EXAMPLES",
     "PERIODS",
     "RECORDS",
+    "RESERVED_PREFIX",
     "SHA_256",
     "SITE",
     "START_OVER",
@@ -184,11 +187,13 @@ __all__ = [
     "read_previous",
     "read_state",
     "recover",
+    "recovered",
     "remote_status",
     "remove_tree",
     "render_state",
     "render_time",
     "replace_file",
+    "replace_files",
     "replaced_path",
     "require_plausible",
     "same_bytes",
@@ -198,4 +203,5 @@ __all__ = [
     "temporary_sibling",
     "well_known_hints",
     "whole_milliseconds",
+    "work_folder_for",
 ]

@@ -13,9 +13,8 @@ from pelican_resourcesync.publication import (
     FOLDER,
     Predecessor,
     Workspace,
-    locked,
     predecessor_messages,
-    recover,
+    recovered,
     state_in_output,
     well_known_hints,
 )
@@ -72,8 +71,7 @@ class Session:
         self._base = base = settings_folder_of(settings)
         if self._publishes:
             require_private_work_folder(base, self._output)
-        stack.enter_context(locked(self._output))
-        recover(self._output)
+        stack.enter_context(recovered(self._output, base))
         self._saved = saved = SavedDocuments(self._output, None if self.output_retention else Workspace(base))
         stack.callback(saved.close)
         if not self._publishes:

@@ -14,9 +14,9 @@ from pelican_resourcesync.publication import (
     build_time,
     compare_ancestry,
     forget_uris,
-    locked,
     publications_in,
-    recover,
+    recovered,
+    work_folder_for,
 )
 from pelican_resourcesync.signing import signing_key
 from pelican_resourcesync.site.configuration import Configuration
@@ -46,8 +46,8 @@ def take_down(output: Path, uris: Collection[str], site: Configuration | None = 
     if not output.is_dir():
         message = f"there is no folder {output}: build the site first, or pass the output folder of a publication"
         raise PublicationError(message)
-    with locked(output):
-        recover(output)
+    base = settings_folder_of(site.pelican) if site else work_folder_for(output)
+    with recovered(output, base):
         sets = {each.layout.set_name: each for each in publications_in(output)}
         if not sets:
             message = f"there is no publication in {output}: build the site first, which continues what is public"

@@ -5,10 +5,9 @@ Also `.nojekyll`, with which GitHub Pages publishes `.well-known`.
 
 import html
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
-from stat import S_ISLNK
 from urllib.parse import urlsplit
 
 from pelican_resourcesync.files import sha256
@@ -19,6 +18,7 @@ from pelican_resourcesync.publication import (
     Representation,
     media_type,
     replace_file,
+    replace_files,
 )
 from pelican_resourcesync.settings import Settings, key_file
 from pelican_resourcesync.static_site.paths import is_html
@@ -135,38 +135,28 @@ def link_pages(
 ) -> dict[str, Representation]:
     """Add to each of the `pages`, by path, a link to the Capability List of that layout; `paths` are all resources.
 
-    Returns what these pages are then, so that they need not be read again. Without `write`, no page is changed.
+    A page without a head, or with such a link already, is not changed. Returns what these pages are then, so that they
+    need not be read again. Without `write`, no page is changed.
     """
     uris = {layout: layout.uri(layout.capability_list) for layout in set(pages.values())}
     linked = {}
-    for path, layout in pages.items():
-        if is_linkable(path, paths):
-            page = add_link(output / path, uris[layout], write=write)
-            linked[path] = Representation.measured(sha256(page), len(page), media_type(path))
+
+    def changed() -> Iterator[tuple[Path, bytes]]:
+        for path, layout in pages.items():
+            if is_linkable(path, paths):
+                page = (output / path).read_bytes()
+                new = with_link(page, uris[layout])
+                linked[path] = Representation.measured(sha256(new or page), len(new or page), media_type(path))
+                if new is not None and write:
+                    yield output / path, new
+
+    replace_files(changed())
     return linked
 
 
 def is_linkable(path: str, paths: Collection[str]) -> bool:
     """Return whether a resource is an HTML page without a compressed copy among all `paths`."""
     return is_html(path) and not any(path + end in paths for end in _COMPRESSED)
-
-
-def add_link(file: Path, capability_list: str, *, write: bool = True) -> bytes:
-    """Add the link to the head of the page in `file`, and return the page.
-
-    A page without a head, or with such a link already, is not changed.
-    """
-    page = file.read_bytes()
-    linked = with_link(page, capability_list)
-    if linked is None or not write:
-        return linked or page
-    stat = file.lstat()
-    if S_ISLNK(stat.st_mode) or stat.st_nlink > 1:
-        replace_file(file, linked)  # with STATIC_CREATE_LINKS, writing would change the source
-    else:
-        with file.open("r+b") as stream:  # emptying it first would take several times as long
-            stream.write(linked)
-    return linked
 
 
 def alternates_of(page: bytes, uri: str) -> list[str]:

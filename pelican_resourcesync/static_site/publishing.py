@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pelican_resourcesync.errors import PublicationError, SettingsError
+from pelican_resourcesync.files import remedy
 from pelican_resourcesync.publication import (
     SITE,
     Layout,
@@ -169,5 +170,5 @@ def failing_disk(outcome: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        message = f"{outcome}: {error}: make it writable, and free disk space"
+        message = f"{outcome}: {error}: {remedy(error)}"
         raise PublicationError(message) from error

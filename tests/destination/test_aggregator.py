@@ -293,6 +293,8 @@ def test_killed_before_it_published(source: FakeSource, tmp_path: Path, monkeypa
         with pytest.raises(KeyboardInterrupt):
             copy.run()
     aside = tmp_path / "copy/.resourcesync-killed"  # as where folders cannot be exchanged
+    record = tmp_path / "copy/.mirror/.resourcesync/.resourcesync-killed"
+    record.write_text(str(tmp_path / "copy"), "utf-8")
     (aside / "documents/resourcesync").mkdir(parents=True)
     (tmp_path / "copy/resourcesync").rename(aside / "replaced")
     result = copy.run()

@@ -254,4 +254,4 @@ def test_disk_that_fails_is_one_sentence(museum: Museum) -> None:
     museum.site.write(".resourcesync/saved.part", "in the way")
     sentence = museum.stops()
     assert "error: nothing can be built: " in sentence
-    assert "make it writable, and free disk space" in sentence
+    assert "move away what is in its place" in sentence

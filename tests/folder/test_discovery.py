@@ -155,9 +155,9 @@ def test_a_folder_in_the_way(tmp_path: Path) -> None:
     """What cannot be written is one clear error, and nothing is left over."""
     for name in ("robots.txt", "_headers"):
         (tmp_path / name).mkdir()
-    with pytest.raises(PublicationError, match=r"robots\.txt cannot be written: .*: free disk space"):
+    with pytest.raises(PublicationError, match=r"robots\.txt cannot be written: .*: move away"):
         add_robots_line(tmp_path, LAYOUT)
-    with pytest.raises(PublicationError, match=r"_headers cannot be written: .*: free disk space"):
+    with pytest.raises(PublicationError, match=r"_headers cannot be written: .*: move away"):
         add_link_headers(tmp_path, LAYOUT, ["_headers"])
     assert tree(tmp_path) == {"robots.txt": None, "_headers": None}
 

@@ -162,7 +162,7 @@ def test_unreadable_folder(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> N
     message = folder.stops()
     monkeypatch.undo()
     assert message.startswith(f"{folder.public} is not published: [Errno 13] Permission denied: ")
-    assert message.endswith("make it writable, and free disk space")
+    assert message.endswith("make it and its folder writable")
     assert tree(folder.base) == before
 
 
@@ -194,10 +194,29 @@ def test_after_a_kill(folder: Folder) -> None:
     """What a run that was killed had put aside is put back, and continued."""
     folder.run()
     stage = folder.public / ".resourcesync-killed"
+    record = folder.base / ".resourcesync/.resourcesync-killed"
+    record.write_text(str(folder.public), "utf-8")
     (stage / "documents" / "resourcesync").mkdir(parents=True)
     (folder.public / "resourcesync").rename(stage / "replaced")
     assert "nothing changed since the last publication" in folder.run().stdout
     assert not stage.exists()
+    assert not record.exists()
+
+
+def test_what_looks_like_a_killed_run_is_refused(folder: Folder, tmp_path: Path) -> None:
+    """The files of a theme or of an unpacked archive are not obeyed: nothing is written, moved or removed."""
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    folder.write(
+        {
+            ".resourcesync-x/documents/resourcesync/site/versions/k": "k",
+            "resourcesync/site/.resourcesync-added-versions/.resourcesync-removed": json.dumps([str(victim)]),
+        }
+    )
+    before = tree(folder.public)
+    assert ".resourcesync-x has a name that is reserved for interrupted runs" in folder.stops()
+    assert tree(folder.public) == before
+    assert victim.is_dir()
 
 
 def test_too_many_deletions(folder: Folder) -> None:

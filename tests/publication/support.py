@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from pelican_resourcesync.protocol import ChangeKind, Limits
 from pelican_resourcesync.publication.changes import ChangeListBuilder, dated_changes
+from pelican_resourcesync.publication.disk.durable import TEMPORARY_PREFIX
 from pelican_resourcesync.publication.forget import TakedownResult, forget_uris
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.layout import RECORDS, Layout
@@ -45,7 +46,7 @@ EVERYTHING: dict[str, Any] = {
 }
 
 #: Where records are prepared to be published, in the output.
-READY = Path(".resourcesync-ready", RECORDS)
+READY = Path(f"{TEMPORARY_PREFIX}ready", RECORDS)
 
 Contents = Mapping[str, bytes]
 

@@ -5,20 +5,25 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
 from os.path import samestat
 from pathlib import Path
+from secrets import token_hex
 from stat import S_ISLNK
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.files import sync
+from pelican_resourcesync.files import remedy, sync
 
 #: The prefix of all temporary names: stages, and files about to replace others.
-TEMPORARY_PREFIX = ".resourcesync-"
+RESERVED_PREFIX = ".resourcesync-"
+#: That of the names of this process, which no site can have in its files.
+TEMPORARY_PREFIX = f"{RESERVED_PREFIX}{token_hex(8)}-"
 
 #: How many files are flushed one by one; for more, flushing everything is faster.
 _MANY = 200
+
+_BATCH = 1_000  # files that are replaced together
 
 _CHUNK = 1 << 18  # bytes compared at a time
 
@@ -48,18 +53,54 @@ def temporary_sibling(file: Path) -> Iterator[Path]:
 
 
 def replace_file(file: Path, data: bytes) -> None:
-    """Replace the contents of `file` atomically, keeping its permissions; a link is replaced, not followed.
+    """Replace the contents of one file: see `replace_files`."""
+    replace_files([(file, data)])
 
-    Raises `PublicationError` if it cannot be written.
+
+def replace_files(files: Iterable[tuple[Path, bytes]]) -> None:
+    """Replace the contents of files atomically, keeping permissions and owners; a link is replaced, not followed.
+
+    Each has its old bytes until the new ones are on disk. Raises `PublicationError` if one cannot be written.
     """
+    waiting = iter(files)
+    while True:
+        with ExitStack() as stack:
+            new = [(_write_sibling(file, data, stack), file) for file, data in islice(waiting, _BATCH)]
+            if not new:
+                return
+            with _explained(new[0][1]):
+                sync_all(written for written, _ in new)
+            for written, file in new:
+                with _explained(file):
+                    written.replace(file)
+
+
+def _write_sibling(file: Path, data: bytes, stack: ExitStack) -> Path:
+    with _explained(file):
+        new = stack.enter_context(temporary_sibling(file))
+        new.write_bytes(data)
+        new.chmod(0o644)
+        if file.exists():
+            copy_owner(new, file)
+    return new
+
+
+@contextmanager
+def _explained(file: Path) -> Iterator[None]:
     try:
-        with temporary_sibling(file) as new:
-            new.write_bytes(data)
-            new.chmod(file.stat().st_mode & 0o7777 if file.exists() else 0o644)
-            new.replace(file)
+        yield
     except OSError as error:
-        message = f"{file} cannot be written: {error}: free disk space, and make its folder writable"
+        message = f"{file} cannot be written: {error.strerror}: {remedy(error)}, and run it again"
         raise PublicationError(message) from error
+
+
+def copy_owner(new: Path, old: Path) -> None:
+    """Copy the permissions of `old` to `new`, and its owner if we are allowed to."""
+    stat = old.stat()
+    if hasattr(os, "chown"):
+        with suppress(PermissionError):
+            os.chown(new, stat.st_uid, stat.st_gid)
+    new.chmod(stat.st_mode & 0o7777)  # changing the owner may remove some
 
 
 def walk(top: Path) -> Iterator[tuple[Path, list[str], list[str]]]:

@@ -8,9 +8,7 @@ place; then the files that were staged for it are added. If this is interrupted,
 """
 
 import errno
-import json
 import os
-import shutil
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from itertools import chain, islice
@@ -18,10 +16,13 @@ from os.path import samestat
 from pathlib import Path
 from urllib.parse import unquote
 
+from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.exchange import exchange
 from pelican_resourcesync.files import link_or_copy, sync
 from pelican_resourcesync.publication.disk.durable import (
+    RESERVED_PREFIX,
     TEMPORARY_PREFIX,
+    copy_owner,
     identity,
     is_there,
     remove_tree,
@@ -30,6 +31,7 @@ from pelican_resourcesync.publication.disk.durable import (
     walk,
 )
 from pelican_resourcesync.publication.model.layout import FOLDER, RECORDS, TIMEMAPS, VERSIONS, WELL_KNOWN, Layout
+from pelican_resourcesync.strict_json import parse_json
 
 #: The folder of the documents in a stage, laid out like the output.
 DOCUMENTS = "documents"
@@ -37,8 +39,8 @@ DOCUMENTS = "documents"
 _FOLDERS = (RECORDS, VERSIONS, TIMEMAPS)
 _REPLACED = "replaced"  # the folder that the documents replace, while it is not exchanged
 #: The folder with what is added to a folder that is moved, and in it the names of what is removed.
-_ADDED = f"{TEMPORARY_PREFIX}added-"
-REMOVED = f"{TEMPORARY_PREFIX}removed"
+_ADDED = f"{RESERVED_PREFIX}added-"
+REMOVED = f"{RESERVED_PREFIX}removed"
 
 
 def install(stage: Path, output: Path, staged: Collection[str], layouts: Sequence[Layout]) -> None:
@@ -129,7 +131,7 @@ def _complete(new: Path, output: Path, same: Iterable[str], layouts: Sequence[La
                 copied += _take(each, top / each.name)
         for folder in ("", *homes):
             if (old / folder).is_dir() and (top / folder).is_dir():
-                _copy_owner(top / folder, old / folder)
+                copy_owner(top / folder, old / folder)
     return copied
 
 
@@ -141,18 +143,10 @@ def _take(old: Path, new: Path) -> Iterator[Path]:
         new.mkdir()
         for each in old.iterdir():
             yield from _take(each, new / each.name)
-        _copy_owner(new, old)
+        copy_owner(new, old)
     elif not link_or_copy(old, new):
-        _copy_owner(new, old)
+        copy_owner(new, old)
         yield new
-
-
-def _copy_owner(new: Path, old: Path) -> None:
-    """Copy the permissions of `old` to `new`, and its owner if we are allowed to."""
-    shutil.copymode(old, new)
-    if hasattr(os, "chown"):
-        with suppress(PermissionError):
-            os.chown(new, old.stat().st_uid, old.stat().st_gid)
 
 
 def _folders(top: Path) -> Iterator[Path]:
@@ -208,7 +202,7 @@ def finish(stage: Path, output: Path) -> None:
     for added, place in places.items():
         place.mkdir(exist_ok=True)  # somebody removed it
         removed = added / REMOVED
-        for name in json.loads(removed.read_bytes()) if is_there(removed) else ():
+        for name in _names_in(removed) if is_there(removed) else ():
             remove_tree(place / name)
         for file in added.iterdir():
             if file != removed:
@@ -216,6 +210,22 @@ def finish(stage: Path, output: Path) -> None:
         sync([place, place.parent])
         remove_tree(added)
         sync([place.parent])  # before the stage is removed
+
+
+def _names_in(file: Path) -> list[str]:
+    """Return the names of files that a list contains. Raises `PublicationError` if it is damaged."""
+    try:
+        return parse_json(file.read_bytes(), lambda names: [_plain(name) for name in names])
+    except ValueError as error:
+        message = f"{file}, a list of files to be removed, is damaged: {error}: remove it, and run the command again"
+        raise PublicationError(message) from error
+
+
+def _plain(name: str) -> str:
+    if not name or Path(name).name != name or name == ".." or "\0" in name:
+        message = f"{name!a} is not the name of a file"
+        raise ValueError(message)
+    return name
 
 
 def interrupted(stage: Path) -> bool:

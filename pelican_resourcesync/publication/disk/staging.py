@@ -1,6 +1,8 @@
 """Write a publication to a temporary folder (a stage) and install it as a whole, so that no partial state is visible.
 
-`install.py` then exchanges the folder of all documents. Interrupted builds are recovered by `recover`.
+`install.py` then exchanges the folder of all documents. Interrupted builds are recovered by `recover`: it knows their
+temporary files by names that are recorded in the work folder of the settings. Files of a site that look like
+these are refused.
 """
 
 import json
@@ -14,12 +16,15 @@ from typing import BinaryIO
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.files import link_or_copy, measure, sha256, sync
+from pelican_resourcesync.lock import locked
 from pelican_resourcesync.publication.disk.durable import (
+    RESERVED_PREFIX,
     TEMPORARY_PREFIX,
     identity,
     remove_tree,
     same_bytes,
     temporary_sibling,
+    walk,
 )
 from pelican_resourcesync.publication.disk.install import (
     DOCUMENTS,
@@ -32,7 +37,8 @@ from pelican_resourcesync.publication.disk.install import (
     put_back,
     unfinished,
 )
-from pelican_resourcesync.publication.model.layout import DESCRIPTION, WELL_KNOWN, Layout, is_package
+from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, WELL_KNOWN, Layout, is_package
+from pelican_resourcesync.publication.workspace import Workspace
 
 
 class Stage:
@@ -182,7 +188,8 @@ def staging(output: Path, spared: Collection[Path] = ()) -> Iterator[Stage]:
     """
     try:
         output.mkdir(parents=True, exist_ok=True)
-        _settle(output, spared)
+        require_inside(output)
+        _settle(output, [TEMPORARY_PREFIX], spared)
         stage = Stage(output, Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX, dir=output)))
     except OSError as error:
         raise _unwritable(output, error) from error
@@ -194,36 +201,119 @@ def staging(output: Path, spared: Collection[Path] = ()) -> Iterator[Stage]:
         stage.close()
 
 
-def recover(output: Path) -> None:
+def work_folder_for(output: Path) -> Path | None:
+    """Return the folder of the settings for a command without any: the working directory, if it is not in `output`."""
+    here = Path.cwd()
+    return None if here.is_relative_to(output.resolve()) else here
+
+
+@contextmanager
+def recovered(output: Path, base: Path | None = None) -> Iterator[None]:
+    """Lock an output after recovering its publication from an interrupted build; hold the lock.
+
+    `base` is the folder of the settings, in whose work folder the temporary names of this process are recorded, so that
+    the next run can recover from this one. Raises `PublicationError` as `locked` and `recover` do.
+    """
+    with locked(output):
+        recover(output, base)
+        record = Workspace(base).folder / TEMPORARY_PREFIX if base else None
+        with suppress(OSError):  # without it, what a killed run leaves has to be removed by hand
+            if record and base:
+                Workspace(base).create()
+                record.write_bytes(os.fsencode(output.resolve()))
+                sync([record, record.parent, base])
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                if record and not any(_reserved(output)):
+                    record.unlink()
+
+
+def recover(output: Path, base: Path | None = None) -> None:
     """Recover the publication in `output` after an interrupted build; otherwise do nothing.
 
-    Documents that were about to be replaced are put back, stages are removed, and the well-known copy of the Source
-    Description is updated. Call this before reading the publication. Raises `PublicationError` if the disk fails.
+    Documents that were about to be replaced are put back, temporary files are removed, and the well-known copy of the
+    Source Description is updated. Call this before reading the publication. `base` is the folder of the settings, with
+    the records of runs. Raises `PublicationError` if the disk fails, and for files that only look like temporary ones.
     """
     try:
-        _settle(output)
+        require_inside(output)
+        records = _records_of(output, base) if base else []
+        interrupted = _settle(output, [TEMPORARY_PREFIX, *(each.name for each in records)])
+        if records:
+            for folder, _, files in walk(output):  # beside the pages that were about to be replaced
+                for name in (each for each in files if each.startswith(tuple(record.name for record in records))):
+                    (folder / name).unlink()
+        for record in records:
+            record.unlink(missing_ok=True)  # a mirror has them in its copy
         description, well_known = output / DESCRIPTION, output / WELL_KNOWN
-        if description.is_file() and not (well_known.is_file() and same_bytes(description, well_known)):
-            well_known.parent.mkdir(exist_ok=True)
-            with temporary_sibling(well_known) as new:
-                shutil.copyfile(description, new)
-                new.chmod(0o644)
-                sync([new])
-                new.replace(well_known)
+        if description.is_file() and (interrupted or not well_known.is_file()):
+            _copy_description(description, well_known)
     except OSError as error:
         advice = "free disk space there, and make it writable"
         message = f"the interrupted build in {output} cannot be recovered: {error}: {advice}"
         raise PublicationError(message) from error
 
 
-def _settle(output: Path, spared: Collection[Path] = ()) -> None:
-    """Remove all stages, after moving back what one may have of the output."""
-    for left in sorted(output.iterdir()) if output.exists() else ():
-        if left.name.startswith(TEMPORARY_PREFIX) and left.name not in {each.name for each in spared}:
-            if not left.is_symlink():
-                put_back(left, output)
-                finish(left, output)
-            remove_tree(left)
+def _copy_description(description: Path, well_known: Path) -> None:
+    if well_known.is_file() and same_bytes(description, well_known):
+        return
+    well_known.parent.mkdir(exist_ok=True)
+    with temporary_sibling(well_known) as new:
+        shutil.copyfile(description, new)
+        new.chmod(0o644)
+        sync([new])
+        new.replace(well_known)
+
+
+def require_inside(output: Path) -> None:
+    """Raise `PublicationError` if the place of the documents is a symbolic link out of the output."""
+    for place in (output / FOLDER, (output / WELL_KNOWN).parent):
+        if not Path(os.path.realpath(place)).is_relative_to(os.path.realpath(output)):
+            message = f"{place} is a symbolic link that leads out of {output}: remove it, or replace it with a folder"
+            raise PublicationError(message)
+
+
+def _records_of(output: Path, base: Path) -> list[Path]:
+    """Return the records of runs that were killed while they worked in an output, whose files may be elsewhere now."""
+    folder, names = Workspace(base).folder, [each.name for each in _reserved(output)]
+    return [
+        each
+        for each in (folder.iterdir() if folder.is_dir() else ())
+        if each.name.startswith(RESERVED_PREFIX)
+        and (each.read_bytes() == os.fsencode(output.resolve()) or any(name.startswith(each.name) for name in names))
+    ]
+
+
+def _reserved(output: Path) -> Iterator[Path]:
+    """Yield what has a temporary name, where recovery looks for it: in an output, and in the folders of its sets."""
+    top = output / FOLDER
+    sets = [each for each in top.iterdir() if each.is_dir() and not each.is_symlink()] if top.is_dir() else []
+    for folder in (output, top, *sets):
+        if folder.is_dir():
+            yield from sorted(each for each in folder.iterdir() if each.name.startswith(RESERVED_PREFIX))
+
+
+def _settle(output: Path, ours: Collection[str], spared: Collection[Path] = ()) -> bool:
+    """Remove files whose names begin with one of `ours`, after moving back what a stage may have of the output.
+
+    Returns whether there were any. Raises `PublicationError` for others with such names, which stay as they are.
+    """
+    names = {each.name for each in spared}
+    left = [each for each in _reserved(output) if each.name.startswith(tuple(ours)) and each.name not in names]
+    for each in left:
+        if each.parent == output and not each.is_symlink():
+            put_back(each, output)
+            finish(each, output)
+        remove_tree(each)
+    if other := next((each for each in _reserved(output) if each.name not in names), None):
+        message = (
+            f"{other} has a name that is reserved for interrupted runs, but no run with these settings left it: if a "
+            "run was killed, run the same command again. Otherwise remove it, here and in the sources of the site"
+        )
+        raise PublicationError(message)
+    return bool(left)
 
 
 def _unwritable(output: Path, error: OSError, *, interrupted: bool = False) -> PublicationError:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.files import measure
 from pelican_resourcesync.git import Landing
-from pelican_resourcesync.publication import TEMPORARY_PREFIX, remove_tree, temporary_sibling
+from pelican_resourcesync.publication import RESERVED_PREFIX, remove_tree, temporary_sibling
 from pelican_resourcesync.static_site import UNFILED, Facets
 from pelican_resourcesync.strict_json import parse_json
 
@@ -173,7 +173,7 @@ class BuildStore:
     def clean(self) -> None:
         """Remove what a killed process left unfinished."""
         for parent in (".", "records", "objects/*"):
-            for left in self.folder.glob(f"{parent}/{TEMPORARY_PREFIX}*"):
+            for left in self.folder.glob(f"{parent}/{RESERVED_PREFIX}*"):
                 remove_tree(left)
 
     def _holds(self, digest: str, length: int) -> bool:

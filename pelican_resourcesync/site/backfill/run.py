@@ -31,7 +31,7 @@ from pelican_resourcesync.publication import (
     locked,
     publish_sets,
     read_previous,
-    recover,
+    recovered,
 )
 from pelican_resourcesync.site.backfill.builds import Builder, default_jobs
 from pelican_resourcesync.site.backfill.history import (
@@ -111,7 +111,7 @@ def run_backfill(  # noqa: PLR0913 - keyword-only options
         workspace = Workspace(settings_folder_of(today.pelican))
         workspace.create()
         workspace.backfill.mkdir(exist_ok=True)
-        with locked(today.output), locked(workspace.backfill):
+        with recovered(today.output, workspace.base), locked(workspace.backfill):
             store, environment = BuildStore(workspace.backfill), _environment_of(today, repository.top, extra or {})
             builder = Builder(environment, store, repository.top, imports, timeout)
             return _Backfill(today, repository, store, environment, progress).run(builder, since, jobs)
@@ -191,7 +191,6 @@ class _Backfill:
     def _find_public(self) -> Iterator[Mapping[str, Predecessor]]:
         """Yield the publication to continue, or to start over from, for each set. A build looks in the same places."""
         today, output = self.today, PlainOutput(self.today.output)
-        recover(today.output)
         with ExitStack() as stack:
             try:
                 found = stack.enter_context(predecessors(today, today.output))

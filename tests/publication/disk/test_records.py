@@ -12,6 +12,7 @@ import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication import TakedownResult, forget_uris, layout_after, publications_in, publish_sets
+from pelican_resourcesync.publication.disk.durable import TEMPORARY_PREFIX
 from pelican_resourcesync.publication.disk.install import changed_records
 from pelican_resourcesync.publication.disk.staging import staging
 from pelican_resourcesync.publication.model.layout import RECORDS
@@ -171,11 +172,12 @@ def test_a_resource_with_the_same_path_elsewhere(source: Keeper) -> None:
 
 def test_what_a_former_build_left_goes_but_for_this_one(source: Keeper) -> None:
     """The folder that is to come in is spared by name, and no other."""
-    for name in (".resourcesync-old", ".resourcesync-ready", ".resourcesync-ready2"):
+    ready = READY.parent.name
+    for name in (f"{TEMPORARY_PREFIX}old", ready, f"{ready}2"):
         source.write(f"{name}/{RECORDS}/x.xml", b"x")
-    with staging(source.output, [source.output / ".resourcesync-ready"]):
-        assert [each.name for each in source.output.glob(".resourcesync-ready*")] == [".resourcesync-ready"]
-        assert not (source.output / ".resourcesync-old").exists()
+    with staging(source.output, [source.output / ready]):
+        assert [each.name for each in source.output.glob(f"{ready}*")] == [ready]
+        assert not (source.output / f"{TEMPORARY_PREFIX}old").exists()
 
 
 def test_what_cannot_be_linked_is_copied(source: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """The link in the head of a page (DI02): pages by hand, and what a parser of HTML sees."""
 
 import os
+import resource
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -8,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.static_site import with_link
-from pelican_resourcesync.static_site.discovery import add_link
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.publication import Resource
+from pelican_resourcesync.static_site import link_pages, with_link
+from tests.publication.support import LAYOUT
 
 URI = "https://example.org/resourcesync/site/capabilitylist.xml"
 LINK = f'<link rel="resourcesync" type="application/xml" href="{URI}" />\n'.encode()
@@ -119,15 +122,42 @@ def test_a_parser_sees_one_link_in_the_head(before: str, head: str, body: str) -
     assert linked.replace(LINK, b"") == page
 
 
-def test_file_is_linked_in_place(tmp_path: Path) -> None:
+def add_link(page: Path) -> None:
+    """Link a page of an output, and compare what is said of it with what it is."""
+    [(_, of)] = link_pages(page.parent, {page.name: LAYOUT}, [page.name]).items()
+    assert (of.hash, of.length) == (Resource("", page).represent().hash, page.stat().st_size)
+
+
+def test_file_is_linked_once(tmp_path: Path) -> None:
     """A page is changed once, and keeps its permissions."""
     page = tmp_path / "a.html"
     page.write_bytes(b"<head></head>")
     page.chmod(0o640)
-    assert add_link(page, URI) == page.read_bytes() == b"<head>" + LINK + b"</head>"
-    assert page.stat().st_mode & 0o777 == 0o640
-    assert add_link(page, URI) == page.read_bytes() == b"<head>" + LINK + b"</head>"
+    for _ in range(2):
+        add_link(page)
+        assert page.read_bytes() == b"<head>" + LINK + b"</head>"
+        assert page.stat().st_mode & 0o777 == 0o640
     assert [each.name for each in tmp_path.iterdir()] == ["a.html"]
+
+
+def test_no_room_for_the_link(tmp_path: Path) -> None:
+    """The page that does not fit keeps its bytes, whatever comes before it, and the next run links all of them."""
+    pages = {"a.html": b"<head></head>", "b.html": b"<head></head>" + b"x" * 10_000, "c.html": b"<head></head>"}
+    for name, data in pages.items():
+        (tmp_path / name).write_bytes(data)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_020, hard))
+    try:
+        with pytest.raises(
+            PublicationError, match=r"b\.html cannot be written: File too large: raise the limit of the"
+        ):
+            link_pages(tmp_path, dict.fromkeys(pages, LAYOUT), pages)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == pages
+    link_pages(tmp_path, dict.fromkeys(pages, LAYOUT), pages)
+    linked = {name: data.replace(b"<head>", b"<head>" + LINK) for name, data in pages.items()}
+    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == linked
 
 
 @pytest.mark.parametrize("link", ["hard", "symbolic"])
@@ -136,7 +166,7 @@ def test_source_that_the_page_is_a_link_to_is_not_altered(tmp_path: Path, link: 
     source, page = tmp_path / "source.html", tmp_path / "page.html"
     source.write_bytes(b"<head></head>")
     os.link(source, page) if link == "hard" else page.symlink_to(source)
-    assert add_link(page, URI)
+    add_link(page)
     assert source.read_bytes() == b"<head></head>"
     assert page.read_bytes() == b"<head>" + LINK + b"</head>"
     assert not page.is_symlink()
