@@ -271,7 +271,7 @@ def version_of(found: Columns) -> int:
         raise SchemaError(message)
     if "security_level" in values:
         return 10
-    return 7 if "entity_type" in found else 6
+    return 6 if found.keys().isdisjoint({"entity_type", *_OF_ENTITIES}) else 7  # of which one may be missing
 
 
 def require_version(version: int) -> int:

@@ -61,6 +61,9 @@ def read_archive(folder: Path, view: AnonymousView) -> Iterator[Item]:
             if (each / _METADATA).is_file():
                 found = True
                 yield _item(each, view)
+            elif any((each / name).is_file() for name in _OWN):
+                message = f"{each} is an item without {_METADATA}: export it again, or remove that folder"
+                raise ArchiveError(message)
     except OSError as error:
         message = f"{error.filename or folder} cannot be read: {error.strerror}"
         raise ArchiveError(message) from error
@@ -116,6 +119,10 @@ def _parse(file: Path) -> etree._Element:
 
 
 def _bitstreams(folder: Path, view: AnonymousView) -> Iterator[Bitstream]:
+    files = (each.name for each in folder.iterdir() if each.name not in _OWN and not _SCHEMA.fullmatch(each.name))
+    if not (folder / "contents").is_file() and (name := next(files, None)):
+        message = f"{folder} has files, such as {name!a}, but no file contents, which names them: export the item again"
+        raise ArchiveError(message)
     lines = [line for line in _contents(folder / "contents") if line.is_public and line.bundle in view.bundles]
     places = {bundle: place for place, bundle in enumerate(view.bundles)}
     for line in sorted(lines, key=lambda line: places[line.bundle]):

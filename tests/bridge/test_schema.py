@@ -87,7 +87,7 @@ def test_refused(tmp_path: Path, version: int, change: str, asked: int | None, m
 def test_missing_table(tmp_path: Path, version: int) -> None:
     """Each table that is missing is named in one sentence."""
     for table in describe(version).all:
-        if table.name in {"item", "metadatavalue", "entity_type"}:
+        if table.name in {"item", "metadatavalue"}:
             continue
         (tmp_path / "r.db").unlink(missing_ok=True)
         with (

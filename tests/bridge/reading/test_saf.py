@@ -54,7 +54,7 @@ def test_item(tmp_path: Path) -> None:
         tmp_path,
         handle="123456789/1\n",
         collections="123456789/3\n123456789/2\n",
-        **{"metadata_local.xml": LOCAL, "other.xml": "?"},
+        **{"metadata_local.xml": LOCAL, "other.xml": "?", "contents": ""},
     )
     assert (item.id, item.handle, item.last_modified) == ("item_1", "123456789/1", None)
     assert [(str(value.field), value.value, value.language) for value in item.metadata] == [
@@ -146,6 +146,24 @@ def test_hostile(tmp_path: Path, files: dict[str, str], message: str) -> None:
     with pytest.raises(ArchiveError, match=message) as caught:
         item_of(tmp_path, **files)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["contents", "handle", "collections"])
+def test_item_without_its_metadata(tmp_path: Path, name: str) -> None:
+    """It is no item that was deleted: the export is incomplete. A folder of anything else is no item."""
+    item_of(tmp_path)
+    lay(tmp_path / "another", {"notes.txt": "?"})
+    assert len([*read_archive(tmp_path, VIEW)]) == 1
+    lay(tmp_path / "item_2", {name: ""})
+    with pytest.raises(ArchiveError, match=r"item_2 is an item without dublin_core\.xml: export it again, or remove"):
+        [*read_archive(tmp_path, VIEW)]
+
+
+def test_item_without_the_names_of_its_files(tmp_path: Path) -> None:
+    """They are not files that were deleted; an item of metadata alone needs none."""
+    assert item_of(tmp_path, **{"metadata_local.xml": LOCAL}).bitstreams == ()
+    with pytest.raises(ArchiveError, match=r"item_1 has files, such as 'a\.pdf', but no file contents"):
+        item_of(tmp_path, **{"a.pdf": "?"})
 
 
 def test_no_archive(tmp_path: Path) -> None:
