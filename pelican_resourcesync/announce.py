@@ -19,7 +19,7 @@ from pelican_resourcesync.errors import (
     TransportError,
 )
 from pelican_resourcesync.files import sha256
-from pelican_resourcesync.http import PASSING, Client, Request, Sink, Web, new_client, retry_after
+from pelican_resourcesync.http import Client, Request, Sink, Web, new_client, retry_after
 from pelican_resourcesync.protocol import ChangeKind, Entry, read, render_datetime
 from pelican_resourcesync.publication import (
     DESCRIPTION,
@@ -246,14 +246,12 @@ def _post(client: Client, request: Request, advice: Mapping[int, str]) -> None:
             failure = error
         else:
             return
-        if isinstance(failure, StatusError):
-            if failure.status not in PASSING:
-                message = f"{failure}: {advice.get(failure.status, 'is the endpoint right?')}"
-                raise NotAnnouncedError(message) from failure
-            wait = retry_after(failure.retry_after) or wait
-        elif isinstance(failure, AbsentError | NoHostError):
-            message = f"{failure}: is the endpoint right?"
+        status = failure.status if isinstance(failure, StatusError) else 0
+        if not failure.may_pass:
+            message = f"{failure}: {advice.get(status, 'is the endpoint right?')}"
             raise NotAnnouncedError(message) from failure
+        if isinstance(failure, StatusError):
+            wait = retry_after(failure.retry_after) or wait
         if attempt == _ATTEMPTS or wait > _LONGEST_WAIT:
             later = f", and asks to wait {wait:,.0f} seconds" if wait > _LONGEST_WAIT else ""
             message = f"{failure}{later}"

@@ -1,5 +1,7 @@
 """The errors that this package raises on purpose."""
 
+_PASSING = (408, 425, 429, 500, 502, 503, 504)  # statuses of failures that may pass
+
 
 class ResourceSyncError(Exception):
     """The base class of all errors that this package raises on purpose."""
@@ -35,14 +37,25 @@ class BytesError(PublicationError):
 
 
 class TransportError(ResourceSyncError):
-    """Raised when bytes cannot be fetched; the message names the URL, without its query, and says why."""
+    """Raised when bytes cannot be fetched; the message names the URL, without its query, and says why.
+
+    `may_pass`: another attempt may succeed.
+    """
+
+    may_pass = True
 
 
-class AbsentError(TransportError):
+class PermanentError(TransportError):
+    """Raised for what another attempt would meet again, such as a URL, a redirect or a size that is refused."""
+
+    may_pass = False
+
+
+class AbsentError(PermanentError):
     """Raised when the site answers that there is no such file."""
 
 
-class NoHostError(TransportError):
+class NoHostError(PermanentError):
     """Raised when there is no host with that name."""
 
 
@@ -57,12 +70,13 @@ class StatusError(TransportError):
         """Take the message, the status and the header `Retry-After`."""
         super().__init__(message)
         self.status = status
+        self.may_pass = status in _PASSING
         self.retry_after = retry_after
 
 
-class MismatchError(TransportError):
+class MismatchError(PermanentError):
     """Raised when what comes is complete, but not the expected file."""
 
 
-class ConflictError(TransportError):
+class ConflictError(PermanentError):
     """Raised when somebody else has written a file in a bucket; it stays as it is."""

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, Self, TextIO
 
 from pelican_resourcesync.commands.source_options import options_of
-from pelican_resourcesync.errors import RefusedError, ResourceSyncError, SettingsError, TransportError
+from pelican_resourcesync.errors import ResourceSyncError, SettingsError, TransportError
 from pelican_resourcesync.printable import get_logger, printable
 from pelican_resourcesync.stopping import stopping
 from pelican_resourcesync.units import seconds
@@ -158,11 +158,11 @@ class _Log(logging.Handler):
 
 def is_incomplete(error: ResourceSyncError, *, begun: bool, repeated: bool) -> bool:
     """Return whether an error means that a run is incomplete, rather than that nothing can be run."""
-    from pelican_resourcesync.source import IncompleteError, SourceError, may_pass
+    from pelican_resourcesync.source import IncompleteError, SourceError
 
     if isinstance(error, IncompleteError):
         return True
-    if repeated and isinstance(error, TransportError) and (may_pass(error) or isinstance(error, RefusedError)):
+    if repeated and isinstance(error, TransportError) and error.may_pass:
         return True
     return begun and not isinstance(error, SourceError | SettingsError)
 

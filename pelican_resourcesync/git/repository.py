@@ -339,6 +339,7 @@ def _none(folder: Path) -> str:
 
 
 def _refusal(top: Path, output: str) -> str:
+    output = output.replace(str(top), "…")  # whose name may have any words
     if "dubious ownership" in output:
         return (
             f"git refuses the repository {top} because it belongs to another user (dubious ownership): "

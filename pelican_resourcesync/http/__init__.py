@@ -2,7 +2,6 @@
 
 from pelican_resourcesync.http.buckets import LONGEST_REQUEST, Bucket, BucketPath, Version, is_bucket
 from pelican_resourcesync.http.client import (
-    PASSING,
     USER_AGENT,
     Client,
     Headers,
@@ -35,7 +34,6 @@ from pelican_resourcesync.http.zips import DamagedZipError, ZipLimits, ZipReader
 
 __all__ = [
     "LONGEST_REQUEST",
-    "PASSING",
     "STANDARD_BOUNDS",
     "USER_AGENT",
     "Bounds",

@@ -188,7 +188,7 @@ class Bucket(Web):
             raise ConflictError(message) from error
         except (BaseError, OSError, ValueError) as error:
             message = f"{self.url(path)}: {_why(str(error))}"
-            is_absent = isinstance(error, FileNotFoundError) and "NoSuchBucket" not in str(error)
+            is_absent = isinstance(error, FileNotFoundError) and "<Code>NoSuchBucket<" not in str(error)
             raise (AbsentError if is_absent else TransportError)(message) from error
 
 

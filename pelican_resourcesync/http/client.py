@@ -17,7 +17,14 @@ from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Self
 
-from pelican_resourcesync.errors import AbsentError, NoHostError, RefusedError, StatusError, TransportError
+from pelican_resourcesync.errors import (
+    AbsentError,
+    NoHostError,
+    PermanentError,
+    RefusedError,
+    StatusError,
+    TransportError,
+)
 from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds, Deadline, Pace
 from pelican_resourcesync.http.urls import check_url, redirected, shown
 from pelican_resourcesync.version import __version__
@@ -27,9 +34,7 @@ USER_AGENT = f"pelican-resourcesync/{__version__}"
 # What a status means that a request does not accept; any other is a failure that stays.
 REDIRECTS = (301, 302, 303, 307, 308)
 ABSENT = (404, 410)  # nothing is there
-PASSING = (408, 425, 429, 500, 502, 503, 504)  # another attempt may succeed
 
-UNUSABLE = "this URL cannot be requested"
 MOST_HEADERS = 100
 _MOST_REDIRECTS = 5
 _SECURE_PORT = 443
@@ -160,7 +165,7 @@ class Transfer:
             credentials = request.credentials if self.origin == self._first else {}
             headers = {**common, **request.headers, **credentials}
         if " " in self.url or not self.url.isprintable() or not all(map(is_sendable, headers.values())):
-            raise self.failure(UNUSABLE)
+            raise self.unusable()
         return headers
 
     def leads_on(self, response: Response) -> bool:
@@ -175,7 +180,7 @@ class Transfer:
         if self._redirects > _MOST_REDIRECTS:
             first = shown(self.request.url)
             message = f"{first} redirects more than {_MOST_REDIRECTS} times, last to {shown(url)}"
-            raise TransportError(message)
+            raise PermanentError(message)
         self.url, self.origin = url, check_url(url)
         if self.origin != self._first and self.origin[2] != _SECURE_PORT and self.request.port_named:
             self.public = True
@@ -195,7 +200,7 @@ class Transfer:
         encoding = response.headers.get("Content-Encoding").lower()
         if encoding not in ("", "identity"):
             message = f"{where}: the server sent it encoded as {encoding!a}, which was not requested"
-            raise TransportError(message)
+            raise PermanentError(message)
         self._require_size(response.headers.number("Content-Length") or 0)
         self.request.sink.begin(response)
 
@@ -215,10 +220,14 @@ class Transfer:
         """Return the error that says why the transfer failed."""
         return TransportError(f"{shown(self.url)}: {why}")
 
+    def unusable(self) -> PermanentError:
+        """Return the error that says that no request can be made for the URL."""
+        return PermanentError(f"{shown(self.url)}: this URL cannot be requested")
+
     def _require_size(self, size: int) -> None:
         if size > self.request.bounds.size:
             message = f"{shown(self.url)} is larger than {self.request.bounds.size} bytes"
-            raise TransportError(message)
+            raise PermanentError(message)
 
 
 class Client(ABC):
@@ -292,7 +301,7 @@ def network_failure(error: BaseException, transfer: Transfer, *, direct: bool = 
         case OSError(strerror=reason):
             why = reason or "no connection can be made through the proxy"
         case UnicodeError() | http.client.InvalidURL():
-            why = UNUSABLE
+            return transfer.unusable()
         case other:
             why = f"the answer is not valid HTTP ({type(other).__name__})"
     return transfer.failure(why)

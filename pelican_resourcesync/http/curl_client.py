@@ -14,7 +14,6 @@ import pycurl
 from pelican_resourcesync.errors import TransportError
 from pelican_resourcesync.http.client import (
     MOST_HEADERS,
-    UNUSABLE,
     USER_AGENT,
     Client,
     Headers,
@@ -38,7 +37,6 @@ _WHY = {
     pycurl.E_COULDNT_CONNECT: "Connection refused",
     pycurl.E_PARTIAL_FILE: "the transfer ended early",
     pycurl.E_GOT_NOTHING: "the connection was closed without an answer",
-    pycurl.E_URL_MALFORMAT: UNUSABLE,
 }
 _Result = tuple[Request, Response | TransportError]
 
@@ -179,7 +177,7 @@ class _Handle:
         if left <= 0:
             raise transfer.failure(str(transfer.deadline))
         if not url.isascii():
-            raise transfer.failure(UNUSABLE)
+            raise transfer.unusable()
         self._lines.clear()
         self._response: Response | None = None
         self._failure: BaseException | None = None
@@ -232,6 +230,8 @@ class _Handle:
                 socket.getaddrinfo(transfer.origin[1], None)
             except (OSError, UnicodeError) as error:
                 return network_failure(error, transfer)
+        if code == pycurl.E_URL_MALFORMAT:
+            return transfer.unusable()
         why = _WHY.get(code)
         if code == pycurl.E_OPERATION_TIMEDOUT:
             why = str(transfer.deadline)

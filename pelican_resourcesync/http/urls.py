@@ -7,7 +7,7 @@ import socket
 from string import punctuation
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
-from pelican_resourcesync.errors import TransportError
+from pelican_resourcesync.errors import PermanentError
 
 _PORTS = {"http": 80, "https": 443}
 _RESERVED = frozenset('\\:*?"<>|')
@@ -94,19 +94,19 @@ def host_to_name(url: str) -> str:
 
 
 def check_base(base: str) -> None:
-    """Raise `TransportError` unless this is an http(s) URL without user, query and fragment."""
+    """Raise `PermanentError` unless this is an http(s) URL without user, query and fragment."""
     if origin(base) is None or "?" in base or "#" in base:
         seen = shown(base.rpartition("@")[2])  # a password may contain slashes
         message = f"{seen!a} cannot be used: use an http(s) URL without user, query and fragment"
-        raise TransportError(message)
+        raise PermanentError(message)
 
 
 def check_url(url: str) -> Origin:
-    """Return the origin of an http(s) URL without user; raises `TransportError` for anything else."""
+    """Return the origin of an http(s) URL without user; raises `PermanentError` for anything else."""
     found = origin(url)
     if found is None:
         message = f"{shown(url)!a} cannot be requested: it is not an http(s) URL without user"
-        raise TransportError(message)
+        raise PermanentError(message)
     return found
 
 
@@ -117,7 +117,7 @@ def target_of(url: str) -> str:
 
 
 def redirected(url: str, location: str | None) -> str:
-    """Return the URL that a redirect leads to; raises `TransportError` if it leaves the origin, except to https."""
+    """Return the URL that a redirect leads to; raises `PermanentError` if it leaves the origin, except to https."""
     target = ""
     if location:
         try:
@@ -128,7 +128,7 @@ def redirected(url: str, location: str | None) -> str:
         if old and new and (new == old or (old[0], new[0], old[1]) == ("http", "https", new[1])):
             return target
     message = f"{shown(url)} redirects elsewhere, to {shown(target) if is_url(target) else 'no URL'}"
-    raise TransportError(message)
+    raise PermanentError(message)
 
 
 def is_url(text: str) -> bool:
@@ -153,7 +153,7 @@ def without_query(url: str) -> str:
 
 
 def check_literal(host: str) -> None:
-    """Raise `TransportError` for a host that is written as a non-public address, or is a name of this machine.
+    """Raise `PermanentError` for a host that is written as a non-public address, or is a name of this machine.
 
     This is all that can be checked if a proxy connects, because only the proxy resolves other names.
     """
@@ -169,7 +169,7 @@ def check_literal(host: str) -> None:
 
 
 def require_public(host: str, address: str) -> None:
-    """Raise `TransportError` for an address of a host that is not public.
+    """Raise `PermanentError` for an address of a host that is not public.
 
     No document can cause requests to a private network. Every connection is checked at the address it connects to, even
     if the name resolves to another one a moment later.
@@ -178,7 +178,7 @@ def require_public(host: str, address: str) -> None:
         message = (
             f"{host} is not requested: only what you enter may be private, and its address {address} is not public"
         )
-        raise TransportError(message)
+        raise PermanentError(message)
 
 
 def address_of(place: Origin) -> str:

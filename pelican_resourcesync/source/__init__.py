@@ -25,7 +25,7 @@ from pelican_resourcesync.source.resource import (
     why_unreadable,
 )
 from pelican_resourcesync.source.signed import VERIFIED
-from pelican_resourcesync.source.source import PRIVATE, Source, conditions, may_pass
+from pelican_resourcesync.source.source import PRIVATE, Source, conditions
 
 __all__ = [
     "ALGORITHMS",
@@ -58,7 +58,6 @@ __all__ = [
     "listed_resource",
     "matches_type",
     "may_contain",
-    "may_pass",
     "part_name",
     "strongest",
     "text_of",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import urljoin, urlsplit
 
 from pelican_resourcesync.errors import AbsentError, DocumentError, StatusError, TransportError
-from pelican_resourcesync.http import PASSING, Sink, links_of_headers, links_of_page, shown
+from pelican_resourcesync.http import Sink, links_of_headers, links_of_page, shown
 from pelican_resourcesync.protocol import VERSION_HISTORY, Capability, Root
 from pelican_resourcesync.source.folder import WELL_KNOWN
 from pelican_resourcesync.source.options import SourceError
@@ -117,7 +117,7 @@ class _Discovery:
             try:
                 response, data = self._source.beginning(place)
             except (AbsentError, StatusError) as error:
-                if isinstance(error, StatusError) and error.status in PASSING:
+                if error.may_pass:
                     raise
                 tried.append(str(error))
                 continue

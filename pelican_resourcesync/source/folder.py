@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pelican_resourcesync.errors import AbsentError, TransportError
+from pelican_resourcesync.errors import AbsentError, PermanentError, TransportError
 from pelican_resourcesync.http import (
     Client,
     Headers,
@@ -88,7 +88,7 @@ class FolderClient(Client):
             raise AbsentError(message)
         if file.stat().st_size > request.bounds.size:
             message = f"{shown(request.url)} is larger than {request.bounds.size} bytes"
-            raise TransportError(message)
+            raise PermanentError(message)
         response = Response(url=request.url, status=200, headers=Headers())
         with file.open("rb") as stream:
             request.sink.begin(response)

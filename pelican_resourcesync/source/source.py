@@ -15,9 +15,8 @@ from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO, Protocol, cast
 from urllib.parse import urljoin
 
-from pelican_resourcesync.errors import DocumentError, StatusError, TransportError
+from pelican_resourcesync.errors import DocumentError, PermanentError, StatusError, TransportError
 from pelican_resourcesync.http import (
-    PASSING,
     Bounds,
     Client,
     Origin,
@@ -208,7 +207,9 @@ class Source:
     def _waiting_time(self, request: Request, error: TransportError, attempt: int) -> float | None:
         """Return how long to wait before another attempt; None if there is none, or another would fail, too."""
         options, sink = self.options, request.sink
-        if isinstance(sink, ResourceSink):
+        if type(error) is PermanentError and isinstance(sink, ResourceSink):
+            sink.discard()  # it is not what may be received
+        elif isinstance(sink, ResourceSink):
             sink.close()
         at_mirror = isinstance(sink, ResourceSink) and sink.expected.uri != request.url
         if attempt == options.retries or at_mirror:  # another place may have it
@@ -218,9 +219,9 @@ class Source:
                 sink.discard()  # it is longer than the resource is now
                 return 0.0
             asked = retry_after(error.retry_after)
-            if may_pass(error) and asked is not None:
+            if error.may_pass and asked is not None:
                 return min(asked, options.max_wait)
-        if not may_pass(error):
+        if not error.may_pass:
             return None
         exponential: float = options.backoff * 2**attempt * random.uniform(0.5, 1.5)  # noqa: S311 - no secret
         return min(exponential, options.max_wait)
@@ -438,13 +439,6 @@ def conditions(etag: str, modified: str) -> dict[str, str]:
     if etag:
         return {"If-None-Match": etag}
     return {"If-Modified-Since": modified} if modified else {}
-
-
-def may_pass(error: TransportError) -> bool:
-    """Return whether another attempt may succeed."""
-    if isinstance(error, StatusError):
-        return error.status in PASSING
-    return type(error) is TransportError and "redirect" not in str(error) and "not public" not in str(error)
 
 
 def _sha256(stream: BinaryIO) -> str:

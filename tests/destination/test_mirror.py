@@ -12,6 +12,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -23,7 +24,7 @@ from pelican_resourcesync.http import Pace
 from pelican_resourcesync.source import SourceError
 from pelican_resourcesync.source.source import crawl_delay
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
-from tests.support.live import Ask, closed_port, content, first, redirect, status
+from tests.support.live import Ask, Manner, closed_port, content, endless, first, redirect, status, truncated
 
 PAGES = {"index.htm": "home", "a.html": "one", "b/c.html": "two", "b/d.txt": "three", "e.bin": "four"}
 
@@ -839,6 +840,33 @@ def test_redirects(source: FakeSource, folder: Path, code: int) -> None:
     result = mirror(source, folder).run()
     assert [uri for uri, _ in result.missing] == [f"{source.url}e.bin"]
     assert (folder / "a.html").read_bytes() == b"one"
+
+
+@pytest.mark.parametrize(
+    ("manner", "attempts"),
+    [
+        (first(1, truncated(b"text"), content(b"text")), 2),
+        (truncated(b"text"), 3),
+        (status(503), 3),
+        (status(403), 1),
+        (redirect("http://other.test/"), 1),
+        (content(b"text", Content_Encoding="gzip"), 1),
+        (endless, 1),
+    ],
+    ids=["breaks once", "breaks", "busy", "forbidden", "elsewhere", "encoded", "endless"],
+)
+@pytest.mark.parametrize("name", ["page.html", "redirects.html", "not public.html"])
+def test_what_is_tried_again(folder: Path, name: str, manner: Manner, attempts: int) -> None:
+    """It depends on what happened, and on no word of the URL; of what was refused, no part stays."""
+    with fake_source({quote(name): b"text"}) as source:
+        source.hashes = source.site.keep_alive = False
+        source.publish()
+        uri = source.url + quote(name)
+        source.site.manners[quote(name)] = manner
+        result = mirror(source, folder, only=(uri,), max_size=300_000).run()
+        assert result.complete is (attempts == 2)
+        assert source.site.asked()[quote(name)] == attempts
+        assert list((folder / STATE_FOLDER).glob("parts/*")) == []
 
 
 def test_robots(source: FakeSource, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,10 +58,12 @@ def test_git_file_that_leads_nowhere(tmp_path: Path) -> None:
         find_repository(tmp_path)
 
 
-def test_no_commits(site: Site) -> None:
-    """A repository without commits asks for one."""
-    with pytest.raises(HistoryError, match=f"{site.folder} has no commits yet, .*: commit the site"):
-        find_repository(site.folder)
+@pytest.mark.parametrize("name", ["site", "dubious ownership", "not a git repository"])
+def test_no_commits(site: Site, name: str) -> None:
+    """A repository without commits asks for one, whatever words its name has."""
+    folder = site.folder.rename(site.folder.with_name(name))
+    with pytest.raises(HistoryError, match=f"{folder} has no commits yet, .*: commit the site"):
+        find_repository(folder)
 
 
 def test_dubious_ownership(committed: Site) -> None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.errors import AbsentError, StatusError, TransportError
+from pelican_resourcesync.errors import AbsentError, PermanentError, StatusError, TransportError
 from pelican_resourcesync.http import (
     Bounds,
     Client,
@@ -125,7 +125,7 @@ def test_failures_beside_others(client: Client, site: Live) -> None:
     urls = [*(f"{site.url}/{number}" for number in range(6)), "ftp://museum.example/a"]
     done = {each.url: result for each, result in client.get_all(map(request, urls), jobs=2)}
     kinds = [type(done[url]) for url in urls]
-    expected = [Response, AbsentError, StatusError, TransportError, Response, TransportError, TransportError]
+    expected = [Response, AbsentError, StatusError, TransportError, Response, PermanentError, PermanentError]
     assert kinds == expected
 
 

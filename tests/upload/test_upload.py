@@ -499,6 +499,7 @@ def test_unusable_buckets(
     assert "'bucket' is no bucket: write s3://bucket/prefix" in capsys.readouterr().err
     assert main(["upload", str(folder.public), "s3://"]) == 2
     assert main(["upload", str(folder.public), "s3://absent/site"]) == 3
+    assert Bucket(server.bucket).get("NoSuchBucket.html") is None
     said = "s3://absent/site/resourcesync/upload.json: The specified bucket does not exist\n"
     assert capsys.readouterr().err.endswith(said)
     assert main(["upload", str(tmp_path / "typing-error"), server.bucket]) == 2
