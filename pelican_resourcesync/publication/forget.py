@@ -6,16 +6,15 @@ again without these URIs, and gets an address that was never used, so that no ad
 """
 
 import difflib
-import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from html import unescape
 from pathlib import Path
 from urllib.parse import unquote
 
 from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.html_titles import parse_html
 from pelican_resourcesync.protocol import (
     MOST_ENTRIES,
     Capability,
@@ -49,10 +48,6 @@ from pelican_resourcesync.publication.parts import count_entries
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage, require_signed
 from pelican_resourcesync.publication.versions import carry_versions
 from pelican_resourcesync.signing import SigningKey
-
-_NAME = re.compile(r'<meta name="application-name" content="([^"]*)">')
-_LANGUAGE = re.compile(r'<html lang="([^"]*)">')
-_HOME = re.compile(r'<h1 dir="auto"><a href="([^"]*)">')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,14 +167,15 @@ def _options(previous: PreviousPublication, output: Path, uris: Collection[str],
         )
         raise PublicationError(message)
     file = output / HTML_PAGE
-    page = file.read_text("utf-8", "replace") if file.is_file() else ""
-    name, language, home = _NAME.search(page), _LANGUAGE.search(page), _HOME.search(page)
+    page = parse_html(file.read_text("utf-8", "replace") if file.is_file() else "")
+    name, home = (page.find(path) for path in (".//meta[@name='application-name']", ".//h1//a"))
+    site_name = (name.get("content") or "") if name is not None else ""
     return Options(
         output=output,
         layout=previous.layout,
-        site_name=unescape(name[1]) if name and name[1] != "This site" else "",
+        site_name=site_name if site_name != "This site" else "",
         describedby=links["describedby"].replace(previous.layout.uri(HTML_PAGE), ""),
-        page=PageOptions(language=language[1] if language else "en", home=unescape(home[1]) if home else ""),
+        page=PageOptions(language=page.get("lang") or "en", home=(home.get("href") or "") if home is not None else ""),
         hubs=previous.state.hubs,
         key=key,
     )

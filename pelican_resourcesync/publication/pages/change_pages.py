@@ -4,15 +4,15 @@ They are documents of the set, with their hashes in `publication.json`, and what
 nothing else has the titles of what was deleted.
 """
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC
 from functools import partial
-from html import unescape
+
+from lxml import etree
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.html_titles import HTML, clean
+from pelican_resourcesync.html_titles import HTML, clean, parse_html
 from pelican_resourcesync.protocol import ChangeKind, parse_datetime, split_entries
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.model.history import Change, parse_change
@@ -26,35 +26,39 @@ from pelican_resourcesync.publication.pages.rendering import Page, restore_comma
 from pelican_resourcesync.publication.pages.titles import is_html, shown_path, title_of
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
 
-#: A change on a page, which ends before the next list item, so that a page of another form takes no longer.
-_CHANGE = re.compile(
-    r'<li class="(created|updated|deleted)( file)?" data-uri="([^"]*)" data-time="([^"]*)">'
-    r'[^<]*(?:<(?!li|bdi|a )[^>]*>[^<]*)*(?:<a href="([^"]*)">)?<bdi>([^<]*)</bdi>'
-    r'(?:</a>)?(?: <a class="version" href="([^"]*)">)?'
-)
-_MORE = re.compile(r'<main id="content" data-more="([0-9]+)">')
+_MOST_DIGITS = 18  # of the number of changes that a page does not show
 _END = b"  </url>\n"
 _INCOMPLETE = (
-    "a page about changes does not show all of them: keep the list items and `data-more` as they are in our templates"
-    " days.html and base.html, in the theme's templates/resourcesync"
+    "a page about changes does not show all of them: keep the list items (their classes, `data-uri`, `data-time`, links"
+    " and `bdi`) and `data-more` of our templates days.html and base.html, in the theme's templates/resourcesync"
 )
 
 
 def read_change_page(text: str) -> ShownChanges:
     """Return what a page about a Change List shows. Raises `DocumentError` if a time on it is none."""
-    changes = [
-        TitledChange(
-            uri=unescape(uri),
-            kind=ChangeKind(kind),
-            time=parse_datetime(time),
-            title="" if is_file else clean(unescape(title)),
-            href=unescape(href),
-            version=unescape(version),
-        )
-        for kind, is_file, uri, time, href, title, version in _CHANGE.findall(text)
-    ]
-    more = _MORE.search(text)
-    return ShownChanges(latest_first(changes), int(more[1]) if more else 0)
+    page = parse_html(text)
+    more = (each.get("data-more") or "" for each in page.iter("*"))
+    number = next((each for each in more if each.isdecimal()), "0")
+    changes = filter(None, map(_change_in, page.iter("li")))
+    return ShownChanges(latest_first(changes), int(number[:_MOST_DIGITS]))
+
+
+def _change_in(item: etree._Element) -> TitledChange | None:
+    """Return the change that a list item shows, `None` if it shows none; a theme may add to it what it likes."""
+    classes, title, time = (item.get("class") or "").split(), next(item.iter("bdi"), None), item.get("data-time")
+    kind = next((kind for kind in ChangeKind if kind in classes), None)
+    if kind is None or title is None or time is None:
+        return None
+    link = next(title.iterancestors("a"), None)
+    versions = (each.get("href") for each in item.iter("a") if "version" in (each.get("class") or "").split())
+    return TitledChange(
+        uri=item.get("data-uri") or "",
+        kind=kind,
+        time=parse_datetime(time),
+        title="" if "file" in classes else clean("".join(map(str, title.itertext()))),
+        href=(link.get("href") or "") if link is not None else "",
+        version=next(versions, None) or "",
+    )
 
 
 def latest_shown(publication: PreviousPublication) -> Iterator[tuple[str, ShownChanges]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from pelican_resourcesync.html_titles import parse_html
 from pelican_resourcesync.protocol import Capability, ChangeKind, Entry
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, HTML_PAGE, Layout
@@ -30,7 +31,6 @@ _RATES = {
     "year": "about %(number)s changes a year",
 }
 _BEGIN, _END = "<!-- other sets: begin -->\n", "<!-- other sets: end -->"
-_LANGUAGE = re.compile(r'<html lang="([A-Za-z0-9-]+)"')
 _CAPABILITY_LIST = re.compile(rf"(?:.*/)?{FOLDER}/([^/]+)/(?:[0-9]+/)?capabilitylist\.xml")
 
 
@@ -111,8 +111,7 @@ def _names_of_site(options: Options, own: Sequence[Layout]) -> set[str]:
 
 def _with_others(page: str, others: Iterable[_Other]) -> str:
     """Return a page with these other sets, in its own language."""
-    tag = _LANGUAGE.search(page)
-    environment = environment_of(PageOptions(language=tag[1] if tag else "en"))
+    environment = environment_of(PageOptions(language=parse_html(page).get("lang") or "en"))
     text = environment.get_template("resourcesync/others.html").render(others=sorted(set(others)))
     before, begin, rest = page.partition(_BEGIN)
     _, end, after = rest.partition(_END)

@@ -461,6 +461,59 @@ def test_a_theme_that_leaves_out_changes_stops(tmp_path: Path) -> None:
         source.publish({**FIRST, "a.html": html_of("A")}, "2024-03-02T12:00", page=page)
 
 
+def test_a_theme_may_add_markup(tmp_path: Path) -> None:
+    """Attributes, classes and elements that a theme adds change nothing of what the next builds read from its pages."""
+    ours = Path(change_pages.__file__).parent / "templates/resourcesync"
+    theme = tmp_path / "theme/resourcesync"
+    theme.mkdir(parents=True)
+    for name, old, new in (
+        ("days.html", '<li class="{{ change.kind }}', '<li id="a" title="1 > 0" class="entry {{ change.kind }}'),
+        (
+            "days.html",
+            'data-uri="{{ change.uri }}" data-time=',
+            "data-new data-uri='{{ change.uri }}' lang=en data-time=",
+        ),
+        (
+            "days.html",
+            '<a href="{{ change.href }}">',
+            '<i></i><a rel="nofollow" href="{{ change.href }}"><b class="x">',
+        ),
+        ("days.html", "<bdi>", '\n<bdi dir="auto"><em>'),
+        ("base.html", '<main id="content"', '<main class="wide" id="content" tabindex="-1"'),
+        ("base.html", '<html lang="', '<html class="no-js" lang="'),
+        ("base.html", '<h1 dir="auto"><a href', '<h1 class="x"><i></i><a class="home" href'),
+        (
+            "base.html",
+            '<meta name="application-name" content',
+            '<meta id="n" name="application-name" class="x" content',
+        ),
+    ):
+        file = theme / name if (theme / name).exists() else ours / name
+        text = file.read_text("utf-8")
+        assert old in text, old
+        (theme / name).write_text(text.replace(old, new), "utf-8")
+    page = PageOptions(templates=(tmp_path / "theme",), language="de", home="https://x.example/?a=1&b=2")
+    source = empty(tmp_path / "output")
+    options: dict[str, Any] = {"page": page, "site_name": "A & B"}
+    source.publish({**FIRST, "a.html": html_of("A & <b>"), "b.css": b""}, "2024-03-02T12:00", **options)
+    source.publish({**FIRST, "c.html": html_of("C"), "d.html": b""}, "2024-03-03T12:00", **options)
+    [file] = (tmp_path / "output/resourcesync/site/changes").glob("2*.html")
+    with_a_theme = change_pages.read_change_page(file.read_text("utf-8"))
+    assert [(each.kind.value, each.uri.rpartition("/")[2], each.title) for each in with_a_theme.changes] == [
+        ("created", "d.html", "/d.html"),
+        ("created", "c.html", "C"),
+        ("deleted", "b.css", ""),
+        ("deleted", "a.html", "A & <b>"),
+        ("created", "b.css", ""),
+        ("created", "a.html", "A & <b>"),
+    ]
+    assert [bool(each.href) for each in with_a_theme.changes] == [True, True, False, False, True, True]
+    source.forget(f"{SITEURL}/d.html", built=utc("2024-03-04T12:00"))
+    after = page_of(source)
+    assert (after.get("lang"), after.xpath("//h1/a/@href")) == ("de", ["https://x.example/?a=1&b=2"])
+    assert after.xpath("//meta[@name='application-name']/@content") == ["A & B"]
+
+
 def test_forgetting_keeps_the_link_to_the_front_page(tmp_path: Path) -> None:
     """Closed pages, which are written again then, lead where they led."""
     source = empty(tmp_path)
