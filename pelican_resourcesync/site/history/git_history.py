@@ -221,7 +221,10 @@ class GitHistory:
         with Sources(self._run, written, repository, scope) as sources:
             history = FirstHistory(sources, self._is_excluded)
             changes = history.read(commits, certain_from=configured[-1] + 1 if configured else len(commits))
-            then = "no changes from before the first publication are listed until a build can read them"
+            then = (
+                "no changes from before the first publication are listed until a build can read them (if they are "
+                "lost, set RESOURCESYNC['history'] to 'none')"
+            )
             return None if self._warn_of_unreadable(sources, then) else changes
 
     def _commits(self, landings: Sequence[Landing], uncommitted: Sequence[PathChange]) -> Commits:
