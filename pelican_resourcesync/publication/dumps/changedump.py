@@ -36,8 +36,11 @@ def dump_packages(previous: PreviousPublication, at: datetime | None = None) -> 
 
 
 def has_bytes(previous: PreviousPublication, package: str, uris: Collection[str]) -> bool:
-    """Return whether a package contains bytes of any of these URIs."""
-    entries = previous.entries(previous.layout.manifest(package))
+    """Return whether a package contains bytes of any of these URIs. Raises `PublicationError` without its manifest."""
+    manifest = previous.layout.manifest(package)
+    with explain_damage(previous.where):
+        previous.require(manifest)
+    entries = previous.entries(manifest)
     return any(entry.loc in uris and entry.md and entry.md.path for entry in entries)
 
 

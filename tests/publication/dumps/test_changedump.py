@@ -1,14 +1,18 @@
 """Change Dumps: when the first one begins (what they hold: test_writer; how many there are: test_archives)."""
 
+import json
 import zlib
 from typing import Any
 from unittest.mock import patch
 
+import pytest
+
+from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication import Dumps
 from pelican_resourcesync.publication.dumps.changedump import begin_of_dumps
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.resource import Representation
-from tests.publication.support import DELETED, Source, change, utc
+from tests.publication.support import DELETED, EVERYTHING, STATE, Source, change, utc
 from tests.support.work import counted
 
 HELD = Representation(length=1)
@@ -40,3 +44,14 @@ def test_a_package_costs_its_own_changes(source: Source) -> None:
         opened = {path.name: count for path, count in work.opened.items() if path.suffix == ".zip"}
         new = f"changedump-2024010{day}T120000Z.zip"
         assert opened.keys() == {new}
+
+
+def test_package_without_its_manifest_is_damaged(source: Source) -> None:
+    """It may have bytes of what is withdrawn: a manifest that the state does not list is not an empty one."""
+    source.publish({"a.html": b"a", "b.html": b"b"}, "2024-01-05T12:00", **EVERYTHING)
+    state = source.state()
+    [manifest] = (path for path in state["documents"] if path.endswith("-manifest.xml"))
+    del state["documents"][manifest]
+    (source.output / STATE).write_text(json.dumps(state))
+    with pytest.raises(PublicationError, match=rf"damaged: {manifest} is not listed in {STATE}: upload it again"):
+        source.publish({"a.html": b"a"}, "2024-01-06T12:00", **EVERYTHING, remove_deleted=True)
