@@ -12,10 +12,12 @@ from pelican_resourcesync.http import Headers, links_of_headers, links_of_page
 from pelican_resourcesync.http.buckets import _why
 from pelican_resourcesync.http.client import _FIELD
 from pelican_resourcesync.printable import printable
+from pelican_resourcesync.protocol import SITEMAP_NS
 from pelican_resourcesync.publication.pages.change_pages import read_change_page
 from pelican_resourcesync.publication.pages.pages import _with_others
 from pelican_resourcesync.site.predecessors import _SITEURL
 from pelican_resourcesync.static_site import alternates_of, with_link
+from pelican_resourcesync.static_site.sitemap_dates import ForeignSitemap
 from repo_bridge.reading.dump import parse_head, parse_row
 from repo_bridge.reading.saf import _PERMISSION
 from repo_bridge.setup import _parse, _value
@@ -54,6 +56,16 @@ SEARCHES: dict[str, tuple[Callable[[str, Path], object], str, tuple[str, ...]]] 
     "headers": (lambda text, _: _FIELD.findall(text), "a", ("a", ":", " ", "\n", "a:", "a: ")),
     "robots.txt": (lambda text, _: _SITEMAP.findall(text), "", ("sitemap", "sitemap:", " ", "\n", "\t", "sitemap:\n")),
     "shown text": (lambda text, _: printable(text), "https://", ("//", "/", "@", "?a", "&token", "&token=", "#auth")),
+    "sitemap": (
+        lambda text, _: ForeignSitemap(f"{text}</urlset>".encode()),
+        f'<urlset xmlns="{SITEMAP_NS}">',
+        ("<url/>", "<url><loc/> <lastmod/></url>", "<!-- -->", " ", "&#32;", "<![CDATA[]]>", "<lastmod/>"),
+    ),
+    "entry of a sitemap": (
+        lambda text, _: ForeignSitemap(f"{text}</loc></url></urlset>".encode()).with_dates(["2026-01-01"]),
+        f'<urlset xmlns="{SITEMAP_NS}"><url>  <loc>',
+        ("a", "\n", "&amp;", "<x/>", "<![CDATA[>]]>", "<!-- -->", "</loc> <loc>", "</loc> <lastmod/> <loc>"),
+    ),
     "error of a bucket": (lambda text, _: _why(text), "", ("<Message>", "<Message></Message>", "\n")),
     "settings in git": (lambda text, _: _SITEURL.findall(text.encode()), "", ("\n", " ", "SITEURL\n", "SITEURL=")),
     "settings of DSpace": (lambda text, _: _parse(f"{text}c"), "a = b", (" ", "\t", "\\\n", "=", "= ", "\n")),

@@ -29,7 +29,6 @@ class SitemapEntry:
     """An entry of a sitemap, or with `is_part` one of an index of sitemaps."""
 
     is_part: bool
-    element: _Element
     loc: _Element | None = None
     lastmods: list[_Element] = field(default_factory=list)
 
@@ -82,9 +81,8 @@ class ForeignSitemap:
     def _edits(self, entry: SitemapEntry, date: str) -> Iterator[tuple[int, int, str]]:
         """Yield what replaces which bytes."""
         if date and not entry.lastmods and entry.loc:
-            before = self._data[entry.element.offsets[1] : entry.loc.offsets[0]].decode(self._codec)
-            indentation = "" if before.strip(XML_SPACE) else before
-            end = entry.loc.offsets[3]
+            begin, _, _, end = entry.loc.offsets
+            indentation = self._data[self._without_space(begin) : begin].decode(self._codec)
             yield end, end, indentation + _lastmod(entry.loc.prefix, date)
         for number, each in enumerate(entry.lastmods):
             begin, content, content_end, end = each.offsets
@@ -120,9 +118,8 @@ class ForeignSitemap:
         if self._depth == 1:
             self._is_sitemap = local in ("urlset", "sitemapindex")
         elif self._depth == _ENTRY and local in ("url", "sitemap"):
-            self._entry = SitemapEntry(local == "sitemap", element)
+            self._entry = SitemapEntry(local == "sitemap")
             self.entries.append(self._entry)
-            self._tag = element.offsets
         elif self._depth == _FIELD and self._entry and local in ("loc", "lastmod"):
             if local == "lastmod":
                 self._entry.lastmods.append(element)
