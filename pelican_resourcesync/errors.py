@@ -55,6 +55,10 @@ class AbsentError(PermanentError):
     """Raised when the site answers that there is no such file."""
 
 
+class TooLargeError(PermanentError):
+    """Raised for a file that has more bytes than are read of any."""
+
+
 class NoHostError(PermanentError):
     """Raised when there is no host with that name."""
 

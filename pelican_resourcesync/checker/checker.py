@@ -22,7 +22,7 @@ from pelican_resourcesync.checker.resources import (
 from pelican_resourcesync.checker.rule import UNCHECKED, CheckError, CheckReport, Findings
 from pelican_resourcesync.checker.rules import RULES
 from pelican_resourcesync.checker.scan import STANDARD_LIMITS, CheckLimits, Head, Scan, UnreadableError
-from pelican_resourcesync.errors import TransportError
+from pelican_resourcesync.errors import TooLargeError, TransportError
 from pelican_resourcesync.http import links_of_headers, links_of_page, looks_like_page
 from pelican_resourcesync.protocol import EDITIONS
 from pelican_resourcesync.source import WELL_KNOWN, Several, by_keyword
@@ -235,7 +235,7 @@ class _Checker:
             packages=self.crawler.packages,
             elsewhere=self.crawler.elsewhere,
             complete=self.crawler.complete,
-            notes=self.notes + list(self._left_out()),
+            notes=[*self.notes, *self.findings.notes, *self._left_out()],
         )
 
     def _left_out(self) -> Iterator[str]:
@@ -361,6 +361,10 @@ class _Checker:
     def _package(self, stream: BinaryIO, name: str) -> None:
         stream.seek(0)
         package = CheckedPackage(name)
-        check_package(stream, package, self.rule_options, self.findings)
+        try:
+            check_package(stream, package, self.rule_options, self.findings)
+        except TooLargeError as error:
+            message = f"{error}; nothing was checked"
+            raise CheckError(message) from error
         self.crawler.packages += 1
         self.documents += int(package.manifest is not None)

@@ -18,7 +18,7 @@ from pelican_resourcesync.checker.resources import (
 )
 from pelican_resourcesync.checker.rule import Findings
 from pelican_resourcesync.checker.scan import NO_ENTRY, RawEntry
-from pelican_resourcesync.errors import TransportError
+from pelican_resourcesync.errors import TooLargeError, TransportError
 from pelican_resourcesync.http import shown
 from pelican_resourcesync.protocol import Capability
 
@@ -290,6 +290,10 @@ class Crawler:
             with self.fetcher.open(visit.uri, size=self.options.limits.package_size) as found:
                 package.length = found.length
                 check_package(found.stream, package, self.options, self.findings, self._package_sink(visit))
+        except TooLargeError as error:
+            self.findings.unread(str(error))
+            self.broken.add(visit.top)
+            return
         except TransportError as error:
             reference.absence = str(error)
         else:

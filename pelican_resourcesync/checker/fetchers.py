@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, Self, TypeAlias, cast
 
-from pelican_resourcesync.errors import AbsentError, TransportError
+from pelican_resourcesync.errors import AbsentError, TooLargeError, TransportError
 from pelican_resourcesync.http import STANDARD_BOUNDS, Headers, Web, origin, shown
 from pelican_resourcesync.source import SiteFolder
 
@@ -46,7 +46,7 @@ class FolderFetcher(SiteFolder):
             length = file.stat().st_size
             if length > size:
                 message = f"{shown(uri)} is larger than {size} bytes"
-                raise TransportError(message)
+                raise TooLargeError(message)
             return FetchedContent(stream=file.open("rb"), length=length, headers=Headers())
         except OSError as error:
             message = f"{file} cannot be read: {error.strerror}"

@@ -21,10 +21,17 @@ from pelican_resourcesync.checker.document import (
 from pelican_resourcesync.checker.fetchers import Fetcher
 from pelican_resourcesync.checker.rule import Findings
 from pelican_resourcesync.checker.scan import Attributes, RawEntry
-from pelican_resourcesync.checker.values import Measurement, digests, measure, number, wrong_digest
+from pelican_resourcesync.checker.values import Measurement, digests, measure, number, quoted, wrong_digest
 from pelican_resourcesync.dcz import LARGEST, MEDIA_TYPE, PatchError, apply_patch, base_of, has_patches
-from pelican_resourcesync.errors import TransportError
-from pelican_resourcesync.http import DamagedZipError, ZipReader, links_of_headers, links_of_page, looks_like_page
+from pelican_resourcesync.errors import TooLargeError, TransportError
+from pelican_resourcesync.http import (
+    DamagedZipError,
+    ZipLimitError,
+    ZipReader,
+    links_of_headers,
+    links_of_page,
+    looks_like_page,
+)
 from pelican_resourcesync.protocol import PATCH
 
 #: Possessive quantifiers, so that matching takes linear time whatever a host sends.
@@ -172,6 +179,10 @@ class ResourceChecker:
                 found.stream.seek(0)
                 wrong = self._wrong_patch(resource, found.stream)
                 headers, media_type = found.headers, found.media_type
+        except TooLargeError as error:
+            if self.whole:
+                self.findings.unread(str(error))
+            return None
         except TransportError as error:
             return replace(resource, absence=str(error))
         except OSError as error:
@@ -246,7 +257,10 @@ class Member:
 def check_package(
     stream: BinaryIO, package: CheckedPackage, options: RuleOptions, findings: Findings, sink: Sink | None = None
 ) -> None:
-    """Check a package, its manifest and its members against the rules; each entry read is passed to `sink`."""
+    """Check a package, its manifest and its members against the rules; each entry read is passed to `sink`.
+
+    Raises `TooLargeError` if its list of members or its manifest is too large to be read.
+    """
     uri = f"{package.uri}!/{MANIFEST}"
 
     def check_member(item: RawEntry, doc: DocumentState) -> None:
@@ -255,17 +269,33 @@ def check_package(
         path = item.md.get("path")
         if path is not None:
             package.listed.add(hash(path.removeprefix("/")))
-            options.run("member", findings, uri, item.line, _member(archive, item, path), entry=item.loc)
+            excess = _excess(archive, path.removeprefix("/"))
+            if excess:
+                findings.unread(f"{uri}: the path {quoted(path)} {excess}")
+            else:
+                options.run("member", findings, uri, item.line, _member(archive, item, path), entry=item.loc)
 
     try:
         archive = ZipReader(stream, options.limits)
         package.names = archive.names
+        if _excess(archive, MANIFEST):
+            message = f"its {MANIFEST} is too large"
+            raise ZipLimitError(message)  # noqa: TRY301 - as any other limit
         if not archive.problem(MANIFEST):
             with archive.open(MANIFEST) as manifest:
                 package.manifest = check_document(manifest, uri, options, findings, check_member)
+    except ZipLimitError as error:
+        message = f"{package.uri}: {error}"
+        raise TooLargeError(message) from error
     except DamagedZipError as error:
         package.problem = f"it cannot be read as a ZIP file ({error})"
     options.run("package", findings, package.uri, None, package)
+
+
+def _excess(archive: ZipReader, name: str) -> str:
+    """Return why a member is not read, if that is because of the limits alone, or an empty string."""
+    excess = archive.excess(name)
+    return excess if archive.problem(name) == excess else ""
 
 
 def _member(archive: ZipReader, item: RawEntry, path: str) -> Member:

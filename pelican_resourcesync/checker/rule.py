@@ -60,6 +60,7 @@ class Findings:
         self._ignored = ignored
         self._groups: dict[tuple[str, Level], Group] = {}
         self._lock = Lock()
+        self._unread: list[str] = []
 
     def add(self, finding: Finding) -> None:
         """Add a finding."""
@@ -70,6 +71,18 @@ class Findings:
             group.count += 1
             if len(group.first) < self._most:
                 group.first.append(finding)
+
+    def unread(self, what: str) -> None:
+        """Note that something was not read because it is too large for this program: that is no fault."""
+        with self._lock:
+            self._unread.append(what)
+
+    @property
+    def notes(self) -> list[str]:
+        """What was not read, as far as it is kept."""
+        more = len(self._unread) - self._most
+        first = [f"note: not read: {each}" for each in self._unread[: self._most]]
+        return [*first, f"note: not read: {more:,} more"] if more > 0 else first
 
     def groups(self) -> Iterator[tuple[str, Level, Group]]:
         """Yield the groups: errors first, then warnings, each sorted by rule identifier."""
@@ -128,6 +141,7 @@ class CheckReport:
             "conforming": self.conforming,
             "documents": self.documents,
             "complete": self.complete,
+            "notes": [each.removeprefix("note: ") for each in self.notes],
             "findings": [
                 {
                     "rule": found.rule,

@@ -30,7 +30,7 @@ from pelican_resourcesync.http.urls import (
     without_query,
 )
 from pelican_resourcesync.http.web import Received, Web, links_of_headers, links_of_page, looks_like_page
-from pelican_resourcesync.http.zips import DamagedZipError, ZipLimits, ZipReader
+from pelican_resourcesync.http.zips import DamagedZipError, ZipLimitError, ZipLimits, ZipReader
 
 __all__ = [
     "LONGEST_REQUEST",
@@ -50,6 +50,7 @@ __all__ = [
     "Sink",
     "Version",
     "Web",
+    "ZipLimitError",
     "ZipLimits",
     "ZipReader",
     "address_of",

@@ -16,7 +16,14 @@ from threading import Lock
 from types import MappingProxyType
 from typing import Any, BinaryIO, Literal, NamedTuple, Self
 
-from pelican_resourcesync.errors import AbsentError, ConflictError, MismatchError, SettingsError, TransportError
+from pelican_resourcesync.errors import (
+    AbsentError,
+    ConflictError,
+    MismatchError,
+    SettingsError,
+    TooLargeError,
+    TransportError,
+)
 from pelican_resourcesync.files import sha256
 from pelican_resourcesync.http.client import Headers, Response
 from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds
@@ -100,7 +107,7 @@ class Bucket(Web):
         try:
             with self._request(path):
                 found = self._obstore.get(self._store, path)
-                self._require_size(found.meta["size"], self.bounds)
+                self._require_size(path, found.meta["size"], self.bounds)
                 return bytes(found.bytes()), _version(found.meta), found.meta["last_modified"]
         except AbsentError:
             return None
@@ -162,17 +169,16 @@ class Bucket(Web):
     def _receive(self, path: str, stream: BinaryIO, bounds: Bounds) -> Received:
         with self._request(path):
             found, sink = self._obstore.get(self._store, path), Hashing(stream)
-            self._require_size(found.meta["size"], bounds)
+            self._require_size(path, found.meta["size"], bounds)
             for chunk in found.stream():
                 sink.write(bytes(chunk))
         headers = Headers([f"{name}: {value}".encode() for name, value in found.attributes.items()])
         return sink.received(Response(url=self.url(path), status=200, headers=headers))
 
-    @staticmethod
-    def _require_size(size: int, bounds: Bounds) -> None:
+    def _require_size(self, path: str, size: int, bounds: Bounds) -> None:
         if size > bounds.size:
-            message = f"it is larger than {bounds.size} bytes"
-            raise ValueError(message)
+            message = f"{self.url(path)} is larger than {bounds.size} bytes"
+            raise TooLargeError(message)
 
     @contextmanager
     def _request(self, path: str, number: int = 1) -> Iterator[None]:

@@ -23,6 +23,7 @@ from pelican_resourcesync.errors import (
     PermanentError,
     RefusedError,
     StatusError,
+    TooLargeError,
     TransportError,
 )
 from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds, Deadline, Pace
@@ -227,7 +228,7 @@ class Transfer:
     def _require_size(self, size: int) -> None:
         if size > self.request.bounds.size:
             message = f"{shown(self.url)} is larger than {self.request.bounds.size} bytes"
-            raise PermanentError(message)
+            raise TooLargeError(message)
 
 
 class Client(ABC):

@@ -21,6 +21,10 @@ class DamagedZipError(Exception):
     """Raised when a ZIP file or one of its members cannot be read; the message says why."""
 
 
+class ZipLimitError(DamagedZipError):
+    """Raised when more would have to be read than the limits allow, which need not be wrong."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZipLimits:
     """How much is read from a ZIP file; sizes are in bytes, after unpacking.
@@ -66,7 +70,7 @@ class ZipReader:
 
     def problem(self, name: str) -> str:
         """Return why a member must not be read, according to the ZIP file's own metadata, or an empty string."""
-        member, limits, problem = self._zip.NameToInfo.get(name), self._limits, ""
+        member, problem = self._zip.NameToInfo.get(name), ""
         if member is None or name.endswith("/"):
             problem = "names no member of the package"
         elif name in self._overlapping:
@@ -79,11 +83,16 @@ class ZipReader:
             problem = "names a member that is encrypted"
         elif member.compress_type not in (ZIP_STORED, ZIP_DEFLATED) or member.flag_bits & _PATCHED:
             problem = "names a member that is neither stored nor deflated, which is not unpacked"
-        elif member.file_size > min(limits.member_size, self._left):
-            problem = f"names a member of {member.file_size:,} bytes, which is not unpacked"
-        elif member.file_size > max(limits.page, member.compress_size * limits.ratio):
-            problem = f"names a member that would grow more than {limits.ratio} times, which is not unpacked"
-        return problem
+        return problem or self.excess(name)
+
+    def excess(self, name: str) -> str:
+        """Return why a member is not read because of the limits alone, or an empty string."""
+        member, limits = self._zip.NameToInfo.get(name), self._limits
+        if member and member.file_size > min(limits.member_size, self._left):
+            return f"names a member of {member.file_size:,} bytes, which is not unpacked"
+        if member and member.file_size > max(limits.page, member.compress_size * limits.ratio):
+            return f"names a member that would grow more than {limits.ratio} times, which is not unpacked"
+        return ""
 
     def size(self, name: str) -> int:
         """Return the length of a member after unpacking."""
@@ -149,11 +158,11 @@ class _LimitedStream:
         limits = self._limits
         if size > limits.directory:
             message = f"its list of members has more than {limits.directory:,} bytes"
-            raise DamagedZipError(message)
+            raise ZipLimitError(message)
         data = self._stream.read(size)
         if size >= 0 and data.count(_ENTRY) > limits.members:
             message = f"it has more than {limits.members:,} members"
-            raise DamagedZipError(message)
+            raise ZipLimitError(message)
         return data
 
     def __getattr__(self, name: str) -> Any:

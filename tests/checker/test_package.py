@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.checker import RULES, check
+from pelican_resourcesync.checker import RULES, CheckError, check
 from pelican_resourcesync.checker.document import RuleOptions
 from pelican_resourcesync.checker.resources import CheckedPackage, check_package
 from pelican_resourcesync.checker.rule import Findings
 from pelican_resourcesync.checker.scan import STANDARD_LIMITS, CheckLimits
+from pelican_resourcesync.errors import TooLargeError
 from tests.checker.bounds import bounded
 from tests.checker.documents import (
     ABOUT,
@@ -41,7 +42,7 @@ def checked_package(data: bytes, *, listed_as: str = "", limits: CheckLimits = S
     findings = Findings(most=10)
     package = CheckedPackage("dump.zip", listed_as)
     check_package(BytesIO(data), package, RuleOptions(rules=RULES, limits=limits), findings)
-    return names(findings)
+    return [*names(findings), *findings.notes]
 
 
 def test_valid_packages() -> None:
@@ -68,12 +69,14 @@ def test_manifest_elsewhere() -> None:
 
 
 def test_bombs() -> None:
-    """What grows too much is not unpacked: a member, the manifest itself, or all of it."""
+    """What grows too much is not unpacked: a member, the manifest itself, or all of it; that is no fault."""
     good = package(RESOURCE_MANIFEST, MEMBERS)
-    assert checked_package(good, limits=replace(STANDARD_LIMITS, unpacked=9)) == ["RD04 MUST"]
+    with pytest.raises(TooLargeError, match=r"^dump\.zip: its manifest\.xml is too large$"):
+        checked_package(good, limits=replace(STANDARD_LIMITS, unpacked=9))
     room = replace(STANDARD_LIMITS, unpacked=len(RESOURCE_MANIFEST))
     assert checked_package(good, limits=room) == []
-    assert checked_package(good, limits=replace(STANDARD_LIMITS, directory=20)) == ["RD03 MUST"]
+    with pytest.raises(TooLargeError, match=r"^dump\.zip: its list of members has more than 20 bytes$"):
+        checked_package(good, limits=replace(STANDARD_LIMITS, directory=20))
 
 
 def bytes_apart(count: int, size: int) -> tuple[str, dict[str, bytes]]:
@@ -91,10 +94,9 @@ def test_all_members_together_have_a_budget() -> None:
     findings = Findings(most=10)
     options = RuleOptions(rules=RULES, limits=replace(STANDARD_LIMITS, unpacked=11_999))
     check_package(BytesIO(data), CheckedPackage("dump.zip"), options, findings)
-    [(_, _, group)] = findings.groups()
-    assert [found.message for found in group.first] == [
-        "the path '/5.bin' names a member of 2,000 bytes, which is not unpacked"
-    ]
+    assert names(findings) == []
+    what = "the path '/5.bin' names a member of 2,000 bytes, which is not unpacked"
+    assert findings.notes == [f"note: not read: dump.zip!/manifest.xml: {what}"]
 
 
 def test_a_member_that_many_entries_name_is_read_within_the_budget() -> None:
@@ -108,8 +110,8 @@ def test_a_member_that_many_entries_name_is_read_within_the_budget() -> None:
     limits = replace(STANDARD_LIMITS, page=0, ratio=2_000)
     assert 400 * len(data) < 1_000_000 < 2_000 * len(data)
     assert checked_package(data, limits=replace(limits, unpacked=1_000_000)) == []
-    assert checked_package(data, limits=replace(limits, unpacked=999_999)) == ["RD06 MUST"]
-    assert checked_package(data, limits=replace(limits, ratio=400)) == ["RD06 MUST"]
+    assert checked_package(data, limits=replace(limits, unpacked=999_999))[0].startswith("note: not read: ")
+    assert checked_package(data, limits=replace(limits, ratio=400))[-1].startswith("note: not read: ")
 
 
 def test_package_of_another_format() -> None:
@@ -121,8 +123,11 @@ def test_package_of_another_format() -> None:
 
 
 def test_package_as_target(tmp_path: Path) -> None:
-    """A package in a file is a target by itself."""
+    """A package in a file is a target by itself, unless it is too large."""
     file = tmp_path / "dump.zip"
+    file.write_bytes(zipped([replace(MANIFEST, data=ZEROS)]))
+    with pytest.raises(CheckError, match=r"its manifest\.xml is too large; nothing was checked"):
+        check(str(file))
     file.write_bytes(package(RESOURCE_MANIFEST, {"a.txt": A}))
     report = check(str(file))
     assert names(report.findings) == ["RD06 MUST"]
@@ -136,10 +141,13 @@ ZEROS = bytes(12_000_000)
 def found(data: bytes, limits: CheckLimits = STANDARD_LIMITS) -> tuple[list[str], str]:
     """Check a package, and give what was found, and all that was said."""
     findings = Findings(most=20)
-    with bounded():
-        check_package(BytesIO(data), CheckedPackage("dump.zip"), RuleOptions(rules=RULES, limits=limits), findings)
+    try:
+        with bounded():
+            check_package(BytesIO(data), CheckedPackage("dump.zip"), RuleOptions(rules=RULES, limits=limits), findings)
+    except TooLargeError as error:
+        return [TOO_LARGE], str(error)
     said = [each.message for _, _, group in findings.groups() for each in group.first]
-    return names(findings), "\n".join(said)
+    return names(findings), "\n".join([*said, *findings.notes])
 
 
 def of_path(path: str, *pieces: Piece) -> bytes:
@@ -154,6 +162,7 @@ def nested() -> bytes:
 
 
 NO_ZIP, NO_MANIFEST, WRONG, UNLISTED = "RD03 MUST", "RD04 MUST", "RD06 MUST", "RD05 SHOULD"
+TOO_LARGE = "a limit"
 ZIP64 = struct.pack("<HHQQ", 1, 16, 2**62, 2**62)
 
 CASES: dict[str, tuple[bytes, list[str], str]] = {
@@ -180,7 +189,7 @@ CASES: dict[str, tuple[bytes, list[str], str]] = {
     "a size that is too small": (zipped([MANIFEST, replace(ALPHA, size=2), BETA]), [WRONG], "read (Bad CRC-32"),
     "a size that is too large": (zipped([MANIFEST, replace(ALPHA, size=9), BETA]), [WRONG], "read (it is shorter"),
     "a size of more than there is room": (
-        zipped([MANIFEST, replace(ALPHA, size=2**32 - 2), BETA]), [WRONG], "bytes, which is not unpacked",
+        zipped([MANIFEST, replace(ALPHA, size=2**32 - 2), BETA]), [], "bytes, which is not unpacked",
     ),
     "packed bytes that are too few": (zipped([MANIFEST, replace(ALPHA, packed_size=1), BETA]), [WRONG], ""),
     "another checksum": (zipped([MANIFEST, replace(ALPHA, crc=1), BETA]), [WRONG], "read (Bad CRC-32"),
@@ -191,13 +200,13 @@ CASES: dict[str, tuple[bytes, list[str], str]] = {
     "sizes of 2^62": (zipped([MANIFEST, replace(ALPHA, extra=ZIP64, size=2**32 - 1, packed_size=2**32 - 1), BETA]),
                       [WRONG], "overlaps another"),
     "an extra field that is cut": (zipped([MANIFEST, replace(ALPHA, extra=b"\1\0\xff\xff"), BETA]), [NO_ZIP], ""),
-    "a bomb": (of_path("/a", Piece(name=b"a", data=ZEROS)), [WRONG], "12,000,000 bytes, which is not unpacked"),
+    "a bomb": (of_path("/a", Piece(name=b"a", data=ZEROS)), [], "12,000,000 bytes, which is not unpacked"),
     "a bomb in a large package": (
         of_path("/a", Piece(name=b"a", data=bytes(1_500_000)), Piece(name=b"b", data=bytes(20_000), method=STORED)),
-        [WRONG, UNLISTED], "would grow more than 200 times",
+        [UNLISTED], "would grow more than 200 times",
     ),
     "a bomb that says it is small": (of_path("/a", Piece(name=b"a", data=ZEROS, size=5)), [WRONG], "cannot be read"),
-    "a bomb for a manifest": (zipped([replace(MANIFEST, data=ZEROS)]), [NO_MANIFEST], "can be read"),
+    "a bomb for a manifest": (zipped([replace(MANIFEST, data=ZEROS)]), [TOO_LARGE], "its manifest.xml is too large"),
     "a bomb for a manifest that says it is small": (zipped([replace(MANIFEST, data=ZEROS, size=9)]), [NO_ZIP], ""),
     "a bomb of bzip2": (
         of_path("/a", Piece(name=b"a", data=ZEROS, packed=bz2.compress(ZEROS), method=12, size=9)),
@@ -246,7 +255,7 @@ def test_list_of_members_within_limits() -> None:
         (replace(STANDARD_LIMITS, directory=163), "its list of members has more than 163 bytes"),
         (replace(STANDARD_LIMITS, members=2), "it has more than 2 members"),
     ):
-        assert found(data, limits) == ([NO_ZIP], f"the package: it cannot be read as a ZIP file ({most})")
+        assert found(data, limits) == ([TOO_LARGE], f"dump.zip: {most}")
     assert found(data, replace(STANDARD_LIMITS, members=3))[0] == []
 
 

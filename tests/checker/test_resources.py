@@ -1,5 +1,6 @@
 """The pages and headers of listed resources, and which resources are looked at."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -133,3 +134,22 @@ def test_links_are_compared_once(tmp_path: Path) -> None:
     ((_, _, group),) = report.findings.groups()
     assert group.first[0].entry == f"{BASE}a.txt"
     assert group.first[0].message.startswith(f"'{BASE}no', the link with rel=alternate, cannot be fetched: ")
+
+
+def test_what_is_too_large_to_be_read_is_no_fault(tmp_path: Path) -> None:
+    """A resource and a package of 5 GB, which take no room on the disk here, are noted; what is missing is a fault."""
+    folder = site(tmp_path / "a", 1, set())
+    for name in ("0.png", "packages.zip"):
+        with (folder / name).open("wb") as stream:
+            stream.truncate(5_000_000_000)
+    listed = entry("resources.xml", 'capability="resourcelist"') + entry("dump.xml", 'capability="resourcedump"')
+    (folder / "capabilitylist.xml").write_text(document("capabilitylist", listed, links=f"  {ABOUT}"))
+    package = entry("packages.zip", 'type="application/zip" length="5000000000"')
+    (folder / "dump.xml").write_text(document("resourcedump", package, AT))
+    report = check(str(folder))
+    assert (names(report.findings), report.status(strict=True)) == ([], 0)
+    large = [f"{BASE}packages.zip is larger than 4000000000 bytes", f"{BASE}0.png is larger than 2000000000 bytes"]
+    assert {f"note: not read: {each}" for each in large} <= {*report.as_text().splitlines()}
+    assert {f"not read: {each}" for each in large} <= {*json.loads(report.as_json())["notes"]}
+    (folder / "0.png").unlink()
+    assert names(check(str(folder)).findings) == ["X09 MUST"]

@@ -12,7 +12,14 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.errors import AbsentError, NoHostError, PermanentError, StatusError, TransportError
+from pelican_resourcesync.errors import (
+    AbsentError,
+    NoHostError,
+    PermanentError,
+    StatusError,
+    TooLargeError,
+    TransportError,
+)
 from pelican_resourcesync.http import Bounds, Received, Web
 from pelican_resourcesync.http.urllib3_client import Urllib3Client
 from pelican_resourcesync.version import __version__
@@ -49,7 +56,7 @@ def failure(site: Live, manner: Manner, **bounds: Any) -> str:
     web = Web(site.url, Bounds(**bounds))
     with pytest.raises(TransportError) as caught:
         web.read("a/b.xml")
-    kinds = (TransportError, PermanentError, StatusError)
+    kinds = (TransportError, PermanentError, TooLargeError, StatusError)
     assert type(caught.value) in kinds, "no other kind, which would mean that nothing is there"
     message = str(caught.value)
     assert message.count("resourcesync=") == 0, "the query is no one's business"
