@@ -210,6 +210,11 @@ class Inventory:
         """Return whether an item was added."""
         return bool(self._names("SELECT id FROM item WHERE id = ?", item))
 
+    def records_of(self, item: str) -> list[InventoryEntry]:
+        """Return the records of an item, in the order of their formats."""
+        found = [*self._rows("SELECT records, uris FROM item WHERE id = ?", item)]
+        return [entry for number, uris in found for uri in uris.split("\n")[:number] if (entry := self.get(uri))]
+
     def records(self) -> int:
         """Return the number of records."""
         return self._number("SELECT total(records) FROM item")

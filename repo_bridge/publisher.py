@@ -3,7 +3,7 @@
 import shutil
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
@@ -38,6 +38,7 @@ from pelican_resourcesync.publication import (
 from pelican_resourcesync.terminal import Progress, format_count
 from repo_bridge.errors import InventoryError
 from repo_bridge.files import Digests, Files, RecordFiles, hashes, new_record_files
+from repo_bridge.former import FormerRecords
 from repo_bridge.inventory import Inventory, SetResources
 from repo_bridge.model import Reason
 from repo_bridge.plan import PublicationPlan, planned
@@ -77,8 +78,12 @@ def publish(settings: BridgeSettings, progress: Progress) -> BridgeResult:
             if result is None:
                 if inventory.changed is not None:
                     record_files.link_unchanged(inventory.removed_paths)
-                result = _Publisher(settings, progress, reader, inventory, plan, record_files).publish()
+                progress.say("looking for hidden values in what was public")
+                former = FormerRecords(settings, reader, inventory, record_files.folder)
+                publisher = _Publisher(settings, progress, reader, inventory, plan, record_files)
+                result = publisher.publish(former.find(plan))
                 inventory.published = {"digests": plan.published(), "result": asdict(result)}
+                former.keep(plan.published())
         _keep(settings, inventory)
     return replace(result, seconds=time.perf_counter() - begin)
 
@@ -194,9 +199,14 @@ class _Publisher:
         self._records = record_files.folder if record_files else None
         self._files = Files(self._records, settings.assetstore)
         self._digests: Digests | None = None
+        self._withdrawn: Mapping[str, Mapping[str, Collection[str]]] = {}
 
-    def publish(self) -> BridgeResult:
-        """Publish; if a file turns out to have other bytes than the database says, leave out all such files."""
+    def publish(self, withdrawn: Mapping[str, Mapping[str, Collection[str]]]) -> BridgeResult:
+        """Publish without former states that are `withdrawn`, by set, URI and SHA-256.
+
+        If a file turns out to have other bytes than the database says, all such files are left out.
+        """
+        self._withdrawn = withdrawn
         with ExitStack() as stack:
             if self._settings.version_files:
                 file = Workspace(self._settings.beside).bridge(self._settings.set_name) / _DIGESTS
@@ -245,6 +255,7 @@ class _Publisher:
                 not_live=each.predecessor.not_live,
                 records=self._records if each.within is None else None,
                 drafts=self._reader.drafts,
+                withdrawn=self._withdrawn.get(each.name, {}),
             )
             for each in self._plan.sets
         ]

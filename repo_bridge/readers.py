@@ -53,6 +53,7 @@ from repo_bridge.reading import (
     read_archive,
     read_query,
     read_query_metadata,
+    read_withheld,
 )
 from repo_bridge.records import (
     Addresses,
@@ -247,6 +248,13 @@ class RepositoryReader(ABC):
     def find_removed(self, inventory: Inventory, uris: Collection[str]) -> None:  # noqa: B027 - most know nothing
         """Record in an inventory since when these URIs are not public, as far as the source knows (rule 13)."""
 
+    def withheld(self, ids: Iterable[str] | None) -> Iterable[tuple[str, tuple[MetadataValue, ...]]]:  # noqa: ARG002
+        """Return items, at least those with these ids, with values that are hidden today, which may not be published.
+
+        They are looked for in what was public.
+        """
+        return ()
+
     def _builder(self, record_files: RecordFiles | None) -> EntryBuilder:
         settings = self._settings
         return EntryBuilder(
@@ -317,6 +325,10 @@ class DSpaceReader(RepositoryReader):
             total = repository.total
             inventory.seen = Seen(at, complete, origin.database, origin.transaction, origin.oldest, total)
 
+    def withheld(self, ids: Iterable[str] | None) -> Iterable[tuple[str, tuple[MetadataValue, ...]]]:
+        """Return these items, or all, with their hidden values and those of hidden items that are related."""
+        return self.repository.withheld(ids)
+
     def _changed(self, inventory: Inventory) -> set[str] | None:
         """Return the items that may have changed, by the versions of their rows and by dates.
 
@@ -380,6 +392,10 @@ class ArchiveReader(RepositoryReader):
         self._progress.say("reading the public items")
         self._add(inventory, read_archive(self._folder, _view(self._settings)), record_files)
 
+    def withheld(self, ids: Iterable[str] | None) -> Iterable[tuple[str, tuple[MetadataValue, ...]]]:  # noqa: ARG002 - all
+        """Return all items with the values of hidden fields."""
+        return read_withheld(self._folder, _view(self._settings))
+
 
 class QueryReader(RepositoryReader):
     """Reads the rows of a user's statement, and of another one for the metadata of their items."""
@@ -421,6 +437,12 @@ class QueryReader(RepositoryReader):
             self._describe(inventory, builder)
             uris = ((uri, changed) for item, changed in removed.items() for uri in builder.record_uris(item))
             inventory.add_removed((uri, render_time(changed)) for uri, changed in uris if inventory.get(uri) is None)
+
+    def withheld(self, ids: Iterable[str] | None) -> Iterable[tuple[str, tuple[MetadataValue, ...]]]:  # noqa: ARG002 - all
+        """Return all items with the values of hidden fields."""
+        fields = self._settings.hidden
+        for item, values in read_query_metadata(self._connection, self._query.metadata) if self._query.metadata else ():
+            yield item, tuple(value for value in values if hidden(value.field, fields))
 
     def _describe(self, inventory: Inventory, builder: EntryBuilder) -> None:
         """Add a record of each item that has resources; metadata of others, which may be hidden, are left out."""
@@ -520,7 +542,7 @@ def _database(settings: BridgeSettings, folder: Path, progress: Progress) -> str
     if _begins_with(file, _SQLITE):
         return f"sqlite:///{file.absolute()}"
     progress.say(f"importing {file.name}")
-    import_dump(file, folder / "export.db", settings.schema, progress.advance, settings.hidden)
+    import_dump(file, folder / "export.db", settings.schema, progress.advance, hidden_fields=None)
     return f"sqlite:///{folder / 'export.db'}"
 
 

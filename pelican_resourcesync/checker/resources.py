@@ -184,7 +184,7 @@ class ResourceChecker:
                 self.findings.unread(str(error))
             return None
         except TransportError as error:
-            return replace(resource, absence=str(error))
+            return None if self._is_withdrawn(resource) else replace(resource, absence=str(error))
         except OSError as error:
             return replace(resource, absence=f"it cannot be read: {error.strerror}")
         page = looks_like_page(measured.head, media_type or md.get("type", ""))
@@ -196,6 +196,18 @@ class ResourceChecker:
             page_links=tuple(links_of_page(measured.head, uri)) if page else (),
             header_links=tuple(links_of_headers(headers, uri)),
         )
+
+    def _is_withdrawn(self, resource: CheckedResource) -> bool:
+        """Return whether this is a patch that went with the version that it leads to."""
+        is_patch = (resource.link or {}).get("rel") == PATCH
+        versions = [link["href"] for link in resource.item.links if link.get("rel") == "memento" and "href" in link]
+        for uri in versions if is_patch else ():
+            try:
+                with self.fetcher.open(uri, size=self.options.limits.resource_size):
+                    pass
+            except TransportError:
+                return True
+        return False
 
     def _wrong_patch(self, resource: CheckedResource, stream: BinaryIO) -> str:
         """Return what is wrong with a patch, as far as a version is known with the bytes that it is for."""

@@ -19,6 +19,7 @@ from pelican_resourcesync.publication.disk.durable import (
 )
 from pelican_resourcesync.publication.disk.staging import recover, recovered, work_folder_for
 from pelican_resourcesync.publication.forget import TakedownResult, forget_uris
+from pelican_resourcesync.publication.former import former_states
 from pelican_resourcesync.publication.model.clock import TICK, build_time, later, whole_milliseconds
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.layout import (
@@ -167,6 +168,7 @@ __all__ = [
     "changes_since",
     "compare_ancestry",
     "forget_uris",
+    "former_states",
     "is_later",
     "is_loopback",
     "is_part_of_list",

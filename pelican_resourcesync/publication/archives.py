@@ -1,6 +1,6 @@
 """Archives: which earlier Resource Lists and Resource Dumps are kept, and the documents that link to them (AR)."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -11,6 +11,7 @@ from pelican_resourcesync.publication.documents.documents import Documents
 from pelican_resourcesync.publication.documents.writer import DocumentWriter
 from pelican_resourcesync.publication.dumps.changedump import dump_of, dump_packages, has_bytes, read_dumped
 from pelican_resourcesync.publication.dumps.writer import DumpWriter
+from pelican_resourcesync.publication.model.history import Withdrawn
 from pelican_resourcesync.publication.model.layout import part_path
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Range
@@ -31,7 +32,7 @@ def lists_after(
 
 
 def dumps_after(
-    previous: PreviousPublication | None, ranges: Sequence[Range], options: Options, withdrawn: Collection[str] = ()
+    previous: PreviousPublication | None, ranges: Sequence[Range], options: Options, withdrawn: Withdrawn
 ) -> tuple[ResourceSnapshot, ...]:
     """Return the archived Resource Dumps: for each closed range, the last one published in it, with its packages.
 

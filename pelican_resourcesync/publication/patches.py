@@ -2,7 +2,7 @@
 
 import re
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from pelican_resourcesync.files import measure, sha256
 from pelican_resourcesync.protocol import PATCH, ChangeKind, Hash, Link, split_entries
 from pelican_resourcesync.publication.changes import DatedChange
 from pelican_resourcesync.publication.documents.writer import DocumentWriter
+from pelican_resourcesync.publication.model.history import Withdrawn
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.resource import SHA_256, Resources, render_links
@@ -70,11 +71,11 @@ class PatchMaker:
 
 
 def write_patches(
-    writing: DocumentWriter, ranges: Iterable[Range], made: Mapping[str, Path], withdrawn: Collection[str]
+    writing: DocumentWriter, ranges: Iterable[Range], made: Mapping[str, Path], withdrawn: Withdrawn
 ) -> None:
     """Write the patches that Change Lists link to: those that were made, and those that were published before.
 
-    Those of `withdrawn` URIs go, although lists still link to them.
+    Those that lead to what is `withdrawn` go, although lists still link to them. A patch from it has no byte of it.
     """
     layout, stage = writing.options.layout, writing.stage
     before = writing.previous.state.documents if writing.previous else {}
@@ -84,7 +85,8 @@ def write_patches(
     for each in ranges:
         text = stage.read(layout.change_list(each.start)).decode()
         if withdrawn:
-            text = "".join(entry.links for entry in split_entries(text) if entry.loc not in withdrawn)
+            kept = (each for each in split_entries(text) if not withdrawn.has(each.loc, _digest(each.md)))
+            text = "".join(each.links for each in kept)
         for path in link.findall(text):
             if path in made:
                 stage.carry(path, made[path])

@@ -33,7 +33,7 @@ from pelican_resourcesync.publication.dumps.changedump import (
 )
 from pelican_resourcesync.publication.dumps.packing import ChangePacker
 from pelican_resourcesync.publication.model.clock import is_ahead, later, require_plausible_time
-from pelican_resourcesync.publication.model.history import Change, ChangeHistory
+from pelican_resourcesync.publication.model.history import Change, ChangeHistory, Withdrawn
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Range, RangeBoundaries, retain
 from pelican_resourcesync.publication.model.resource import SHA_256, Representation, Resources
@@ -61,7 +61,8 @@ class PublishRequest:
     `not_live` is as in `Predecessor`.
     `records` is a folder with the set's records. It is in a folder of its own in the output, whose name begins like
     a stage's, and is moved from there. `drafts` is a folder in the bucket of the options for drafts of the parts of the
-    Resource List, if there is one.
+    Resource List, if there is one. `withdrawn` are former states of resources, by URI and SHA-256, that nothing may
+    contain any more.
     """
 
     resources: Resources
@@ -73,6 +74,7 @@ class PublishRequest:
     not_live: bool = False
     records: Path | None = None
     drafts: BucketPath | None = None
+    withdrawn: Mapping[str, Collection[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,8 +96,8 @@ class PlannedPublication:
     """The next publication: the contents of its documents, its state, its `resources` and its `new_changes`.
 
     `added` are the number of changes from before the first publication that are added, and the times of the first and
-    the last. `gone` is the number of resources in the changes that no longer exist. `withdrawn` are URIs of which only
-    the deletion may stay public, and `removed_packages` is the number of packages that go because of them.
+    the last. `gone` is the number of resources in the changes that no longer exist. Of what is `withdrawn`, only
+    changes stay public, and `removed_packages` is the number of packages that go because of it.
     """
 
     request: PublishRequest
@@ -106,7 +108,7 @@ class PlannedPublication:
     added: tuple[int, datetime, datetime] | None
     gone: int
     removed_packages: int
-    withdrawn: Collection[str]
+    withdrawn: Withdrawn
 
     def require_plausible_time(self) -> None:
         """Raise `PublicationError` if the time of the publication is probably wrong."""
@@ -273,17 +275,19 @@ class _Planning:
         dumped = dumped_after(before, ranges, begin=begin, split=self._split)
         return retain_dumped(dumped, self._options.archives.changedump, kept[0].start if kept else None)
 
-    def _withdrawn(self, new: NewChanges) -> set[str]:
-        """Return the URIs whose bytes are to leave all packages."""
+    def _withdrawn(self, new: NewChanges) -> Withdrawn:
+        """Return what is to leave all packages: what was deleted, and former states that may not stay."""
         previous, siteurl = self._previous, self._options.layout.siteurl
-        if previous is None or not self._options.remove_deleted or not new.kinds[ChangeKind.DELETED]:
-            return set()
-        gone = (each.uri for each in new if each.kind is ChangeKind.DELETED)
+        if previous is None or not self._options.remove_deleted:
+            return Withdrawn()
+        deletes = new.kinds[ChangeKind.DELETED]
+        gone = (each.uri for each in new if each.kind is ChangeKind.DELETED) if deletes else ()
         was = previous.layout.siteurl  # what has only moved is not withdrawn
-        return {uri for uri in gone if was == siteurl or not self._now.get(uri.replace(was, siteurl, 1))}
+        uris = {uri for uri in gone if was == siteurl or not self._now.get(uri.replace(was, siteurl, 1))}
+        return Withdrawn(uris, self._request.withdrawn)
 
-    def _removed_packages(self, withdrawn: Collection[str]) -> int:
-        """Return the number of packages with bytes of these URIs."""
+    def _removed_packages(self, withdrawn: Withdrawn) -> int:
+        """Return the number of packages with bytes of what is withdrawn."""
         previous = self._previous
         if previous is None or not withdrawn:
             return 0
@@ -375,7 +379,8 @@ class _Planning:
         """Return whether any document changes although no resource did."""
         archive = self._options.layout.archive(Capability.RESOURCELIST) if contents.lists else ""
         packed = contents.dump is not None and contents.dump.listed is not None
-        return packed or self._resources.differs(archive) or not archives_stay(contents, previous)
+        goes = bool(self._request.withdrawn) and self._options.remove_deleted
+        return packed or goes or self._resources.differs(archive) or not archives_stay(contents, previous)
 
 
 def _open(file: Path) -> BinaryIO:

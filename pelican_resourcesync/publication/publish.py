@@ -176,13 +176,14 @@ def _write_change_pages(stage: Stage, planned: PlannedPublication, versions: Pub
     request, updated = planned.request, set[str]()
     if planned.options.remove_deleted and request.previous:  # a title may have been edited to withdraw a part of it
         updated = {each.uri for each in planned.new_changes if each.kind is ChangeKind.UPDATED}
+        updated.update(planned.withdrawn.states)
     writer = ChangePageWriter(
         stage,
         planned.options,
         planned.state,
         previous=request.previous,
         resources=request.resources,
-        hidden=planned.withdrawn,
+        hidden=planned.withdrawn.uris,
         updated=updated,
         versions=versions,
     )
@@ -236,5 +237,5 @@ def _result(planned: PlannedPublication, packages: tuple[int, int]) -> Publicati
         added=planned.added,
         unstable={uri: count for uri, count in state.unstable.items() if count >= _UNSTABLE},
         packages=packages,
-        notes=(f"packages removed because they had bytes of deleted resources: {removed:,}",) if removed else (),
+        notes=(f"packages removed because they had bytes that are no longer public: {removed:,}",) if removed else (),
     )

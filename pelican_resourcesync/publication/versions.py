@@ -17,7 +17,7 @@ from pelican_resourcesync.protocol import ChangeKind, Hash, render_datetime
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.documents.contents import FindBytes
 from pelican_resourcesync.publication.dumps.package import verified
-from pelican_resourcesync.publication.model.history import Change
+from pelican_resourcesync.publication.model.history import Change, Withdrawn
 from pelican_resourcesync.publication.model.options import Options, VersionOptions
 from pelican_resourcesync.publication.model.resource import (
     SHA_256,
@@ -80,6 +80,7 @@ class VersionWriter:
         """Write what these `versions` options say; `find` finds the bytes of what changed."""
         self._stage, self._layout, self._options, self._find = stage, options.layout, versions, find
         self._names = AddedLinks(options)
+        self._output = options.output if options.remove_deleted else None
 
     def write(
         self,
@@ -87,12 +88,12 @@ class VersionWriter:
         changes: Iterable[Change],
         rows: Iterable[Row],
         at: datetime,
-        hidden: Collection[str] = (),
+        withdrawn: Withdrawn,
     ) -> PublicVersions:
         """Continue the versions of `previous` with changes; return which are public.
 
-        `rows` are the resources as they are now. The versions of `hidden` URIs go. Raises `PublicationError` if bytes
-        cannot be read.
+        `rows` are the resources as they are now. Versions that are `withdrawn` go, as if their resource had been
+        deleted for that time. Raises `PublicationError` if bytes cannot be read.
         """
         index = VersionIndex(previous)
         written_for = [self._layout.uri(self._layout.versions), self._options.below, self._options.timegate]
@@ -108,8 +109,11 @@ class VersionWriter:
             if _differs(versions, version):
                 versions.append(version)
                 openers[version.name] = each
-        for uri in (*hidden, *self._outside(index)):
+        for uri in (*withdrawn.uris, *self._outside(index)):
             found[json.dumps(uri)] = []
+        for uri in withdrawn.states:
+            key = json.dumps(uri)
+            found[key] = _without(found.get(key, index.versions(uri)), withdrawn.states[uri])
         if {self._options.number, self._options.age, self._options.size} != {None}:
             for key in index.lines:
                 found.setdefault(key, index.versions(json.loads(key)))
@@ -118,8 +122,9 @@ class VersionWriter:
         kept = {key: lines[key] for key in sorted(lines) if found.get(key, True)}
         head = json.dumps([*written_for, self._since]) + "\n"
         self._stage.write(self._layout.version_index, "".join([head, *kept.values()]).encode("ascii"))
-        # without a previous one, documents of before the set was started over may stay, and link to all that is there
-        folder = previous.folder if previous else None
+        # Without a previous one, documents of before the set was started over may stay, and link to all that is there;
+        # but in a repository, some of that may be withdrawn.
+        folder = previous.folder if previous else self._output
         names = version_lengths("".join(kept.values()))
         self._add_files(folder, index.where, openers, names)
         known = index.lines if index.written_for == written_for else {}
@@ -234,7 +239,7 @@ def carry_versions(
     if index.written_for:
         _, below, timegate = index.written_for
         writer = VersionWriter(stage, options, VersionOptions(below=below, timegate=timegate), lambda *_: None)
-        return writer.write(previous, (), (), previous.last, gone)
+        return writer.write(previous, (), (), previous.last, Withdrawn(gone))
     return None
 
 
@@ -248,3 +253,13 @@ def _differs(versions: list[Version], version: Version) -> bool:
     """Return whether a version is not the one that is current already."""
     before = versions[-1] if versions else Version("")
     return (before.name, before.type) != (version.name, version.type)
+
+
+def _without(versions: Iterable[Version], digests: Collection[str]) -> list[Version]:
+    """Return versions, with gaps instead of those that have these hashes."""
+    left: list[Version] = []
+    for each in versions:
+        version = Version(each.time) if each.digest in digests else each
+        if _differs(left, version):
+            left.append(version)
+    return left if any(each.name for each in left) else []

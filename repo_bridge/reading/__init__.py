@@ -5,7 +5,7 @@ from repo_bridge.reading.dump import ImportResult, import_dump
 from repo_bridge.reading.query import QueryRow, read_query, read_query_metadata
 from repo_bridge.reading.repository import DSpaceRepository, open_repository
 from repo_bridge.reading.row_versions import Origin
-from repo_bridge.reading.saf import read_archive
+from repo_bridge.reading.saf import read_archive, read_withheld
 
 __all__ = [
     "DSpaceRepository",
@@ -18,4 +18,5 @@ __all__ = [
     "read_archive",
     "read_query",
     "read_query_metadata",
+    "read_withheld",
 ]

@@ -436,12 +436,12 @@ def import_dump(
     export: Path,
     version: int | None = None,
     on_rows: Callable[[int], None] = lambda _: None,
-    hidden_fields: AbstractSet[str] = frozenset(),
+    hidden_fields: AbstractSet[str] | None = frozenset(),
 ) -> ImportResult:
     """Import the tables needed from a `pg_dump` into a new SQLite database, which replaces `export`.
 
-    Hidden metadata (those of `hidden_fields` too) and that of people is left out. `on_rows` is told every so often how
-    many more rows of any table were read.
+    Metadata of people is left out, and hidden metadata, those of `hidden_fields` too, unless that is `None`. `on_rows`
+    is told every so often how many more rows of any table were read.
 
     Raises `DumpError` if the dump cannot be read to its end, and `SchemaError` if it is not from a known version of
     DSpace or lacks a table or a column. The previous `export` is then kept.
@@ -506,7 +506,7 @@ def _load(dump: Path, connection: sqlite3.Connection, on_rows: Callable[[int], N
     return rows
 
 
-def _remove_hidden(connection: sqlite3.Connection, hidden_fields: AbstractSet[str]) -> int:
+def _remove_hidden(connection: sqlite3.Connection, hidden_fields: AbstractSet[str] | None) -> int:
     """Remove the metadata that is never published: of hidden fields (rule 8), and of people; return how many values."""
     rows = connection.execute(
         "SELECT metadata_field_id, short_id, element, qualifier FROM metadatafieldregistry "
@@ -516,7 +516,8 @@ def _remove_hidden(connection: sqlite3.Connection, hidden_fields: AbstractSet[st
     numbers = [
         number
         for number, field in fields
-        if field != ENTITY_TYPE and (field.schema == _PEOPLE or hidden(field, hidden_fields))
+        if field != ENTITY_TYPE
+        and (field.schema == _PEOPLE or (hidden_fields is not None and hidden(field, hidden_fields)))
     ]
     marks = ", ".join("?" * len(numbers))
     statement = f"DELETE FROM metadatavalue WHERE metadata_field_id IN ({marks})"  # noqa: S608 - question marks alone

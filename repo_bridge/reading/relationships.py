@@ -139,11 +139,14 @@ class VirtualMetadata:
         fields: Mapping[int, tuple[int, Field]],
         kinds: Iterable[_Row],
         dates: Callable[[], Iterable[_Row]],
+        *,
+        withheld: bool = False,
     ) -> None:
         """Find the rules for the visible fields, by number with their places in the order of fields.
 
         Hidden fields give no values to other fields, and get none. `kinds` are the types of relationships. `dates` is
-        called when values are to be read, and returns the dates of the policies of related items.
+        called when values are to be read, and returns the dates of the policies of related items. With `withheld`,
+        hidden items give values, too, and secured values count: none of this may be published.
         """
         self._queries = queries
         self._targets = {str(field): place for place, field in fields.values()}
@@ -156,7 +159,7 @@ class VirtualMetadata:
                 self._rules[rule.path].append(rule)
         wanted = {name for rules in self._rules.values() for rule in rules for name in rule.fields}
         self._sources = {number: str(field) for number, (_, field) in fields.items() if str(field) in wanted}
-        self._dates = dates
+        self._dates, self._all = dates, withheld
 
     @cached_property
     def _valid(self) -> list[str]:
@@ -209,7 +212,7 @@ class VirtualMetadata:
             value.c.object_id == last.c.other,
             value.c.metadata_field_id.in_([*self._sources]),
             value.c.text_value.is_not(None),
-            unsecured(tables),
+            true() if self._all else unsecured(tables),
         )
         if public is None:
             value = select(value).where(*wanted).offset(0).lateral("value")
@@ -256,13 +259,15 @@ class VirtualMetadata:
             yield or_(false(), *(_is_from(step, side, sides) for side in _OUTDATED))
 
     def _public(self, key: ColumnElement[Any] | None = None) -> Select[Any]:
-        """Select the keys of the items that everybody may read today, or 1 if the item `key` is one of them."""
+        """Select the keys of the items that give values, or 1 if the item `key` is one of them."""
         tables = self._queries.tables
         item, policy = tables.item, self._policies(key)
+        one = select(item.c.id) if key is None else select(literal(1, Integer())).where(item.c.id == key).limit(1)
+        if self._all:
+            return one
         start, end = (func.coalesce(cast(date, Text), "") for date in (policy.c.start_date, policy.c.end_date))
         undated = and_(policy.c.start_date.is_(None), policy.c.end_date.is_(None))
         today = or_(undated, (start + "/" + end).in_(self._valid)) if self._valid else undated
-        one = select(item.c.id) if key is None else select(literal(1, Integer())).where(item.c.id == key).limit(1)
         return one.select_from(item.join(policy, policy.c.object_id == item.c.id)).where(
             live(tables), discoverable(tables), today, grants(tables, policy)
         )

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from hashlib import sha256
 from itertools import groupby, islice
 from operator import itemgetter
@@ -91,17 +91,18 @@ class DSpaceRepository:
         self._runner = QueryRunner(connection)
         self._view = view
         fields = read_fields(connection, tables)
-        self._fields = visible_fields(fields, view)
+        places = {field: place for place, field in enumerate(sorted({*fields.values()}))}
+        every = {number: (places[field], field) for number, field in fields.items()}
+        self._fields = {number: found for number, found in every.items() if not hidden(found[1], view.hidden)}
         self._unwanted = [number for number in fields if number not in self._fields]
-        self._places = {number: place for number, (place, _) in self._fields.items()}
-        self._ordered = dict(self._fields.values())
         titles = find_titles(fields)
         self._queries = Statements(tables=tables, view=view, titles=titles, dialect=connection.dialect.name)
         self._kinds = read_relationship_types(connection, tables)
         related = has_relationships(connection, tables)
-        self._virtual = (
-            VirtualMetadata(self._queries, self._fields, self._kinds, self._dates_of_related) if related else None
-        )
+        virtual = partial(VirtualMetadata, self._queries, kinds=self._kinds, dates=self._dates_of_related)
+        self._virtual = virtual(self._fields) if related else None
+        self._visible = _Metadata(self._fields, self._virtual)
+        self._withheld = _Metadata(every, virtual(every, withheld=True) if related else None)
         versions = select(tables.versionitem.c.item_id).where(tables.versionitem.c.item_id.is_not(None))
         self._has_versions = connection.execute(versions.limit(1)).first() is not None
         self.hierarchy = read_hierarchy(connection, self._queries)
@@ -127,6 +128,27 @@ class DSpaceRepository:
         for some in _batches(ids, _KEYS):
             found = {item.id: item for item in self._read(self._runner.all, self._queries.keys(some))}
             yield from (found[each] for each in some if each in found)
+
+    def withheld(self, ids: Iterable[str] | None) -> Iterator[tuple[str, tuple[MetadataValue, ...]]]:
+        """Yield items that may be public, all or those with these ids, with values that may not be published.
+
+        These are the hidden ones of the item, and all that related items would give if nothing of them were hidden.
+        """
+        if ids is None:
+            with self._runner.each() as run:
+                yield from self._read_withheld(run)
+        for some in _batches(ids or (), _KEYS):
+            yield from self._read_withheld(self._runner.all, self._queries.keys(some))
+
+    def _read_withheld(
+        self, run: RunStatement, keys: Sequence[Key] | None = None
+    ) -> Iterator[tuple[str, tuple[MetadataValue, ...]]]:
+        queries, virtual = self._queries, self._withheld.virtual
+        among = queries.candidates() if keys is None else keys
+        metadata = RowsByKey(run(queries.metadata(among, self._unwanted, withheld=True)), "metadata")
+        related = RowsByKey(run(virtual.statement(among)) if virtual else (), "relationships")
+        for key, _ in _grouped(run(queries.items(keys))):
+            yield str(key), self._withheld.values(metadata.take(key), related.take(key))
 
     def _dates_of_related(self) -> list[Values]:
         with self._runner.each() as run:
@@ -278,7 +300,7 @@ class DSpaceRepository:
             opened=since,
             owner=self.hierarchy.collections.get(row[2]),
             collections=find(each[1] for each in belongings.memberships.take(key)),
-            metadata=self._metadata(belongings.metadata.take(key), belongings.related.take(key)),
+            metadata=self._visible.values(belongings.metadata.take(key), belongings.related.take(key)),
             bitstreams=tuple(each.publish(self._view) for each in files if each.is_public(self._view)),
             predecessor=predecessor,
             successor=successor,
@@ -299,20 +321,6 @@ class DSpaceRepository:
         before, after = (place and Version(str(place[1]), versions[place][0][3]) for place in (earlier, later))
         return before, after
 
-    def _metadata(self, rows: Sequence[Values], related: Sequence[Values]) -> tuple[MetadataValue, ...]:
-        """Return the values of visible fields, sorted by field, then by place (rule 8); those of related items too."""
-        places, fields, new = self._places, self._ordered, tuple.__new__
-        values = [
-            (places[number], place or 0, value_number, text, language or "", authority or "")
-            for _, number, place, value_number, text, language, authority in rows
-            if number in places and isinstance(text, str)  # SQLite does not enforce types
-        ]
-        if self._virtual and related:
-            values += self._virtual.values(related)
-        values.sort()
-        # There are millions of values, and calling the class would take twice as long.
-        return tuple([new(MetadataValue, (fields[place], *rest)) for place, _, _, *rest in values])
-
     def _latest(self, *times: datetime | None) -> datetime | None:
         return max((time for time in times if time is not None and time <= self._view.at), default=None)
 
@@ -327,6 +335,29 @@ class _Belongings:
     files: RowsByKey
     related: RowsByKey
     versions: RowsByKey
+
+
+class _Metadata:
+    """Makes metadata of rows: values of fields, by number with their places in the order of names, and virtual ones."""
+
+    def __init__(self, fields: Mapping[int, tuple[int, Field]], virtual: VirtualMetadata | None) -> None:
+        self._places = {number: place for number, (place, _) in fields.items()}
+        self._ordered = dict(fields.values())
+        self.virtual = virtual
+
+    def values(self, rows: Sequence[Values], related: Sequence[Values]) -> tuple[MetadataValue, ...]:
+        """Return the values of an item, sorted by field, then by place; those of related items too."""
+        places, fields, new = self._places, self._ordered, tuple.__new__
+        values = [
+            (places[number], place or 0, value_number, text, language or "", authority or "")
+            for _, number, place, value_number, text, language, authority in rows
+            if number in places and isinstance(text, str)  # SQLite does not enforce types
+        ]
+        if self.virtual and related:
+            values += self.virtual.values(related)
+        values.sort()
+        # There are millions of values, and calling the class would take twice as long.
+        return tuple([new(MetadataValue, (fields[place], *rest)) for place, _, _, *rest in values])
 
 
 def _grouped(rows: Iterable[Values]) -> Iterator[tuple[Key, list[Values]]]:
@@ -474,12 +505,6 @@ def read_shared(connection: Connection, tables: Tables) -> tuple[list[str], list
     kinds = tables.bitstreamformatregistry
     formats = connection.execute(select(kinds.c.bitstream_format_id, kinds.c.mimetype))
     return groups, sorted(map(repr, map(tuple, formats)))
-
-
-def visible_fields(fields: Mapping[int, Field], view: AnonymousView) -> dict[int, tuple[int, Field]]:
-    """Return the public fields by number, each with its place in the order of field names (rule 8)."""
-    places = {field: place for place, field in enumerate(sorted({*fields.values()}))}
-    return {number: (places[field], field) for number, field in fields.items() if not hidden(field, view.hidden)}
 
 
 @dataclass(frozen=True, slots=True)

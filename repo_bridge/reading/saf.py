@@ -72,8 +72,16 @@ def read_archive(folder: Path, view: AnonymousView) -> Iterator[Item]:
         raise ArchiveError(message)
 
 
+def read_withheld(folder: Path, view: AnonymousView) -> Iterator[tuple[str, tuple[MetadataValue, ...]]]:
+    """Yield the ids of items with their hidden values, which may not be published."""
+    for each in folder.iterdir():
+        if (each / _METADATA).is_file():
+            yield each.name, tuple(value for value in _values(each) if hidden(value.field, view.hidden))
+
+
 def _item(folder: Path, view: AnonymousView) -> Item:
     handle = _text(folder / "handle").strip() or None
+    visible = (value for value in _values(folder) if not hidden(value.field, view.hidden))
     collections = tuple(
         Collection(id=line.strip(), handle=line.strip(), name="")
         for line in _text(folder / "collections").split("\n")
@@ -85,12 +93,12 @@ def _item(folder: Path, view: AnonymousView) -> Item:
         last_modified=None,
         owner=collections[0] if collections else None,
         collections=collections,
-        metadata=tuple(sorted(_values(folder, view), key=lambda value: value.field)),
+        metadata=tuple(sorted(visible, key=lambda value: value.field)),
         bitstreams=tuple(_bitstreams(folder, view)),
     )
 
 
-def _values(folder: Path, view: AnonymousView) -> Iterator[MetadataValue]:
+def _values(folder: Path) -> Iterator[MetadataValue]:
     for file in sorted(folder.glob("*.xml")):
         named = _SCHEMA.fullmatch(file.name)
         if file.name == _METADATA or named:
@@ -99,8 +107,7 @@ def _values(folder: Path, view: AnonymousView) -> Iterator[MetadataValue]:
             for value in root.iterchildren("dcvalue"):
                 qualifier = value.get("qualifier") or ""
                 field = Field(schema, value.get("element") or "", "" if qualifier == "none" else qualifier)
-                if not hidden(field, view.hidden):
-                    yield MetadataValue(field, value.text or "", value.get("language") or "")
+                yield MetadataValue(field, value.text or "", value.get("language") or "")
 
 
 def _parse(file: Path) -> etree._Element:

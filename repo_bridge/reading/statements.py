@@ -146,12 +146,13 @@ class Statements:
             .order_by(self.order(pairs.c.item_id), self.order(pairs.c.collection_id))
         )
 
-    def metadata(self, among: Among, without: Collection[int] = ()) -> Statement:
+    def metadata(self, among: Among, without: Collection[int] = (), *, withheld: bool = False) -> Statement:
         """Select metadata values of items: number of the field, place, number of the value, text, language, authority.
 
-        Fields with the numbers `without` are left out.
+        Fields with the numbers `without` and values with a security level are left out; with `withheld`, all others.
         """
         value = self.tables.metadatavalue
+        visible = and_(unsecured(self.tables), value.c.metadata_field_id.not_in([*without]) if without else true())
         return (
             select(
                 self.key(value.c.object_id),
@@ -164,10 +165,9 @@ class Statements:
             )
             .where(
                 self.tables.is_of(value, ObjectType.ITEM),
-                unsecured(self.tables),
                 value.c.text_value.is_not(None),
                 self.belongs(value.c.object_id, among),
-                value.c.metadata_field_id.not_in([*without]) if without else true(),
+                not_(visible) if withheld else visible,
             )
             .order_by(self.order(value.c.object_id))
         )

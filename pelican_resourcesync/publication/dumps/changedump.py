@@ -1,12 +1,12 @@
 """Change Dumps: which changes each covers, in which packages, and which ones an earlier publication has (CD)."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from pelican_resourcesync.protocol import Capability, ChangeKind, Entry
 from pelican_resourcesync.publication.documents.contents import ChangeDumpContents, ChangePackage
-from pelican_resourcesync.publication.model.history import Change
+from pelican_resourcesync.publication.model.history import Change, Withdrawn
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.previous.previous import DamagedError, PreviousPublication, explain_damage
 
@@ -35,20 +35,20 @@ def dump_packages(previous: PreviousPublication, at: datetime | None = None) -> 
     ]
 
 
-def has_bytes(previous: PreviousPublication, package: str, uris: Collection[str]) -> bool:
-    """Return whether a package contains bytes of any of these URIs. Raises `PublicationError` without its manifest."""
+def has_bytes(previous: PreviousPublication, package: str, withdrawn: Withdrawn) -> bool:
+    """Return whether a package contains bytes of what is withdrawn. Raises `PublicationError` without its manifest."""
     manifest = previous.layout.manifest(package)
     with explain_damage(previous.where):
         previous.require(manifest)
-    entries = previous.entries(manifest)
-    return any(entry.loc in uris and entry.md and entry.md.path for entry in entries)
+    packed = ((entry.loc, entry.md.hash) for entry in previous.entries(manifest) if entry.md and entry.md.path)
+    return any(withdrawn.has(uri, hashes[0].digest if hashes else "") for uri, hashes in packed)
 
 
 def without_bytes(
-    previous: PreviousPublication, dumped: Sequence[ChangeDumpContents], uris: Collection[str]
+    previous: PreviousPublication, dumped: Sequence[ChangeDumpContents], withdrawn: Withdrawn
 ) -> Sequence[ChangeDumpContents]:
-    """Return the Change Dumps after the last one with bytes of any of these URIs: there must be no gap."""
-    with_them = (any(has_bytes(previous, each.path, uris) for each in dump.packages) for dump in dumped)
+    """Return the Change Dumps after the last one with bytes of what is withdrawn: there must be no gap."""
+    with_them = (any(has_bytes(previous, each.path, withdrawn) for each in dump.packages) for dump in dumped)
     last = max((number for number, found in enumerate(with_them) if found), default=-1)
     return dumped[last + 1 :]
 

@@ -37,6 +37,24 @@ class Change(NamedTuple):
     links: tuple[Link, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """What leaves all packages, patches and versions: resources with all their states, and `states` of other resources.
+
+    These are given by URI, with the SHA-256 of their bytes.
+    """
+
+    uris: Collection[str] = ()
+    states: Mapping[str, Collection[str]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.uris or self.states)
+
+    def has(self, uri: str, digest: str) -> bool:
+        """Return whether this state of a resource is withdrawn."""
+        return uri in self.uris or digest in self.states.get(uri, ())
+
+
 _MD, _BARE = "    <rs:md", "/>\n"
 
 

@@ -193,6 +193,11 @@ class PreviousPublication:
         """The time of the last change that it lists, or else that of the first publication."""
         return max((each.time for last in self.ranges[-1:] for each in last.changes), default=self.state.began)
 
+    @property
+    def has_former_states(self) -> bool:
+        """Whether it may have bytes of former states of resources: in versions and patches, or in packages."""
+        return bool(self.state.packages) or self.layout.version_index in self.state.documents
+
     @cached_property
     def resources(self) -> ResourceList:
         """Its resources."""
