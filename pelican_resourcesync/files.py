@@ -1,4 +1,4 @@
-"""Measure files on disk (hash and length), flush them to it, and link or copy them."""
+"""Measure files on disk (hash and length), flush them to it, and replace, link or copy them."""
 
 import errno
 import hashlib
@@ -59,6 +59,17 @@ def sync(paths: Iterable[Path | str]) -> None:
                 raise
         finally:
             os.close(handle)
+
+
+def replace_file(file: Path, data: bytes, *, flush: bool = True) -> None:
+    """Replace a file at once, so that it is never half-written; with `flush`, it is on disk then."""
+    new = file.with_name(f"{file.name}.new")
+    new.write_bytes(data)
+    if flush:
+        sync([new])
+    new.replace(file)
+    if flush:
+        sync([file.parent])
 
 
 def link_or_copy(file: Path | str, target: Path | str) -> bool:

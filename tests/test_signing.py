@@ -166,6 +166,38 @@ def test_rollback(source: Source) -> None:
     assert mirror(source, accept_older=True)["a.html"] == FIRST["a.html"]
 
 
+@pytest.mark.parametrize("lost", ["database", "trusted"])
+def test_state_that_is_lost(source: Source, lost: str) -> None:
+    """No key is trusted in silence after that: only the one that the user gives, and from then on."""
+    before, own = mirror(source), source.output.parent / "copy/.mirror"
+    if lost == "database":
+        (own / "state.sqlite3").write_bytes(b"damaged")
+    else:
+        (own / "trusted.json").unlink()
+    adopt = lost != "database"
+    shutil.copytree(source.output, source.output.parent / "second")
+    as_the_host(source, key=OTHER)
+    for _ in range(2):
+        with pytest.raises(SignatureError, match=r"is signed, and the state of the copy was lost, .*: add --key KEY"):
+            mirror(source, adopt=adopt)
+    replaced(source, "second")
+    with pytest.raises(SignatureError, match=": add --key KEY"):
+        mirror(source, adopt=adopt)
+    assert mirror(source, adopt=adopt, key=(KEY.public,)) == mirror(source) == before
+    as_the_host(source, key=OTHER)
+    with pytest.raises(SignatureError, match="another key signed it"):
+        mirror(source)
+
+
+def test_a_plan_trusts_nothing_new(source: Source) -> None:
+    """It may look at an older publication, which is refused as before in the next run."""
+    mirror(source)
+    replaced(source, "first")
+    assert Mirror(source.siteurl, source.output.parent / "copy", replace(FAST, accept_older=True)).plan().fetch == 1
+    with pytest.raises(SignatureError, match="older than the one read last"):
+        mirror(source)
+
+
 def test_follow(source: Source) -> None:
     """A program without a copy knows the key and the publication by its cursor."""
     changes = Following(source.siteurl, "", FAST)

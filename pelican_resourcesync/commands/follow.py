@@ -23,6 +23,7 @@ from pelican_resourcesync.commands.source_options import (
     options_of,
 )
 from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.files import replace_file
 from pelican_resourcesync.printable import get_logger
 from pelican_resourcesync.standard_streams import CLOSED, flush_output
 
@@ -128,8 +129,8 @@ def _handle_all(arguments: Namespace) -> int:
                 message = f"{where} cannot be written ({error.strerror}): correct that, and run it again"
                 raise IncompleteError(message) from error
             finally:
-                _save(file, changes.cursor)
                 _close(changes)
+                _save(file, changes.cursor)
         running.say(arguments, [f"Complete: {format_count(count, 'change')} handled."], sys.stderr)
         return running.DONE
 
@@ -144,7 +145,12 @@ def _close(changes: "Following") -> None:
 
 def _read(file: Path) -> str | None:
     try:
-        return file.read_text("utf-8").strip() or None
+        if text := file.read_text("utf-8").strip():
+            return text
+        message = (
+            f"{file} is empty: use the file of an earlier run, or remove it, and add --key KEY if the Source is signed"
+        )
+        raise SettingsError(message)
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
@@ -153,15 +159,15 @@ def _read(file: Path) -> str | None:
 
 
 def _save(file: Path, cursor: str) -> None:
-    """Replace the file at once, so that it is never half-written."""
     if not cursor:
         return
-    new = file.with_name(f"{file.name}.new")
-    with new.open("w", encoding="utf-8") as stream:
-        stream.write(f"{cursor}\n")
-        stream.flush()
-        os.fsync(stream.fileno())
-    new.replace(file)
+    try:
+        replace_file(file, f"{cursor}\n".encode())
+    except OSError as error:
+        from pelican_resourcesync.destination import IncompleteError
+
+        message = f"{file} cannot be written ({error.strerror}): correct that; some changes will be sent again"
+        raise IncompleteError(message) from error
 
 
 def _save_content(change: "FollowedChange", file: Path) -> str | None:

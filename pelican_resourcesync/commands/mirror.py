@@ -223,9 +223,9 @@ def values_of(arguments: Namespace) -> dict[str, Any]:
 
 def has_begun(arguments: Namespace) -> bool:
     """Return whether an earlier run has begun the copy."""
-    from pelican_resourcesync.destination import STATE_FOLDER
+    from pelican_resourcesync.destination import STATE_FOLDER, TRUSTED
 
-    return isinstance(arguments.folder, Path) and (arguments.folder / STATE_FOLDER / "begun").exists()
+    return isinstance(arguments.folder, Path) and (arguments.folder / STATE_FOLDER / TRUSTED).exists()
 
 
 def _ask(host: str) -> bool:

@@ -78,6 +78,10 @@ def run(once: Callable[[Done], int], arguments: Namespace, *, begun: Callable[[]
                 if not is_incomplete(error, begun=begun(), repeated=bool(every)):
                     return UNUSABLE
                 status = INCOMPLETE
+            except OSError as error:  # of a folder for temporary files, for example
+                where, why = error.filename or "a file", error.strerror or type(error).__name__
+                _logger.error("%s cannot be read or written (%s): correct that, and run it again", where, why)  # noqa: TRY400 - likewise
+                status = INCOMPLETE
             except KeyboardInterrupt:
                 _logger.warning("stopped; the next run goes on from here")
                 return INCOMPLETE

@@ -8,11 +8,12 @@ from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError, 
 from pelican_resourcesync.destination.past import Moment
 from pelican_resourcesync.destination.paths import conflict_path_of, path_of
 from pelican_resourcesync.destination.plan import FetchPlan
-from pelican_resourcesync.destination.state import CopyState, locked
+from pelican_resourcesync.destination.state import TRUSTED, CopyState, locked
 from pelican_resourcesync.source import IncompleteError
 
 __all__ = [
     "STATE_FOLDER",
+    "TRUSTED",
     "BucketMirror",
     "CopyState",
     "Difference",

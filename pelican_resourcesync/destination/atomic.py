@@ -21,7 +21,7 @@ from uuid import uuid4
 
 from pelican_resourcesync.destination.files import sync_all
 from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError
-from pelican_resourcesync.destination.state import CopyState, locked
+from pelican_resourcesync.destination.state import DATABASE, CopyState, locked, save_trusted, unwritable
 from pelican_resourcesync.exchange import can_exchange, exchange
 from pelican_resourcesync.source import IncompleteError
 
@@ -50,8 +50,7 @@ class States:
                 message = f"{self._home}: folders cannot be exchanged on this system or disk: leave out --atomic"
                 raise MirrorError(message)
         except OSError as error:
-            message = f"{self._home} cannot be written: {error.strerror}"
-            raise MirrorError(message) from error
+            raise unwritable(self._home, error) from error
         with locked(self._home / "lock", f"another mirror is working in {self.folder}: wait until it is done"):
             try:
                 yield self._settle()
@@ -66,10 +65,9 @@ class States:
         base = _read(self.folder / _ID) or uuid4().hex
         (self.folder / _ID).write_text(base, "ascii")
         _link(self.folder, self.next)
-        with closing(sqlite3.connect(self.next / STATE_FOLDER / "state.sqlite3")) as copy:
+        with closing(sqlite3.connect(self.next / STATE_FOLDER / DATABASE)) as copy:
             state.db.backup(copy)
-        for name in ("source", "begun"):
-            shutil.copy2(self.folder / STATE_FOLDER / name, self.next / STATE_FOLDER / name)
+        save_trusted(self.next, state.trusted, sync=self._sync)
         (self.next / _BASE).write_text(base, "ascii")
 
     def switch(self) -> None:

@@ -13,14 +13,22 @@ from contextlib import closing, contextmanager, suppress
 from mimetypes import guess_type
 from pathlib import Path
 from secrets import token_hex
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from time import monotonic
+from typing import Any
 
 from pelican_resourcesync.destination.fetch import MirrorResult
 from pelican_resourcesync.destination.files import Copy, InTheWayError, hash_of
 from pelican_resourcesync.destination.mirroring import Mirror
 from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError, MirrorOptions
-from pelican_resourcesync.destination.state import DATABASE, CopyState, StoredResource
+from pelican_resourcesync.destination.state import (
+    DATABASE,
+    CopyState,
+    StoredResource,
+    check_trusted,
+    disk_errors,
+    save_trusted,
+)
 from pelican_resourcesync.errors import ConflictError
 from pelican_resourcesync.http import Bucket, Version
 from pelican_resourcesync.source import IncompleteError, Source
@@ -28,6 +36,7 @@ from pelican_resourcesync.strict_json import parse_json
 
 _POINTER = f"{STATE_FOLDER}/state.json"  # the name of the state in the bucket, which is never replaced
 _NAME = re.compile(rf"{STATE_FOLDER}/state-[0-9a-f]{{16}}\.sqlite3")
+_REMEDY = "restore it, or make a new copy elsewhere, with --key KEY if the Source is signed"
 _LARGE = 16_000_000  # bytes from which on a file is sent in parts
 _OFTEN = 60.0  # seconds between two checkpoints
 
@@ -45,7 +54,7 @@ class BucketMirror(Mirror):
 
     @contextmanager
     def _opened(self, _folder: Path | None = None) -> Iterator[tuple[CopyState, Source]]:
-        with TemporaryDirectory(prefix="resourcesync-") as local:
+        with disk_errors(Path(gettempdir())), TemporaryDirectory(prefix="resourcesync-") as local:
             remote = _BucketCopy(Path(local), self._bucket)
             with super()._opened(Path(local)) as (state, source):
                 state.remote = remote
@@ -65,14 +74,14 @@ class BucketMirror(Mirror):
             raise MirrorError(message)
 
 
-def _parsed_pointer(content: dict[str, str]) -> dict[str, str]:
-    """Return what points to a state: the name of its file, and the Source; empty if there is none yet."""
+def _parsed_pointer(content: dict[str, Any]) -> dict[str, Any]:
+    """Return what points to a state: the name of its file, and what is trusted; empty if there is none yet."""
     if "name" not in content:
         return {**content}
-    if not _NAME.fullmatch(content["name"]) or not content["source"].strip().isprintable():
+    if not _NAME.fullmatch(content["name"]):
         message = "it names no state of a mirror"
         raise ValueError(message)
-    return {key: content[key] for key in ("name", "source")}
+    return {"name": content["name"], "trusted": check_trusted(content["trusted"])}
 
 
 class _BucketCopy(Copy):
@@ -81,31 +90,40 @@ class _BucketCopy(Copy):
     def __init__(self, folder: Path, bucket: Bucket) -> None:
         super().__init__(folder, sync=False)
         self._own, self._bucket, self._time = folder / STATE_FOLDER, bucket, monotonic()
-        self._state: dict[str, str] = {}
+        self._state: dict[str, Any] = {}
         self._version: Version | None = None
+        self._claimed = False
         if pointer := bucket.get(_POINTER):
             self._version = pointer[1]
             try:
                 self._state = parse_json(pointer[0], _parsed_pointer)
             except ValueError as error:
-                message = f"{bucket.url(_POINTER)} is damaged ({error}): restore it, or mirror into another folder"
+                message = f"{bucket.url(_POINTER)} is damaged ({error}): {_REMEDY}"
                 raise MirrorError(message) from error
+        elif any(map(_NAME.fullmatch, bucket.files())):
+            message = f"{bucket.url(_POINTER)} is missing, so nothing says which keys the copy trusts: {_REMEDY}"
+            raise MirrorError(message)
         if "name" in self._state:
             self._own.mkdir()
-            (self._own / "source").write_text(self._state["source"], "utf-8")
+            save_trusted(folder, self._state["trusted"], sync=False)
             bucket.save(self._state["name"], self._own / DATABASE)
 
-    def claim(self, **state: str) -> None:
+    def trust(self, trusted: dict[str, Any]) -> None:
+        """Put what is trusted of the Source beside the last state, if this run writes to the bucket."""
+        if self._claimed and "name" in self._state:
+            self.claim(trusted=trusted)
+
+    def claim(self, **state: Any) -> None:
         """Point to a state. Raises `IncompleteError` if another mirror has done so since the last time."""
         new = {**self._state, **state}
         try:
             data = json.dumps({**new, "holder": token_hex(8)}).encode()
             self._version = self._bucket.put(_POINTER, data, {}, self._version)
         except ConflictError as error:
-            self._bucket.delete([state["name"]] if state else [])
+            self._bucket.delete([state["name"]] if "name" in state else [])
             message = f"another mirror is working in {self._bucket.base}: wait until it is done"
             raise IncompleteError(message) from error
-        self._state, self._time = new, monotonic()
+        self._state, self._time, self._claimed = new, monotonic(), True
 
     def checkpoint(self, state: CopyState) -> None:
         """Put the state into the bucket, so that any machine can go on."""
@@ -114,8 +132,8 @@ class _BucketCopy(Copy):
             state.db.backup(target)
         self._put(name, file, hash_of(str(file))[0], replace=False)
         file.unlink()
-        before = [self._state["name"]] if "name" in self._state else []
-        self.claim(name=name, source=(self._own / "source").read_text("utf-8"))
+        before = [self._state["name"]] if "name" in self._state and not [*self._own.glob("damaged-*")] else []
+        self.claim(name=name, trusted=state.trusted)
         self._bucket.delete(before)
 
     def installed(self, state: CopyState) -> None:

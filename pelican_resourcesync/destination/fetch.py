@@ -19,6 +19,7 @@ from pelican_resourcesync.errors import AbsentError, DocumentError, MismatchErro
 from pelican_resourcesync.http import DamagedZipError, Headers, Request, Response, shown
 from pelican_resourcesync.source import (
     ALGORITHMS,
+    REBUILT,
     ListedPackage,
     ListedResource,
     OpenPackage,
@@ -87,7 +88,7 @@ class Fetch:
         self._again = False  # for what a mirror did not have
         self._active: set[_PartSink] = set()
         self._taken: set[str] = set()  # from packages, and perhaps not recorded yet
-        self._rebuilt = state.rebuilt
+        self._rebuilt = bool(state.get(REBUILT))
         self._begun = copy.begun()
 
     # Singly

@@ -17,7 +17,7 @@ from pelican_resourcesync.destination.paths import may_be_copy
 from pelican_resourcesync.destination.plan import FetchPlan, plan
 from pelican_resourcesync.destination.state import CopyState, PastVersion, open_state
 from pelican_resourcesync.destination.wacz import captures, require_wacz, write_wacz
-from pelican_resourcesync.source import Source, find_sets, text_of
+from pelican_resourcesync.source import REBUILT, Source, find_sets, text_of
 
 _SHOWN = 1_000  # of what is missing
 _MANY = 100  # requests for which a faster client is worth the trouble
@@ -57,11 +57,10 @@ class Mirror:
             if not (folder / STATE_FOLDER).is_dir():
                 folder = Path(stack.enter_context(TemporaryDirectory()))
             state, source = stack.enter_context(self._opened(folder))
-            state.db.execute("BEGIN IMMEDIATE")
-            try:
-                return plan(state, source, self._options)
-            finally:
-                state.db.execute("ROLLBACK")
+            with state.transaction():
+                result = plan(state, source, self._options)
+                state.roll_back()
+                return result
 
     def run(self) -> MirrorResult:
         """Bring the copy in step with the Source."""
@@ -100,15 +99,13 @@ class Mirror:
         patient = replace(self._options, max_deletions=100.0, accept_older=True, by="lists", ask=None)
         with self._opened() as (state, source):
             damaged = set(self._damaged(state))
-            state.db.execute("BEGIN IMMEDIATE")
-            try:
+            with state.transaction():
                 plan(state, source, patient, reconcile=True)
                 gone = {each.uri for each in state.to_delete()}
                 found = [
                     Difference(uri, self._difference(state, uri, gone=uri in gone)) for uri, _ in state.missing(-1)
                 ]
-            finally:
-                state.db.execute("ROLLBACK")
+                state.roll_back()
             named = {each.uri for each in found}
             found += [Difference(uri, "is missing or damaged in the copy") for uri in damaged - named]
             found += [Difference(path, _UNKNOWN, is_unknown=True) for path in self._unknown(state)]
@@ -150,14 +147,11 @@ class Mirror:
     def _unchanged(self, state: CopyState, source: Source, *, reconcile: bool) -> MirrorResult | None:
         """Return the result if there is nothing to do, and record that; otherwise record nothing."""
         begin = monotonic()
-        state.db.execute("BEGIN IMMEDIATE")
-        try:
+        with state.transaction():
             result = MirrorResult(plan=plan(state, source, self._options, reconcile=reconcile))
             left = state.missing(1) or not self._is_published(state) or (reconcile and any(self._damaged(state)))
-        except BaseException:
-            state.db.execute("ROLLBACK")
-            raise
-        state.db.execute("ROLLBACK" if left else "COMMIT")
+            if left:
+                state.roll_back()
         result.resources, result.seconds = state.count(), monotonic() - begin
         return None if left else result
 
@@ -225,9 +219,9 @@ class Mirror:
         result.missing = state.missing(_SHOWN)
         result.left = state.number("SELECT count(*) FROM pending")
         if not result.left:
-            if state.rebuilt or reconcile:  # perhaps from before the state was lost
+            if state.get(REBUILT) or reconcile:  # perhaps from before the state was lost
                 result.not_deleted += self._unknown(state)
-            state.rebuilt = False
+            state.set(REBUILT, value=False)
             state.set("packages", [])
             for part in state.parts.iterdir():
                 part.unlink()

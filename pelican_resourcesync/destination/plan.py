@@ -16,6 +16,7 @@ from pelican_resourcesync.errors import AbsentError, DocumentError, TransportErr
 from pelican_resourcesync.http import host_to_name, is_url, shown
 from pelican_resourcesync.protocol import Capability, ChangeKind, Entry, Metadata
 from pelican_resourcesync.source import (
+    REBUILT,
     UNREADABLE,
     ChangeLists,
     GapError,
@@ -91,7 +92,8 @@ def _plan(state: CopyState, source: Source, options: MirrorOptions, *, reconcile
     begin = source.requests
     # What could not be read may be right by now, where it was listed before.
     unreadable = state.number(f"SELECT count(*) FROM pending WHERE hash LIKE '{UNREADABLE}%'")  # noqa: S608
-    reconcile = reconcile or unreadable > 0 or state.rebuilt or state.get("selection") not in (None, options.selection)
+    again = state.get(REBUILT) or state.get("selection") not in (None, options.selection)
+    reconcile = reconcile or unreadable > 0 or again
     sets = find_sets(source)
     _remove_sets(state, {each.uri for each in sets}, result)
     if reconcile:  # nothing is believed of what the copy should have
@@ -106,7 +108,7 @@ def _plan(state: CopyState, source: Source, options: MirrorOptions, *, reconcile
         at, *_ = state.get(f"at {each.uri}") or [""]
         result.sets[each.name] = {"at": at.replace(".000000Z", "Z") or None, "generation": each.generation}
     state.set("selection", options.selection)
-    if options.by == "dumps" or not (options.adopt or state.rebuilt):  # those may have the files already
+    if options.by == "dumps" or not (options.adopt or state.get(REBUILT)):  # those may have the files already
         for planner in planners:
             planner.find_routes()
     result.requests = source.requests - begin

@@ -1,29 +1,37 @@
 """The state of a copy: an SQLite database in its folder, and the lock that keeps a second mirror out."""
 
+import errno
 import json
 import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pelican_resourcesync.dcz import LARGEST
 from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError
+from pelican_resourcesync.files import replace_file
 from pelican_resourcesync.http import shown, without_query
 from pelican_resourcesync.lock import lock_file
-from pelican_resourcesync.source import IncompleteError, ListedResource
+from pelican_resourcesync.source import PRIVATE, REBUILT, VERIFIED, IncompleteError, ListedResource
+from pelican_resourcesync.strict_json import parse_json
 
-_FORMAT = 1
+_FORMAT = 2
+#: What security rests on, in a file of its own: a database may be damaged, and is made anew.
+TRUSTED = "trusted.json"
+_SOURCE = "source"
+_NOTHING: dict[str, Any] = {_SOURCE: "", VERIFIED: None, PRIVATE: None, REBUILT: False}
 #: The file of the database, in the folder of the state.
 DATABASE = "state.sqlite3"
 _PAGE = 500  # rows that are read at once
+_PATIENCE = 5.0  # seconds to wait for another program that uses the database
 _COLUMNS = "r.uri, r.path, r.listed, r.digest, r.length, r.time, r.etag, r.modified"
 #: `membership` alone says which sets list a resource, of the copy or pending: a bit for each. What no set lists is
 #: to be deleted.
+_META = "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
 _TABLES = """
-CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS resource (
     uri TEXT PRIMARY KEY, path TEXT NOT NULL, listed TEXT NOT NULL, digest TEXT NOT NULL, length INTEGER NOT NULL,
     time TEXT NOT NULL, etag TEXT NOT NULL, modified TEXT NOT NULL) WITHOUT ROWID;
@@ -43,6 +51,10 @@ CREATE TEMP TABLE IF NOT EXISTS entry (
     wanted INTEGER NOT NULL, mirrors TEXT NOT NULL, type TEXT NOT NULL, links TEXT NOT NULL,
     patches TEXT, patched INTEGER) WITHOUT ROWID;
 """
+
+
+class StateError(MirrorError, IncompleteError):
+    """Raised when the state of a copy cannot be used now; the next run may go on."""
 
 
 class StoredResource(NamedTuple):
@@ -95,8 +107,11 @@ class PastVersion(NamedTuple):
 class CopyState:
     """The database of a copy."""
 
-    def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
+    def __init__(
+        self, folder: Path, connection: sqlite3.Connection, trusted: dict[str, Any], *, sync: bool = False
+    ) -> None:
         self.folder = folder
+        self.trusted, self._saved, self._sync = trusted, trusted, sync
         self.parts = folder / STATE_FOLDER / "parts"
         self.db = connection
         #: The files of the copy, if they are elsewhere than in the folder: see `cloud`.
@@ -104,24 +119,22 @@ class CopyState:
         #: By key, if each version of the past is to be a resource of its own: what was planned.
         self.versions: dict[str, PastVersion] | None = None
 
-    @property
-    def rebuilt(self) -> bool:
-        """Whether the database was missing or damaged, and the copy has not been hashed again completely."""
-        return bool(self.get("rebuilt"))
-
-    @rebuilt.setter
-    def rebuilt(self, value: bool) -> None:
-        self.set("rebuilt", value)
-
     # What is remembered of the Source
 
     def get(self, key: str) -> Any:
         """Return a remembered value, or None."""
+        if key in _NOTHING:
+            return self.trusted.get(key)
         row = self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return json.loads(row[0]) if row else None
 
     def set(self, key: str, value: Any) -> None:
         """Remember a value that JSON can hold."""
+        if key in _NOTHING:
+            self.trusted = {**self.trusted, key: value}
+            if not self.db.in_transaction:
+                self._save()
+            return
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, json.dumps(value)))
 
     def document(self, uri: str) -> tuple[str, str, bytes | None] | None:
@@ -249,10 +262,24 @@ class CopyState:
         self.db.execute("BEGIN IMMEDIATE")
         try:
             yield
-        except BaseException:
+            if self.db.in_transaction:
+                self._save()  # first: an older state of a signed Source is refused, also if this is killed now
+                self.db.execute("COMMIT")
+        finally:
+            self.roll_back()
+
+    def roll_back(self) -> None:
+        """Undo what a transaction has done so far."""
+        self.trusted = self._saved
+        if self.db.in_transaction:  # a full disk may have ended it
             self.db.execute("ROLLBACK")
-            raise
-        self.db.execute("COMMIT")
+
+    def _save(self) -> None:
+        if self.trusted != self._saved:
+            save_trusted(self.folder, self.trusted, sync=self._sync)
+            if self.remote:
+                self.remote.trust(self.trusted)
+            self._saved = self.trusted
 
     def _pages(self, query: str) -> Iterator[list[Any]]:
         last = ""
@@ -275,43 +302,60 @@ def open_state(
     `is_same` says whether the copy is one of the Source, where another URL of it was given before. Raises `MirrorError`
     if the folder holds other files, or a copy of another Source, or if another mirror works in it.
     """
-    own = folder / STATE_FOLDER
-    new = not own.is_dir()
-    _check_folder(folder, own, new=new, adopt=adopt)
-    with _locked(own) as handle:
-        recorded = _record_source(own, without_query(source) if "://" in source else source, adopt=adopt)
-        synchronous, suspect = ("FULL" if sync else "OFF"), bool(os.fstat(handle).st_size)
-        connection, rebuilt = _connect(own / DATABASE, synchronous, suspect=suspect)
-        state = CopyState(folder, connection)
-        os.write(handle, b"open\n")  # stays where the run is killed
-        usable = True
-        try:
-            if rebuilt:
-                state.rebuilt = True
-            if recorded and not is_same(state):
-                message = (
-                    f"{folder} is a copy of {recorded}, not of {shown(source)}: choose another folder, or add --adopt "
-                    "if the Source has moved there"
-                )
-                raise MirrorError(message)
-            yield state
-        except sqlite3.DatabaseError as error:
-            usable = False
-            message = f"the state in {own} cannot be used ({error}): run it again to rebuild it from the copy"
-            raise MirrorError(message) from error
-        except OSError as error:
-            what = error.strerror or type(error).__name__
-            message = f"{folder} cannot be read or written ({what}): correct that; the next run goes on from here"
-            raise IncompleteError(message) from error
-        finally:
-            found = not usable or not new or state.get("discovered") is not None
-            connection.close()
-            if usable:
-                os.ftruncate(handle, 0)
-            if not found:  # no Source to copy
-                shutil.rmtree(own, ignore_errors=True)
-                with suppress(OSError):  # other files are in it
-                    folder.rmdir()
+    own, where = folder / STATE_FOLDER, without_query(source) if "://" in source else source
+    with disk_errors(folder):
+        new = not own.is_dir()
+        _check_folder(folder, own, new=new, adopt=adopt)
+        with _locked(own) as handle:
+            suspect, intact, begun = bool(os.fstat(handle).st_size), True, True
+            try:
+                os.write(handle, b"open\n")  # stays where the run is killed
+                state = _open_copy(folder, where, adopt=adopt, sync=sync, suspect=suspect)
+                with closing(state.db):
+                    recorded = state.get(_SOURCE)
+                    try:
+                        if recorded != where and not is_same(state):
+                            message = (
+                                f"{folder} is a copy of {recorded}, not of {shown(source)}: choose another folder, or "
+                                "add --adopt if the Source has moved there"
+                            )
+                            raise MirrorError(message)
+                        yield state
+                    finally:
+                        begun = not new or state.get("discovered") is not None
+            except sqlite3.DatabaseError as error:
+                intact = not _is_damage(error)
+                raise
+            finally:
+                if intact:
+                    os.ftruncate(handle, 0)
+                if not begun:  # no Source to copy
+                    shutil.rmtree(own, ignore_errors=True)
+                    with suppress(OSError):  # other files are in it
+                        folder.rmdir()
+
+
+@contextmanager
+def disk_errors(folder: Path) -> Iterator[None]:
+    """Raise `IncompleteError` for an error of the disk or the database of a copy: the next run may go on."""
+    again = "correct that; the next run goes on from here"
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        what = f"the database in {folder / STATE_FOLDER}"
+        if _is_damage(error):
+            message = f"{what} is damaged ({error}): run it again to make a new one, from the files of the copy"
+            raise StateError(message) from error
+        message = f"{what} cannot be read or written ({error}): {again}"
+        raise IncompleteError(message) from error
+    except OSError as error:
+        message = f"{folder} cannot be read or written ({error.strerror or type(error).__name__}): {again}"
+        raise IncompleteError(message) from error
+
+
+def _is_damage(error: sqlite3.Error) -> bool:
+    """Return whether a database is damaged, rather than locked or on a disk that is full or fails."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def _check_folder(folder: Path, own: Path, *, new: bool, adopt: bool) -> None:
@@ -339,12 +383,11 @@ def locked(file: Path, busy: str) -> Iterator[int]:
     try:
         handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        message = f"{file.parent} cannot be written: {error.strerror}"
-        raise MirrorError(message) from error
+        raise unwritable(file.parent, error) from error
     try:
         try:
             lock_file(handle)
-        except OSError as error:
+        except BlockingIOError as error:
             raise IncompleteError(busy) from error
         if not os.path.samestat(os.fstat(handle), os.stat(file)):  # noqa: PTH116 - its folder was exchanged just now
             raise IncompleteError(busy)
@@ -353,53 +396,108 @@ def locked(file: Path, busy: str) -> Iterator[int]:
         os.close(handle)
 
 
-def _record_source(own: Path, source: str, *, adopt: bool) -> str:
-    """Record the Source of a copy, or adopt one that moved; otherwise return what was recorded, if it is another."""
-    file = own / "source"
-    recorded = file.read_text("utf-8").strip() if file.is_file() else ""
-    if recorded == source:
-        return ""
-    if recorded and not adopt:
-        return recorded
-    if recorded:  # its files are compared with the new lists
-        for each in own.glob("state.sqlite3*"):
-            each.unlink()
-    file.write_text(f"{source}\n", "utf-8")
-    return ""
+def unwritable(place: Path, error: OSError) -> MirrorError:
+    """Return the error for a place that cannot be written: of a disk that is full or fails, it may pass."""
+    kind = StateError if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO) else MirrorError
+    return kind(f"{place} cannot be written: {error.strerror}")
 
 
-def _connect(file: Path, synchronous: str, *, suspect: bool) -> tuple[sqlite3.Connection, bool]:
-    """Open the database; one that is damaged is put aside. Return whether the copy is older than the database.
+def save_trusted(folder: Path, trusted: Mapping[str, Any], *, sync: bool) -> None:
+    """Write what is trusted of a Source into the folder of a copy, at once."""
+    replace_file(folder / STATE_FOLDER / TRUSTED, json.dumps(trusted).encode(), flush=sync)
 
-    `suspect`: the last run did not end by itself, so all of the database is checked.
-    """
-    begun = file.with_name("begun")
-    new = not file.exists()
+
+def _read_trusted(data: bytes) -> dict[str, Any] | None:
+    """Return what is trusted of a Source; None if that cannot be read."""
+    with suppress(ValueError):
+        return parse_json(data, check_trusted)
+    return None
+
+
+def check_trusted(value: Any) -> dict[str, Any]:
+    """Return what is trusted of a Source. Raises `TypeError` and others if it has another form: see `parse_json`."""
+    verified = value[VERIFIED] or {"keys": [], "states": {}}
+    shape = (value[_SOURCE], value[PRIVATE], value[REBUILT], verified["keys"], verified["states"])
+    if not all(map(isinstance, shape, (str, bool | None, bool, list, dict))):
+        raise TypeError(shape)
+    return dict(value)
+
+
+def _open_copy(folder: Path, source: str, *, adopt: bool, sync: bool, suspect: bool) -> CopyState:
+    """Open the state of a copy, or begin one; a database that is damaged is put aside and made anew."""
+    own = folder / STATE_FOLDER
+    file = own / TRUSTED
+    trusted = _read_trusted(file.read_bytes()) if file.exists() else _NOTHING
+    connection, lost, begun = None, True, True
     try:
-        connection = _open(file, synchronous, suspect=suspect)
-    except sqlite3.DatabaseError:
-        for each in (file, file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}-shm")):
-            if each.exists():
-                each.replace(each.with_name(f"{each.name}.damaged"))
-        connection, new = _open(file, synchronous, suspect=False), True
-    rebuilt = new and begun.exists()
-    begun.touch()
-    return connection, rebuilt
-
-
-def _open(file: Path, synchronous: str, *, suspect: bool) -> sqlite3.Connection:
-    connection = sqlite3.connect(file, isolation_level=None)
+        connection, lost, begun = _connect(own, sync=sync, suspect=suspect)
+    except sqlite3.DatabaseError as error:
+        if not _is_damage(error):
+            raise
     try:
-        connection.execute(f"PRAGMA synchronous = {synchronous}")
-        connection.executescript(
-            "PRAGMA journal_mode = WAL; PRAGMA temp_store = FILE; PRAGMA cache_size = -8000;" + _TABLES
-        )
-        health = connection.execute("PRAGMA quick_check(1)").fetchone()[0] if suspect else "ok"
+        begun = begun or trusted != _NOTHING  # a copy is there
+        if begun and trusted in (None, _NOTHING) and not adopt:
+            message = (
+                f"{file} is missing or damaged, so it is not known which Source and keys the copy trusts: run it again "
+                "with --adopt, and with --key KEY if the Source is signed"
+            )
+            raise MirrorError(message)  # noqa: TRY301 - the connection is closed below
+        trusted = trusted or _NOTHING
+        moved = adopt and begun and trusted[_SOURCE] != source  # its files are compared with the new lists
+        known = {**trusted, REBUILT: begun and (lost or moved or trusted[REBUILT])}
+        if moved or not begun:
+            verified = trusted[VERIFIED] and {**trusted[VERIFIED], "states": {}}
+            known |= {_SOURCE: source, VERIFIED: verified, PRIVATE: None}
+        if known != trusted:  # first: a rebuild that is not finished is one in the next run
+            save_trusted(folder, known, sync=sync)
+        if connection is None or moved:
+            if connection:
+                connection.close()
+            _put_aside(own)
+            connection, *_ = _connect(own, sync=sync, suspect=False)
+        return CopyState(folder, connection, known, sync=sync)
+    except BaseException:
+        if connection:
+            connection.close()
+        raise
+
+
+def _put_aside(own: Path) -> None:
+    """Move the files of a database into a folder of their own, the database last."""
+    if files := sorted(own.glob(f"{DATABASE}*"), reverse=True):
+        number = 1
+        while (aside := own / f"damaged-{number}").exists():
+            number += 1
+        aside.mkdir()
+        for each in files:
+            each.replace(aside / each.name)
+
+
+def _connect(own: Path, *, sync: bool, suspect: bool) -> tuple[sqlite3.Connection, bool, bool]:
+    """Open the database; return also whether it is new, and whether a copy was begun with it."""
+    file = own / DATABASE
+    if not file.exists():
+        _put_aside(own)  # what was written ahead for another database
+    connection = sqlite3.connect(file, isolation_level=None, timeout=_PATIENCE)
+    try:
+        connection.execute(f"PRAGMA synchronous = {'FULL' if sync else 'OFF'}")
+        connection.executescript("PRAGMA journal_mode = WAL; PRAGMA temp_store = FILE; PRAGMA cache_size = -8000")
+        if suspect and (health := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+            error = sqlite3.DatabaseError(health)
+            error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+            raise error  # noqa: TRY301 - the connection is closed below
+        connection.execute(_META)
         version = connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
-        if health != "ok" or (version and int(version[0]) != _FORMAT):
-            raise sqlite3.DatabaseError(health)  # noqa: TRY301 - the connection is closed below
+        if version and version[0] != str(_FORMAT):
+            message = (
+                f"{file} has the format {version[0]}, and this version of the program needs {_FORMAT}: remove {own}, "
+                "and run it again with --adopt, and with --key KEY if the Source is signed"
+            )
+            raise MirrorError(message)  # noqa: TRY301 - likewise
+        connection.executescript(_TABLES)
         connection.execute("INSERT OR REPLACE INTO meta VALUES ('format', ?)", (str(_FORMAT),))
+        begun = connection.execute("SELECT 1 FROM meta WHERE key = 'discovered'").fetchone() is not None
     except BaseException:
         connection.close()
         raise
-    return connection
+    return connection, version is None, begun

@@ -24,12 +24,13 @@ from pelican_resourcesync.source.resource import (
     uri_of,
     why_unreadable,
 )
-from pelican_resourcesync.source.signed import VERIFIED
+from pelican_resourcesync.source.signed import REBUILT, VERIFIED
 from pelican_resourcesync.source.source import PRIVATE, Source, conditions
 
 __all__ = [
     "ALGORITHMS",
     "PRIVATE",
+    "REBUILT",
     "UNREADABLE",
     "VERIFIED",
     "WELL_KNOWN",

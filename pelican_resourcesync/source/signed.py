@@ -14,6 +14,8 @@ from pelican_resourcesync.strict_json import parse_json
 
 #: What is remembered: the trusted keys, and which state of each set was verified last.
 VERIFIED = "verified"
+#: What is remembered: whether the state of the copy was lost, and is not complete again.
+REBUILT = "rebuilt"
 
 _LONGEST = 200  # characters of a reason
 
@@ -48,6 +50,13 @@ class Signatures:
                 message = f"{shown(uri)} is not signed, and should be with the key {self._trusted[0]}: nothing was read"
                 raise SignatureError(message)
             return None
+        if self._source.memory.get(REBUILT) and not self._source.options.key:
+            key = f": it was {self._known[0]}" if self._known else ""
+            message = (
+                f"{shown(uri)} is signed, and the state of the copy was lost, so a key is only trusted if you give it: "
+                f"add --key KEY, with the key that the publisher names{key}"
+            )
+            raise SignatureError(message)
         if not self._trusted and not can_verify():
             return None
         state = uri_of(href, uri)

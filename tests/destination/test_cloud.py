@@ -151,6 +151,25 @@ def test_damaged_pointer(source: tuple[Folder, Live], server: BucketServer) -> N
         assert server.contents() == before
 
 
+def test_state_that_is_lost(source: tuple[Folder, Live], server: BucketServer) -> None:
+    """A damaged database is kept, and made anew; without what is trusted, the copy is not followed."""
+    mirror = BucketMirror(source[1].url, server.bucket, FAST)
+    mirror.run()
+    (name,) = (path for path in server.contents() if path.startswith(".mirror/state-"))
+    server.put(name, b"damaged")
+    assert mirror.run().complete
+    assert copied(server) == SOURCE
+    assert server.contents()[name] == b"damaged"
+    assert mirror.audit() == []
+    pointer = json.loads(server.contents()[".mirror/state.json"])
+    assert pointer["trusted"] == {"source": source[1].url, "verified": None, "private": True, "rebuilt": False}
+    server.delete(".mirror/state.json")
+    with pytest.raises(
+        MirrorError, match=r"state\.json is missing, so nothing says which keys the copy trusts: restore"
+    ):
+        mirror.run()
+
+
 def test_large_files(source: tuple[Folder, Live], server: BucketServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """They become visible when all parts are there, and replace nothing of strangers either."""
     folder, site = source

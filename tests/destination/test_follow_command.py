@@ -256,6 +256,7 @@ def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     """Options that do not go together, commands that do not exist, and files that are no cursor."""
     (tmp_path / "cursor").write_text("no cursor")
     (tmp_path / "bytes").write_bytes(b"\xff")
+    (tmp_path / "empty").touch()
     lines, handled = ["https://example.org/", "--json-lines"], ["https://example.org/", "--cursor", tmp_path / "cursor"]
     for arguments, message in (
         ([*handled, "--exec", "there-is-no-such-program x"], "there is no such program"),
@@ -263,6 +264,7 @@ def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         ([*lines, "--ack", "--cursor", tmp_path / "cursor"], "not a cursor that an earlier run gave"),
         ([*lines, "--ack", "--cursor", tmp_path / "bytes"], "cannot be read"),
         ([*lines, "--ack", "--cursor", tmp_path / "none/cursor"], "cannot be written"),
+        ([*lines, "--ack", "--cursor", tmp_path / "empty"], "is empty: use the file of an earlier run, or remove it"),
         ([*lines, "--ack"], "--exec and --ack need --cursor FILE"),
         (["https://example.org/", "--exec", "cat"], "--exec and --ack need --cursor FILE"),
         (
@@ -293,8 +295,14 @@ def test_a_disk_that_is_full(
         patch.setattr("pelican_resourcesync.commands.follow.shutil.copyfileobj", full)
         code, _, err = run(capsys, *arguments)
     assert (code, "content cannot be written (No space left on device)" in err) == (3, True)
+    (tmp_path / "cursor.new").symlink_to("/dev/full")
+    code, _, err = run(capsys, *arguments)
+    assert (code, err.count("\n"), f"{tmp_path}/cursor cannot be written (No space left" in err) == (3, 1, True)
+    (tmp_path / "cursor.new").unlink()
     assert run(capsys, *arguments)[0] == 0
-    assert (tmp_path / "handled").read_text().count("created") == 2
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+    code, _, err = run(capsys, *arguments)
+    assert (code, err.count("\n"), "cannot be" in err) == (3, 1, True)
 
 
 def test_kept_running_and_killed(source: FakeSource, tmp_path: Path, script: str) -> None:

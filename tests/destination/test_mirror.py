@@ -980,7 +980,7 @@ def test_synced(source: FakeSource, folder: Path) -> None:
     with sqlite3.connect(folder / STATE_FOLDER / "state.sqlite3") as database:
         assert database.execute("SELECT count(*) FROM pending").fetchone() == (0,)
     database.close()
-    assert (remembered(folder, "installing"), remembered(folder, "format")) == ([], 1)
+    assert (remembered(folder, "installing"), remembered(folder, "format")) == ([], 2)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux lists the open files")
