@@ -23,6 +23,8 @@ def remedy(error: OSError) -> str:
         return "raise the limit of the size of files (ulimit -f)"
     if error.errno == errno.EIO:
         return "check the disk"
+    if error.errno == errno.ELOOP:
+        return "remove these links"
     if isinstance(error, IsADirectoryError | NotADirectoryError | FileExistsError):
         return "move away what is in its place"
     return "make it and its folder writable"

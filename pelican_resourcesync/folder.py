@@ -57,6 +57,8 @@ from pelican_resourcesync.static_site import (
     own_sitemaps,
     removed_layouts,
     removed_set_warnings,
+    require_free_places,
+    require_plain_names,
     require_private_work_folder,
     scan,
     selection_warnings,
@@ -87,20 +89,23 @@ def publish(
     base_url: str | None = None,
     config: str | Path | None = None,
     progress: Progress | None = None,
+    allow_empty: bool = False,
 ) -> PublishResult:
     """Publish a folder that any program built; return what was published.
 
-    `base_url` is the URL at which the folder is public. What is not passed comes from the settings in `config`, by
-    default `resourcesync.toml` in the working directory, if it exists. Nothing is published, and a hint says why, if
-    the settings say so or this is a preview. Raises `SettingsError` for a setting that cannot be used, and
-    `PublicationError` if it cannot be published; the previous publication is then kept.
+    `base_url` is the URL at which the folder is public. A folder without files is published only with `allow_empty`.
+    What is not passed comes from the settings in `config`, by default `resourcesync.toml` in the working directory, if
+    it exists. Nothing is published, and a hint says why, if the settings say so or this is a preview. Raises
+    `SettingsError` for a setting that cannot be used, and `PublicationError` if it cannot be published; the previous
+    publication is then kept.
     """
     settings, base, why_not = read_folder_settings(folder, base_url, config)
     if why_not:
         return PublishResult({}, [], [why_not], [])
     output, progress = _folder_of(settings, base), progress or Progress(sys.stderr)
     with failing_disk(f"{output} is not published"), recovered(output, base), ExitStack() as stack:
-        site = _Folder(settings, base, stack)
+        site = _Folder(settings, base, stack, allow_empty=allow_empty)
+        require_free_places(output, settings, site.layouts)
         progress.say(f"publishing {output}")
         add_discovery_files(output, settings, site.layouts)
         requests = site.requests(output / ROBOTS)
@@ -130,11 +135,12 @@ def read_folder_settings(
     return settings, file.absolute().parent, f"nothing is published, because {why}" if why else ""
 
 
-def dry_run_folder(settings: FolderSettings, base: Path) -> FolderDryRun:
+def dry_run_folder(settings: FolderSettings, base: Path, *, allow_empty: bool = False) -> FolderDryRun:
     """Return what `publish` would publish and what would stop it, and change no file of the folder."""
     folder = _folder_of(settings, base)
     with failing_disk(f"{folder} is not published"), ExitStack() as stack:
-        site = _Folder(settings, base, stack)
+        site = _Folder(settings, base, stack, allow_empty=allow_empty)
+        require_free_places(folder, settings, site.layouts)
         scratch = Path(stack.enter_context(TemporaryDirectory(prefix="resourcesync-"))) if settings.robots else folder
         if settings.robots:
             if (folder / ROBOTS).is_file():
@@ -167,7 +173,8 @@ def _folder_of(settings: FolderSettings, base: Path) -> Path:
 class _Folder:
     """The resources of a folder, and the sets that they are published in."""
 
-    def __init__(self, settings: FolderSettings, base: Path, stack: ExitStack) -> None:
+    def __init__(self, settings: FolderSettings, base: Path, stack: ExitStack, *, allow_empty: bool) -> None:
+        self._allow_empty = allow_empty
         self._settings, self._siteurl = settings, settings.base_url
         self._path = folder = _folder_of(settings, base)
         self.built = build_time()
@@ -204,8 +211,7 @@ class _Folder:
         never = (*settings.never_listed, *(each.name for each in own_sitemaps(self._path)))
         exclusion = Exclusion(never)
         found: dict[str, str] = {}
-        robots = [(ROBOTS, False)] if settings.robots else []  # which may be written only now
-        for path, leads_out in [*scan(self._path, FOLDER), *robots]:
+        for path, leads_out in scan(self._path, FOLDER):
             if exclusion.excludes(path):
                 continue
             if leads_out:
@@ -215,6 +221,12 @@ class _Folder:
             if other != path:
                 message = f"{other} and {path} have the same URI, {uri}: exclude one ({settings.setting('exclude')})"
                 raise PublicationError(message)
+        require_plain_names(self._path, found.values())
+        if not found and not self._allow_empty:
+            message = f"there is no file to publish in {self._path}: build the site first, or add --allow-empty"
+            raise PublicationError(message)
+        if settings.robots and not exclusion.excludes(ROBOTS):  # which may be written only now
+            found.setdefault(urls.uri(ROBOTS), ROBOTS)
         if outside:
             names = ", ".join(sorted(outside)[:_SHOWN]) + (", …" if outside[_SHOWN:] else "")
             message = (

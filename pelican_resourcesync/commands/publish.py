@@ -24,6 +24,7 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     verb.add_argument("folder", nargs="?", metavar="FOLDER", help="the folder to publish; the documents go there, too")
     verb.add_argument("--base-url", metavar="URL", help="the URL at which the folder is public")
     verb.add_argument("--config", type=Path, metavar="FILE", help="the settings (resourcesync.toml, if it is there)")
+    verb.add_argument("--allow-empty", action="store_true", help="publish even if the folder has no files")
     verb.add_argument("--dry-run", action="store_true", help="show what would be published, and publish nothing")
     verb.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -44,7 +45,13 @@ def _publish(settings: "FolderSettings", options: Namespace) -> int:
 
     began = time.perf_counter()
     with Progress.shown(sys.stderr, PROGRAM) as progress:
-        result = publish(options.folder, base_url=options.base_url, config=options.config, progress=progress)
+        result = publish(
+            options.folder,
+            base_url=options.base_url,
+            config=options.config,
+            progress=progress,
+            allow_empty=options.allow_empty,
+        )
     for warning in result.warnings:
         sys.stderr.write(f"{PROGRAM}: warning: {printable(warning)}\n")
     lines = [as_json(result)] if options.json else _lines(result, settings, time.perf_counter() - began)
@@ -65,7 +72,7 @@ def _foresee(settings: "FolderSettings", base: Path, options: Namespace) -> int:
     from pelican_resourcesync.folder import dry_run_folder
     from pelican_resourcesync.terminal import as_json
 
-    planned = dry_run_folder(settings, base)
+    planned = dry_run_folder(settings, base, allow_empty=options.allow_empty)
     lines = [as_json(planned)] if options.json else _dry_run_lines(planned)
     sys.stdout.writelines(f"{line}\n" for line in lines)
     return PROBLEMS if planned.stopped else DONE

@@ -18,6 +18,7 @@ from pelican_resourcesync.publication.disk.durable import (
     temporary_sibling,
 )
 from pelican_resourcesync.publication.disk.staging import recover, recovered, work_folder_for
+from pelican_resourcesync.publication.documents.other_publishers import find_other_sets
 from pelican_resourcesync.publication.forget import TakedownResult, forget_uris
 from pelican_resourcesync.publication.former import former_states
 from pelican_resourcesync.publication.model.clock import TICK, build_time, later, whole_milliseconds
@@ -167,6 +168,7 @@ __all__ = [
     "build_time",
     "changes_since",
     "compare_ancestry",
+    "find_other_sets",
     "forget_uris",
     "former_states",
     "is_later",

@@ -101,8 +101,8 @@ def forget_uris(
                 overview = overview_of_stage(stage, options[number].layout, states[number])
                 pages.append(PageSet(options[number], overview))
                 stage.link_records(previous.layout, own)
-            write_entry_points(stage, options, others.entries)
-            write_pages(stage, pages, others.entries)
+            write_entry_points(stage, options, others)
+            write_pages(stage, pages, others)
             stage.install([each.layout for each in options])
     return [
         TakedownResult(

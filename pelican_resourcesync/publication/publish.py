@@ -87,10 +87,10 @@ def publish_sets(
         names = [each.options.layout.set_name for each in planned]
         pages = [_write_state(stage, each, parts, names) for each, parts in zip(planned, written, strict=True)]
         results = [_result(each, stage.packages(each.options.layout)) for each in planned]
-        write_entry_points(stage, [each.options for each in planned], others.entries)
-        write_pages(stage, pages, others.entries)
+        write_entry_points(stage, [each.options for each in planned], others)
+        write_pages(stage, pages, others)
         stage.install(layouts)
-    return [replace(results[0], notes=(*others.notes, *results[0].notes)), *results[1:]]
+    return results
 
 
 @contextmanager

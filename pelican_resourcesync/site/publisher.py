@@ -26,6 +26,7 @@ from pelican_resourcesync.static_site import (
     link_pages,
     removed_layouts,
     removed_set_warnings,
+    require_free_places,
     unstable_warnings,
     update_sitemap,
 )
@@ -57,6 +58,7 @@ class Publisher:
     def publish(self) -> PublishResult:
         """Find the resources, add the links to the documents, read the history, and write the documents."""
         output, layouts = self._run.output, layouts_of(self._settings, self._run.urls.siteurl, self._predecessors)
+        require_free_places(output, self._settings, layouts)
         add_discovery_files(output, self._settings, layouts)
         site = find_resources(self._run, self._settings, layouts)
         pages = site.pages if self._settings.html_links else {}

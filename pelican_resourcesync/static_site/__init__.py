@@ -7,6 +7,7 @@ from pelican_resourcesync.static_site.discovery import (
     alternates_of,
     is_linkable,
     link_pages,
+    require_free_places,
     with_link,
 )
 from pelican_resourcesync.static_site.paths import (
@@ -16,6 +17,7 @@ from pelican_resourcesync.static_site.paths import (
     is_html,
     leads_outside,
     matches_pattern,
+    require_plain_names,
     scan,
     walk,
 )
@@ -64,6 +66,8 @@ __all__ = [
     "own_sitemaps",
     "removed_layouts",
     "removed_set_warnings",
+    "require_free_places",
+    "require_plain_names",
     "require_private_work_folder",
     "scan",
     "selection_warnings",

@@ -10,12 +10,14 @@ from itertools import takewhile
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.files import sha256
 from pelican_resourcesync.http import links_of_page
 from pelican_resourcesync.publication import (
     Hub,
     Layout,
     Representation,
+    find_other_sets,
     media_type,
     replace_file,
     replace_files,
@@ -61,6 +63,22 @@ def add_discovery_files(output: Path, settings: Settings, layouts: Mapping[str, 
     whole = next((each.name for each in settings.sets if each.selection.everything), None)
     if whole is not None:
         add_link_headers(output, layouts[whole], settings.link_headers, _topics(layouts.values(), settings.hubs))
+
+
+def require_free_places(output: Path, settings: Settings, layouts: Mapping[str, Layout]) -> None:
+    """Raise `PublicationError` if something else is where a publication is written, before anything is written."""
+    find_other_sets(output, [*layouts.values()])
+    places = {".nojekyll", *settings.link_headers, *(path for each in layouts.values() for path in each.entry_points)}
+    places |= {ROBOTS} if settings.robots else set()
+    places |= {sitemap_name(output)} if settings.sitemap else set()
+    places |= {key_file(settings.indexnow_key)} if settings.indexnow_key else set()
+    for place in (output / path for path in sorted(places)):
+        if place.is_dir():
+            message = f"{place} is a folder, and a file of the publication belongs there: move it away"
+            raise PublicationError(message)
+        if place.parent.exists() and not place.parent.is_dir():
+            message = f"{place.parent} is a file, and a folder of the publication belongs there: move it away"
+            raise PublicationError(message)
 
 
 def _topics(layouts: Iterable[Layout], hubs: Sequence[Hub]) -> dict[str, str]:

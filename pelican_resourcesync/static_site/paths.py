@@ -10,8 +10,11 @@ from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote
 
+from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.http import path_of_uri, served_paths, uri_of_path
 from pelican_resourcesync.publication import FOLDER, WELL_KNOWN
+
+_UNPRINTABLE = re.compile("[\0-\x1f\x7f-\x9f\ud800-\udfff]")
 
 #: Files in the output that configure the host and are not served.
 HOST_FILES = ("_headers", "_redirects", "CNAME")
@@ -99,6 +102,13 @@ class Exclusion:
     def excludes_uri(self, siteurl: str, uri: str) -> bool:
         """Return whether a file that a static host may return for `uri`, a URI of the past, is excluded or private."""
         return any(self.excludes(path) or is_private(path) for path in files_of(siteurl, uri))
+
+
+def require_plain_names(output: Path, paths: Iterable[str]) -> None:
+    """Raise `PublicationError` for names that other programs refuse: with control characters, or not in UTF-8."""
+    if wrong := next(filter(_UNPRINTABLE.search, paths), None):
+        message = f"{output} has a file with control characters or invalid UTF-8 in its name, {wrong!a}: rename it"
+        raise PublicationError(message)
 
 
 def walk(folder: Path, without: str = "") -> Iterator[tuple[str, Path]]:

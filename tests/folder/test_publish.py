@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 import pelican_resourcesync as library
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.folder import dry_run_folder, publish, read_folder_settings
 from tests.folder.conftest import page
 from tests.folder.support import HOME, URL, Folder, git
 from tests.publication.support import Source
@@ -218,6 +220,47 @@ def test_what_looks_like_a_killed_run_is_refused(folder: Folder, tmp_path: Path)
     assert ".resourcesync-x has a name that is reserved for interrupted runs" in folder.stops()
     assert tree(folder.public) == before
     assert victim.is_dir()
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("sitemap.xml/x", "sitemap.xml is a folder"),
+        ("robots.txt/x", "robots.txt is a folder"),
+        ("_headers/x", "_headers is a folder"),
+        (".nojekyll/x", ".nojekyll is a folder"),
+        (".well-known/resourcesync/x", ".well-known/resourcesync is a folder"),
+        (".well-known", ".well-known is a file"),
+        (".well-known/resourcesync", "cannot be used"),
+        ("resourcesync", "resourcesync is a file"),
+        ("resourcesync/index.html", "resourcesync/index.html is where documents of the publication belong"),
+        ("a\nb.html", r"control characters or invalid UTF-8 in its name, 'a\nb.html'"),
+        ("about\x85/b.html", r"control characters or invalid UTF-8 in its name, 'about\x85/b.html'"),
+        (os.fsdecode(b"\xe9.html"), r"control characters or invalid UTF-8 in its name, '\udce9.html'"),
+    ],
+)
+def test_what_is_in_the_way(folder: Folder, path: str, message: str) -> None:
+    """It is refused before anything is written, in a dry run, too."""
+    folder.configure('sitemap = true\nrobots = true\nlink_headers = ["_headers"]')
+    folder.write({path: "theirs"})
+    before, config = tree(folder.public), folder.base / "resourcesync.toml"
+    with pytest.raises(PublicationError, match=re.escape(message)):
+        publish(folder.public, base_url=URL, config=config)
+    with pytest.raises(PublicationError, match=re.escape(message)):
+        dry_run_folder(*read_folder_settings(folder.public, URL, config)[:2])
+    assert tree(folder.public) == before
+
+
+def test_empty_folder(folder: Folder) -> None:
+    """Nothing was built, most often, so an option must say that it is right."""
+    folder.configure("robots = true")
+    shutil.rmtree(folder.public)
+    folder.public.mkdir()
+    for options in ([], ["--dry-run"]):
+        assert folder.stops(*options).endswith("/public: build the site first, or add --allow-empty")
+    assert tree(folder.public) == {}
+    folder.run("--allow-empty")
+    assert sorted(folder.listed()) == ["robots.txt"]
 
 
 def test_too_many_deletions(folder: Folder) -> None:

@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.protocol import Capability, Document, Entry, Metadata, Root, read, write
-from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, WELL_KNOWN, Layout
+from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, HTML_PAGE, STATE, WELL_KNOWN, Layout
 
 #: Limits that our own Source Descriptions never exceed: bytes, and sets.
 _LARGEST, _MOST = 1_000_000, 1_000
@@ -20,46 +20,24 @@ _CAPABILITY_LIST = "capabilitylist.xml"
 _IS_CAPABILITY_LIST = Metadata(capability=Capability.CAPABILITYLIST)
 
 
-@dataclass(frozen=True, slots=True)
-class OtherSets:
-    """The entries for other publishers' Capability Lists, and `notes` on those that could not be kept."""
+def find_other_sets(output: Path, layouts: Sequence[Layout]) -> tuple[Entry, ...]:
+    """Return the entries of other publishers in the Source Description in `output`, and of their sets that lack one.
 
-    entries: tuple[Entry, ...] = ()
-    notes: tuple[str, ...] = ()
+    Entries of this site below `resourcesync/` stay if their Capability List is there. So do all others, except those of
+    an address at which this output was published before.
 
-
-def find_other_sets(output: Path, layouts: Sequence[Layout]) -> OtherSets:
-    """Find the sets of other publishers that the Source Description in `output` names, or that are there unnamed.
-
-    A set belongs to the output if its Capability List is there, at an address of this site. Everything else that the
-    Source Description names is left over from another address or an earlier output. An invalid Source Description
-    never stops a publication.
-
-    Raises `PublicationError` if the output cannot be read, because that must not remove other publishers' sets.
+    Raises `PublicationError` for files that are neither ours nor of another publisher where the documents belong, and
+    if the output or a Source Description cannot be read: that must not remove other publishers' sets.
     """
     try:
-        return _find(output, layouts)
+        place = _Place(output, layouts[0], frozenset(each.set_name for each in layouts))
+        place.require_no_others(each.home for each in layouts if not (output / each.state).is_file())
+        return place.find()
     except OSError as error:
         message = (
             f"the sets of other publishers in {output} cannot be read: {error}: make the folder {FOLDER} in it readable"
         )
         raise PublicationError(message) from error
-
-
-def _find(output: Path, layouts: Sequence[Layout]) -> OtherSets:
-    place = _Place(output, layouts[0], frozenset(each.set_name for each in layouts))
-    found: dict[str, Entry] = {}
-    notes: list[str] = []
-    for path in (DESCRIPTION, WELL_KNOWN):
-        try:
-            entries = place.named(path)
-        except DocumentError as error:
-            notes.append(f"sets of other publishers that are listed only in {path} in the output are left out: {error}")
-        else:
-            found = {entry.loc: entry for entry in entries} | found
-    named = {folder for loc in found if (folder := place.folder_of(loc))}
-    found |= {entry.loc: entry for entry in place.unnamed(named)}
-    return OtherSets(tuple(found[loc] for loc in sorted(found)), tuple(notes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +47,36 @@ class _Place:
     output: Path
     layout: Layout
     own: Collection[str]
+
+    def require_no_others(self, homes: Iterable[str]) -> None:
+        """Raise `PublicationError` if files of another program are where the documents of our sets belong."""
+        top = self.output / FOLDER
+        has_sets = (self.output / STATE).is_file() or any(map(_capability_lists, _folders(top)))
+        places = [each for home in homes if _is_foreign(each := self.output / home)]
+        if not has_sets and top.is_dir():
+            places += top.iterdir()
+        if places:
+            message = (
+                f"{min(places)} is where documents of the publication belong, and was not published: move it away, "
+                "here and in the sources of the site"
+            )
+            raise PublicationError(message)
+
+    def find(self) -> tuple[Entry, ...]:
+        """Return the entries of other publishers, in the order of their URIs."""
+        found: dict[str, Entry] = {}
+        for path in (DESCRIPTION, WELL_KNOWN):
+            try:
+                found = {entry.loc: entry for entry in self.named(path)} | found
+            except DocumentError as error:
+                message = (
+                    f"{self.output / path}, which may list sets of other publishers, cannot be used: {error}: correct "
+                    "it, or remove it"
+                )
+                raise PublicationError(message) from error
+        named = {folder for loc in found if (folder := self.folder_of(loc))}
+        found |= {entry.loc: entry for entry in self.unnamed(named)}
+        return tuple(found[loc] for loc in sorted(found))
 
     def named(self, path: str) -> list[Entry]:
         """Return the entries of other publishers in the Source Description at `path`; empty if there is none."""
@@ -83,16 +91,18 @@ class _Place:
             if document.root is not Root.URLSET or not document.md or document.md.capability != Capability.DESCRIPTION:
                 message = "it is not a Source Description (SD02)"
                 raise DocumentError(message)
-            return [entry for entry in islice(document.entries, _MOST) if self._stays(entry)]
+            entries = [*islice(document.entries, _MOST + 1)]
+        if len(entries) > _MOST:
+            message = f"it has more than {_MOST:,} entries"
+            raise DocumentError(message)
+        pages = [link.href for link in document.links if link.href.endswith(f"/{HTML_PAGE}")]  # of the one who wrote it
+        former = {page.removesuffix(HTML_PAGE) for page in pages}
+        return [entry for entry in entries if self._stays(entry, former)]
 
     def unnamed(self, named: Collection[str]) -> Iterator[Entry]:
         """Yield entries for the sets that are in the output, but in none of the folders `named`."""
         for folder in _folders(self.output / FOLDER):
-            starts = sorted(
-                (each for each in _folders(folder) if each.name.isdecimal()), key=lambda each: int(each.name)
-            )
-            lists = [each / _CAPABILITY_LIST for each in (folder, *starts)]
-            there = [each for each in lists if each.is_file()]
+            there = _capability_lists(folder)
             if there and folder.name not in {*self.own, *named}:
                 path = there[-1].relative_to(self.output).as_posix()
                 entry = Entry(loc=self.layout.uri(quote(os.fsencode(path))), md=_IS_CAPABILITY_LIST)
@@ -104,11 +114,18 @@ class _Place:
         path = self._path(loc)
         return path.parts[1] if path else ""
 
-    def _stays(self, entry: Entry) -> bool:
-        if entry.md is None or entry.md.capability != Capability.CAPABILITYLIST or not _writable(entry):
-            return False
+    def _stays(self, entry: Entry, former: Collection[str]) -> bool:
+        """Return whether an entry stays: not ours, and not of an address where this output was published before."""
         path = self._path(entry.loc)
-        return path is not None and path.parts[1] not in self.own and self._there(path)
+        if path is not None and (path.parts[1] in self.own or not self._there(path)):
+            return False
+        if path is None and any(entry.loc.startswith(f"{site}{FOLDER}/") for site in former):
+            return False
+        if entry.md is None or entry.md.capability != Capability.CAPABILITYLIST:
+            message = f"the entry {entry.loc} is not of a Capability List (SD03)"
+            raise DocumentError(message)
+        write(Document(root=Root.URLSET, md=Metadata(capability=Capability.DESCRIPTION), entries=[entry]), BytesIO())
+        return True
 
     def _there(self, path: PurePosixPath) -> bool:
         try:
@@ -130,6 +147,19 @@ def _folders(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
     return sorted(each for each in folder.iterdir() if not each.name.startswith(".") and each.is_dir())
+
+
+def _capability_lists(folder: Path) -> list[Path]:
+    """Return the Capability Lists in the folder of a set, in the order of its restarts."""
+    starts = sorted((each for each in _folders(folder) if each.name.isdecimal()), key=lambda each: int(each.name))
+    return [file for each in (folder, *starts) if (file := each / _CAPABILITY_LIST).is_file()]
+
+
+def _is_foreign(home: Path) -> bool:
+    """Return whether another program has written what is in the folder of a set."""
+    if home.is_symlink() or not home.is_dir():
+        return os.path.lexists(home)
+    return not _capability_lists(home) and any(home.iterdir())
 
 
 def _writable(entry: Entry) -> bool:

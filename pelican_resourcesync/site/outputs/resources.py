@@ -10,7 +10,14 @@ from pelican_resourcesync.publication import Change, Layout
 from pelican_resourcesync.settings import SetSettings, Settings
 from pelican_resourcesync.site.outputs.run import OutputFile, Run
 from pelican_resourcesync.site.outputs.sets import facets_of, slugify_of
-from pelican_resourcesync.static_site import ROBOTS, UNFILED, Exclusion, Selector, selection_warnings
+from pelican_resourcesync.static_site import (
+    ROBOTS,
+    UNFILED,
+    Exclusion,
+    Selector,
+    require_plain_names,
+    selection_warnings,
+)
 
 #: How many links that lead out of the output a warning names.
 _SHOWN = 5
@@ -132,6 +139,7 @@ def find_resources(run: Run, settings: Settings, layouts: Mapping[str, Layout]) 
     exclusion = Exclusion(settings.never_listed)
     outputs = _outputs(run, settings)
     written = select_resources(outputs.values(), exclusion)
+    require_plain_names(run.output, (each.path for each in written))
     require_complete_copies(run.output, written)
     slugify = slugify_of(run.settings)
     selectors = [Selector(each.selection, run.urls.siteurl, slugify) for each in settings.sets]

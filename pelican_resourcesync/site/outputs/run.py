@@ -12,6 +12,7 @@ from markupsafe import Markup
 from pelican.contents import Content
 from pelican.generators import ArticlesGenerator, PagesGenerator, StaticGenerator
 
+from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication import FOLDER
 from pelican_resourcesync.site.outputs.roles import Role
 from pelican_resourcesync.static_site import SiteUrls, leads_outside, walk
@@ -97,6 +98,9 @@ class Run:
         copy (`STATIC_CREATE_LINKS`): `links_outside` has the paths of these.
         """
         known = {**{each.path: each for each in self._copied()}, **self._written}
+        if taken := next((path for path in known if path.startswith(f"{FOLDER}/")), None):
+            message = f"Pelican writes {taken}, where documents of the publication belong: change its path"
+            raise PublicationError(message)
         self.links_outside = []
         for path, file in walk(self.output, FOLDER):
             source = known[path].copy_of if path in known else None

@@ -138,25 +138,18 @@ def test_an_output_that_is_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("thing", ["link", "file"])
-@pytest.mark.parametrize("mode", MODES)
-def test_the_set_may_be_anything_before(tmp_path: Path, mode: Mode, thing: str) -> None:
-    """A file or a link where the set's folder goes is replaced, and what the link led to stays."""
-    source = Source(tmp_path / "output")
-    source.write("resourcesync/notes.txt", b"own")
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    (elsewhere / "own.txt").write_bytes(b"own")
-    place = source.output / "resourcesync" / "site"
+def test_something_in_the_place_of_the_set(source: Source, tmp_path: Path, thing: str) -> None:
+    """A file or a link where the folder of the set belongs is not replaced, and not followed."""
+    place = source.output / "resourcesync" / "books"
     if thing == "link":
-        place.symlink_to(elsewhere)
+        (tmp_path / "elsewhere").mkdir()
+        place.symlink_to(tmp_path / "elsewhere")
     else:
         place.write_bytes(b"own")
-    with installing(mode):
-        source.publish({"a.html": b"a"}, "2024-01-05T12:00")
-    assert not place.is_symlink()
-    assert tree(elsewhere).keys() == {"own.txt"}
-    assert source.resource_list().keys() == {"https://example.org/a.html"}
-    assert (source.output / "resourcesync" / "notes.txt").read_bytes() == b"own"
+    before = tree(tmp_path)
+    with pytest.raises(PublicationError, match="resourcesync/books is where documents of the publication belong"):
+        Source(source.output, set_name="books").publish({"a.html": b"a"}, "2024-02-05T12:00")
+    assert tree(tmp_path) == before
 
 
 def test_entry_points_that_are_links_are_put_back(source: Source, tmp_path: Path) -> None:

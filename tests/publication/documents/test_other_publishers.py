@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.checker import check
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.publication.disk.staging import recover
 from pelican_resourcesync.publication.documents.other_publishers import find_other_sets
 from pelican_resourcesync.publication.model.layout import SHARED, Layout
 from tests.publication.support import LAYOUT, SITEURL, Source, tree
@@ -41,7 +43,7 @@ def named(source: Source) -> list[str]:
 
 def found(source: Source, layout: Layout = LAYOUT) -> list[str]:
     """Return the neighbours of a set."""
-    return [each.loc for each in find_other_sets(source.output, [layout]).entries]
+    return [each.loc for each in find_other_sets(source.output, [layout])]
 
 
 def test_alone(source: Source) -> None:
@@ -58,8 +60,7 @@ def test_neighbours_stay_as_they_are(source: Source) -> None:
     source.write(BOOKS, b"books")
     source.write(MAPS, b"maps")
     source.write(DESCRIPTION, described(entry(f"{SITEURL}/{MAPS}"), entry(OWN), entry(f"{SITEURL}/{BOOKS}", link)))
-    publication = source.publish({"a.html": b"a"}, "2024-01-05T12:00")
-    assert publication.notes == ()
+    source.publish({"a.html": b"a"}, "2024-01-05T12:00")
     assert named(source) == [f"{SITEURL}/{BOOKS}", f"{SITEURL}/{MAPS}", OWN]
     documents = source.documents()
     assert documents[DESCRIPTION] == documents[WELL_KNOWN]
@@ -115,29 +116,55 @@ def test_what_no_description_names(source: Source) -> None:
         f"{SITEURL}/resourcesync/%2E%2E/secret/capabilitylist.xml",
         f"{SITEURL}/resourcesync/a%00b/capabilitylist.xml",
         f"{SITEURL}/resourcesync/{'x' * 1500}/capabilitylist.xml",
-        FAR,
-        f"https://other.example/{BOOKS}",
-        f"{SITEURL}.example/{MAPS}",
-        f"https://other.example/{'x' * 2048}",
-        "no-uri.xml",
         "http://localhost:8000/resourcesync/books/capabilitylist.xml",
+        "http://localhost:8000/resourcesync/site/capabilitylist.xml",
     ],
 )
 def test_what_is_no_neighbour(source: Source, loc: str) -> None:
-    """Our own set, what is not in the output, what no document can name, and what is at another address."""
+    """Our own set, what is not in the output, and what was at an address where this output was published before."""
     source.write("secret/capabilitylist.xml", b"")
     source.write(MAPS, b"")
-    source.write(DESCRIPTION, described(entry(loc), entry(f"{SITEURL}/{MAPS}")))
+    page = '<rs:ln rel="describedby" href="http://localhost:8000/resourcesync/index.html"/>'
+    source.write(DESCRIPTION, described(page, entry(loc), entry(f"{SITEURL}/{MAPS}")))
     assert found(source) == [f"{SITEURL}/{MAPS}"]
 
 
-def test_an_entry_that_cannot_be_written(source: Source) -> None:
-    """One with a length below zero is left out, and its set is listed by what is in the output."""
-    source.write(BOOKS, b"")
-    wrong = entry(f"{SITEURL}/{BOOKS}").replace("<rs:md ", '<rs:md length="-1" ')
-    source.write(DESCRIPTION, described(wrong))
+@pytest.mark.parametrize("path", [DESCRIPTION, WELL_KNOWN])
+def test_entries_of_other_programs_stay(source: Source, path: str) -> None:
+    """Whatever another program lists, at this site or elsewhere; also when it writes its file again."""
+    theirs = [FAR, f"https://other.example/{BOOKS}", f"{SITEURL}.example/{MAPS}", f"{SITEURL}/rs/mine.xml"]
+    data = described(*map(entry, theirs))
+    source.write(path, data)
+    source.write(BOOKS, b"books")
+    for day in (5, 6, 7):
+        source.publish({"a.html": b"a"}, f"2024-01-0{day}T12:00")
+        assert named(source) == sorted([*theirs, f"{SITEURL}/{BOOKS}", OWN])
+        documents = source.documents()
+        assert documents[DESCRIPTION] == documents[WELL_KNOWN]
+        if day == 5:
+            source.write(path, data)
+            recover(source.output)
+            assert (source.output / path).read_bytes() == data
+
+
+@pytest.mark.parametrize("path", ["resourcesync/index.html", "resourcesync/notes.txt", "resourcesync/site/index.html"])
+def test_files_of_another_program(source: Source, path: str) -> None:
+    """Where the documents belong, they stop the first publication, before anything is written."""
+    source.write(path, b"theirs")
+    source.write("a.html", b"a")
+    before = tree(source.output)
+    with pytest.raises(PublicationError, match="is where documents of the publication belong, and was not published"):
+        source.publish({"a.html": b"a"}, "2024-01-05T12:00")
+    assert tree(source.output) == before
+
+
+def test_a_folder_of_the_name_of_a_new_set(source: Source) -> None:
+    """It is not taken over because there is a publication of another set."""
     source.publish({"a.html": b"a"}, "2024-01-05T12:00")
-    assert named(source) == [f"{SITEURL}/{BOOKS}", OWN]
+    source.write("resourcesync/books/index.html", b"theirs")
+    with pytest.raises(PublicationError, match=r"resourcesync/books is where documents of the publication belong"):
+        Source(source.output, set_name="books").publish({"a.html": b"a"}, "2024-01-05T12:00")
+    assert (source.output / "resourcesync/books/index.html").read_bytes() == b"theirs"
 
 
 def test_former_address_is_known_from_the_state(source: Source) -> None:
@@ -170,35 +197,33 @@ def test_output_emptied_but_for_dot_folders(source: Source) -> None:
         b'<!DOCTYPE urlset [<!ENTITY a "a">]>' + described(entry(FAR)),
         described(entry(FAR), f"<!--{'x' * 1_000_000}-->"),
         described(entry(FAR)).replace(b"urlset", b"sitemapindex").replace(b"url>", b"sitemap>"),
+        described(entry(FAR).replace("<rs:md ", '<rs:md length="-1" ')),
+        described(entry(FAR, capability="resourcelist")),
+        described(f"<url><loc>{FAR}</loc></url>"),
+        described(entry(f"https://other.example/{'x' * 2048}")),
+        described(entry("no-uri.xml")),
+        described(*(entry(f"https://other.example/{number}") for number in range(1001))),
     ],
 )
-def test_a_description_that_is_none(source: Source, data: bytes) -> None:
-    """Whatever lies there: a note says that it is left out, sets that lie in the output stay, and we are published."""
-    source.write(DESCRIPTION, data)
+@pytest.mark.parametrize("path", [DESCRIPTION, WELL_KNOWN])
+def test_a_description_that_cannot_be_used(source: Source, data: bytes, path: str) -> None:
+    """It may list sets of others: nothing is published until the user has corrected or removed it."""
+    source.write(path, data)
     source.write(BOOKS, b"")
-    publication = source.publish({"a.html": b"a"}, "2024-01-05T12:00")
-    (note,) = publication.notes
-    assert note.startswith(f"sets of other publishers that are listed only in {DESCRIPTION} in the output are left ")
-    assert named(source) == [f"{SITEURL}/{BOOKS}", OWN]
-
-
-def test_entries_of_other_kinds(source: Source) -> None:
-    """What is no Capability List is not named; the set is then found by its folder, in its last start."""
-    last = "resourcesync/books/2/capabilitylist.xml"
-    source.write(BOOKS, b"")
-    source.write(last, b"")
-    for other in (entry(f"{SITEURL}/{BOOKS}", capability="resourcelist"), f"<url><loc>{SITEURL}/{BOOKS}</loc></url>"):
-        source.write(DESCRIPTION, described(other))
-        assert found(source) == [f"{SITEURL}/{last}"]
+    before = tree(source.output)
+    with pytest.raises(PublicationError, match=f"{path}, which may list sets of other publishers, cannot be used: .*"):
+        source.publish({}, "2024-01-05T12:00")
+    assert tree(source.output) == before
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
-    """No few bytes stop us."""
+    """No few bytes stop us without a message."""
     output = tmp_path_factory.mktemp("output")
-    (output / "resourcesync").mkdir()
-    (output / DESCRIPTION).write_bytes(data)
-    assert find_other_sets(output, [LAYOUT]).entries == ()
+    (output / ".well-known").mkdir()
+    (output / WELL_KNOWN).write_bytes(data)
+    with pytest.raises(PublicationError, match="cannot be used"):
+        find_other_sets(output, [LAYOUT])
     shutil.rmtree(output)
 
 

@@ -88,6 +88,35 @@ def test_links_that_pelican_makes_in_place_of_copies(small: Site, caplog: pytest
     assert listed(small)["files/data.bin"] == "10"
 
 
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("files/a\x7fb.txt", r"control characters or invalid UTF-8 in its name, 'files/a\\x7fb\.txt'"),
+        (".resourcesync-x/y", "has a name that is reserved for interrupted runs"),
+        ("_headers/y", "_headers is a folder"),
+    ],
+)
+def test_what_cannot_be_published(small: Site, path: str, message: str) -> None:
+    """It stops the build, and what was published stays as it was."""
+    small.configure(RESOURCESYNC={"link_headers": ["_headers"]})
+    small.build()
+    (small.output / "_headers").unlink()
+    before = (small.output / "resourcesync/publication.json").read_bytes()
+    change_output(small, f"file = output / {path!r}", "file.parent.mkdir(exist_ok=True)", "file.write_text('theirs')")
+    with pytest.raises(PublicationError, match=message):
+        small.build()
+    assert (small.output / "resourcesync/publication.json").read_bytes() == before
+    assert (small.output / path).read_text() == "theirs"
+
+
+def test_a_static_file_where_the_documents_belong(small: Site) -> None:
+    """It would be lost, at each build."""
+    small.build()
+    small.configure(EXTRA_PATH_METADATA={"files/data.bin": {"path": "resourcesync/index.html"}})
+    with pytest.raises(PublicationError, match=r"Pelican writes resourcesync/index\.html, where documents of the"):
+        small.build()
+
+
 @pytest.mark.parametrize("kept", [0, 4])
 def test_a_copy_that_pelican_did_not_finish(small: Site, kept: int) -> None:
     """Pelican only warns when the disk is full: the build stops, and what was published stays as it was."""
