@@ -40,7 +40,7 @@ def run_program(name: str, run: Callable[[], int]) -> int:
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # noqa: FBT003 - which has no keyword
     with _guarded("stdin"), _guarded("stderr"):
         with _guarded("stdout") as output:
             status = run()

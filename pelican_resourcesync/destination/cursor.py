@@ -28,8 +28,7 @@ class LatestState(NamedTuple):
 
     def parsed_links(self) -> tuple[Link, ...]:
         """Return the links."""
-        found = json.loads(self.links)
-        return tuple(Link(rel=rel, href=href, type=kind or None, pri=pri) for rel, href, kind, pri in found)
+        return parse_json(self.links, lambda links: tuple(map(_link, links)))
 
     def parsed_time(self) -> datetime | None:
         """Return the time, if it is known."""
@@ -99,6 +98,11 @@ class Cursor:
             _typed(verified["keys"], *(str for _ in verified["keys"]))
             [_typed(each, int, int, str) for each in verified["states"].values()]
         return cls(selection, sets, after, {each.uri: each for each in states}, verified, private)
+
+
+def _link(content: list[Any]) -> Link:
+    rel, href, kind, pri = _typed(content, str, str, str, int | None)
+    return Link(rel=rel, href=href, type=kind or None, pri=pri)
 
 
 def _typed(values: list[Any], *types: Any) -> list[Any]:

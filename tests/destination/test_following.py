@@ -404,6 +404,7 @@ def test_several_sets(source: FakeSource) -> None:
         '{"version":1,"selection":"","sets":{},"postponed":[["a","updated","","1","","","[]"]]}',
         '{"version":1,"selection":"","sets":{},"postponed":[["a","updated","",1,"soon","","[]"]]}',
         '{"version":1,"selection":"","sets":{},"postponed":[["a","updated","",1,"","","[[]]"]]}',
+        '{"version":1,"selection":"","sets":{},"postponed":[["a","updated","",1,"","","[[\\"duplicate\\",2,\\"\\",1]]"]]}',
         '{"version":1,"selection":"","sets":{},"verified":{"keys":[1],"states":{}}}',
         '{"version":1,"selection":"","sets":{},"verified":{"keys":[],"states":{"a":[]}}}',
         '{"version":1,"version":1,"selection":"","sets":{}}',
