@@ -13,7 +13,7 @@ from http import HTTPStatus
 from io import BytesIO
 from secrets import token_hex, token_urlsafe
 from socketserver import ThreadingMixIn
-from threading import BoundedSemaphore, Event, Lock, Thread
+from threading import Event, Lock, Thread
 from time import monotonic, sleep, time
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlencode
@@ -36,9 +36,8 @@ _TAKEN = (200, 201, 202, 204)  # the statuses of a hub that means to verify
 _METHODS = ("sha1", "sha256", "sha384", "sha512")
 _DIGITS = 8  # of the length of a notification: a document has 50 MB at most
 _BLOCK = 65_536  # bytes
-_MOST_CALLS = 8  # at once
+_MOST_CALLS = 64  # at once
 _LONGEST_CALL = 10.0  # seconds
-_PATIENCE = 0.5  # seconds that a call waits for others
 _logger = get_logger("pelican_resourcesync")
 
 #: A status with the body of the answer, or with why the call is refused.
@@ -250,25 +249,22 @@ class _Server(ThreadingMixIn, WSGIServer):
     request_queue_size = 128
 
     def __init__(self, address: tuple[str, int], *arguments: Any) -> None:
-        self._free = BoundedSemaphore(_MOST_CALLS)
         self.calls: dict[Any, float] = {}  # when each began, the oldest first
         self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         super().__init__(address, *arguments)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer a call in a thread of its own, once one is free."""
-        while not self._free.acquire(timeout=_PATIENCE):
-            _end([*self.calls][:1])
+        """Answer a call in a thread of its own; of too many, the oldest are ended."""
+        _end([*self.calls][: 1 - _MOST_CALLS])
         self.calls[request] = monotonic()
         super().process_request(request, client_address)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer a call, and make room."""
+        """Answer a call."""
         try:
             super().process_request_thread(request, client_address)
         finally:
             del self.calls[request]
-            self._free.release()
 
     def service_actions(self) -> None:
         """End what takes too long: the base class calls this several times a second."""

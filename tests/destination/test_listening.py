@@ -475,17 +475,18 @@ def test_other_methods(source: PushedSource) -> None:
 def test_slow_callers(source: PushedSource, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many that send their bodies slowly, or nothing, make room for the hub, and end when their time is up."""
     monkeypatch.setattr(listening, "_LONGEST_CALL", 1.0)
-    monkeypatch.setattr(listening, "_PATIENCE", 0.02)
     with subscribed(source) as (listener, callback, _), ExitStack() as stack:
         port, path = re.findall(r":(\d+)(/.*)", callback)[0]
-        slow = [stack.enter_context(socket.create_connection(("127.0.0.1", int(port)))) for _ in range(20)]
+        slow = [stack.enter_context(socket.create_connection(("127.0.0.1", int(port)))) for _ in range(100)]
         for number, each in enumerate(slow):
             each.settimeout(20)
             if number % 2:
                 each.sendall(f"POST {path} HTTP/1.1\r\nX-Hub-Signature: sha1=0\r\nContent-Length: 9\r\n\r\nx".encode())
+        begin = time.monotonic()
         source.hub.deliver(source.topic, b"x")
         assert (source.hub.answers, listener._hint.is_set()) == ([200], True)
-        assert len(listener._server.calls) <= 8
+        assert time.monotonic() - begin < 5  # none of them is waited for
+        assert len(listener._server.calls) <= 64
         begin = time.monotonic()
         for each in slow:
             while each.recv(1_000):
