@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from textwrap import shorten
+from threading import Timer
 from typing import Any, NoReturn
 
 from pelican_resourcesync.commands import mirror, running
@@ -32,6 +33,7 @@ from pelican_resourcesync.units import rate
 
 _LONGEST = 3600.0  # seconds for a Source, unless `max_run` says something else
 _GRACE = 600.0  # seconds after that, for a pause or a slow disk, until its process is killed
+_PAUSE = 1.0  # seconds for which a queue keeps its place
 _MOST = 2_000_000.0  # seconds that the system can wait
 #: The exit statuses, the worst last.
 _STATES = {DONE: "complete", INCOMPLETE: "incomplete", PROBLEMS: "different", UNUSABLE: "failed"}
@@ -57,10 +59,11 @@ def run(task: mirror.Task, arguments: Namespace) -> int:
         raise SettingsError(message)
     arguments.source = str(arguments.config)  # with which lines of a log begin
     rounds: list[int] = []
+    ready = [0.0] * len(queues)  # when the host of a queue may be requested again
 
     def once(_: running.Done) -> int:
         outcomes = []
-        with closing(_do_all(queues, arguments)) as done:
+        with closing(_do_all(queues, ready, arguments)) as done:
             for outcome in done:
                 _report(outcome, arguments)
                 outcomes.append(outcome)
@@ -169,34 +172,44 @@ def divide(sources: Iterable[Namespace]) -> list[list[Namespace]]:
 # What is done
 
 
-def _do_all(queues: list[list[Namespace]], arguments: Namespace) -> Generator[Outcome, None, None]:
-    """Yield the outcome of each Source; of each queue, one is at work."""
-    left, outcomes = [[*queue] for queue in queues], SimpleQueue[Outcome]()
+def _do_all(queues: list[list[Namespace]], ready: list[float], arguments: Namespace) -> Generator[Outcome, None, None]:
+    """Yield the outcome of each Source; of each queue, one is at work, and `ready` is when the next one may begin."""
+    left, outcomes, timers = [[*queue] for queue in queues], SimpleQueue[Outcome](), list[Timer]()
     do_one: Callable[[Namespace], Outcome] = _do_alone
 
-    def work(queue: list[Namespace]) -> None:
-        while queue:
-            source = queue.pop(0)
+    def work(number: int) -> None:
+        while left[number]:
+            pause = ready[number] - time.monotonic()
+            if pause > _PAUSE:  # meanwhile, others are at work
+                timers.append(Timer(pause, threads.submit, (work, number)))
+                timers[-1].start()
+                return
+            time.sleep(max(0.0, pause))
+            source = left[number].pop(0)
             try:
-                outcomes.put(do_one(source))
+                outcome = do_one(source)
             except BaseException as error:  # noqa: BLE001 - one Source stops nothing; Dask raises `CancelledError`, too
-                outcomes.put(_failed(source, f"its worker failed ({type(error).__name__}: {error})"))
+                outcome = _failed(source, f"its worker failed ({type(error).__name__}: {error})")
+            ready[number] = time.monotonic() + outcome.pop("pause", 0.0)
+            outcomes.put(outcome)
 
     with ThreadPoolExecutor(arguments.jobs) as threads, ExitStack() as stack:
         if arguments.cluster:
             from pelican_resourcesync.cluster import connected
 
             do_one = partial(_do_on_cluster, stack.enter_context(connected(arguments.cluster)))
-        stack.callback(_stop, left)
-        for queue in left:
-            threads.submit(work, queue)
+        stack.callback(_stop, left, timers)
+        for number in range(len(left)):
+            threads.submit(work, number)
         for _ in range(sum(map(len, queues))):
             yield outcomes.get()
 
 
-def _stop(left: list[list[Namespace]]) -> None:
+def _stop(left: list[list[Namespace]], timers: list[Timer]) -> None:
     for queue in left:
         queue.clear()
+    for timer in timers:
+        timer.cancel()
     for process in multiprocessing.active_children():
         if process.name == running.PROGRAM:  # others may belong to the program that runs the command
             process.terminate()
@@ -253,8 +266,7 @@ def do(source: Namespace) -> Outcome:
         sys.stderr.write(printable_lines(traceback.format_exc()))
         outcome = _failed(source, f"unexpected error, please report it ({type(error).__name__}: {error})")
     outcome["seconds"] = round(time.monotonic() - begin, 3)
-    time.sleep(pace.delay())  # the next Source may request the same host at once
-    return outcome
+    return outcome | {"pause": pace.delay()}  # the next Source may request the same host at once
 
 
 def _failed(source: Namespace, error: str) -> Outcome:

@@ -74,6 +74,10 @@ def add_reading(verb: ArgumentParser) -> None:
     limits.add_argument("--max-run", type=seconds, metavar="TIME", help="longest time of a run")
     limits.add_argument("--max-wait", type=seconds, metavar="TIME", help="longest pause for a host (5m)")
     limits.add_argument("--max-size", type=size, metavar="SIZE", help="largest file (10GB)")
+    limits.add_argument("--max-total", type=size, metavar="SIZE", help="largest copy")
+    limits.add_argument(
+        "--min-free", type=size, metavar="SIZE", help="what stays free on the disk (1GB, but no more than 5 %%)"
+    )
     limits.add_argument("--max-document-size", type=size, metavar="SIZE", help="largest list (100MB)")
     add_max_documents(limits)
     limits.add_argument("--max-resources", type=count, metavar="N", help="the maximum number of resources (10000000)")

@@ -74,6 +74,7 @@ class _PartSink(ResourceSink):
     def __init__(self, pending: Pending, path: str, part: str, *, begun: bool) -> None:
         super().__init__(pending, part, begun=begun)
         self.pending, self.path = pending, path
+        self.replaces = pending.stored.length if pending.stored else 0
 
 
 class Fetch:
@@ -90,6 +91,8 @@ class Fetch:
         self._taken: set[str] = set()  # from packages, and perhaps not recorded yet
         self._rebuilt = bool(state.get(REBUILT))
         self._begun = copy.begun()
+        if options.max_total:
+            source.space.stored = state.number("SELECT CAST(total(length) AS INTEGER) FROM resource")
 
     # Singly
 
@@ -124,6 +127,10 @@ class Fetch:
             for sink in self._sinks(page):
                 if self._is_there(sink):
                     continue
+                length = sink.pending.length or 0
+                if why := self._source.space.lacking(max(0, length - sink.replaces), length):
+                    self._installer.postpone(sink.pending.uri, why, sink.path)
+                    continue
                 headers = sink.headers()
                 stored = sink.pending.stored
                 if stored and stored.digest and not headers and not sink.pending.hash:
@@ -142,6 +149,7 @@ class Fetch:
                 self._installer.keep(pending.stored._replace(listed="", time=pending.time))
                 return False
             received = sink.verified()
+            self._take(sink, received, response if url == pending.uri else None)
         except TransportError as error:
             if url != pending.uri:
                 if note := self._mirrors.fail(pending.uri, url, error):
@@ -150,7 +158,6 @@ class Fetch:
                 return False
             self._installer.postpone(pending.uri, str(error), sink.path)
             return isinstance(error, MismatchError | AbsentError)
-        self._take(sink, received, response if url == pending.uri else None)
         self._source.pace.take(received.length)
         return False
 
@@ -298,7 +305,9 @@ class Fetch:
                         continue
                 chosen.add(path.lower())
             part = self._copy.part(pending.uri)
-            sinks.append(_PartSink(pending, path, part, begun=part in self._begun))
+            sink = _PartSink(pending, path, part, begun=part in self._begun)
+            sink.space = self._source.space
+            sinks.append(sink)
         return sinks
 
     def _is_there(self, sink: _PartSink) -> bool:
@@ -317,6 +326,7 @@ class Fetch:
             return False
         there = _stored(sink, VerifiedContent(found[1], pending.hash, found[2]))
         if begun:
+            self._source.space.store(sink.file, there.length - sink.replaces)
             self._installer.add(sink.file, there, ours=self._is_ours(pending))
         else:
             self._installer.keep(there)
@@ -329,6 +339,7 @@ class Fetch:
 
     def _take(self, sink: _PartSink, received: VerifiedContent, response: Response | None = None) -> None:
         sink.save()
+        self._source.space.store(sink.file, received.length - sink.replaces)
         log_change("updated" if sink.pending.stored else "created", sink.pending.uri)
         self._installer.add(sink.file, _stored(sink, received, response), ours=self._is_ours(sink.pending))
         total = self._result

@@ -223,6 +223,7 @@ class Mirror:
                 result.not_deleted += self._unknown(state)
             state.set(REBUILT, value=False)
             state.set("packages", [])
+        if not result.left or source.space.is_short:  # others may need the space
             for part in state.parts.iterdir():
                 part.unlink()
         result.resources = state.count()

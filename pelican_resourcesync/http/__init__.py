@@ -12,7 +12,7 @@ from pelican_resourcesync.http.client import (
     new_client,
     retry_after,
 )
-from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds, Pace
+from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds, Pace, Turns
 from pelican_resourcesync.http.urls import (
     Origin,
     address_of,
@@ -48,6 +48,7 @@ __all__ = [
     "Request",
     "Response",
     "Sink",
+    "Turns",
     "Version",
     "Web",
     "ZipLimitError",

@@ -26,7 +26,7 @@ from pelican_resourcesync.errors import (
     TooLargeError,
     TransportError,
 )
-from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds, Deadline, Pace
+from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds, Deadline, Turns
 from pelican_resourcesync.http.urls import check_url, redirected, shown
 from pelican_resourcesync.version import __version__
 
@@ -247,7 +247,7 @@ class Client(ABC):
 
     @abstractmethod
     def get_all(
-        self, requests: Iterator[Request], *, jobs: int, pace: Pace | None = None
+        self, requests: Iterator[Request], *, jobs: int, pace: Turns | None = None
     ) -> Iterator[tuple[Request, Response | TransportError]]:
         """Make many requests, `jobs` at a time, and yield each with its response or failure when it is complete.
 

@@ -22,7 +22,7 @@ from pelican_resourcesync.http.client import (
     Transfer,
     network_failure,
 )
-from pelican_resourcesync.http.limits import Pace
+from pelican_resourcesync.http.limits import Turns
 from pelican_resourcesync.http.urls import require_public, target_of
 
 if not hasattr(pycurl, "PREREQFUNCTION"):  # then private addresses cannot be refused
@@ -57,7 +57,7 @@ class CurlClient(Client):
             raise result
         return result
 
-    def get_all(self, requests: Iterator[Request], *, jobs: int, pace: Pace | None = None) -> Iterator[_Result]:
+    def get_all(self, requests: Iterator[Request], *, jobs: int, pace: Turns | None = None) -> Iterator[_Result]:
         """Make many requests; the caller's work between two results should be short."""
         self._multi.setopt(pycurl.M_MAXCONNECTS, max(jobs, 8))
         active: dict[pycurl.Curl, _Handle] = {}

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
+from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +21,13 @@ class Bounds:
 
 
 STANDARD_BOUNDS = Bounds()
+
+
+class Turns(Protocol):
+    """What says when the next request may be made."""
+
+    def delay(self) -> float:
+        """Return how many seconds to wait; 0 if it may be made now, and then it counts."""
 
 
 class Pace:

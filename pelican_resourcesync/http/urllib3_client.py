@@ -30,7 +30,7 @@ from pelican_resourcesync.http.client import (
     Transfer,
     network_failure,
 )
-from pelican_resourcesync.http.limits import Pace
+from pelican_resourcesync.http.limits import Turns
 from pelican_resourcesync.http.urls import Origin, check_literal, require_public, target_of
 
 _FAILURES = (OSError, http.client.HTTPException, HTTPError, UnicodeError)
@@ -178,7 +178,7 @@ class Urllib3Client(Client):
         """Make one request."""
         return self._get(request, _Running())
 
-    def get_all(self, requests: Iterator[Request], *, jobs: int, pace: Pace | None = None) -> Iterator[_Result]:
+    def get_all(self, requests: Iterator[Request], *, jobs: int, pace: Turns | None = None) -> Iterator[_Result]:
         """Make many requests, each thread one at a time."""
         running, waiting = _Running(), 0
         done: SimpleQueue[Future[_Result]] = SimpleQueue()
@@ -202,7 +202,7 @@ class Urllib3Client(Client):
         with self._lock:
             _close_all(self._idle)
 
-    def _get_paced(self, request: Request, running: _Running, pace: Pace | None) -> _Result:
+    def _get_paced(self, request: Request, running: _Running, pace: Turns | None) -> _Result:
         while pace and (delay := pace.delay()):
             if running.stopped.wait(min(delay, _LONGEST_WAIT)):
                 return request, TransportError()

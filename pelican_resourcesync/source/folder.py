@@ -10,9 +10,9 @@ from pelican_resourcesync.errors import AbsentError, PermanentError, TransportEr
 from pelican_resourcesync.http import (
     Client,
     Headers,
-    Pace,
     Request,
     Response,
+    Turns,
     origin,
     path_of_uri,
     served_paths,
@@ -101,7 +101,7 @@ class FolderClient(Client):
         requests: Iterator[Request],
         *,
         jobs: int,  # noqa: ARG002 - a folder is read by one
-        pace: Pace | None = None,  # noqa: ARG002 - and without pauses
+        pace: Turns | None = None,  # noqa: ARG002 - and without pauses
     ) -> Iterator[tuple[Request, Response | TransportError]]:
         """Read files one after another."""
         for request in requests:

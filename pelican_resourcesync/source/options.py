@@ -54,8 +54,10 @@ class SourceOptions:
 
     `jobs` is the number of simultaneous requests, and `rate` the requests (5) or bytes ("2MB") per second. A request
     that fails in a way that may pass is repeated `retries` times, first after `backoff` and never after more than
-    `max_wait`. `timeout` is the longest silence, and `max_run` the longest time of a run, where 0 means any. The other
-    fields limit documents, resources and their numbers. Sources of one host may share a `pace`, which has the rate.
+    `max_wait`. `timeout` is the longest silence, and `max_run` the longest time of a run, where 0 means any.
+    `max_total` is the largest copy, where 0 means any, and `min_free` what stays free on its disk: 1 GB, but no more
+    than 5 % of it. The other fields limit documents, resources and their numbers. Sources of one host may share a
+    `pace`, which has the rate.
     `progress` is called with the resources done, of how many, and their bytes, of how many (0 if that is not known).
     `channels` is called with the topic of each set whose changes are pushed, and a request to its hub (WebSub).
     """
@@ -85,6 +87,8 @@ class SourceOptions:
     max_run: float = 0
     max_document_size: int = 100_000_000
     max_size: int = 10_000_000_000
+    max_total: int = 0
+    min_free: int | None = None
     max_documents: int = 10_000
     max_resources: int = 10_000_000
     pace: Pace | None = field(default=None, repr=False, compare=False)

@@ -214,7 +214,9 @@ class Packages:
 
     def remove(self, package: ListedPackage) -> None:
         """Remove the file of a package."""
-        self._file(package).unlink(missing_ok=True)
+        file = self._file(package)
+        file.unlink(missing_ok=True)
+        self._source.space.count(str(file.with_suffix("")), 0)
 
     def _file(self, package: ListedPackage) -> Path:
         """Return the file of a package; it has this name when it is complete."""

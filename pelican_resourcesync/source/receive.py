@@ -1,21 +1,26 @@
 """Receive a resource or package, and compare it with the hash and length that are listed."""
 
+import errno
 import hashlib
 import os
 import re
-from contextlib import suppress
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
 
-from pelican_resourcesync.errors import MismatchError, TransportError
+from pelican_resourcesync.errors import MismatchError, PermanentError, TransportError
 from pelican_resourcesync.http import Response, Sink, is_sendable, shown
 from pelican_resourcesync.source.resource import ALGORITHMS, STRONG
 
 #: Bytes; a resource from this size on is written to disk as it comes, and can be continued; a smaller one is held.
 _LARGE = 100_000
 _BLOCK = 131_072  # bytes that are written and hashed at once
+_FREE, _SHARE = 1_000_000_000, 20  # what stays free: so many bytes, but no more than one part in twenty of the disk
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 _RANGE = re.compile(r"bytes ([0-9]{1,18})-[0-9]+/(?:[0-9]+|\*)")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
 _MORE = os.O_RDWR | getattr(os, "O_BINARY", 0)
@@ -49,6 +54,46 @@ class VerifiedContent(NamedTuple):
     length: int
 
 
+class SpaceError(PermanentError):
+    """Raised when there is no space for what comes."""
+
+
+class Space:
+    """The space for a copy: `most` bytes, with what is being received (0 for any), and `free` bytes stay free.
+
+    `stored` is the length of the copy. `is_short`: there was too little space on the disk.
+    """
+
+    def __init__(self, folder: Path, most: int, free: int | None) -> None:
+        """Take the folder of the parts; without `free`, a share of the disk stays free."""
+        self._folder, self._most, self._free = folder, most, free
+        self.stored = 0
+        self.is_short = False
+        self._parts = {str(each): each.stat().st_size for each in folder.iterdir()} if most else {}
+
+    def count(self, part: str, length: int) -> None:
+        """Count the length of a part without what it will replace, 0 if it is removed."""
+        self._parts[part] = length
+        if length <= 0:
+            del self._parts[part]
+
+    def store(self, part: str, more: int) -> None:
+        """Count a part as a file of the copy, which is longer than the one that it replaces, or shorter."""
+        self._parts.pop(part, 0)
+        self.stored += more
+
+    def lacking(self, more: int, unwritten: int) -> str:
+        """Return why there is no space for `more` than was counted, or for what is `unwritten`; "" if there is."""
+        if self._most and self.stored + sum(self._parts.values()) + more > self._most:
+            return f"the copy would be larger than {self._most:,} bytes (--max-total)"
+        disk = shutil.disk_usage(self._folder)
+        free = min(_FREE, disk.total // _SHARE) if self._free is None else self._free
+        if disk.free - unwritten >= free:
+            return ""
+        self.is_short = True
+        return f"the disk would have less than {free:,} bytes free (--min-free)"
+
+
 def part_name(uri: str) -> str:
     """Return the name of the part file of a resource."""
     return hashlib.sha256(uri.encode()).hexdigest()[:40]
@@ -58,8 +103,11 @@ class ResourceSink(Sink):
     """Receives a resource, in memory while it is small, then in a part file, and hashes it.
 
     After `verified`, `save` completes the file, or `open` returns the bytes. `begun`: an earlier attempt left a file of
-    that name, which is continued if the response does.
+    that name, which is continued if the response does. `replaces` is the length of the file that it will replace.
     """
+
+    space: Space | None = None
+    replaces = 0
 
     def __init__(self, expected: Expected, file: str, *, begun: bool = False) -> None:
         self.expected = expected
@@ -129,14 +177,42 @@ class ResourceSink(Sink):
             message = f"{shown(self.expected.uri)} is longer than the {listed} bytes that are listed"
             raise MismatchError(message)
         if self._waiting >= _BLOCK or (self._handle < 0 and self._waiting >= _LARGE):
+            self._require_space()
             self._flush()
+
+    def _require_space(self) -> None:
+        """Raise `SpaceError` unless there is space for all of it: without a length, for as much again."""
+        listed = self.expected.length
+        if self.space is not None:
+            self.space.count(self.file, self.length - self.replaces)
+            more = max(0, (listed or 0) - self.length)
+            unwritten = self._waiting + more if listed is not None else self.length
+            if why := self.space.lacking(max(0, min(more, self.length + more - self.replaces)), unwritten):
+                self.discard()
+                raise SpaceError(why)
+
+    @contextmanager
+    def _on_disk(self) -> Iterator[None]:
+        """Raise `SpaceError` if the disk is full, and remove the part."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno not in _FULL:
+                raise
+            self._blocks.clear()
+            self.discard()
+            if self.space is not None:
+                self.space.is_short = True
+            message = "the disk is full"
+            raise SpaceError(message) from error
 
     def _flush(self) -> None:
         """Write and hash what came; a file that can be continued is opened with its ETag beside it."""
         data = self._joined()
-        if self._handle < 0:
-            self._create()
-        _write(self._handle, data)
+        with self._on_disk():
+            if self._handle < 0:
+                self._create()
+            _write(self._handle, data)
 
     def _joined(self) -> bytes:
         """Return and hash what came and is not written."""
@@ -177,6 +253,7 @@ class ResourceSink(Sink):
             self.discard()
             message = f"{shown(expected.uri)} is listed without its SHA-256, so that the signature does not cover it"
             raise MismatchError(message)
+        self._require_space()
         self._last = self._joined()
         digest = self._sha256.hexdigest()
         found = digest if self._hash is self._sha256 else self._hash.hexdigest()
@@ -188,9 +265,10 @@ class ResourceSink(Sink):
 
     def save(self) -> None:
         """Complete the part file of what was verified."""
-        if self._handle < 0:
-            self._create()
-        _write(self._handle, self._last)
+        with self._on_disk():
+            if self._handle < 0:
+                self._create()
+            _write(self._handle, self._last)
         self._last = b""
         self.close()
         if self._tagged:
@@ -216,6 +294,8 @@ class ResourceSink(Sink):
         self._blocks.clear()
         self._last = b""
         self.close()
+        if self.space is not None:
+            self.space.count(self.file, 0)
         if self._exists:
             for name in (self.file, f"{self.file}.etag"):
                 with suppress(FileNotFoundError):

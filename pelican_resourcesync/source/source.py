@@ -1,6 +1,7 @@
 """A Source, seen from outside: its documents are read within limits, and its wishes are kept."""
 
 import hashlib
+import math
 import random
 import shlex
 import time
@@ -39,7 +40,7 @@ from pelican_resourcesync.protocol import Document, Entry, Metadata, Root, read
 from pelican_resourcesync.signing import SignatureError
 from pelican_resourcesync.source.folder import FolderClient
 from pelican_resourcesync.source.options import IncompleteError, SourceError, SourceOptions
-from pelican_resourcesync.source.receive import ResourceSink
+from pelican_resourcesync.source.receive import ResourceSink, Space
 from pelican_resourcesync.source.resource import ListedResource, listed_resource, uri_of
 
 _REMEMBERED = 1_000_000  # bytes of a document that is kept for the next run
@@ -78,7 +79,8 @@ class Source:
         self.options = options
         self.memory = memory
         self.pace = options.pace or Pace(*options.limits_of_rate)
-        self._end = time.monotonic() + options.max_run
+        self.space = Space(memory.parts, options.max_total, options.min_free)
+        self._end = time.monotonic() + (options.max_run or math.inf)
         self.jobs = options.jobs
         self.requests = 0
         self._documents: set[str] = set()  # those that were requested in this run
@@ -124,13 +126,10 @@ class Source:
     ) -> Request:
         """Return a request, within the limits of resources unless other bounds are given."""
         if isinstance(sink, ResourceSink):
-            sink.signed = self.signed is not None
+            sink.signed, sink.space = self.signed is not None, self.space
         bounds = bounds or self._resource_bounds
         if self.options.max_run:
-            if (left := self._end - time.monotonic()) <= 0:
-                message = f"it takes longer than {self.options.max_run:g} seconds (--max-run): the next run goes on"
-                raise IncompleteError(message)
-            bounds = replace(bounds, total=min(bounds.total, left))
+            bounds = replace(bounds, total=min(bounds.total, self._left()))
         place = self.origin if uri.startswith(self._own) else origin(uri)
         headers = {name: value for name, value in (headers or {}).items() if is_sendable(value)}
         return Request(
@@ -169,13 +168,28 @@ class Source:
                 wait = self._waiting_time(request, error, attempt)
                 if wait is None:
                     raise
-                time.sleep(wait)
+                self.pace.pause(wait)
         raise AssertionError  # pragma: no cover - the last attempt returns or raises
 
     def _await_turn(self) -> None:
-        while delay := self.pace.delay():
+        while delay := self.delay():
             time.sleep(delay)
         self.requests += 1
+
+    def delay(self) -> float:
+        """Return how long to wait before the next request. Raises `IncompleteError` if the run may not take so long."""
+        delay = self.pace.delay()
+        self._left(delay)
+        return delay
+
+    def _left(self, seconds: float = 0) -> float:
+        """Return how long the run may take yet. Raises `IncompleteError` if that is no more than some seconds."""
+        left = self._end - time.monotonic()
+        if left <= seconds:
+            pause = f", with the pause of {seconds:.0f} seconds that its host wants" if seconds else ""
+            message = f"it takes longer than {self.options.max_run:g} seconds{pause} (--max-run): the next run goes on"
+            raise IncompleteError(message)
+        return left
 
     def fetch_all(
         self, make_requests: Callable[[], Iterable[Request]]
@@ -186,7 +200,7 @@ class Source:
         """
         for attempt in range(self.options.retries + 1):
             longest, again = 0.0, False
-            results = self.client.get_all(iter(make_requests()), jobs=self.jobs, pace=self.pace)
+            results = self.client.get_all(iter(make_requests()), jobs=self.jobs, pace=self)
             try:
                 for request, result in results:
                     wait = None

@@ -27,6 +27,7 @@ from pelican_resourcesync.errors import SettingsError
 from tests.destination.fleet import BROKEN, Fleet, fleet
 from tests.destination.sources import FakeSource, fake_source, files_of
 from tests.support.live import closed_port, dripping, late
+from tests.support.live import endless as unending
 
 #: Options for hosts that do not answer, or too much, and Sources that request one resource after another.
 IMPATIENT = {"retries": 0, "timeout": "1s", "max_size": "1MB", "max_document_size": "1MB", "jobs": 1}
@@ -136,7 +137,7 @@ def wrong(*_: object) -> None:
 def pausing(mirror: Mirror, _: Namespace) -> tuple[int, list[str], dict[str, Any], dict[str, Any]]:
     """Do nothing but what the host asks for: to wait."""
     assert mirror._options.pace
-    mirror._options.pace.pause(7)
+    mirror._options.pace.pause(1.2)
     return 0, ["done"], {}, {}
 
 
@@ -161,12 +162,27 @@ def test_processes_that_do_not_end_well(tmp_path: Path, monkeypatch: pytest.Monk
     assert ended(tmp_path, endless, max_run=0.5) == kind | {"error": said}
     monkeypatch.setattr(many, "_do_alone", cancelled)
     (outcome,) = many._do_all(
-        [listed(tmp_path, '[sources.a]\nsource = "x"\nfolder = "a"')], Namespace(jobs=1, cluster="")
+        [listed(tmp_path, '[sources.a]\nsource = "x"\nfolder = "a"')], [0.0], Namespace(jobs=1, cluster="")
     )
     assert outcome["error"] == "its worker failed (CancelledError: )"
 
 
-def test_in_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pause_of_a_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it lasts, Sources of other hosts are at work; it holds in the next round, too."""
+    monkeypatch.setattr(many, "_do_alone", many.do)
+    text = "".join(
+        f'[sources.{name}]\nsource = "https://{name[0]}.example/"\nfolder = "{name}"\n' for name in ("a1", "a2", "b1")
+    )
+    queues, ready = many.divide(listed(tmp_path, text, task=pausing)), [0.0, 0.0]
+    begin = time.monotonic()
+    names = [each["name"] for each in many._do_all(queues, ready, Namespace(jobs=1, cluster=""))]
+    assert names == ["a1", "b1", "a2"]
+    assert time.monotonic() - begin > 1
+    assert [each["name"] for each in many._do_all(queues[:1], ready[:1], Namespace(jobs=1, cluster=""))] == ["a1", "a2"]
+    assert time.monotonic() - begin > 3.6
+
+
+def test_in_one_process(tmp_path: Path) -> None:
     """What a process does, and says of what fails."""
     with fake_source({"a.html": "1"}) as source:
         (one,) = listed(
@@ -174,12 +190,12 @@ def test_in_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         )
         outcome = many.do(one)
         assert (outcome["status"], outcome["fetched"], outcome["lines"][-1][:9]) == (0, 1, "Complete:")
-        slept: list[float] = []
-        with monkeypatch.context() as patch:
-            patch.setattr(time, "sleep", slept.append)
-            one.task = pausing
-            assert many.do(one)["lines"] == ["done"]
-        assert [round(each) for each in slept] == [7]  # until the next Source of the host may begin
+        one.task = pausing
+        outcome = many.do(one)
+        assert (outcome["lines"], round(outcome["pause"], 1)) == (
+            ["done"],
+            1.2,
+        )
         one.task, one.max_run = updated(), 1e-9
         outcome = many.do(one)
         assert (outcome["status"], outcome["error"][:35]) == (3, "it takes longer than 1e-09 seconds ")
@@ -214,6 +230,23 @@ def test_longest_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         assert run(capsys, table(tmp_path, text))[0] == 0
         assert files_of(tmp_path / "a") == source.resources
         assert "a.html" not in source.site.asked()
+
+
+def test_endless_resource(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It takes no more than its Source may have; the others are complete, in the same round and in the next."""
+    with fake_source({"a.html": "1", "b.html": "2", "c.bin": "3"}) as bad, fake_source({"a.html": "1"}) as good:
+        bad.hashes = False
+        bad.publish()
+        bad.site.manners["b.html"] = unending
+        text = f'[defaults]\nmax_total = "4MB"\n[sources.bad]\nsource = "{bad.url}"\nfolder = "bad"\n'
+        for name in ("one", "two"):
+            text += f'[sources.{name}]\nsource = "{good.url}"\nfolder = "{name}"\n'
+        for _ in range(2):
+            code, outcomes, errors = run(capsys, table(tmp_path, text))
+            assert {name: each["status"] for name, each in outcomes.items()} == {"bad": 3, "one": 0, "two": 0}
+            assert (code, outcomes["bad"]["left"], errors) == (3, 1, "")
+            assert files_of(tmp_path / "bad") == {"a.html": b"1", "c.bin": b"3"}
+            assert sum(each.stat().st_size for each in tmp_path.rglob("*") if each.is_file()) < 1_000_000
 
 
 def test_stopped(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
@@ -20,8 +21,9 @@ from pelican_resourcesync.destination import STATE_FOLDER, IncompleteError, Mirr
 from pelican_resourcesync.destination.files import Copy, hash_of
 from pelican_resourcesync.destination.state import CopyState, StoredResource
 from pelican_resourcesync.errors import StatusError
-from pelican_resourcesync.http import Pace
-from pelican_resourcesync.source import SourceError
+from pelican_resourcesync.http import Headers, Pace, Response
+from pelican_resourcesync.source import ListedResource, ResourceSink, SourceError
+from pelican_resourcesync.source.receive import SpaceError
 from pelican_resourcesync.source.source import crawl_delay
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
 from tests.support.live import Ask, Manner, closed_port, content, endless, first, redirect, status, truncated
@@ -747,8 +749,9 @@ def test_failures_that_pass(source: FakeSource, folder: Path, monkeypatch: pytes
     busy = first(1, lambda ask: ask.send(503, b"", Retry_After="0"), source.answer)
     source.site.manners |= {"a.html": busy, "e.bin": first(2, status(500), source.answer), "rs/resourcelist.xml": busy}
     assert mirror(source, folder).run().complete
-    assert len(pauses) == 2
-    assert all(0 < seconds <= FAST.max_wait for seconds in pauses)
+    assert len(pauses) == 3
+    assert pauses[0] == 0  # of the list
+    assert all(0 < seconds <= FAST.max_wait for seconds in pauses[1:])
     assert files_of(folder) == source.resources
 
 
@@ -867,6 +870,76 @@ def test_what_is_tried_again(folder: Path, name: str, manner: Manner, attempts: 
         assert result.complete is (attempts == 2)
         assert source.site.asked()[quote(name)] == attempts
         assert list((folder / STATE_FOLDER).glob("parts/*")) == []
+
+
+def test_space_of_a_copy(source: FakeSource, folder: Path) -> None:
+    """What does not fit waits, without a part; a resource may be replaced by one that fits in its place."""
+    source.put("a.html", b"x" * 600_000)
+    source.put("b/c.html", b"x" * 500_000)
+    source.publish()
+    result = mirror(source, folder, max_total=1_000_000, jobs=1).run()
+    assert [uri for uri, _ in result.missing] == [f"{source.url}b/c.html"]
+    assert result.missing[0][1] == "the copy would be larger than 1,000,000 bytes (--max-total)"
+    assert "b/c.html" not in source.site.asked()
+    source.put("a.html", b"y" * 700_000)
+    source.put("b/c.html", b"y" * 200_000)
+    source.publish()
+    assert mirror(source, folder, max_total=1_000_000).run().complete
+    assert files_of(folder) == source.resources
+
+
+@pytest.mark.parametrize("hashes", [True, False])
+def test_space_on_the_disk(folder: Path, monkeypatch: pytest.MonkeyPatch, hashes: bool) -> None:
+    """What does not fit waits; an endless resource takes no more than half of what is free, and leaves nothing."""
+    free: list[int] = []
+
+    def disk(_: Path) -> SimpleNamespace:
+        taken = sum(each.stat().st_size for each in folder.rglob("*") if each.is_file())
+        free.append(30_000_000 - taken)
+        return SimpleNamespace(total=40_000_000, free=free[-1])
+
+    monkeypatch.setattr("pelican_resourcesync.source.receive.shutil.disk_usage", disk)
+    with fake_source(PAGES | {"0.bin": b"x" * 29_000_000}) as source:
+        source.hashes = hashes
+        source.publish()
+        source.site.manners["0.bin"] = endless
+        for _ in range(2):
+            result = mirror(source, folder, timeout=1).run()
+            assert [(uri, reason) for uri, reason in result.missing] == [
+                (f"{source.url}0.bin", "the disk would have less than 2,000,000 bytes free (--min-free)")
+            ]
+            assert list((folder / STATE_FOLDER).glob("parts/*")) == []
+            assert source.site.asked()["0.bin"] == (not hashes)
+            assert files_of(folder) == {path: text.encode() for path, text in PAGES.items()}
+        assert min(free) > 14_000_000
+        result = mirror(source, folder, timeout=1, min_free=500_000, max_total=20_000_000).run()
+        assert result.missing[0][1].endswith("(--max-total)" if hashes else "(--min-free)")
+
+
+def test_full_disk(tmp_path: Path) -> None:
+    """It is said, and the part is removed."""
+    part = tmp_path / "part"
+    part.symlink_to("/dev/full")
+    listed = ListedResource("https://example.org/a", "", "", "", None, "", (), "")
+    sink = ResourceSink(listed, str(part))
+    sink.begin(Response(url=listed.uri, status=200, headers=Headers()))
+    with pytest.raises(SpaceError, match="the disk is full"):
+        sink.write(bytes(200_000))
+    assert not part.is_symlink()
+
+
+@pytest.mark.parametrize("asked", ["robots", "busy", "busy list"])
+def test_pause_that_is_longer_than_a_run(source: FakeSource, folder: Path, asked: str) -> None:
+    """No pause lasts longer than the run may."""
+    busy = first(1, lambda ask: ask.send(503, b"", Retry_After="60"), source.answer)
+    if asked == "robots":
+        source.published["robots.txt"] = b"User-agent: *\nCrawl-delay: 60\n"
+    else:
+        source.site.manners["a.html" if asked == "busy" else "rs/resourcelist.xml"] = busy
+    begin = time.monotonic()
+    with pytest.raises(IncompleteError, match=r"pause of \d+ seconds that its host wants \(--max-run\): the next run"):
+        mirror(source, folder, max_wait=300, max_run=20).run()
+    assert time.monotonic() - begin < 15
 
 
 def test_robots(source: FakeSource, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
