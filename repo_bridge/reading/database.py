@@ -7,6 +7,7 @@ with the same snapshot. If the server allows no more connections, a cursor is us
 Error messages may name hosts and users, but never contain a password.
 """
 
+import logging
 import os
 import re
 import sqlite3
@@ -24,6 +25,9 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlch
 from sqlalchemy.pool import NullPool
 
 from repo_bridge.errors import DatabaseError
+
+for _library in ("psycopg", "sqlalchemy"):  # without a handler, what they log goes to the user, beside our message
+    logging.getLogger(_library).addHandler(logging.NullHandler())
 
 #: SQLAlchemy's names of the supported databases.
 _POSTGRESQL, _SQLITE = "postgresql", "sqlite"
@@ -277,8 +281,7 @@ class QueryRunner:
     def close(self) -> None:
         """End all reading that is still in progress."""
         self._closed = True
-        for rows in self._begun:
-            rows.close()
+        _close(self._begun)
 
     def all(self, statement: Executable) -> Iterator[Values]:
         """Return all rows, fetched at once."""
@@ -304,9 +307,8 @@ class QueryRunner:
                 message = "the database was closed before everything was read: read it inside the with block"
                 raise DatabaseError(message)
         finally:
-            for rows in begun:
-                rows.close()
-                self._begun.remove(rows)
+            _close(begun)
+            self._begun = [rows for rows in self._begun if rows not in begun]
 
     def _rows(self, statement: Executable) -> _Rows:
         if self._connection.dialect.name != "postgresql":
@@ -327,6 +329,13 @@ class QueryRunner:
             self._connection.exec_driver_sql(PLAN_FOR_FEW)
             for batch in result.partitions():
                 yield from map(tuple, batch)
+
+
+def _close(begun: Iterable[_Rows]) -> None:
+    """End all reading, also over connections that are lost: that is reported already, or nobody needs what is left."""
+    for rows in begun:
+        with suppress(*_errors()):
+            rows.close()
 
 
 def _cursor(connection: Connection, statement: Executable) -> Any:

@@ -326,6 +326,36 @@ def test_gaps(press: Press) -> None:
     assert sorted(re.findall("(one|zqtwo|three) 1<", "".join(versions(press)))) == ["one", "three"]
 
 
+@pytest.mark.parametrize("damaged", [True, False])
+def test_packages_alone(press: Press, *, damaged: bool) -> None:
+    """Without versions, packages are looked through; a damaged one goes, because it may have anything."""
+    more: dict[str, Any] = {"versions": None, "patches": False}
+    sample = noted(press, "one", "zqtwo", **more)
+    packages = [*press.public.glob("resourcesync/*/*.zip")]
+    for each in packages if damaged else ():
+        each.write_bytes(each.read_bytes()[:40].ljust(each.stat().st_size, b"?"))
+    press.publish(sample, 2, **{**ALL, **more}, hidden=frozenset({NOTE}))
+    assert b"zqtwo" not in all_bytes(press, {})
+    assert not any(each.exists() for each in packages)
+    assert press.findings() == {}
+
+
+@pytest.mark.parametrize("hides", [True, False])
+def test_patches_alone(press: Press, *, hides: bool) -> None:
+    """A patch to a state whose version a limit has removed goes, if the record has any hidden value."""
+    more = {**ALL, "dumps": Dumps(), "metadata": ("mods",), "versions": VersionOptions(number=1)}
+    many = [Value("dc.subject.ddc", text, place=place) for place, text in enumerate(_MANY)]
+    for number in range(3):
+        sample = Sample(items=[item(1, *many, Value(NOTE, "note"), Value(SUBJECT, f"{number}")), book(2)])
+        press.publish(sample, number, **more)
+    before = {each.name for each in press.public.rglob("*.dcz")}
+    assert len(before) == 2
+    press.publish(sample, 3, **more, hidden=frozenset({NOTE} if hides else ()))
+    after = {each.name for each in press.public.rglob("*.dcz")}
+    assert (len(after), before < after or before == after) == (1 if hides else 2, not hides)
+    assert press.findings() == {}
+
+
 @pytest.mark.parametrize("keeps", [True, False])
 def test_what_is_to_be_kept(press: Press, *, keeps: bool) -> None:
     """Those who keep what was withdrawn keep this, too; when they change their mind, it goes with the next run."""

@@ -1,10 +1,15 @@
 """Opening databases: read-only, at one moment, and one sentence for what goes wrong."""
 
+import gc
+import logging
 import os
 import socket
 import sqlite3
 import struct
 import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from threading import Thread
 
@@ -165,19 +170,74 @@ def test_dropped_connection(server: Server, capfd: pytest.CaptureFixture[str]) -
         pytest.raises(DatabaseError, match=r"\Athe database .* cannot be read: "),
         open_repository(url, VIEW) as repository,
     ):
-        _read_and_kill(repository, url)
+        _read_and_kill(repository, partial(_end_connections, url))
     assert capfd.readouterr().err == ""
     server.drop(url)
 
 
-def _read_and_kill(repository: DSpaceRepository, url: str) -> None:
-    """End the connection that a repository is read over when its first item was read, and go on."""
+def test_dead_server(server: Server, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that is gone altogether, so that no statement can be cancelled, is one sentence, too."""
+    url = server.database(rows_of(Sample(items=[Thing(number) for number in range(1, 6000)]), 7), 7)
+    relay = Relay(url)
+    monkeypatch.setattr(logging.root, "handlers", [])  # those of pytest hide what nobody handles
+    with (
+        pytest.raises(DatabaseError, match=r"\Athe database .* cannot be read: "),
+        open_repository(relay.url, VIEW) as repository,
+    ):
+        _read_and_kill(repository, relay.die)
+    gc.collect()
+    assert capfd.readouterr().err == ""
+    server.drop(url)
+
+
+class Relay:
+    """Passes connections on to a server, until it dies with all of them."""
+
+    def __init__(self, url: str) -> None:
+        """Listen on some port, for the server of a URL."""
+        self._folder = Path(str(make_url(url).query["host"]))
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._sockets = [self._listener]
+        port = self._listener.getsockname()[1]
+        self.url = make_url(url).set(host="127.0.0.1", port=port, query={}).render_as_string(hide_password=False)
+        Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                server = socket.socket(socket.AF_UNIX)
+                server.connect(str(self._folder / ".s.PGSQL.5432"))
+                self._sockets += [client, server]
+                for pair in ((client, server), (server, client)):
+                    Thread(target=self._copy, args=pair, daemon=True).start()
+
+    @staticmethod
+    def _copy(source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+
+    def die(self) -> None:
+        """End all connections, and accept no other."""
+        for each in self._sockets:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+
+
+def _read_and_kill(repository: DSpaceRepository, kill: Callable[[], None]) -> None:
+    """Read all items, and do this after the first."""
     for number, _item in enumerate(repository.items()):
         if number == 0:
-            with psycopg.connect(Server.dsn(url), autocommit=True) as other:
-                other.execute(
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'repo-bridge'"
-                )
+            kill()
+
+
+def _end_connections(url: str) -> None:
+    """End the connections that a repository is read over."""
+    with psycopg.connect(Server.dsn(url), autocommit=True) as other:
+        other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'repo-bridge'")
 
 
 class Refusing:
