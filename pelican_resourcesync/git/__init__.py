@@ -10,7 +10,7 @@ from pelican_resourcesync.git.log import (
     committer_time,
     landing_times,
 )
-from pelican_resourcesync.git.repository import UNCOMMITTED, Repository, find_repository
+from pelican_resourcesync.git.repository import UNCOMMITTED, Repository, UnreadableHistoryError, find_repository
 
 __all__ = [
     "LINK",
@@ -22,6 +22,7 @@ __all__ = [
     "Landing",
     "PathChange",
     "Repository",
+    "UnreadableHistoryError",
     "committer_time",
     "find_repository",
     "landing_times",

@@ -96,6 +96,10 @@ _PROMISORS = r"^remote\..*\.promisor$"
 _MOST_PATHS = 1000
 
 
+class UnreadableHistoryError(HistoryError):
+    """Raised where git cannot read a commit or a tree of the past."""
+
+
 class Repository:
     """A git repository with a work tree and at least one commit; paths are relative to `top`.
 
@@ -174,7 +178,7 @@ class Repository:
             process.wait()
         except self._failure() as error:
             message = f"git cannot read the history of {self.top}: {reason_of(error)}: run git fsck, or clone it again"
-            raise HistoryError(message) from error
+            raise UnreadableHistoryError(message) from error
 
     def prefetch(self, names: Sequence[str]) -> None:
         """Fetch the blobs that a partial clone lacks, all at once; `blob` returns `None` for those that cannot be."""

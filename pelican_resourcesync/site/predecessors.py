@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pelican_resourcesync.errors import HistoryError
-from pelican_resourcesync.git import find_repository
+from pelican_resourcesync.git import UnreadableHistoryError, find_repository
 from pelican_resourcesync.publication import (
     Output,
     PlainOutput,
@@ -79,6 +79,8 @@ def earlier_addresses(base: Path, pelican: Mapping[str, Any], siteurl: str) -> l
         repository.prefetch(list(names))
         texts = (repository.blob(name) for name in names)
         found = dict.fromkeys(url.decode().rstrip("/") for text in texts for url in _SITEURL.findall(text or b""))
+    except UnreadableHistoryError:  # of which the build warns
+        return []
     finally:
         repository.close()
     return [url for url in found if url != siteurl and not is_loopback(url)]

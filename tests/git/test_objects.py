@@ -95,6 +95,24 @@ def test_blob_that_cannot_be_read(edited: Site, damage: bytes | None) -> None:
     assert built(edited, anew=False) == [*EDITED[:2], last, (T[5], "updated", "/title.html")]
 
 
+@pytest.mark.parametrize("revision", ["HEAD~2", "HEAD~2^{tree}", "HEAD~2:content"])
+def test_commit_or_tree_that_cannot_be_read(edited: Site, revision: str) -> None:
+    """What is there is published, with a warning; when git can read it again, the past is added."""
+    name = edited.git("rev-parse", revision)
+    file = edited.folder / ".git" / "objects" / name[:2] / name[2:]
+    file.rename(edited.folder / ".git" / "away")
+    [warning] = said(edited)
+    assert warning.startswith(f"git cannot read the history of {edited.folder}: ")
+    assert warning.endswith(". Until then, no changes from before the first publication are listed")
+    edited.article("a.md", "Title", "Four.")
+    edited.commit(T[5])
+    assert said(edited, anew=False)
+    assert edited.changes() == [(T[5], "updated", "/title.html")]
+    (edited.folder / ".git" / "away").rename(file)
+    last = ("2024-01-04T09:59:59.999Z", "updated", "/title.html")
+    assert built(edited, anew=False) == [*EDITED[:2], last, (T[5], "updated", "/title.html")]
+
+
 def test_removed_blob_that_cannot_be_read(edited: Site) -> None:
     """After the first publication, a warning says that the time of the deletion is not known better."""
     edited.article("b.md", "Other")

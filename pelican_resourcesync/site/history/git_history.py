@@ -14,7 +14,16 @@ from pathlib import Path
 from typing import Any, cast
 
 from pelican_resourcesync.errors import HistoryError
-from pelican_resourcesync.git import Landing, PathChange, Repository, committer_time, find_repository, landing_times
+from pelican_resourcesync.git import (
+    Commit,
+    Landing,
+    PathChange,
+    Repository,
+    UnreadableHistoryError,
+    committer_time,
+    find_repository,
+    landing_times,
+)
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication import (
     PERIODS,
@@ -38,6 +47,7 @@ from pelican_resourcesync.site.outputs import OutputFile, ResourceSet, Run
 from pelican_resourcesync.site.scope import Scope, find_scope
 from pelican_resourcesync.static_site import Exclusion, files_of
 
+_NO_PAST = "no changes from before the first publication are listed"
 #: The history of a set, and where its commit ranges may be cut.
 SetHistory = tuple[ChangeHistory, RangeBoundaries]
 
@@ -113,8 +123,18 @@ class GitHistory:
             return ChangeHistory(built=self._built, complete=False), self._boundaries(None, [])
         try:
             return self._read_repository(repository, written)
+        except UnreadableHistoryError as error:
+            known = "only the bytes say what changed" if self._previous else _NO_PAST
+            self.warnings.append(f"{error}. Until then, {known}")
+            return self._without_past(repository, repository.head_commit())
         finally:
             repository.close()
+
+    def _without_past(self, repository: Repository, head: Commit) -> SetHistory:
+        """Return what is known of the commit built alone. The past of a first publication can be added later."""
+        landed = committer_time(head)
+        history = ChangeHistory(built=self._built, complete=False, commit=head.sha, landed=landed)
+        return history, self._boundaries(repository, [])
 
     def _read_repository(self, repository: Repository, written: Sequence[OutputFile]) -> SetHistory:
         line = list(repository.first_parent_commits() if self._previous else repository.log())
@@ -125,9 +145,7 @@ class GitHistory:
                     "earlier SITEURL is not noticed: the first build with the whole history adds them (fetch-depth: 0 "
                     "in GitHub Actions, GIT_DEPTH: 0 in GitLab CI, or git fetch --unshallow)"
                 )
-            landed = committer_time(line[-1])
-            history = ChangeHistory(built=self._built, complete=False, commit=line[-1].sha, landed=landed)
-            return history, self._boundaries(repository, [])
+            return self._without_past(repository, line[-1])
         known = self._previous.postponed if self._previous else {}
         landings = list(landing_times(line, built=max(self._built, datetime.now(UTC)), known=known))
         self._warn_of_clocks(landings, known)
@@ -221,10 +239,7 @@ class GitHistory:
         with Sources(self._run, written, repository, scope) as sources:
             history = FirstHistory(sources, self._is_excluded)
             changes = history.read(commits, certain_from=configured[-1] + 1 if configured else len(commits))
-            then = (
-                "no changes from before the first publication are listed until a build can read them (if they are "
-                "lost, set RESOURCESYNC['history'] to 'none')"
-            )
+            then = f"{_NO_PAST} until a build can read them (if they are lost, set RESOURCESYNC['history'] to 'none')"
             return None if self._warn_of_unreadable(sources, then) else changes
 
     def _commits(self, landings: Sequence[Landing], uncommitted: Sequence[PathChange]) -> Commits:
