@@ -15,14 +15,17 @@ from urllib.request import urlopen
 
 import pytest
 
+from pelican_resourcesync.aggregator import mirror
 from pelican_resourcesync.cli import main
 from pelican_resourcesync.errors import ConflictError, MismatchError, PublicationError, SettingsError, TransportError
 from pelican_resourcesync.folder import publish
 from pelican_resourcesync.http import Bucket
 from pelican_resourcesync.uploading import headers_of, upload, upload_order, upload_step
+from tests.destination.sources import fake_source
 from tests.e2e.test_upload import dead_names
 from tests.folder.support import Folder
 from tests.support.bucket import BucketServer
+from tests.support.reader import parse_file
 from tests.support.sites import our_command
 from tests.upload.conftest import contents, files_of, page
 
@@ -513,3 +516,16 @@ def test_unusable_buckets(
     monkeypatch.setitem(sys.modules, "obstore", None)
     with pytest.raises(SettingsError, match=r"needs obstore: pip install 'pelican-resourcesync\[cloud\]'"):
         Bucket(server.bucket)
+
+
+def test_copy_that_is_published(server: BucketServer, tmp_path: Path) -> None:
+    """All that a copy lists is uploaded, also if a name begins with a dot, or is not that in the URL at the Source."""
+    names = ["index.html", ".dotted/a.html", "x/.b.txt", "c%20d%20%C3%A9.txt", "~e", "f/", "CON", "a:b*.txt"]
+    with fake_source({name: name for name in names}) as source:
+        mirror(source.url, tmp_path / "copy", publish=server.url)
+    upload(tmp_path / "copy", Bucket(server.bucket))
+    listed = parse_file(tmp_path / "copy/resourcesync/copy/resourcelist.xml").entries
+    assert len(listed) == len(names)
+    for each in listed:
+        with urlopen(each.uri) as response:
+            assert response.status == 200
