@@ -17,8 +17,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pelican_resourcesync import mirror
 from pelican_resourcesync.dcz import apply_patch
 from pelican_resourcesync.publication import Archives, Dumps, VersionOptions, former_states
+from pelican_resourcesync.signing import ENVIRONMENT, SigningKey
 from repo_bridge import inventory
 from repo_bridge.settings import Query
 from sample_site.dspace.repository import Sample, Thing, Value, rows_of
@@ -324,6 +326,26 @@ def test_gaps(press: Press) -> None:
         ("2025-06-17", True),
     ]
     assert sorted(re.findall("(one|zqtwo|three) 1<", "".join(versions(press)))) == ["one", "three"]
+
+
+def test_mirrors(press: Press, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy that follows a signed publication is like a fresh one, before a value is hidden and after."""
+    monkeypatch.setenv(ENVIRONMENT, str(SigningKey.generate()))
+    sample = noted(press, "one")
+    for number, hidden in enumerate([(), (NOTE,), (NOTE,)], 1):
+        sample.items[number - 1].metadata.append(Value(SUBJECT, "new"))
+        press.publish(sample, number, **ALL, hidden=frozenset(hidden))
+        for copy in ("followed", f"fresh{number}"):
+            assert mirror(str(press.public), str(tmp_path / copy), set=("repository-metadata",)).complete
+        copies = [tree(tmp_path / copy) for copy in ("followed", f"fresh{number}")]
+        assert copies[0] == copies[1]
+        assert (b"one 1" in b"".join(copies[0].values())) == (number == 1)
+    assert press.findings() == {}
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """Return the records in a copy."""
+    return {path: data for path, data in files_in(folder).items() if path.endswith(".xml")}
 
 
 @pytest.mark.parametrize("damaged", [True, False])
