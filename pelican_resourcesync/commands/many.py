@@ -262,6 +262,9 @@ def do(source: Namespace) -> Outcome:
         begun, repeated = mirror.has_begun(source), bool(getattr(source, "every", None))
         status = INCOMPLETE if running.is_incomplete(error, begun=begun, repeated=repeated) else UNUSABLE
         outcome = _failed(source, str(error)) | {"begin": outcome["begin"], "status": status}
+    except OSError as error:  # a full disk, for example
+        outcome = _failed(source, f"{error.filename or source.folder} cannot be read or written: {error.strerror}")
+        outcome["status"] = INCOMPLETE
     except Exception as error:  # noqa: BLE001 - one Source stops nothing
         sys.stderr.write(printable_lines(traceback.format_exc()))
         outcome = _failed(source, f"unexpected error, please report it ({type(error).__name__}: {error})")

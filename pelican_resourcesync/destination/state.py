@@ -307,10 +307,12 @@ def open_state(
         new = not own.is_dir()
         _check_folder(folder, own, new=new, adopt=adopt)
         with _locked(own) as handle:
-            suspect, intact, begun = bool(os.fstat(handle).st_size), True, True
+            suspect, begun = bool(os.fstat(handle).st_size), True
+            intact = not suspect
             try:
                 os.write(handle, b"open\n")  # stays where the run is killed
                 state = _open_copy(folder, where, adopt=adopt, sync=sync, suspect=suspect)
+                intact = True
                 with closing(state.db):
                     recorded = state.get(_SOURCE)
                     try:
@@ -324,7 +326,7 @@ def open_state(
                     finally:
                         begun = not new or state.get("discovered") is not None
             except sqlite3.DatabaseError as error:
-                intact = not _is_damage(error)
+                intact = intact and not _is_damage(error)
                 raise
             finally:
                 if intact:

@@ -146,6 +146,11 @@ def cancelled(*_: object) -> None:
     raise CancelledError
 
 
+def full(*_: object) -> None:
+    """Find no room for temporary files."""
+    raise OSError(28, "No space left on device", "/tmp")
+
+
 def endless(*_: object) -> None:
     """Hang."""
     time.sleep(600)
@@ -196,11 +201,14 @@ def test_in_one_process(tmp_path: Path) -> None:
             ["done"],
             1.2,
         )
+        kind = {"status": 3, "complete": False, "error": "/tmp cannot be read or written: No space left on device"}
         one.task, one.max_run = updated(), 1e-9
         outcome = many.do(one)
         assert (outcome["status"], outcome["error"][:35]) == (3, "it takes longer than 1e-09 seconds ")
         one.task, one.max_run = wrong, 3600
         assert many.do(one)["error"] == "unexpected error, please report it (ZeroDivisionError: )"
+        one.task = full
+        assert (outcome := many.do(one)) | kind == outcome
     one.task = updated()
     outcome = many.do(one)  # nobody answers any more
     assert (outcome["status"], outcome["complete"]) == (3, False)

@@ -80,6 +80,21 @@ def test_locked(source: FakeSource, folder: Path, when: str, monkeypatch: pytest
     require_step(source, folder)
 
 
+def test_database_that_cannot_be_opened(source: FakeSource, folder: Path) -> None:
+    """It is not damaged, either; and a run that was killed before is still known to the next one."""
+    mirror(source, folder).run()
+    change(source)
+    (folder / STATE_FOLDER / "lock").write_text("open")
+    (folder / DATABASE).rename(folder / "elsewhere")
+    (folder / DATABASE).mkdir()
+    with pytest.raises(IncompleteError, match=r"cannot be read or written \(unable to open database file\)"):
+        mirror(source, folder).run()
+    assert (folder / STATE_FOLDER / "lock").read_text() == "open\n"
+    (folder / DATABASE).rmdir()
+    (folder / "elsewhere").rename(folder / DATABASE)
+    require_step(source, folder)
+
+
 def interrupted(*_: object, **__: object) -> None:
     """Let a run be interrupted."""
     raise KeyboardInterrupt
