@@ -5,6 +5,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from stat import S_ISLNK
 
@@ -43,6 +44,19 @@ def measure(file: Path) -> tuple[str, int]:
 def sha256(data: bytes) -> str:
     """Return the SHA-256 (hexadecimal) of bytes."""
     return hashlib.sha256(data).hexdigest()
+
+
+def inside(folder: Path, path: Path | str, *others: Path) -> Path | None:
+    """Return the file at a path relative to a folder, if it lies in that folder, or one of `others`, behind all links.
+
+    Returns `None` for anything else, such as a folder, a file elsewhere, or a name that no file can have.
+    """
+    with suppress(OSError, ValueError):
+        file = folder / path
+        real = file.resolve()
+        if file.is_file() and any(real.is_relative_to(each.resolve()) for each in (folder, *others)):
+            return file
+    return None
 
 
 def sync(paths: Iterable[Path | str]) -> None:

@@ -1,35 +1,109 @@
 """Serve a folder over HTTP as static hosts do, and as a TimeGate (RFC 7089): with the version that was in force."""
 
-from collections.abc import Callable, Iterable
+import socket
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
 from http import HTTPStatus
 from pathlib import Path
+from socketserver import ThreadingMixIn
 from threading import Lock
-from typing import Any
+from time import monotonic
+from typing import Any, cast
 from urllib.parse import quote
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.files import inside
 from pelican_resourcesync.http import is_plain, uri_of_path
+from pelican_resourcesync.printable import get_logger
+from pelican_resourcesync.protocol import Version
 from pelican_resourcesync.publication import (
     FOLDER,
     LINK_FORMAT,
-    STATE,
     WELL_KNOWN,
     Layout,
     PreviousPublication,
-    Version,
     VersionIndex,
+    layouts_in,
     media_type,
     parse_time,
-    publications_in,
+    publication_in,
 )
 
 #: Below this path, followed by the URI of a resource, is a redirection to its version.
 TIMEGATE = "timegate/"
 _URI = ":/@!$&'()*+,;=~"
+_logger = get_logger("pelican_resourcesync")
 
 _Headers = list[tuple[str, str]]
 _Answer = tuple[HTTPStatus, _Headers, Path | bytes]
+
+
+_MOST_REQUESTS = 64  # at once
+_LONGEST_HEAD = 30.0  # seconds until a request has been read
+_QUEUE = 128  # connections that wait to be accepted
+
+
+class _Handler(WSGIRequestHandler):
+    def get_environ(self) -> dict[str, Any]:
+        """Return the request, which was read."""
+        cast("FolderServer", self.server).note(self.connection)
+        return super().get_environ()
+
+
+class FolderServer(ThreadingMixIn, WSGIServer):
+    """Serves a folder to a limited number of clients at once.
+
+    For one more, that ends which has not sent its request for the longest time, or else the oldest. So clients that are
+    slow cannot keep others out.
+    """
+
+    daemon_threads = True
+    request_queue_size = _QUEUE
+
+    def __init__(self, address: tuple[str, int], folder: Path) -> None:
+        """Listen at an address. Raises `OSError` or `OverflowError` if that cannot be used."""
+        self._requests: dict[Any, tuple[bool, float]] = {}  # whether each was read, and since when it is open
+        self._lock = Lock()
+        super().__init__(address, _Handler)
+        self.set_app(ServedFolder(folder))
+
+    def note(self, request: Any) -> None:
+        """Note that a request was read."""
+        with self._lock:
+            if request in self._requests:
+                self._requests[request] = True, monotonic()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer a request in a thread of its own."""
+        with self._lock:
+            if len(self._requests) >= _MOST_REQUESTS:
+                self._end(min(self._requests, key=self._requests.__getitem__))
+            self._requests[request] = False, monotonic()
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection."""
+        with self._lock:
+            self._requests.pop(request, None)
+        super().shutdown_request(request)
+
+    def service_actions(self) -> None:
+        """End connections that send no request: the base class calls this twice a second."""
+        with self._lock:
+            for request, (was_read, begin) in [*self._requests.items()]:
+                if not was_read and monotonic() - begin > _LONGEST_HEAD:
+                    self._end(request)
+
+    def handle_error(self, *_: object) -> None:
+        """Write nothing about a client that hangs up."""
+
+    def _end(self, request: Any) -> None:
+        del self._requests[request]
+        with suppress(OSError):  # it has ended
+            request.shutdown(socket.SHUT_RDWR)
 
 
 class ServedFolder:
@@ -95,7 +169,10 @@ class ServedFolder:
         began = _date(parse_time(version.time) or time)
         memento = [("Content-Location", f"/{path}"), ("Memento-Datetime", began)]
         typed = ("Content-Type", _type(version.type or media_type(version.name)))
-        return HTTPStatus.OK, [typed, *headers, *memento], self._folder / path
+        file = inside(self._folder, path)
+        if file is None:
+            return _said(HTTPStatus.NOT_FOUND, f"The version of {uri} at {_date(time)} is missing.", headers)
+        return HTTPStatus.OK, [typed, *headers, *memento], file
 
     def _find(self, uri: str) -> tuple[Layout, list[Version]] | None:
         """Return the versions of a resource, and the layout of a set that has them."""
@@ -103,13 +180,22 @@ class ServedFolder:
         return next((each for each in found if each[1]), None)
 
     def _read(self) -> list[tuple[PreviousPublication, VersionIndex]]:
-        """Return the publications in the folder, read again if they changed."""
-        states = {file: file.stat().st_mtime_ns for file in self._folder.glob(f"{FOLDER}/**/{Path(STATE).name}")}
+        """Return the publications in the folder, read again if they changed; a damaged one is none, with a warning."""
+        files = (self._folder / layout.state for layout in layouts_in(self._folder))
+        states = {file: file.stat().st_mtime_ns for file in files if file.is_file()}
         with self._lock:
             if states != self._states:
-                self._sets = [(each, VersionIndex(each)) for each in publications_in(self._folder)]
+                self._sets = [*self._undamaged()]
                 self._states = states
             return self._sets
+
+    def _undamaged(self) -> Iterator[tuple[PreviousPublication, VersionIndex]]:
+        for layout in layouts_in(self._folder):
+            try:
+                if found := publication_in(self._folder, layout):
+                    yield found, VersionIndex(found)
+            except (PublicationError, OSError) as error:
+                _logger.warning("the set %s is served without versions: %s", layout.set_name, error)
 
     def _file(self, path: str) -> Path | None:
         """Return the file at a path, the index of a folder, or the page of a URL without an ending."""
@@ -117,8 +203,7 @@ class ServedFolder:
             return None  # such as the state of a copy
         names = (path, f"{path}index.html" if path.endswith("/") or not path else f"{path}.html")
         for name in names:
-            file = self._folder / name
-            if name and is_plain(name) and file.is_file() and file.resolve().is_relative_to(self._folder.resolve()):
+            if is_plain(name) and (file := inside(self._folder, name)):
                 return file
         return None
 
@@ -140,6 +225,8 @@ def _said(status: HTTPStatus, text: str, headers: Iterable[tuple[str, str]] = ()
 
 
 def _type(media_type: str) -> str:
+    if not (media_type.isascii() and media_type.isprintable()):  # no header can have it
+        return "application/octet-stream"
     return f"{media_type}; charset=utf-8" if media_type.startswith("text/") else media_type
 
 

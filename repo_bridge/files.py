@@ -109,7 +109,7 @@ def _files_in(top: str) -> Iterator[str]:
             for each in found:
                 if each.is_dir(follow_symlinks=False):
                     folders.append(each.path)
-                else:
+                elif each.is_file(follow_symlinks=False):
                     yield each.path
 
 

@@ -1,37 +1,35 @@
 """`serve`: a folder over HTTP, and the versions that were in force."""
 
 import http.client
+import json
 import re
 import signal
+import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Thread
-from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import pytest
 
+from pelican_resourcesync import serving as serving_module
 from pelican_resourcesync.cli import main
 from pelican_resourcesync.publication import VersionOptions
-from pelican_resourcesync.serving import ServedFolder
-from tests.publication.support import SITEURL, Source
+from pelican_resourcesync.serving import FolderServer
+from tests.publication.support import HOSTILE_NAMES, SITEURL, Source
 from tests.publication.test_versions import ONE, TWO, three, timemap
 
 HOME = "resourcesync/site"
 Answer = tuple[int, http.client.HTTPMessage, bytes]
 
 
-class _Silent(WSGIRequestHandler):
-    def log_message(self, *_: object) -> None:
-        """Write nothing."""
-
-
 @contextmanager
 def serving(folder: Path) -> Iterator[int]:
     """Serve a folder; yield the port."""
-    with make_server("127.0.0.1", 0, ServedFolder(folder), handler_class=_Silent) as server:
+    with FolderServer(("127.0.0.1", 0), folder) as server:
         thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         yield server.server_port
@@ -158,6 +156,73 @@ def test_the_command(source: Source) -> None:
         assert get(int(found[1]), "/a.html", Accept_Datetime=day(2))[2] == b"2"
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 0
+
+
+def line_of(source: Source, path: str) -> tuple[Path, str]:
+    """Return the version history of a publication, and the line of a resource in it."""
+    index = source.output / HOME / "versions.jsonl"
+    [line] = [each for each in index.read_text().splitlines() if f"/{path}" in each]
+    return index, line
+
+
+@pytest.mark.parametrize("name", [*HOSTILE_NAMES, f"{ONE}/../../../../secret", "link"])
+def test_hostile_versions(source: Source, name: str) -> None:
+    """Nothing but a version is answered, whatever a history lists; other sets are served as they were."""
+    three(source)
+    (source.output.parent / "secret").write_bytes(b"secret")
+    index, line = line_of(source, "a.html")
+    if name == "link":  # which the folder itself has, under the name of a version
+        (source.output / HOME / f"versions/{ONE}.html").unlink()
+        (source.output / HOME / f"versions/{ONE}.html").symlink_to(source.output.parent / "secret")
+    else:
+        index.write_text(index.read_text().replace(line, line.replace(f'"{ONE}.html"', json.dumps(name))))
+    source.reseal()
+    other = Source(source.output, set_name="other")
+    other.publish({"o.html": b"other"}, "2024-03-01T12:00", versions=VersionOptions())
+    with serving(source.output) as port:
+        for path, headers in (("a.html", {"Accept_Datetime": day(1)}), (f"timegate/{SITEURL}/a.html", {})):
+            status, _, body = get(port, f"/{path}", **headers)
+            assert b"secret" not in body
+            assert status in ({200, 302, 404} if name == "link" else {404})
+        assert get(port, "/o.html", Accept_Datetime=day(2))[2] == b"other"
+        assert get(port, "/a.html")[::2] == (200, b"1")
+
+
+def test_a_damaged_set(source: Source, caplog: pytest.LogCaptureFixture) -> None:
+    """A set whose state is damaged has no versions, with a warning; files and other sets are served."""
+    three(source)
+    other = Source(source.output, set_name="other")
+    other.publish({"o.html": b"other"}, "2024-03-01T12:00", versions=VersionOptions())
+    for data in (b"{", b"[" * 9_000, b"\xff"):
+        (source.output / "resourcesync/publication.json").write_bytes(data)
+        with serving(source.output) as port:
+            assert get(port, "/a.html", Accept_Datetime=day(2))[0] == 404
+            assert get(port, "/a.html")[::2] == (200, b"1")
+            assert get(port, "/o.html", Accept_Datetime=day(2))[2] == b"other"
+    assert len([each for each in caplog.messages if "the set site is served without versions: " in each]) == 3
+
+
+@pytest.mark.parametrize("path", ["a" * 300, "a/" * 5_000, "a%00b", "%ff", "a%0d%0ab", "a.html/x", "%2fetc/passwd"])
+def test_names_that_no_file_can_have(port: int, path: str) -> None:
+    """They are not there."""
+    for headers in ({}, {"Accept_Datetime": day(2)}):
+        assert get(port, f"/{path}", **headers)[0] == 404
+        assert get(port, f"/timegate/{SITEURL}/{path}", **headers)[0] == 404
+
+
+def test_slow_clients(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More clients than can be answered at once end those that send nothing, and a request has to come in time."""
+    three(source)
+    monkeypatch.setattr(serving_module, "_MOST_REQUESTS", 4)
+    with serving(source.output) as port, ExitStack() as stack:
+        slow = [stack.enter_context(socket.create_connection(("127.0.0.1", port), 10)) for _ in range(20)]
+        for each in slow:
+            each.sendall(b"GET /a.html HTTP/1.1\r\nX")
+        assert get(port, "/a.html")[::2] == (200, b"1")
+        assert [each.recv(1) for each in slow[:16]] == [b""] * 16
+        assert threading.active_count() < 16
+        monkeypatch.setattr(serving_module, "_LONGEST_HEAD", 0.0)
+        assert slow[-1].recv(1) == b""
 
 
 def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,19 +22,13 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
 
 def run(options: Namespace) -> int:
     """Serve the folder until the user stops it."""
-    from socketserver import ThreadingMixIn
-    from wsgiref.simple_server import WSGIServer, make_server
-
-    from pelican_resourcesync.serving import ServedFolder
-
-    class ThreadedServer(ThreadingMixIn, WSGIServer):
-        daemon_threads = True
+    from pelican_resourcesync.serving import FolderServer
 
     if not options.folder.is_dir():
         message = f"{options.folder} is no folder: publish a site first, and pass its output"
         raise SettingsError(message)
     try:
-        server = make_server(options.host, options.port, ServedFolder(options.folder), ThreadedServer)
+        server = FolderServer((options.host, options.port), options.folder)
     except (OSError, OverflowError) as error:
         message = f"--host {options.host} --port {options.port} cannot be used: {error}: choose another port"
         raise SettingsError(message) from error

@@ -19,6 +19,8 @@ from pelican_resourcesync.protocol import (
     Link,
     Metadata,
     parse_datetime,
+    parse_version_history,
+    parse_versions,
 )
 from pelican_resourcesync.source import (
     ChangeLists,
@@ -33,7 +35,6 @@ from pelican_resourcesync.source import (
     text_of,
     uri_of,
 )
-from pelican_resourcesync.strict_json import parse_json
 
 _NONE = Metadata()
 _FAILURES = (TransportError, DocumentError)
@@ -215,10 +216,9 @@ class Past:
         if not uri:
             return rows, NEVER
         try:
-            head, *lines = self._source.whole(uri).splitlines()
-            folder, *_, since = parse_json(head, list)
-            for line in lines:
-                listed, versions = parse_json(line, list)
+            (folder, *_), since, lines = parse_version_history(self._source.whole(uri), uri)
+            for line in lines.values():
+                listed, versions = parse_versions(line)
                 times = [text_of(parse_datetime(time)) for time, *_ in versions]
                 for begin, until, (_, name, length, type_) in zip(times, [*times[1:], NEVER], versions, strict=True):
                     if name:
@@ -229,7 +229,7 @@ class Past:
                         each = listed_resource(Entry(loc=listed, md=md, links=(link,)), uri)
                         rows.append(_version(each._replace(time=begin), begin, until))
             return rows, text_of(parse_datetime(since))
-        except (*_FAILURES, ValueError, TypeError, AttributeError, RecursionError):
+        except _FAILURES:
             return [], NEVER
 
     def _run_of(self, snapshot: PastState, time: str) -> list[_Part] | None:

@@ -63,7 +63,7 @@ from pelican_resourcesync.publication.model.resource import (
 )
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER, is_loopback
 from pelican_resourcesync.publication.model.state import FirstPublication, PublicationState, parse_state, render_state
-from pelican_resourcesync.publication.model.versions import LINK_FORMAT, Version
+from pelican_resourcesync.publication.model.versions import LINK_FORMAT
 from pelican_resourcesync.publication.pages.overview import DOCUMENTS, Amount, Overview
 from pelican_resourcesync.publication.pages.rendering import mirror_command
 from pelican_resourcesync.publication.parts import Map
@@ -76,6 +76,8 @@ from pelican_resourcesync.publication.previous.previous import (
     ResourceList,
     compare_ancestry,
     layout_after,
+    layouts_in,
+    publication_in,
     publications_in,
     read_previous,
     read_state,
@@ -160,7 +162,6 @@ __all__ = [
     "SetStatus",
     "Status",
     "TakedownResult",
-    "Version",
     "VersionIndex",
     "VersionOptions",
     "WellKnownStatus",
@@ -177,6 +178,7 @@ __all__ = [
     "is_published",
     "later",
     "layout_after",
+    "layouts_in",
     "local_status",
     "locked",
     "media_type",
@@ -186,6 +188,7 @@ __all__ = [
     "parse_time",
     "plan_sets",
     "predecessor_messages",
+    "publication_in",
     "publications_in",
     "publish_sets",
     "read_previous",

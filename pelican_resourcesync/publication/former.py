@@ -7,10 +7,9 @@ from itertools import chain
 from zipfile import BadZipFile
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.protocol import PATCH, ChangeKind, attributes_in
+from pelican_resourcesync.protocol import PATCH, ChangeKind, attributes_in, parse_versions
 from pelican_resourcesync.publication.dumps.package import open_member, open_package
 from pelican_resourcesync.publication.model.ranges import Body
-from pelican_resourcesync.publication.model.versions import parse_versions
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
 from pelican_resourcesync.publication.versions import VersionIndex
 

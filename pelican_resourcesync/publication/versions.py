@@ -13,7 +13,17 @@ from datetime import datetime
 from itertools import chain
 from pathlib import Path
 
-from pelican_resourcesync.protocol import ChangeKind, Hash, render_datetime
+from pelican_resourcesync.protocol import (
+    ChangeKind,
+    Hash,
+    Version,
+    VersionHistory,
+    parse_version_history,
+    parse_versions,
+    render_datetime,
+    render_versions,
+    version_lengths,
+)
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.documents.contents import FindBytes
 from pelican_resourcesync.publication.dumps.package import verified
@@ -31,11 +41,7 @@ from pelican_resourcesync.publication.model.state import sortable
 from pelican_resourcesync.publication.model.versions import (
     AddedLinks,
     PublicVersions,
-    Version,
-    parse_versions,
     render_timemap,
-    render_versions,
-    version_lengths,
 )
 from pelican_resourcesync.publication.previous.previous import DamagedError, PreviousPublication, explain_damage
 
@@ -60,12 +66,13 @@ class VersionIndex:
         if previous is None or previous.layout.version_index not in previous.state.documents:
             return
         self.folder, self.where = previous.folder, previous.where
-        text = (previous.folder / previous.layout.version_index).read_text("ascii")
-        head, *lines = text.splitlines(keepends=True)
-        *self.written_for, self.since = json.loads(head)
-        self.lines = {line[1 : line.index(",\t")]: line for line in lines}
+        with explain_damage(self.where):
+            data = (self.folder / previous.layout.version_index).read_bytes()
+            self.written_for, self.since, self.lines = parse_version_history(data, previous.layout.version_index)
         folder = previous.folder / previous.layout.versions
-        self.files = {each.name for each in os.scandir(folder)} if folder.is_dir() else self.files
+        for each in os.scandir(folder) if folder.is_dir() else ():
+            if each.is_file(follow_symlinks=False):
+                self.files.add(each.name)
 
     def versions(self, uri: str) -> list[Version]:
         """Return the versions of a resource, oldest first."""
@@ -107,7 +114,8 @@ class VersionWriter:
             versions = found.setdefault(key, index.versions(each.uri))
             version = self._version(each, index)
             if _differs(versions, version):
-                versions.append(version)
+                last = versions[-1].time if versions else ""
+                versions.append(version._replace(time=max(last, version.time, key=sortable)))
                 openers[version.name] = each
         for uri in (*withdrawn.uris, *self._outside(index)):
             found[json.dumps(uri)] = []
@@ -119,13 +127,12 @@ class VersionWriter:
                 found.setdefault(key, index.versions(json.loads(key)))
             found = self._limited(found, at)
         lines = index.lines | {key: render_versions(json.loads(key), each) for key, each in found.items()}
-        kept = {key: lines[key] for key in sorted(lines) if found.get(key, True)}
-        head = json.dumps([*written_for, self._since]) + "\n"
-        self._stage.write(self._layout.version_index, "".join([head, *kept.values()]).encode("ascii"))
+        kept = {key: line for key, line in lines.items() if found.get(key, True)}
+        self._stage.write(self._layout.version_index, VersionHistory(written_for, self._since, kept).render())
         # Without a previous one, documents of before the set was started over may stay, and link to all that is there;
         # but in a repository, some of that may be withdrawn.
         folder = previous.folder if previous else self._output
-        names = version_lengths("".join(kept.values()))
+        names = version_lengths(kept.values())
         self._add_files(folder, index.where, openers, names)
         known = index.lines if index.written_for == written_for else {}
         self._add_timemaps(folder, kept, {key for key in kept if kept[key] != known.get(key)})
@@ -167,7 +174,7 @@ class VersionWriter:
         """Return the version that a change begins; without a name if it has no bytes, or these are not available."""
         of = change.representation
         name = self._names.name(change.uri, render_representation(of)) if of else ""
-        if of and name and not (name in index.files or self._find(change.uri, of.hash, change.time)):
+        if of and (of.length is None or not (name in index.files or self._find(change.uri, of.hash, change.time))):
             name = ""
         return Version(render_datetime(change.time), *((name, of.length, of.type) if of and name else ()))
 
@@ -245,7 +252,7 @@ def carry_versions(
 
 def count_versions(previous: PreviousPublication) -> tuple[int, int]:
     """Return the number of versions of a publication, and their bytes."""
-    lengths = version_lengths("".join(VersionIndex(previous).lines.values()))
+    lengths = version_lengths(VersionIndex(previous).lines.values())
     return len(lengths), sum(lengths.values())
 
 

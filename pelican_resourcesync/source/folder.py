@@ -1,12 +1,12 @@
 """The output folder of a site, read before it is public as a static host would serve it."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from pelican_resourcesync.errors import AbsentError, PermanentError, TransportError
+from pelican_resourcesync.files import inside
 from pelican_resourcesync.http import (
     Client,
     Headers,
@@ -40,7 +40,7 @@ class SiteFolder:
         self.folder = folder.resolve()
         self.base: str | None = None
         # The owner of a site may keep the folders of the documents elsewhere, behind a symbolic link.
-        self._roots = [self.folder, *((self.folder / name).resolve() for name in _DOCUMENT_FOLDERS)]
+        self._roots = [self.folder / name for name in _DOCUMENT_FOLDERS]
 
     def learn(self, uri: str) -> None:
         """Learn the URL of the folder from the URI of one of its documents, if possible."""
@@ -65,10 +65,8 @@ class SiteFolder:
 
     def _served(self, path: str | None) -> Path | None:
         for served in served_paths(path) if path is not None else ():
-            file = self.folder / served
-            with suppress(OSError, ValueError):  # not a possible file name
-                if file.is_file() and any(file.resolve().is_relative_to(root) for root in self._roots):
-                    return file
+            if file := inside(self.folder, served, *self._roots):
+                return file
         return None
 
 

@@ -82,6 +82,13 @@ def _what(file: Path) -> object:
     return None if file.is_dir() else (file.read_bytes(), file.stat().st_mode)
 
 
+#: Names that lead out of a folder on some system, or that no file can have.
+HOSTILE_NAMES = (
+    *("../x", "/x", "a/../../x", "a/./b", "a//b", "", ".", "..", "a\0b", "a\nb", "a\u202eb", "a" * 5_000),
+    *("a\\..\\b", "\\\\host\\x", "C:/x", "C:x", "~/x", "a?b", "a b", "CON:"),
+)
+
+
 class Division(NamedTuple):
     """A range with its changes."""
 

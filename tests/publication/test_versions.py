@@ -17,12 +17,14 @@ from pywb.utils.memento import MementoUtils
 from pelican_resourcesync.destination import Mirror, MirrorOptions, MirrorResult
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.http import Web
+from pelican_resourcesync.protocol import Version
 from pelican_resourcesync.publication import Options, Representation, Resource, VersionOptions, read_previous
 from pelican_resourcesync.publication.model.history import ChangeHistory
-from pelican_resourcesync.publication.model.versions import AddedLinks, Version, render_timemap
+from pelican_resourcesync.publication.model.versions import AddedLinks, render_timemap
 from pelican_resourcesync.publication.previous.fetch import Fetched, fetch_publication
 from pelican_resourcesync.publication.versions import VersionIndex, count_versions
 from tests.destination.sources import files_of
+from tests.protocol.test_version_history import DAMAGED
 from tests.publication.support import LAYOUT, SITEURL, Contents, Source, tree, utc
 from tests.support.live import files, live
 
@@ -290,6 +292,50 @@ def test_limits_of_what_has_no_version(source: Source, options: VersionOptions) 
     source.publish({"a.html": b"1"}, "2024-03-02T12:00", versions=options)
     assert versions(source) == {f"{ONE}.html": b"1"}
     assert (in_force(source, "a.html", source.at()), timemap(source, "b.html")) == (b"1", [])
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [*((name, ALL) for name in DAMAGED), ("not JSON", VersionOptions(number=3)), ("not JSON", None)],
+)
+def test_damaged_histories(damaged: Source, name: str, options: VersionOptions | None) -> None:
+    """Each is one message, whatever is published, and nothing of it is; what is there stays as it is."""
+    (damaged.output / f"{HOME}/versions.jsonl").write_bytes(DAMAGED[name][0].encode())
+    damaged.reseal()
+    before = damaged.documents()
+    what = "the publication in .* is damaged: .*versions.jsonl is damaged in line .*: upload it again, or publish once"
+    with pytest.raises(PublicationError, match=what):
+        damaged.publish({"a.html": b"2"}, "2024-03-02T12:00", versions=options)
+    assert damaged.documents() == before
+
+
+@pytest.fixture(scope="module")
+def damaged(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    """Return a set with a version, whose history a test may damage, because no test publishes."""
+    source = Source(tmp_path_factory.mktemp("damaged") / "output")
+    source.publish({"a.html": b"1"}, "2024-03-01T12:00", versions=ALL)
+    return source
+
+
+def test_links_among_versions(source: Source) -> None:
+    """A link is not a version, and what it leads to is not published, nor written."""
+    three(source)
+    secret = source.output.parent / "secret"
+    secret.write_bytes(b"secret")
+    [first, *_] = timemaps = sorted((source.output / HOME / "timemaps").iterdir())
+    whole = [each.read_bytes() for each in timemaps]
+    for link in (first, source.output / HOME / "versions/other"):
+        link.unlink(missing_ok=True)
+        link.symlink_to(secret)
+    source.publish({"a.html": b"1", "c.html": b"1"}, "2024-03-04T12:00", versions=ALL)
+    assert [each.read_bytes() for each in timemaps] == whole
+    assert not [path for path in source.output.rglob("*") if path.is_symlink()]
+    file = source.output / HOME / f"versions/{TWO}.txt"
+    file.unlink()
+    file.symlink_to(secret)
+    with pytest.raises(PublicationError, match=rf"versions/{TWO}\.txt is missing: upload it again"):
+        source.publish({"a.html": b"1"}, "2024-03-05T12:00", versions=ALL)
+    assert secret.read_bytes() == b"secret"
 
 
 def test_switched_on_and_off(source: Source) -> None:

@@ -304,6 +304,6 @@ def link_records(layout: Layout, uris: Collection[str], old: Path, new: Path) ->
     for folder, _, files in walk(top) if top.is_dir() and not top.is_symlink() else ():
         for file in (folder / name for name in files):
             path = file.relative_to(old)
-            if path.as_posix() not in gone:
+            if path.as_posix() not in gone and not file.is_symlink():
                 (new / path).parent.mkdir(parents=True, exist_ok=True)
                 link_or_copy(file, new / path)

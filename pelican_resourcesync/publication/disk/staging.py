@@ -143,12 +143,12 @@ class Stage:
         `source`, all files that are in the output stay.
         """
         old = (source or self._output) / folder
-        there = {each.name for each in os.scandir(old)} if old.is_dir() else set()
-        stays = there.intersection(names).difference(renewed)
+        there = {each.name: each.is_file(follow_symlinks=False) for each in os.scandir(old)} if old.is_dir() else {}
+        stays = {name for name, is_file in there.items() if is_file and name in names}.difference(renewed)
         if there and not old.is_symlink() and (source is None or identity(source) == identity(self._output)):
             target = self.documents / added_to(folder)
             target.mkdir(parents=True)
-            if gone := there.difference(names) if source else ():
+            if gone := there.keys() - names if source else ():
                 (target / REMOVED).write_text(json.dumps(sorted(gone)), "ascii")
         else:
             target = self.documents / folder

@@ -28,11 +28,12 @@ def dump_packages(previous: PreviousPublication, at: datetime | None = None) -> 
     """Return the packages of the Resource Dump, or of an archived one, each with the time it is as of."""
     archived = previous.layout.archived(Capability.RESOURCEDUMP, at) if at else ""
     path = archived if archived in previous.state.documents else previous.layout.resource_dump
-    return [
-        (entry.loc.removeprefix(f"{previous.layout.siteurl}/"), entry.md.at)
-        for entry in previous.entries(path)
-        if entry.md and entry.md.at
-    ]
+    with explain_damage(previous.where):
+        entries = previous.entries(path)
+        found = [(previous.path(entry.loc), entry.md.at) for entry in entries if entry.md and entry.md.at]
+        for package, _ in found:
+            previous.require(previous.layout.manifest(package))
+    return found
 
 
 def has_bytes(previous: PreviousPublication, package: str, withdrawn: Withdrawn) -> bool:

@@ -30,6 +30,12 @@ MANIFEST = "-manifest.xml"
 
 _SITE = "site"
 
+#: What a set can be called.
+SET_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
+_DOCUMENT = re.compile(
+    rf"{FOLDER}/{SET_NAME.pattern}/(?:[1-9][0-9]{{0,8}}/)?(?:(?:archive|changes|patches)/)?"
+    r"(?!publication\.json\Z)[a-z0-9][A-Za-z0-9._-]{0,199}"
+)
 #: A time and a number tell a part from the archive beside it.
 _PART = re.compile(rf"{FOLDER}/[^/]+/(?:[0-9]+/)?resourcelist-[0-9]{{8}}T[0-9.]+Z-[0-9]+\.xml")
 
@@ -211,6 +217,11 @@ class Layout:
 def replaced_path(digest: str) -> str:
     """Return where a bucket keeps a document with a SHA-256 that is being replaced; no set has such a name."""
     return f"{FOLDER}/.replaced/{digest}"
+
+
+def is_document(path: str) -> bool:
+    """Return whether a path is one that a document of a set can have, other than its state: no other can be read."""
+    return bool(_DOCUMENT.fullmatch(path))
 
 
 def is_version_index(path: str) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.printable import printable
 from pelican_resourcesync.protocol import parse_datetime, render_datetime
+from pelican_resourcesync.publication.model.layout import SET_NAME, is_document
 from pelican_resourcesync.publication.model.options import SITE, Hub
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER, is_public
 from pelican_resourcesync.signing import SigningKey, signer
@@ -22,7 +23,9 @@ FORMAT = 1
 MOST_ANCESTORS = 100
 
 _LONGEST = 500  # characters of a text, or of what a message shows of one
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
+_SHOWN = 100  # characters of a path
+_LARGEST = 2**53  # which every reader of JSON has as an integer
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _EARLIEST, _LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
 
@@ -238,7 +241,7 @@ def _state(name: str, content: Mapping[str, Any]) -> PublicationState:
         parts=tuple(map(_part, content["parts"])),
         change_lists=tuple(map(_change_list, content["change_lists"])),
         superseded=_digests(content["superseded"]),
-        packages={str(path): _count(length) for path, length in content["packages"].items()},
+        packages={_path(path): _count(length) for path, length in content["packages"].items()},
         publisher=_text(content["publisher"]),
         sets=tuple(_name(name) for name in content.get("sets", ())),
         former=tuple(_address(address) for address in content.get("former", ())),
@@ -262,13 +265,13 @@ def _part(content: Mapping[str, Any]) -> Part:
     )
     if counts.last:
         parse_datetime(counts.last)
-    return Part(path=str(content["path"]), first=str(content["first"]), counts=counts)
+    return Part(path=_path(content["path"]), first=str(content["first"]), counts=counts)
 
 
 def _change_list(content: Mapping[str, Any]) -> ChangeListSummary:
     until = content["until"]
     return ChangeListSummary(
-        str(content["path"]),
+        _path(content["path"]),
         parse_datetime(content["from"]),
         None if until is None else parse_datetime(until),
         *(_count(content[kind]) for kind in ("created", "updated", "deleted")),
@@ -276,7 +279,19 @@ def _change_list(content: Mapping[str, Any]) -> ChangeListSummary:
 
 
 def _digests(content: Mapping[str, Any]) -> dict[str, str]:
-    return {str(path): str(digest) for path, digest in content.items()}
+    for path, digest in content.items():
+        if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
+            message = f"{path[:_SHOWN]} has {str(digest)[:_SHOWN]!a}, which is not a SHA-256"
+            raise ValueError(message)
+    return {_path(path): digest for path, digest in content.items()}
+
+
+def _path(path: object) -> str:
+    """Check and return the path of a document."""
+    if not isinstance(path, str) or not is_document(path):
+        message = f"{str(path)[:_SHOWN]!a}, which is not a document of a publication, is listed"
+        raise ValueError(message)
+    return path
 
 
 def _text(value: object) -> str:
@@ -302,7 +317,7 @@ def _text_or_none(value: object) -> str | None:
 
 def _name(name: object) -> str:
     """Check and return the name of a set, which is also the name of a folder."""
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    if not isinstance(name, str) or not SET_NAME.fullmatch(name):
         message = f"{name!r} is not a valid set name"
         raise ValueError(message)
     return name
@@ -318,7 +333,7 @@ def _time(text: str) -> datetime:
 
 
 def _count(number: object, *, least: int = 0) -> int:
-    if not isinstance(number, int) or isinstance(number, bool) or number < least:
-        message = f"{number!r} is not a number of {least} or more"
+    if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= _LARGEST:
+        message = f"{number!r} is not a number from {least} to {_LARGEST}"
         raise ValueError(message)
     return number

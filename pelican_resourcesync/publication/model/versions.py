@@ -1,15 +1,14 @@
 """Versions of resources: their names, the links to them, and the files that list them (§14.6; RFC 7089)."""
 
-import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from email.utils import format_datetime
 from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import quote
 
-from pelican_resourcesync.protocol import parse_datetime, render_link
+from pelican_resourcesync.protocol import Version, parse_datetime, render_link
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.media_types import media_type
 from pelican_resourcesync.publication.model.options import Options
@@ -25,26 +24,6 @@ _LONGEST_ENDING = 8
 _DUPLICATE = '    <rs:ln rel="duplicate"'
 #: What a URI may contain between `<` and `>`, or is escaped already.
 _SAFE = "!#$%&'()*+,-./:;=?@[]_~"
-
-
-_NAME = re.compile(r'"([0-9a-f]{64}(?:\.[a-z0-9]{1,8})?)", ([0-9]+)')
-
-
-class Version(NamedTuple):
-    """The state of a resource since a `time`: the name, length and media type of the file with its bytes.
-
-    `name` is empty if the resource was deleted then.
-    """
-
-    time: str
-    name: str = ""
-    length: int | None = None
-    type: str | None = None
-
-    @property
-    def digest(self) -> str:
-        """The SHA-256 of the bytes."""
-        return self.name.partition(".")[0]
 
 
 class PublicVersions(NamedTuple):
@@ -123,22 +102,6 @@ def _ending(end: str, typed: str) -> str:
     if dot and ending.isascii() and ending.isalnum() and media_type(f"name.{ending}") == type_:
         return f".{ending}"
     return ".html" if type_ == "text/html" else ""
-
-
-def render_versions(uri: str, versions: Iterable[Version]) -> str:
-    """Return the line of a resource in the index of all versions: JSON, with a tab after the URI."""
-    return f"[{json.dumps(uri)},\t{json.dumps([*versions])}]\n"
-
-
-def parse_versions(line: str) -> tuple[str, list[Version]]:
-    """Parse a line of the index."""
-    uri, versions = json.loads(line)
-    return uri, [Version(*each) for each in versions]
-
-
-def version_lengths(index: str) -> dict[str, int]:
-    """Return the lengths in bytes of all versions in an index, by name."""
-    return {name: int(length) for name, length in _NAME.findall(index)}
 
 
 def render_timemap(layout: Layout, uri: str, versions: Sequence[Version], timegate: str) -> bytes:

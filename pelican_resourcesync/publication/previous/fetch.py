@@ -22,11 +22,10 @@ from pelican_resourcesync.errors import (
     TransportError,
 )
 from pelican_resourcesync.files import link_or_copy, sha256
-from pelican_resourcesync.http import Bounds, Received, Web, is_plain, links_of_page
-from pelican_resourcesync.protocol import Capability, read
+from pelican_resourcesync.http import Bounds, Received, Web, links_of_page
+from pelican_resourcesync.protocol import Capability, parse_version_history, read, version_lengths
 from pelican_resourcesync.publication.model.layout import (
     DESCRIPTION,
-    FOLDER,
     STATE,
     VERSIONS,
     Layout,
@@ -36,11 +35,8 @@ from pelican_resourcesync.publication.model.layout import (
 )
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER
 from pelican_resourcesync.publication.model.state import PublicationState, parse_state
-from pelican_resourcesync.publication.model.versions import version_lengths
-from pelican_resourcesync.publication.previous.previous import shown
 from pelican_resourcesync.publication.previous.store import Budget, Store
 
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 _TITLE = re.compile(rb"<title[^<>]*+>([^<]*+)", re.IGNORECASE)
 _WORD = re.compile(rb"[\w\x80-\xff]+")
 _FEWEST = 3  # words by which one page differs from another
@@ -263,7 +259,7 @@ def _explained(base: str, into: Path) -> Iterator[None]:
         why = "the publication is damaged, or its deployment is not done"
         message = f"the publication at {base} cannot be read: {error}: {why}; {ADVICE}"
         raise PublicationError(message) from error
-    except (TransportError, _UnusableError) as error:
+    except (TransportError, DocumentError, _UnusableError) as error:
         is_forbidden = isinstance(error, StatusError) and error.status in _FORBIDDEN
         hint = " (if nothing is there yet, deploy the site once without this plug-in)" if is_forbidden else ""
         message = f"the publication at {base} cannot be read: {error}{hint}; {ADVICE}"
@@ -369,7 +365,7 @@ class _Live:
         for index, digest in documents.items():
             if is_version_index(index):
                 folder = "/".join([*index.split("/")[:2], VERSIONS])
-                for name in version_lengths(self.store.read(digest).decode("ascii", "replace")):
+                for name in version_lengths(parse_version_history(self.store.read(digest), index).lines.values()):
                     path = f"{folder}/{name}"
                     if self.known and (self.known / path).is_file():
                         self._known_versions.append((self.known, path))
@@ -390,17 +386,10 @@ class _Live:
             self.store.gather(lacking, self._packages, optional)
 
     def _checked(self, named: Mapping[str, str]) -> Mapping[str, str]:
-        """Check the untrusted names of a state: nothing may be written outside the folder of documents."""
-        what = None
+        """Check the number of documents of a state."""
         if len(named) > self.allowance.documents:
             what = f"{len(named)} documents, more than {self.allowance.documents}"
-        for path, digest in named.items():
-            if not path.startswith(f"{FOLDER}/") or path == self.path or not is_plain(path):
-                what = f"{path!a}, which is not a document of a publication"
-            elif not _SHA256.fullmatch(digest):
-                what = f"{path} with {digest!a}, which is not a SHA-256"
-        if what:
-            message = f"{self.web.url(self.path)} lists {shown(what)}"
+            message = f"{self.web.url(self.path)} lists {what}"
             raise _UnusableError(message)
         return named
 

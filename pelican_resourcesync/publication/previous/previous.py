@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Protocol
 
 from pelican_resourcesync.errors import DocumentError, PublicationError, ResourceSyncError
-from pelican_resourcesync.files import measure, sha256
+from pelican_resourcesync.files import inside, measure, sha256
 from pelican_resourcesync.http import BucketPath
 from pelican_resourcesync.printable import printable
 from pelican_resourcesync.protocol import Document, Entry, Root, parse_links, read
-from pelican_resourcesync.publication.model.layout import FOLDER, Layout, is_package, is_part_of_list
+from pelican_resourcesync.publication.model.layout import FOLDER, SET_NAME, Layout, is_package, is_part_of_list
 from pelican_resourcesync.publication.model.ranges import Body, Range
 from pelican_resourcesync.publication.model.resource import Listed, Row, parse_representation, parse_time
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER, is_loopback, known_hosts
@@ -256,7 +256,13 @@ class PreviousPublication:
         with self.read(path) as document:
             if document.root is Root.URLSET:
                 return [path]
-            return [pointer.loc.removeprefix(f"{self.layout.siteurl}/") for pointer in document.entries]
+            return [self.path(pointer.loc) for pointer in document.entries]
+
+    def path(self, uri: str) -> str:
+        """Return the path of a document by its URI. Raises `DamagedError` if the state does not list it."""
+        path = uri.removeprefix(f"{self.layout.siteurl}/")
+        self.require(path)
+        return path
 
     def change_page(self, start: datetime) -> str:
         """Return the page about the Change List that begins at `start`; empty if there is none."""
@@ -291,11 +297,9 @@ class PreviousPublication:
             self.require(path)
 
     def _is_intact(self, path: str, digest: str) -> bool:
-        if path.startswith("/") or ".." in path.split("/"):
-            return False
-        file = self.folder / path
-        if not file.is_file():
-            return path not in self.state.documents
+        file = inside(self.folder / FOLDER, path.removeprefix(f"{FOLDER}/"))
+        if file is None:
+            return path not in self.state.documents and not os.path.lexists(self.folder / path)
         return file.stat().st_size == self.state.packages.get(path) if is_package(path) else measure(file)[0] == digest
 
     def require_known_hosts(self, uris: Iterable[str]) -> None:
@@ -410,15 +414,21 @@ def publications_in(folder: Path, bucket: BucketPath | None = None) -> list[Prev
     Parts of Resource Lists that are not in the folder are in `bucket`, if there is one. Raises `PublicationError` if a
     publication is damaged.
     """
-    names = (
-        sorted(each.name for each in (folder / FOLDER).iterdir() if each.is_dir()) if (folder / FOLDER).is_dir() else []
-    )
-    found = []
-    for layout in (Layout(""), *(Layout("", name) for name in names if name != Layout("").set_name)):
-        known = read_state(folder, layout)
-        if known:
-            is_whole = all((folder / part.path).is_file() for part in known.state.parts[:1])
-            own = replace(layout, siteurl=known.state.siteurl)
-            previous = read_previous(folder, own, str(folder), bucket=None if is_whole else bucket)
-            found += [previous] if previous else []
-    return found
+    return [found for layout in layouts_in(folder) if (found := publication_in(folder, layout, bucket))]
+
+
+def layouts_in(folder: Path) -> list[Layout]:
+    """Return the layouts of the sets that may be in a folder, the site's own set first, without their addresses."""
+    top, own = folder / FOLDER, Layout("")
+    names = sorted(each.name for each in top.iterdir() if SET_NAME.fullmatch(each.name)) if top.is_dir() else []
+    return [own, *(Layout("", name) for name in names if name != own.set_name)]
+
+
+def publication_in(folder: Path, layout: Layout, bucket: BucketPath | None = None) -> PreviousPublication | None:
+    """Read the publication of one of these sets, as `publications_in` does."""
+    known = read_state(folder, layout)
+    if known is None:
+        return None
+    is_whole = all((folder / part.path).is_file() for part in known.state.parts[:1])
+    own = replace(layout, siteurl=known.state.siteurl)
+    return read_previous(folder, own, str(folder), bucket=None if is_whole else bucket)

@@ -19,7 +19,7 @@ from pelican_resourcesync.publication.model.state import (
     render_state,
 )
 from tests.protocol.strategies import zones
-from tests.publication.support import utc
+from tests.publication.support import HOSTILE_NAMES, utc
 
 NAME = "publication.json"
 STATE = PublicationState(
@@ -28,17 +28,17 @@ STATE = PublicationState(
     at=utc("2024-03-01T12:00:00.001"),
     began=utc("2024-01-05T12:00"),
     change_lists=(
-        ChangeListSummary("resourcesync/c.xml", utc("2024-01-01T12:00"), utc("2024-02-01T12:00"), 0, 5, 0),
-        ChangeListSummary("resourcesync/b.xml", utc("2024-02-01T12:00"), None, 4, 2, 1),
+        ChangeListSummary("resourcesync/s/c.xml", utc("2024-01-01T12:00"), utc("2024-02-01T12:00"), 0, 5, 0),
+        ChangeListSummary("resourcesync/s/b.xml", utc("2024-02-01T12:00"), None, 4, 2, 1),
     ),
     parts=(
         Part(
-            path="resourcesync/a.xml",
+            path="resourcesync/s/a.xml",
             first="https://example.org/a",
             counts=Counts(entries=2, types={"text/html": (2, 5)}, years={"2024": 1}, last="2024-03-01T12:00:00Z"),
         ),
     ),
-    documents={"resourcesync/b.xml": "bb", "resourcesync/a.xml": "aa"},
+    documents={"resourcesync/s/b.xml": "b" * 64, "resourcesync/s/a.xml": "a" * 64},
     predecessor="cc",
     commit="dd",
     landed=utc("2024-03-01T12:00"),
@@ -46,8 +46,8 @@ STATE = PublicationState(
     restart_number=3,
     ancestors=("ff", "gg"),
     earlier=(utc("2024-02-20T12:00"),),
-    superseded={"resourcesync/c.xml": "hh"},
-    packages={"resourcesync/d.zip": 9},
+    superseded={"resourcesync/s/c.xml": "c" * 64},
+    packages={"resourcesync/s/d.zip": 9},
     unstable={"https://example.org/clock": 4},
 )
 CONTENT: dict[str, Any] = {
@@ -59,7 +59,7 @@ CONTENT: dict[str, Any] = {
             "created": 0,
             "deleted": 0,
             "from": "2024-01-01T12:00:00Z",
-            "path": "resourcesync/c.xml",
+            "path": "resourcesync/s/c.xml",
             "until": "2024-02-01T12:00:00Z",
             "updated": 5,
         },
@@ -67,24 +67,24 @@ CONTENT: dict[str, Any] = {
             "created": 4,
             "deleted": 1,
             "from": "2024-02-01T12:00:00Z",
-            "path": "resourcesync/b.xml",
+            "path": "resourcesync/s/b.xml",
             "until": None,
             "updated": 2,
         },
     ],
     "commit": "dd",
-    "documents": {"resourcesync/a.xml": "aa", "resourcesync/b.xml": "bb"},
+    "documents": {"resourcesync/s/a.xml": "a" * 64, "resourcesync/s/b.xml": "b" * 64},
     "earlier": ["2024-02-20T12:00:00Z"],
     "format": 1,
     "generation": 2,
     "landed": "2024-03-01T12:00:00Z",
-    "packages": {"resourcesync/d.zip": 9},
+    "packages": {"resourcesync/s/d.zip": 9},
     "parts": [
         {
             "entries": 2,
             "first": "https://example.org/a",
             "last": "2024-03-01T12:00:00Z",
-            "path": "resourcesync/a.xml",
+            "path": "resourcesync/s/a.xml",
             "types": {"text/html": [2, 5]},
             "years": {"2024": 1},
         }
@@ -94,7 +94,7 @@ CONTENT: dict[str, Any] = {
     "publisher": "site",
     "restart_number": 3,
     "siteurl": "https://example.org",
-    "superseded": {"resourcesync/c.xml": "hh"},
+    "superseded": {"resourcesync/s/c.xml": "c" * 64},
     "tool": "a tool",
     "unstable": {"https://example.org/clock": 4},
 }
@@ -102,26 +102,29 @@ CONTENT: dict[str, Any] = {
 RENDERED = f"{json.dumps(CONTENT, indent=1, sort_keys=True)}\n".encode()
 
 _names = st.text(st.characters(categories=["L", "N", "P", "S"]), max_size=8)
+_paths = st.from_regex(r"resourcesync/s/([2-9]/)?(archive/|changes/|patches/)?[a-z]{1,9}\.xml", fullmatch=True)
+_digests = st.text("0123456789abcdef", min_size=64, max_size=64)
+_counts = st.integers(0, 2**53)
 times = st.datetimes(datetime(1970, 1, 2), datetime(8999, 12, 30), timezones=zones)  # noqa: DTZ001 - hypothesis adds the zone
 _states = st.builds(
     PublicationState,
-    generation=st.integers(0),
+    generation=_counts,
     siteurl=_names,
     at=times,
     began=times,
     change_lists=st.lists(
-        st.builds(ChangeListSummary, _names, times, st.none() | times, *[st.integers(0)] * 3), max_size=2
+        st.builds(ChangeListSummary, _paths, times, st.none() | times, *[_counts] * 3), max_size=2
     ).map(tuple),
-    documents=st.dictionaries(_names, _names, max_size=3),
+    documents=st.dictionaries(_paths, _digests, max_size=3),
     predecessor=st.none() | _names,
     commit=st.none() | _names,
     landed=st.none() | times,
     postponed=st.dictionaries(_names, times, max_size=3),
-    restart_number=st.integers(1),
+    restart_number=st.integers(1, 2**53),
     ancestors=st.lists(_names, max_size=3).map(tuple),
-    superseded=st.dictionaries(_names, _names, max_size=3),
-    packages=st.dictionaries(_names, st.integers(0), max_size=3),
-    unstable=st.dictionaries(_names, st.integers(0), max_size=3),
+    superseded=st.dictionaries(_paths, _digests, max_size=3),
+    packages=st.dictionaries(_paths, _counts, max_size=3),
+    unstable=st.dictionaries(_names, _counts, max_size=3),
 )
 _json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
@@ -175,7 +178,9 @@ def test_damaged(data: bytes) -> None:
         ("generation", float("inf")),
         ("generation", "two"),
         ("generation", True),
-        ("documents", {"resourcesync/\ud800.xml": "ab"}),
+        ("generation", 2**53 + 1),
+        ("packages", {"resourcesync/s/a.zip": 10**4000}),
+        ("documents", {"resourcesync/s/\ud800.xml": "a" * 64}),
         ("change_lists", None),
         ("change_lists", [{}]),
         ("change_lists", [{**CONTENT["change_lists"][0], "deleted": -1}]),
@@ -188,12 +193,12 @@ def test_damaged(data: bytes) -> None:
         ("parts", [{**CONTENT["parts"][0], "years": {"x": 1}}]),
         ("parts", [{**CONTENT["parts"][0], "last": "yesterday"}]),
         ("postponed", {"ee": "2024-13-01T12:00:00Z"}),
-        ("documents", ["resourcesync/a.xml"]),
+        ("documents", ["resourcesync/s/a.xml"]),
         ("restart_number", 0),
         ("restart_number", "2"),
         ("ancestors", 5),
-        ("superseded", ["resourcesync/a.xml"]),
-        ("packages", {"resourcesync/a.zip": -1}),
+        ("superseded", ["resourcesync/s/a.xml"]),
+        ("packages", {"resourcesync/s/a.zip": -1}),
         ("unstable", {"https://example.org/": -1}),
         ("at", "9999-12-31T23:59:59Z"),  # a later time must still be possible, for every build to come
         ("landed", "1969-12-31T23:59:59Z"),
@@ -213,6 +218,25 @@ def test_damaged_values(key: str, value: object) -> None:
         PublicationError, match=r"is damaged .*: upload it again, or publish once with RESOURCESYNC_FIRST=1"
     ):
         parse_state(data, NAME)
+
+
+@pytest.mark.parametrize("name", [*HOSTILE_NAMES, "a", "a/b/c.xml", "s/2/publication.json", ".a.xml"])
+@pytest.mark.parametrize("kind", ["documents", "superseded", "packages", "parts", "change_lists"])
+def test_hostile_names(name: str, kind: str) -> None:
+    """A state names nothing but documents of sets, wherever it names them."""
+    for path in (name, f"resourcesync/{name}", f"resourcesync/s/{name}"):
+        if path != "resourcesync/s/a":
+            first = CONTENT[kind][0] | {"path": path} if isinstance(CONTENT[kind], list) else None
+            value = [first] if first else {path: 1 if kind == "packages" else "a" * 64}
+            with pytest.raises(PublicationError, match="which is not a document of a publication, is listed"):
+                parse_state(json.dumps(CONTENT | {kind: value}).encode(), NAME)
+
+
+@pytest.mark.parametrize("digest", ["", "a" * 63, "A" * 64, "g" * 64, "a" * 64 + "\n", "../x", 1, None, ["a" * 64]])
+def test_hostile_digests(digest: object) -> None:
+    """What is not a SHA-256 proves nothing."""
+    with pytest.raises(PublicationError, match="which is not a SHA-256"):
+        parse_state(json.dumps(CONTENT | {"documents": {"resourcesync/s/a.xml": digest}}).encode(), NAME)
 
 
 @pytest.mark.parametrize("key", sorted(set(CONTENT) - {"tool"}))

@@ -143,7 +143,7 @@ def test_shared_documents_are_no_concern(source: Source, path: str) -> None:
 
 
 def test_superseded_documents(source: Source) -> None:
-    """One that is missing is no damage, one that was altered is; none lies elsewhere."""
+    """One that is missing is no damage, one that was altered is."""
     path = "resourcesync/site/changelist-20230101T000000Z.xml"
     source.reseal(superseded={path: sha256(b"old").hexdigest()})
     assert source.previous() is not None
@@ -151,9 +151,6 @@ def test_superseded_documents(source: Source) -> None:
     assert source.previous() is not None
     source.write(path, b"new")
     with pytest.raises(PublicationError, match=f"{path} does not match {STATE}"):
-        source.previous()
-    source.reseal(superseded={"../secret": sha256(b"old").hexdigest()})
-    with pytest.raises(PublicationError, match=DAMAGED):
         source.previous()
 
 
@@ -223,8 +220,38 @@ def test_no_file_elsewhere_is_read(source: Source, tmp_path: Path, path: str) ->
     name = path.format(absolute=secret)
     documents = source.state()["documents"]
     source.reseal(documents={**documents, name: sha256(b"secret").hexdigest()})
-    with pytest.raises(PublicationError, match=DAMAGED):
+    with pytest.raises(PublicationError, match="which is not a document of a publication, is listed"):
         source.previous()
+
+
+@pytest.mark.parametrize("kind", ["documents", "superseded"])
+def test_no_link_elsewhere_is_followed(source: Source, tmp_path: Path, kind: str) -> None:
+    """A document lies in the folder of all documents, whatever link leads to it; that folder may be elsewhere."""
+    (tmp_path / "secret").write_bytes(b"secret")
+    (source.output / "resourcesync/site/secret.xml").symlink_to(tmp_path / "secret")
+    name = {"resourcesync/site/secret.xml": sha256(b"secret").hexdigest()}
+    source.reseal(**{kind: {**source.state()[kind], **name}})
+    with pytest.raises(PublicationError, match=r"site/secret\.xml does not match"):
+        source.previous()
+    source.reseal(**{kind: {path: digest for path, digest in source.state()[kind].items() if path not in name}})
+    (source.output / "resourcesync").rename(tmp_path / "elsewhere")
+    (source.output / "resourcesync").symlink_to(tmp_path / "elsewhere")
+    assert source.previous() is not None
+
+
+@pytest.mark.parametrize(
+    "where", ["../../../secret.zip", "resourcesync/site/other.zip", "resourcesync/site/resourcelist.xml"]
+)
+def test_packages_that_lead_elsewhere(source: Source, where: str) -> None:
+    """The packages of a Resource Dump are documents of this publication, and so are their manifests."""
+    source.publish({"a.html": b"1"}, "2024-03-01T12:00", dumps=Dumps(resourcedump=True, changedump=False))
+    dump = source.output / "resourcesync/site/resourcedump.xml"
+    dump.write_text(re.sub(r"resourcesync/site/resourcedump-[^<\"]*zip", where, dump.read_text()))
+    source.reseal()
+    before = source.documents()
+    with pytest.raises(PublicationError, match="is not listed in"):
+        source.publish({"a.html": b"2"}, "2024-03-02T12:00", dumps=Dumps(resourcedump=True, changedump=False))
+    assert source.documents() == before
 
 
 def test_a_change_list_without_a_hash(source: Source) -> None:
@@ -269,7 +296,7 @@ def test_documents_that_the_state_does_not_name(source: Source, path: str) -> No
         source.previous()
 
 
-@pytest.mark.parametrize("path", ["../secret", "resourcesync/site/other.xml"])
+@pytest.mark.parametrize("path", ["resourcesync/site/other.xml", "resourcesync/site/2/resourcelist.xml"])
 def test_parts_that_lead_elsewhere(source: Source, path: str) -> None:
     """The parts of a Resource List are documents of this publication."""
     [part] = source.state()["parts"]
