@@ -33,7 +33,7 @@ _SITE = "site"
 #: What a set can be called.
 SET_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 _DOCUMENT = re.compile(
-    rf"{FOLDER}/{SET_NAME.pattern}/(?:[1-9][0-9]{{0,8}}/)?(?:(?:archive|changes|patches)/)?"
+    rf"{FOLDER}/{SET_NAME.pattern}/(?:[1-9][0-9]{{0,15}}/)?(?:(?:archive|changes|patches)/)?"
     r"(?!publication\.json\Z)[a-z0-9][A-Za-z0-9._-]{0,199}"
 )
 #: A time and a number tell a part from the archive beside it.
