@@ -258,7 +258,7 @@ def step_files(output: Path, step: int) -> list[str]:
 def output_files(output: Path, sets: Sequence[PreviousPublication]) -> dict[str, tuple[int, str]]:
     """Return the size of each file of an output, and the SHA-256 that is listed, or an empty text.
 
-    Private files and links out of the output are left out, unless they are listed. `sets` are what was read. Raises
+    Private files are left out, and so are links out of the output that are not listed. `sets` are what was read. Raises
     `PublicationError` if a file is missing that they list or link to.
     """
     found = dict(scan(output))
@@ -267,9 +267,8 @@ def output_files(output: Path, sets: Sequence[PreviousPublication]) -> dict[str,
         for each in sets:
             resources = {path: digest for path, digest, _ in _resources(each, found)}
             for path in chain(resources, _linked(each)):
-                if not (output / path).is_file():
+                if not (path in found and (output / path).is_file()):
                     raise _missing(output / path)
-                found.setdefault(path, False)  # a copy may have files that are private elsewhere
             listed |= {**each.state.superseded, **each.state.documents, each.layout.state: each.digest, **resources}
         return {
             path: ((output / path).stat().st_size, listed.get(path, ""))
