@@ -200,16 +200,12 @@ class _HiddenError(TransportError):
 
 def _is_answer_for_absent_files(web: Web, path: str, status: int) -> bool:
     with suppress(TransportError):
-        leads = _leads_to_publication(web, web.read("")[1])
+        leads = links_of_page(web.read("")[1], web.url(""))
         try:
             web.read(f"{path.rpartition('/')[0]}/{token_hex(8)}.json")
         except StatusError as error:
             return error.status == status and not leads
     return False
-
-
-def _leads_to_publication(web: Web, page: bytes) -> bool:
-    return bool(links_of_page(page, web.url("")))
 
 
 def _why_hidden(web: Web, path: str, page: bytes) -> str:
@@ -223,7 +219,7 @@ def _why_hidden(web: Web, path: str, page: bytes) -> str:
         home = Layout("").home if path == STATE else path.rpartition("/")[0]
         return f"although the Source Description names {home}" if any(f"/{home}/" in each for each in sets) else ""
     front, other, again = (web.read(each)[1] for each in ("", f"{token_hex(8)}.json", ""))
-    if _leads_to_publication(web, front):
+    if links_of_page(front, web.url("")):
         return "although the front page leads to a publication"
     titles = [match and match[1].split() for match in map(_TITLE.search, (page, front))]
     words, of_front, of_other, of_path = (set(_WORD.findall(each)) for each in (page, front, other, path.encode()))
