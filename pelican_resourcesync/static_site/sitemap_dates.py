@@ -1,7 +1,7 @@
 """The dates in the bytes of a sitemap that another program wrote; everything else in it stays as it is."""
 
 import pyexpat
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pelican_resourcesync.errors import PublicationError
@@ -17,30 +17,30 @@ class UnreadableSitemapError(PublicationError):
 
 @dataclass(slots=True)
 class _Element:
-    """An element: the text in it, and the offsets of its start tag, its content, its end tag and what follows."""
+    """An element: its prefix, if any, its offsets in the bytes, and its text."""
 
     prefix: str
-    offsets: list[int]
+    begin: int
+    end: int = 0
     text: str = ""
 
 
 @dataclass(slots=True)
 class SitemapEntry:
-    """An entry of a sitemap, or with `is_part` one of an index of sitemaps."""
+    """An entry of a sitemap, or with `is_part` one of an index of sitemaps: its first `loc` and `lastmod`."""
 
     is_part: bool
-    loc: _Element | None = None
-    lastmods: list[_Element] = field(default_factory=list)
+    fields: dict[str, _Element] = field(default_factory=dict)
 
     @property
     def uri(self) -> str:
         """The URL; empty if there is none."""
-        return self.loc.text.strip(XML_SPACE) if self.loc else ""
+        return self.fields["loc"].text.strip(XML_SPACE) if "loc" in self.fields else ""
 
     @property
     def date(self) -> str:
         """The date; empty if there is none."""
-        return self.lastmods[0].text.strip(XML_SPACE) if self.lastmods else ""
+        return self.fields["lastmod"].text.strip(XML_SPACE) if "lastmod" in self.fields else ""
 
 
 class ForeignSitemap:
@@ -50,11 +50,10 @@ class ForeignSitemap:
         """Read it. Raises `UnreadableSitemapError`, also for a DOCTYPE, which could load or expand other content."""
         self._data, self.entries = data, list[SitemapEntry]()
         self._codec = _UTF_16.get(data[:2], "latin-1")  # also for UTF-8, of which only ASCII matters
-        self._spaces = [each.encode(self._codec) for each in XML_SPACE]
         self._depth, self._is_sitemap = 0, False
         self._entry: SitemapEntry | None = None
-        self._open: _Element | None = None  # the `loc` or `lastmod` that is being read
-        self._tag: list[int] | None = None  # the offsets of an element whose tag ends where the next event begins
+        self._open: _Element | None = None
+        self._closed: _Element | None = None  # it ends where the next event begins
         parser = self._parser = pyexpat.ParserCreate(namespace_separator=" ")
         parser.namespace_prefixes = True
         parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
@@ -73,45 +72,33 @@ class ForeignSitemap:
         """Return the bytes with the date of each entry: its `lastmod` is replaced, inserted or, if empty, removed."""
         new, end = bytearray(), 0
         for entry, date in zip(self.entries, dates, strict=True):
-            for begin, until, text in self._edits(entry, date) if date != entry.date else ():
-                new += self._data[end:begin] + text.encode(self._codec)
-                end = until
+            place = entry.fields.get("lastmod") or entry.fields.get("loc")
+            if date == entry.date or place is None:
+                continue
+            tag, space = f"{place.prefix}:lastmod" if place.prefix else "lastmod", self._space_before(place.begin)
+            is_dated = "lastmod" in entry.fields
+            new += self._data[end : place.begin - len(space) if is_dated else place.end]
+            new += space + f"<{tag}>{date}</{tag}>".encode(self._codec) if date else b""
+            end = place.end
         return bytes(new) + self._data[end:]
 
-    def _edits(self, entry: SitemapEntry, date: str) -> Iterator[tuple[int, int, str]]:
-        """Yield what replaces which bytes."""
-        if date and not entry.lastmods and entry.loc:
-            begin, _, _, end = entry.loc.offsets
-            indentation = self._data[self._without_space(begin) : begin].decode(self._codec)
-            yield end, end, indentation + _lastmod(entry.loc.prefix, date)
-        for number, each in enumerate(entry.lastmods):
-            begin, content, content_end, end = each.offsets
-            if not date or number:
-                yield self._without_space(begin), end, ""
-            elif content == end:  # an empty element, which has no end tag
-                yield begin, end, _lastmod(each.prefix, date)
-            else:
-                yield content, content_end, date
-
-    def _without_space(self, end: int) -> int:
-        """Return where the white space before an offset begins."""
-        width = len(self._spaces[0])
-        while self._data[end - width : end] in self._spaces:
-            end -= width
-        return end
+    def _space_before(self, end: int) -> bytes:
+        spaces, begin = [each.encode(self._codec) for each in XML_SPACE], end
+        while self._data[begin - len(spaces[0]) : begin] in spaces:
+            begin -= len(spaces[0])
+        return self._data[begin:end]
 
     def _place(self, _: object = None) -> int:
-        """Return the offset of an event; the tag before it ends there."""
+        """Return the offset of an event; what was closed before it ends there."""
         place = self._parser.CurrentByteIndex
-        if self._tag is not None:
-            self._tag.append(place)
-            self._tag = None
+        if self._closed:
+            self._closed.end, self._closed = place, None
         return place
 
     def _start(self, name: str, _: object) -> None:
         namespace, _, rest = name.partition(" ")
         local, _, prefix = rest.partition(" ")
-        element = _Element(prefix, [self._place()])
+        element = _Element(prefix, self._place())
         self._depth += 1
         if namespace != SITEMAP_NS:
             return
@@ -121,17 +108,13 @@ class ForeignSitemap:
             self._entry = SitemapEntry(local == "sitemap")
             self.entries.append(self._entry)
         elif self._depth == _FIELD and self._entry and local in ("loc", "lastmod"):
-            if local == "lastmod":
-                self._entry.lastmods.append(element)
-            else:
-                self._entry.loc = self._entry.loc or element
-            self._open, self._tag = element, element.offsets
+            self._open = element
+            self._entry.fields.setdefault(local, element)
 
     def _end(self, _: str) -> None:
-        place = self._place()
-        if self._depth == _FIELD and self._open:
-            self._open.offsets.append(place)
-            self._tag, self._open = self._open.offsets, None
+        self._place()
+        if self._depth == _FIELD:
+            self._closed, self._open = self._open, None
         elif self._depth == _ENTRY:
             self._entry = None
         self._depth -= 1
@@ -144,8 +127,3 @@ class ForeignSitemap:
     def _doctype(self, *_: object) -> None:
         message = ", because it has a DOCTYPE, which could load or expand other content"
         raise UnreadableSitemapError(message)
-
-
-def _lastmod(prefix: str, date: str) -> str:
-    tag = f"{prefix}:lastmod" if prefix else "lastmod"
-    return f"<{tag}>{date}</{tag}>"
