@@ -159,9 +159,9 @@ class _Correction:
     """Corrects the dates in a sitemap of another program, and nothing else in it.
 
     A page that was seen to change gets the time of that change. Every other one keeps its date, unless that is a stamp,
-    which says when the site was built: it is later than this build; or of its day, and so are more than half of all; or
-    of the day of nine in ten, of ten or more. A page that has not changed since it was first published was not changed
-    later than that.
+    which says when the site was built: it is later than this build; or of its day, and so are more than half of these
+    pages; or of one day that nine in ten of them have, of ten or more. A page that has not changed since it was first
+    published was not changed later than that.
     """
 
     def __init__(self, output: Path, layouts: Collection[Layout]) -> None:
@@ -204,15 +204,16 @@ class _Correction:
         return part if part != index and part.is_file() and not leads_outside(part, self._output) else None
 
     def _find_stamps(self, entries: Iterable[SitemapEntry]) -> None:
-        """Find the dates that are stamps, in all files together. Dates of ours, from an earlier run, do not count."""
+        """Find the stamps among the dates of all pages that were not seen to change, in all files together.
+
+        The dates of the others may be ours, from an earlier run, which must come to the same.
+        """
         days, total, today = Counter[date](), 0, 0
         for entry in entries:
-            changed, began = (None, None) if entry.is_part else self._page(entry.uri)
-            moment = _moment(entry.date)
-            if entry.is_part or (moment and moment in (_moment(changed or ""), began)):
+            if entry.is_part or self._page(entry.uri)[0]:
                 continue
             total += 1
-            if moment:
+            if moment := _moment(entry.date):
                 days[moment.date()] += 1
                 today += self._is_of_today(moment)
         self._stamped_today = today > total / 2
