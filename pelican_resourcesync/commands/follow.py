@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pelican_resourcesync.destination import FollowedChange, Following
 
 _logger = get_logger("pelican_resourcesync")
+_LONGEST = 10_000  # characters of a value in the environment
 _SAVED = 1.0  # seconds between two times that the cursor is saved
 
 
@@ -229,7 +230,9 @@ def _ask(described: dict[str, Any]) -> str:
 def _run(command: list[str], environment: dict[str, str], described: dict[str, Any]) -> str:
     """Run a command for a change, which is described in its environment and on its standard input."""
     named = {key: described[key] for key in ("source", "uri", "kind", "time", "hash", "length", "type", "file")}
-    more = {f"RESOURCESYNC_{key.upper()}": "" if value is None else str(value) for key, value in named.items()}
+    texts = {key: "" if value is None else str(value) for key, value in named.items()}
+    # What is too long for the environment, where the system has limits, is on standard input alone.
+    more = {f"RESOURCESYNC_{key.upper()}": text if len(text) <= _LONGEST else "" for key, text in texts.items()}
     line, environment = f"{json.dumps(described)}\n", {**environment, **more}
     status: int | str
     try:

@@ -5,6 +5,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from itertools import islice
+from shutil import copyfile
 
 from pelican_resourcesync.dcz import PatchError, apply_patch
 from pelican_resourcesync.destination.files import copy_of, hash_of
@@ -89,6 +90,7 @@ class Fetch:
         self._again = False  # for what a mirror did not have
         self._active: set[_PartSink] = set()
         self._taken: set[str] = set()  # from packages, and perhaps not recorded yet
+        self._same: dict[str, str] = {}  # of versions of the past, the path of a file with a hash
         self._rebuilt = bool(state.get(REBUILT))
         self._begun = copy.begun()
         if options.max_total:
@@ -123,10 +125,17 @@ class Fetch:
     def _requests(self) -> Iterator[Request]:
         self._installer.finish()  # what an earlier attempt fetched
         self._begun = self._copy.begun()
+        requested: set[str] = set()  # hashes of versions of the past, whose bytes may be the same
         for page in self._state.to_fetch():
             for sink in self._sinks(page):
                 if self._is_there(sink):
                     continue
+                if self._state.versions is not None and sink.pending.hash:
+                    if sink.pending.hash in requested:
+                        self._installer.paths.discard(sink.path.lower())
+                        self._again = True
+                        continue
+                    requested.add(sink.pending.hash)
                 length = sink.pending.length or 0
                 if why := self._source.space.lacking(max(0, length - sink.replaces), length):
                     self._installer.postpone(sink.pending.uri, why, sink.path)
@@ -315,6 +324,10 @@ class Fetch:
         pending, begun = sink.pending, sink.file in self._begun
         if not pending.hash:
             return False
+        same = self._same.get(pending.hash)
+        if same and (self._state.folder / same).is_file():  # else it is not installed yet
+            copyfile(self._state.folder / same, sink.file)
+            begun = True
         algorithm, _, digest = pending.hash.partition(":")
         name = ALGORITHMS[algorithm]
         found = None
@@ -339,6 +352,8 @@ class Fetch:
 
     def _take(self, sink: _PartSink, received: VerifiedContent, response: Response | None = None) -> None:
         sink.save()
+        if self._state.versions is not None and sink.pending.hash:
+            self._same[sink.pending.hash] = sink.path
         self._source.space.store(sink.file, received.length - sink.replaces)
         log_change("updated" if sink.pending.stored else "created", sink.pending.uri)
         self._installer.add(sink.file, _stored(sink, received, response), ours=self._is_ours(sink.pending))

@@ -129,4 +129,4 @@ class Installer:
             if error:
                 Path(part).unlink(missing_ok=True)
                 with self._state.transaction():
-                    self._state.reject(stored, f"{error}: move it away, and run it again")
+                    self._state.reject(stored, f"{error}: use another folder, or move it away if nothing needs it")

@@ -16,7 +16,7 @@ from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO, Protocol, cast
 from urllib.parse import urljoin
 
-from pelican_resourcesync.errors import DocumentError, PermanentError, StatusError, TransportError
+from pelican_resourcesync.errors import DocumentError, NoHostError, PermanentError, StatusError, TransportError
 from pelican_resourcesync.http import (
     Bounds,
     Client,
@@ -221,7 +221,7 @@ class Source:
     def _waiting_time(self, request: Request, error: TransportError, attempt: int) -> float | None:
         """Return how long to wait before another attempt; None if there is none, or another would fail, too."""
         options, sink = self.options, request.sink
-        if type(error) is PermanentError and isinstance(sink, ResourceSink):
+        if isinstance(sink, ResourceSink) and isinstance(error, PermanentError) and not isinstance(error, NoHostError):
             sink.discard()  # it is not what may be received
         elif isinstance(sink, ResourceSink):
             sink.close()

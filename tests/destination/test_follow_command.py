@@ -106,6 +106,19 @@ def test_hostile_uris(source: FakeSource, tmp_path: Path, script: str, capsys: p
     assert not [*tmp_path.rglob("pwned"), *Path.cwd().glob("pwned")]
 
 
+def test_values_that_are_too_long(
+    source: FakeSource, tmp_path: Path, script: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are on standard input alone, whatever the system allows in the environment."""
+    for name in ("rs/resourcelist.xml", "rs/changelist.xml"):
+        hash_, kind = b"<rs:md hash=", b'<rs:md type="text/' + b"x" * 200_000 + b'" hash='
+        source.published[name] = source.published[name].replace(hash_, kind, 1)
+    assert run(capsys, source.url, "--exec", script, "--cursor", tmp_path / "cursor")[0] == 0
+    line = json.loads((tmp_path / "lines").read_text().splitlines()[0])
+    assert (line["uri"], len(line["type"])) == (f"{source.url}a.html", 200_005)
+    assert len((tmp_path / "handled").read_text().splitlines()) == 4
+
+
 def test_reset_and_notes(source: FakeSource, tmp_path: Path, script: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A note says why everything comes again, and a reset comes first."""
     arguments = [source.url, "--exec", script, "--cursor", tmp_path / "cursor"]

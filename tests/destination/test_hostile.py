@@ -241,7 +241,7 @@ def test_symlinks_further_up(tmp_path: Path) -> None:
         source.publish()
         result = Mirror(source.url, folder, FAST).run()
         assert {why for _, why in result.missing} == {
-            "a/b leads through a symbolic link: move it away, and run it again"
+            "a/b leads through a symbolic link: use another folder, or move it away if nothing needs it"
         }
         files = {file.name: file.read_text() for file in (outside / "b").iterdir()}
         assert files == {"c.html": "one", "d.html": "two"}
@@ -257,7 +257,7 @@ def test_link_to_nothing_in_the_way(tmp_path: Path) -> None:
     with fake_source(PAGES) as source:
         result = Mirror(source.url, folder, replace(FAST, adopt=True)).run()
         assert [why for _, why in result.missing] == [
-            "a.html exists, and the mirror did not write it: move it away, and run it again"
+            "a.html exists, and the mirror did not write it: use another folder, or move it away if nothing needs it"
         ]
         assert (folder / "a.html").is_symlink()
 
@@ -280,7 +280,7 @@ def test_symlinks_are_not_followed(tmp_path: Path) -> None:
         source.delete("e.bin")
         source.publish()
         result = Mirror(source.url, folder, FAST).run()
-        said = "b leads through a symbolic link: move it away, and run it again"
+        said = "b leads through a symbolic link: use another folder, or move it away if nothing needs it"
         assert [why for _, why in result.missing] == [said] * 2
         assert {file.name: file.read_text() for file in outside.iterdir()} == {"c.html": "mine"}
         source.delete("b/c.html")

@@ -518,7 +518,10 @@ def test_files_of_others_stay(source: FakeSource, folder: Path) -> None:
         mirror(source, folder).run()
     result = mirror(source, folder, adopt=True).run()
     assert [(uri.removeprefix(source.url), why) for uri, why in result.missing] == [
-        ("a.html", "a.html exists, and the mirror did not write it: move it away, and run it again")
+        (
+            "a.html",
+            "a.html exists, and the mirror did not write it: use another folder, or move it away if nothing needs it",
+        )
     ]
     assert result.resources == len(source.resources) - 1
     assert (folder / "a.html").read_text() == "mine"

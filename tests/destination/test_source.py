@@ -383,8 +383,8 @@ def test_in_the_way(source: FakeSource, folder: Path) -> None:
     (folder / "b").write_text("mine")
     result = Mirror(source.url, folder, replace(FAST, adopt=True)).run()
     assert [why for _, why in result.missing] == [
-        "a.html exists, and the mirror did not write it: move it away, and run it again",
-        "b is a file that the mirror did not write: move it away, and run it again",
+        "a.html exists, and the mirror did not write it: use another folder, or move it away if nothing needs it",
+        "b is a file that the mirror did not write: use another folder, or move it away if nothing needs it",
     ]
     (folder / "a.html").rmdir()
     (folder / "b").unlink()
@@ -396,7 +396,9 @@ def test_in_the_way(source: FakeSource, folder: Path) -> None:
     source.delete("e.bin")
     source.publish()
     result = Mirror(source.url, folder, FAST).run()
-    assert [why for _, why in result.missing] == ["d.txt is a folder: move it away, and run it again"]
+    assert [why for _, why in result.missing] == [
+        "d.txt is a folder: use another folder, or move it away if nothing needs it"
+    ]
     assert result.deleted == 1
 
 

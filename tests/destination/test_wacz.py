@@ -20,6 +20,7 @@ from pelican_resourcesync.source import ListedResource
 from tests.destination.archives import ArchivedSource, archived_source
 from tests.destination.sources import BEGIN, FAST, digest, entry, fake_source
 from tests.destination.test_past import MANNERS, MINUTE, STEPS, live_through, without
+from tests.support.live import Manner, status
 from tests.support.web_archive import Shown, WebArchive, replayed
 
 SECOND = timedelta(seconds=1)
@@ -184,6 +185,19 @@ def test_same_bytes(source: ArchivedSource, tmp_path: Path) -> None:
     assert len({file.read_bytes() for file in files}) == 1
 
 
+@pytest.mark.parametrize("fault", [None, status(500)])
+def test_same_bytes_are_fetched_once(source: ArchivedSource, tmp_path: Path, fault: Manner | None) -> None:
+    """That two URLs have the same bytes, or had them at two times, costs no further request, unless the first fails."""
+    if fault:
+        source.site.manners["a.html"] = fault
+    source.site.asked()
+    result, read = archive(source, tmp_path / "site.wacz", replace(FAST, by="lists", retries=0))
+    asked = source.site.asked()
+    assert (asked["a.html"] + asked["new.html"], asked["index.html"]) == (3 if fault else 1, 1)
+    assert source.url + "new.html" in read.captures
+    assert fault or (len(read.captures[source.url + "a.html"]) > 1 and result.fetched < result.versions)
+
+
 def test_what_is_missing(source: ArchivedSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Versions that nothing has any more are named with their time; the others are written."""
     source.dumps = False
@@ -194,7 +208,7 @@ def test_what_is_missing(source: ArchivedSource, tmp_path: Path, capsys: pytest.
     why = "its bytes from that time are no longer available"
     assert f"Missing: {source.url}b/c.html#2024-01-01T00:03:00.000000Z ({why})\n" in said
     assert said.count("Missing: ") == 3
-    assert f"Incomplete: {file} has 6 versions of 5 resources; 6 fetched" in said
+    assert f"Incomplete: {file} has 6 versions of 5 resources; 4 fetched" in said
     assert WebArchive(file).closest(f"{source.url}new.html", source.now) == Shown(
         200, "text/html", b"<title>One</title>"
     )
