@@ -65,6 +65,7 @@ def test_every_exit_is_documented() -> None:
 def test_documented_keys_are_those_of_the_json(published: Site, capsys: pytest.CaptureFixture[str]) -> None:
     """The tables of `--json` name every key, in the order in which they come."""
     (published.folder / "public").mkdir()
+    (published.folder / "public/a.html").write_text("<html><head></head><body>a</body></html>")
     publish = ["publish", "public", "--base-url", "http://127.0.0.1", "--json"]
     planned, published_now = (json.loads(output_of(capsys, *publish, *more)) for more in (["--dry-run"], []))
     found = json.loads(output_of(capsys, "show", "--json"))
