@@ -14,11 +14,18 @@ from pelican_resourcesync.errors import (
     PublicationError,
     TransportError,
 )
-from pelican_resourcesync.http import Web, is_plain
+from pelican_resourcesync.http import Web
 from pelican_resourcesync.protocol import read
 from pelican_resourcesync.publication.disk.durable import same_bytes
 from pelican_resourcesync.publication.model.clock import is_ahead
-from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, WELL_KNOWN, Layout, well_known_reachable
+from pelican_resourcesync.publication.model.layout import (
+    DESCRIPTION,
+    FOLDER,
+    SET_NAME,
+    WELL_KNOWN,
+    Layout,
+    well_known_reachable,
+)
 from pelican_resourcesync.publication.pages.overview import Amount, Overview, overview_of
 from pelican_resourcesync.publication.previous.fetch import Fetched, FetchLimits, fetch_publication
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, publications_in, read_previous
@@ -182,7 +189,7 @@ def _sites(uris: Iterable[str]) -> Mapping[str, set[str]]:
     sites: dict[str, set[str]] = {}
     for match in filter(None, map(_CAPABILITY_LIST.fullmatch, uris)):
         name = unquote(match[2])
-        if len(sites) < _MOST and "/" not in name and is_plain(name):
+        if len(sites) < _MOST and SET_NAME.fullmatch(name):
             sites.setdefault(name, set()).add(match[1])
     return sites
 

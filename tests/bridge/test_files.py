@@ -442,8 +442,11 @@ def test_link_in_its_place(files: RecordFiles, old: Path, tmp_path: Path) -> Non
     """A symbolic link in place of a file is not taken over, whatever it leads to."""
     (old / "a/2.xml").rename(tmp_path / "elsewhere")
     (old / "a/2.xml").symlink_to(tmp_path / "elsewhere")
+    (old / "a/9.xml").symlink_to(tmp_path / "elsewhere")
     files.write("a/2.xml", b"one")
+    files.link_unchanged(set())
     assert not (files.folder / "a/2.xml").is_symlink()
+    assert sorted(each.name for each in (files.folder / "a").iterdir()) == ["1.xml", "2.xml"]
 
 
 def test_copied(files: RecordFiles, old: Path, tmp_path: Path) -> None:

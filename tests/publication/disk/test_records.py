@@ -215,3 +215,13 @@ def test_a_disk_that_fails_is_one_clear_error(source: Keeper) -> None:
     with pytest.raises(PublicationError, match=r"cannot be written to .*; nothing was published"):
         publish_sets([request])
     assert tree(source.output / "resourcesync") == before
+
+
+def test_links_among_records(tmp_path: Path) -> None:
+    """A link is not a record, and what it leads to is not published."""
+    keeper = Keeper(tmp_path / "output")
+    keeper.keep(FILES, 1)
+    (tmp_path / "secret").write_bytes(b"secret")
+    (tmp_path / "output" / keeper.layout.records / "dc/link.xml").symlink_to(tmp_path / "secret")
+    keeper.take_down(keeper.uri("dc/10/1.xml"))
+    assert keeper.kept() == {path: data for path, data in FILES.items() if path != "dc/10/1.xml"}
