@@ -78,7 +78,6 @@ def publish(settings: BridgeSettings, progress: Progress) -> BridgeResult:
             if result is None:
                 if inventory.changed is not None:
                     record_files.link_unchanged(inventory.removed_paths)
-                progress.say("looking for hidden values in what was public")
                 former = FormerRecords(settings, reader, inventory, record_files.folder)
                 publisher = _Publisher(settings, progress, reader, inventory, plan, record_files)
                 result = publisher.publish(former.find(plan))
