@@ -11,7 +11,15 @@ from urllib.parse import quote, unquote
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.protocol import Capability, Document, Entry, Metadata, Root, read, write
-from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, HTML_PAGE, STATE, WELL_KNOWN, Layout
+from pelican_resourcesync.publication.model.layout import (
+    DESCRIPTION,
+    FOLDER,
+    HTML_PAGE,
+    RECORDS,
+    STATE,
+    WELL_KNOWN,
+    Layout,
+)
 
 #: Limits that our own Source Descriptions never exceed: bytes, and sets.
 _LARGEST, _MOST = 1_000_000, 1_000
@@ -54,7 +62,7 @@ class _Place:
         has_sets = (self.output / STATE).is_file() or any(map(_capability_lists, _folders(top)))
         places = [each for home in homes if _is_foreign(each := self.output / home)]
         if not has_sets and top.is_dir():
-            places += top.iterdir()
+            places += (each for each in top.iterdir() if not (each / RECORDS).is_dir())  # a copy of a repository's
         if places:
             message = (
                 f"{min(places)} is where documents of the publication belong, and was not published: move it away, "
