@@ -215,9 +215,8 @@ def _why_hidden(web: Web, path: str, page: bytes) -> str:
     their path, and contain times, random words or the name of a server. So only words that two answers share count, and
     the other page, which was fetched between these, must lack some of them.
     """
-    if (sets := _described_sets(web)) is not None:
-        home = Layout("").home if path == STATE else path.rpartition("/")[0]
-        return f"although the Source Description names {home}" if any(f"/{home}/" in each for each in sets) else ""
+    if (named := why_described(web, path)) is not None:
+        return named
     front, other, again = (web.read(each)[1] for each in ("", f"{token_hex(8)}.json", ""))
     if links_of_page(front, web.url("")):
         return "although the front page leads to a publication"
@@ -229,12 +228,17 @@ def _why_hidden(web: Web, path: str, page: bytes) -> str:
     return ""
 
 
-def _described_sets(web: Web) -> list[str] | None:
-    """Return the URIs that the Source Description names; `None` if there is none."""
+def why_described(web: Web, path: str) -> str | None:
+    """Return why the state at a path should be there, which is that the Source Description names its set.
+
+    Returns an empty text if it names other sets only, and `None` if there is none.
+    """
     with suppress(TransportError, DocumentError):
         document = read(BytesIO(web.read(DESCRIPTION)[1]), name=DESCRIPTION)
         if document.md and document.md.capability == Capability.DESCRIPTION:
-            return [each.loc for each in document.entries]
+            home = Layout("").home if path == STATE else path.rpartition("/")[0]
+            is_named = any(f"/{home}/" in each.loc for each in document.entries)
+            return f"although the Source Description names {home}" if is_named else ""
     return None
 
 

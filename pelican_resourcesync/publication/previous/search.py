@@ -24,6 +24,7 @@ from pelican_resourcesync.publication.previous.fetch import (
     NoPublication,
     fetch_publication,
     fetch_state,
+    why_described,
 )
 from pelican_resourcesync.publication.previous.previous import (
     Ancestry,
@@ -271,6 +272,10 @@ class PredecessorSearch:
             with suppress(PublicationError):
                 if _state_of(self._layout, self._output.folder):
                     return Predecessor(line=f"{why}: not live yet", not_live=True)
+            named = why_described(_files_at(self._layout.siteurl), self._layout.state)
+            if named and isinstance(found, NoPublication):
+                message = f"{why}, {named}: upload the last output again, or {START_OVER}"
+                raise PublicationError(message)
             assumed = "assuming that nothing was public here before"
             return Predecessor(line=f"{why}: this is the first publication, {assumed}")
         return Predecessor(self._read(saved, str(saved)), line=f"{why}: the copy last seen live is continued")

@@ -10,6 +10,7 @@ import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication import (
+    DESCRIPTION,
     STATE,
     Layout,
     Output,
@@ -94,10 +95,14 @@ def test_same_one(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nothing_is_live(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was last seen live is continued; without it, this is the first publication."""
+    """What was last seen live is continued; without it, this is the first publication, if no document names it."""
     (base.parent / "public" / STATE).unlink()
-    found, generation = find(base, monkeypatch)
     why = f"there is no publication at {MUSEUM}/{STATE}"
+    named = "although the Source Description names resourcesync/site: upload the last output again"
+    with pytest.raises(PublicationError, match=f"^{why}, {named}"):
+        find(base, monkeypatch)
+    (base.parent / "public" / DESCRIPTION).unlink()
+    found, generation = find(base, monkeypatch)
     assumed = "this is the first publication, assuming that nothing was public here before"
     assert (found.line, generation) == (f"{why}: {assumed}", None)
     Source(base / LIVE_FOLDER, siteurl=MUSEUM).publish({"a.html": b"a"}, "2024-01-05T12:00")
