@@ -17,6 +17,7 @@ from pelican_resourcesync.source.source import OpenDocument, Source
 _NONE = Metadata()
 _SKEW = timedelta(minutes=5)  # by which clocks may differ
 _DIGITS = 32  # of a hash
+_UNKNOWN = "?"  # instead of a hash
 _FEW = 1_000  # changes in a list that is read again while its successor is the last one
 
 
@@ -65,8 +66,12 @@ class Position(NamedTuple):
     def next(self, change: ListedResource) -> "Position":
         """Return the position after a change, which is listed after it."""
         number, mark = (self.number, self.mark) if change.time == self.at else (0, "")
+        here = self._replace(at=change.time, number=number + 1)
+        if why_unreadable(change.hash):  # its publisher will correct it
+            return here._replace(mark=_UNKNOWN, since=change.time, digest="")
+        mark = mark if mark == _UNKNOWN else _hash(mark, change)
         digest = _hash(self.digest, change) if change.time > self.since else self.digest
-        return self._replace(at=change.time, number=number + 1, mark=_hash(mark, change), digest=digest)
+        return here._replace(mark=mark, digest=digest)
 
 
 def _hash(before: str, change: ListedResource) -> str:
@@ -140,7 +145,7 @@ class ChangeLists:
 
     def _verified(self, position: Position, here: Position) -> Position:
         """Return a position as it is in the lists that were read up to `here`. Raises `GapError` if it is not there."""
-        if position.number and here[:3] != position[:3]:
+        if position.number and (here[:2] != position[:2] or position.mark not in (here.mark, _UNKNOWN)):
             message = "the last change that was followed is no longer listed"
             raise GapError(message)
         if position.since and here.since == position.since and here.digest != position.digest:
