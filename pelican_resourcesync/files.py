@@ -53,10 +53,14 @@ def inside(folder: Path, path: Path | str, *others: Path) -> Path | None:
     """
     with suppress(OSError, ValueError):
         file = folder / path
-        real = file.resolve()
-        if file.is_file() and any(real.is_relative_to(each.resolve()) for each in (folder, *others)):
+        if file.is_file() and any(is_within(file, each) for each in (folder, *others)):
             return file
     return None
+
+
+def is_within(path: Path, folder: Path) -> bool:
+    """Return whether a path is that of a folder, or of something in it, behind all links."""
+    return path.resolve().is_relative_to(folder.resolve())
 
 
 def sync(paths: Iterable[Path | str]) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pelican_resourcesync.errors import DocumentError, PublicationError, ResourceSyncError
-from pelican_resourcesync.files import inside, measure, sha256
+from pelican_resourcesync.files import is_within, measure, sha256
 from pelican_resourcesync.http import BucketPath
 from pelican_resourcesync.printable import printable
 from pelican_resourcesync.protocol import Document, Entry, Root, parse_links, read
@@ -183,6 +183,11 @@ class PreviousPublication:
     elsewhere: Collection[str] | None = None
     bucket: BucketPath | None = None
 
+    @cached_property
+    def _folders(self) -> dict[str, bool]:
+        """Whether each folder with documents lies in that of all: there are few, and many documents."""
+        return {}
+
     @property
     def last(self) -> datetime:
         """The latest time in it: that of its Resource List."""
@@ -297,9 +302,13 @@ class PreviousPublication:
             self.require(path)
 
     def _is_intact(self, path: str, digest: str) -> bool:
-        file = inside(self.folder / FOLDER, path.removeprefix(f"{FOLDER}/"))
-        if file is None:
-            return path not in self.state.documents and not os.path.lexists(self.folder / path)
+        file, folder = self.folder / path, path.rpartition("/")[0]
+        if folder not in self._folders:
+            self._folders[folder] = is_within(self.folder / folder, self.folder / FOLDER)
+        if not self._folders[folder] or file.is_symlink():
+            return False
+        if not file.is_file():
+            return path not in self.state.documents
         return file.stat().st_size == self.state.packages.get(path) if is_package(path) else measure(file)[0] == digest
 
     def require_known_hosts(self, uris: Iterable[str]) -> None:
