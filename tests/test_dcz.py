@@ -30,6 +30,7 @@ def test_another_decoder() -> None:
     assert zstd.decompress(make_patch(OLD, NEW), zstd_dict=dictionary) == NEW  # it skips the header
 
 
+@pytest.mark.promise("Patched exactly")
 @given(binary(min_size=8, max_size=2_000), binary(max_size=2_000), integers(0, 2_000))
 def test_any_bytes(old: bytes, new: bytes, cut: int) -> None:
     """A patch gives the new bytes, whatever they are; cut off anywhere, it gives none."""
@@ -39,6 +40,7 @@ def test_any_bytes(old: bytes, new: bytes, cut: int) -> None:
         apply_patch(patch[: cut % len(patch)], old, len(new))
 
 
+@pytest.mark.promise("Patched exactly")
 def test_each_bit() -> None:
     """Whichever bit of a patch is another one, it is refused, or gives no more bytes than it should."""
     patch = make_patch(OLD, NEW)

@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,7 @@ def rows(page: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
 
 
+@pytest.mark.promise("Documented")
 def test_settings_table_names_every_setting_with_its_default() -> None:
     """The table and the settings are the same, in the same order."""
     shown = {cells[0].strip("`"): ast.literal_eval(cells[1].strip("`")) for cells in rows(SETTINGS)}
@@ -130,6 +133,39 @@ def test_links_lead_somewhere(file: Path) -> None:
         assert (ROOT / path).exists(), path
 
 
+def marked_tests(file: Path) -> Iterator[tuple[str, str]]:
+    """Yield each promise that the tests of a module are marked with, and the test, or the module for `pytestmark`."""
+    name = file.relative_to(ROOT).as_posix()
+    for node in ast.parse(file.read_text("utf-8")).body:
+        match node:
+            case ast.FunctionDef(name=test, decorator_list=marks) | ast.ClassDef(name=test, decorator_list=marks):
+                place = f"{name}::{test}"
+            case ast.Assign(targets=[ast.Name("pytestmark")], value=value):
+                place, marks = name, [value]
+            case _:
+                continue
+        for promise in re.findall(r"pytest\.mark\.promise\('([^']+)'\)", " ".join(map(ast.unparse, marks))):
+            yield promise, place
+
+
+def test_promises_are_those_of_their_tests() -> None:
+    """Each row names the tests that are marked with its promise, and no others; and there is no other marker."""
+    lines = (ROOT / "docs/promises.md").read_text("utf-8").splitlines()
+    named = {
+        (cells := line.strip("| ").split(" | "))[0]: set(re.findall(r"`(tests/[^`]+)`", cells[-1]))
+        for line in lines
+        if line.startswith("| ")
+    }
+    del named["promise"]
+    assert all(named.values())
+    marked: dict[str, set[str]] = defaultdict(set)
+    for file in (ROOT / "tests").rglob("test_*.py"):
+        if "mark.promise(" in file.read_text("utf-8"):
+            for promise, place in marked_tests(file):
+                marked[promise].add(place)
+    assert named == marked
+
+
 def test_messages_that_are_explained_are_messages() -> None:
     """Each message of the table is, word for word, in the code."""
     cells = re.findall(r"^\| (\*.+?\*) \|", TROUBLESHOOTING, re.MULTILINE)
@@ -155,6 +191,7 @@ _DEPLOYED = {
 }
 
 
+@pytest.mark.promise("Documented")
 @pytest.mark.parametrize("file", _WORKFLOWS, ids=lambda file: file.name)
 def test_whole_workflows(tmp_path: Path, file: Path) -> None:
     """Each file follows its host's schema, builds, publishes what it built, deploys that, and is in the table."""

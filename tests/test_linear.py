@@ -76,6 +76,7 @@ SEARCHES: dict[str, tuple[Callable[[str, Path], object], str, tuple[str, ...]]] 
 }
 
 
+@pytest.mark.promise("Nothing stops a build")
 @pytest.mark.parametrize("name", SEARCHES)
 def test_twice_the_size_takes_twice_the_time(name: str, tmp_path: Path) -> None:
     """Four times the size takes less than eight times the time; if a search was quadratic, it would take sixteen."""
@@ -91,6 +92,7 @@ def test_twice_the_size_takes_twice_the_time(name: str, tmp_path: Path) -> None:
         assert any(seconds(filler, 4 * SMALL) < 0.02 + 8 * seconds(filler, SMALL) for _ in range(3)), filler
 
 
+@pytest.mark.promise("Nothing stops a build")
 @pytest.mark.parametrize(("length", "linked"), [(1_000_000, True), (1_100_000, False)])
 def test_only_so_much_of_a_page_is_searched(length: int, linked: bool) -> None:
     """A head that ends in the first 1,048,576 bytes gets the link, and its alternates are read."""

@@ -68,6 +68,7 @@ def source(tmp_path: Path) -> Source:
     return Source(tmp_path / "output")
 
 
+@pytest.mark.promise("In force")
 @pytest.mark.parametrize(
     ("path", "time", "data", "began"),
     [
@@ -104,6 +105,7 @@ def test_what_was_in_force(port: int, path: str, time: str, data: bytes | None, 
     assert get(port, f"/{name}")[::2] == (200, data)
 
 
+@pytest.mark.promise("Nothing from outside")
 def test_files(port: int, source: Source) -> None:
     """Files are served as static hosts do, with links to their versions; nothing outside of the folder is."""
     (source.output / "d").mkdir()
@@ -165,6 +167,7 @@ def line_of(source: Source, path: str) -> tuple[Path, str]:
     return index, line
 
 
+@pytest.mark.promise("Nothing from outside")
 @pytest.mark.parametrize("name", [*HOSTILE_NAMES, f"{ONE}/../../../../secret", "link"])
 def test_hostile_versions(source: Source, name: str) -> None:
     """Nothing but a version is answered, whatever a history lists; other sets are served as they were."""

@@ -126,6 +126,7 @@ def documents(site: Site) -> Tree:
     return {path: file for path, file in tree(site.output).items() if "resourcesync" in path}
 
 
+@pytest.mark.promise("All or nothing")
 @pytest.mark.parametrize("among", ["beside the sources", "among the sources"])
 @pytest.mark.parametrize("cleaned", [True, False], ids=["cleaned", "not cleaned"])
 def test_builds_that_publish_nothing_leave_every_document(

@@ -130,6 +130,7 @@ ATTACKS: dict[str, tuple[Callable[[Source], None], str]] = {
 }
 
 
+@pytest.mark.promise("Signed is signed")
 @pytest.mark.parametrize("key", [(KEY.public,), ()], ids=["given", "seen first"])
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_attack(source: Source, attack: str, key: tuple[str, ...]) -> None:
@@ -147,6 +148,7 @@ def test_attack(source: Source, attack: str, key: tuple[str, ...]) -> None:
     assert files_of(source.output.parent / "copy") == before
 
 
+@pytest.mark.promise("Signed is signed")
 @pytest.mark.parametrize("attack", [attack for attack in ATTACKS if attack != "no state"])
 def test_first_copy(source: Source, attack: str) -> None:
     """With a key, not even the first copy takes what it did not sign."""
@@ -156,6 +158,7 @@ def test_first_copy(source: Source, attack: str) -> None:
         mirror(source, key=(KEY.public,))
 
 
+@pytest.mark.promise("Signed is signed")
 def test_rollback(source: Source) -> None:
     """An older publication is refused although its signature is valid, unless the user accepts it."""
     before = mirror(source)
@@ -166,6 +169,7 @@ def test_rollback(source: Source) -> None:
     assert mirror(source, accept_older=True)["a.html"] == FIRST["a.html"]
 
 
+@pytest.mark.promise("A mirror loses nothing")
 @pytest.mark.parametrize("lost", ["database", "trusted"])
 def test_state_that_is_lost(source: Source, lost: str) -> None:
     """No key is trusted in silence after that: only the one that the user gives, and from then on."""
@@ -214,6 +218,7 @@ def test_follow(source: Source) -> None:
         list(Following(source.siteurl, later.cursor, FAST))
 
 
+@pytest.mark.promise("Signed is signed")
 def test_fork(source: Source) -> None:
     """Another publication with the number of the one that was read is refused."""
     mirror(source)
@@ -230,6 +235,7 @@ def test_freeze(source: Source) -> None:
     assert mirror(source, max_age=1e10)["a.html"] == SECOND["a.html"]
 
 
+@pytest.mark.promise("Signed is signed")
 def test_new_publications_are_followed(source: Source) -> None:
     """What the key signs is copied, through changes, a takedown and a new key that the old one signed."""
     mirror(source)
@@ -300,6 +306,7 @@ def find(source: Source, key: SigningKey | None) -> object:
     return search.find().previous
 
 
+@pytest.mark.promise("Signed is signed")
 def test_only_what_the_key_signed_is_continued(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     """A publication that the key, or one that it replaced, did not sign stops the next one; so does a lost key."""
     assert find(source, KEY)
@@ -320,6 +327,7 @@ def test_only_what_the_key_signed_is_continued(source: Source, monkeypatch: pyte
     assert find(source, KEY)
 
 
+@pytest.mark.promise("Signed is signed")
 def test_altered_state_is_not_continued(source: Source) -> None:
     """One altered character of the state is found."""
     alter(source.output / STATE, b'"created": ', b'"created": 1')

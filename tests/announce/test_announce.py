@@ -22,6 +22,7 @@ from tests.support.live import status as live_status
 from tests.support.sites import ROOT, our_command
 
 
+@pytest.mark.promise("Announced")
 def test_pages_that_changed(site: Site) -> None:
     """HTML and PDF alone, created, updated or deleted by this publication, each once; the first one announces none."""
     first = "Nothing to announce: this is the first publication, which search engines find by the sitemap.\n"
@@ -95,6 +96,7 @@ def test_first_edition(site: Site) -> None:
     assert site.told() == ["b.html"]
 
 
+@pytest.mark.promise("Announced")
 def test_deployment_takes_time(site: Site) -> None:
     """It waits until the publication of the folder is live, or one that continues it."""
     site.release({"b.html": page("BB")}, deploy=False)
@@ -113,6 +115,7 @@ def test_deployment_takes_time(site: Site) -> None:
     assert site.told() == ["b.html"]
 
 
+@pytest.mark.promise("Announced")
 @pytest.mark.parametrize("case", ["never", "rolled back", "elsewhere", "down"])
 def test_not_live(site: Site, case: str) -> None:
     """What is live is said, and how to catch up; nothing is announced. Later that announces all of it."""
@@ -208,6 +211,7 @@ def test_later(site: Site) -> None:
     assert "0 of 1 pages were announced: http://127.0.0.1:9/indexnow: " in site.announce(status=3)
 
 
+@pytest.mark.promise("Announced")
 def test_25001_urls(site: Site, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> None:
     """Three requests; one that stops in the middle says how far it came, and nothing is announced twice in a run.
 
@@ -226,6 +230,7 @@ def test_25001_urls(site: Site, monkeypatch: pytest.MonkeyPatch, pytestconfig: p
     assert site.announce(status=3).startswith(f"pelican-resourcesync: {most:,} of {number:,} pages were announced: ")
 
 
+@pytest.mark.promise("Announced")
 def test_killed(site: Site) -> None:
     """A run that is killed between two requests is repeated, and nothing is lost."""
     site.release({f"p{number}.html": b"1" for number in range(12_000)})

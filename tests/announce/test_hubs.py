@@ -123,6 +123,7 @@ def test_hubs_and_search_engines_are_independent(site: Site, hubs: tuple[Hub, Hu
     assert len(thin.published) == 4
 
 
+@pytest.mark.promise("Notified")
 def test_a_hub_that_is_down(site: Site, hubs: tuple[Hub, Hub], monkeypatch: pytest.MonkeyPatch) -> None:
     """It is named; the others and the search engines are served; the run can be repeated."""
     thin, fat = hubs

@@ -52,6 +52,7 @@ def has(copy: Path, folder: Path) -> Callable[[], bool]:
     return compare
 
 
+@pytest.mark.promise("Notified")
 @pytest.mark.parametrize("kind", ["thin", "fat", "flask"])
 def test_from_a_publication_to_a_copy(
     site: Site, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest

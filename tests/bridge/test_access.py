@@ -31,6 +31,8 @@ from sample_site.dspace.tables import write_sqlite
 from tests.bridge.support.reading import VIEW, read, read_sample, url_of
 from tests.bridge.support.samples import AT, every_case
 
+pytestmark = pytest.mark.promise("Exactly what is public")
+
 _ANONYMOUS_IN = {(3, 0), (4, 3)}
 _GROUPS = {0: "Anonymous", 1: "Administrator", 2: "Staff", 3: "Campus", 4: "World"}
 

@@ -220,6 +220,7 @@ def reader(server: Server, request: pytest.FixtureRequest) -> Iterator[str]:
         connection.execute(f"DROP ROLE {role}".encode())
 
 
+@pytest.mark.promise("Untouched")
 def test_role_reads_and_dumps_all_that_is_public(reader: str, server: Server, tmp_path: Path) -> None:
     """With the grants of the page, all that is public is read, and dumped as the script does it; nothing is written."""
     items = read(reader)

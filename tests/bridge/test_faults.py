@@ -111,6 +111,7 @@ def numbers(ground: Ground, config: pytest.Config) -> range:
     return range(1, number + 1) if config.getoption("--long") else range(number // 8, number + 1, number // 4)
 
 
+@pytest.mark.promise("All or nothing")
 def test_killed(ground: Ground, pytestconfig: pytest.Config) -> None:
     """`kill -9` in calls into the file system."""
     assert ground.without != ground.with_it
@@ -123,6 +124,7 @@ def test_killed(ground: Ground, pytestconfig: pytest.Config) -> None:
     assert ground.press.findings() == {}
 
 
+@pytest.mark.promise("All or nothing")
 def test_failing(ground: Ground, pytestconfig: pytest.Config) -> None:
     """A full disk, a missing permission or a damaged disk in calls into the file system."""
     for call in numbers(ground, pytestconfig):

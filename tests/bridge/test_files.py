@@ -178,6 +178,7 @@ def test_days(press: Press) -> None:
     assert press.findings() == {}
 
 
+@pytest.mark.promise("Gone")
 @pytest.mark.parametrize("how", ["remove", "keep"])
 def test_withdrawal(press: Press, how: str) -> None:
     """What is withdrawn, hidden or under an embargo is in no package after the same run, unless it is to be kept."""

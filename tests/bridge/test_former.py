@@ -150,6 +150,7 @@ CASES: dict[str, tuple[list[Value], list[Value], str, str, str, bool]] = {
 }
 
 
+@pytest.mark.promise("Gone")
 @pytest.mark.parametrize("case", CASES)
 def test_cases(press: Press, case: str) -> None:
     """Former states of a record go if they have what is hidden now, in whatever form; all others stay."""
@@ -270,6 +271,7 @@ class Life:
         return hidden - public, public
 
 
+@pytest.mark.promise("Gone")
 @settings(max_examples=max(3, settings().max_examples // 20), deadline=None)
 @given(st.integers(0, 1 << 32), st.booleans())
 def test_no_leak_of_values(seed: int, dumps: bool) -> None:
@@ -415,6 +417,7 @@ def test_only_what_changed_is_looked_through(press: Press, monkeypatch: pytest.M
     assert [number_read(number) for number in (6, 7)] == [4, 0]
 
 
+@pytest.mark.promise("Gone")
 def test_killed(press: Press, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that is killed before or after its documents are there is made up for by the next one."""
     sample = noted(press, "one", "zqtwo")

@@ -89,6 +89,7 @@ _views = st.builds(
 )
 
 
+@pytest.mark.promise("Exactly what is public")
 @given(samples(), st.sampled_from(VERSIONS), _views)
 def test_no_leak(tmp_path_factory: pytest.TempPathFactory, sample: Sample, version: int, view: AnonymousView) -> None:
     """Of random policies, groups in groups, dates, flags and bundles, what is read is what the slow reading finds."""
@@ -155,6 +156,7 @@ def related_items(draw: st.DrawFn) -> tuple[int, Rows, dict[str, int]]:
     return version, rows, numbers
 
 
+@pytest.mark.promise("Exactly what is public")
 @settings(max_examples=settings().max_examples // 2)
 @given(related_items(), _views)
 def test_no_leak_by_related_items(

@@ -84,6 +84,7 @@ def _fresh(life: Life, number: int) -> list[XmlEntry]:
     return new[len(old) :]
 
 
+@pytest.mark.promise("As for a site")
 def test_harvesters_see_what_was_written_by_hand(life: Life) -> None:
     """Every evening the resources listed, the changes new in the lists, and the time of each, are as written."""
     last = FIRST
@@ -96,6 +97,7 @@ def test_harvesters_see_what_was_written_by_hand(life: Life) -> None:
         assert sorted(changes, key=str) == [tuple(change) for change in stands.changes], stands.day
 
 
+@pytest.mark.promise("As for a site")
 def test_complete(life: Life) -> None:
     """Promise 1: a Resource List, and the changes after its `at`, make the Resource List of each later evening."""
     hashes = [
@@ -114,6 +116,7 @@ def test_complete(life: Life) -> None:
         assert copy == hashes[last], (first, last)
 
 
+@pytest.mark.promise("As for a site")
 def test_append_only(life: Life) -> None:
     """Promise 2: a closed Change List keeps its bytes; the open one only grows, and once gains its `until`."""
     closed: dict[str, bytes] = {}
@@ -129,6 +132,7 @@ def test_append_only(life: Life) -> None:
     assert len(closed) == 1  # of March
 
 
+@pytest.mark.promise("As for a site")
 def test_true(life: Life) -> None:
     """Promise 3: each record holds the titles of its item; hash and length of each file are those of the database."""
     for number, evening in enumerate(life.evenings):
@@ -143,6 +147,7 @@ def test_true(life: Life) -> None:
             assert titles == [text for field, text, _language in records[what] if field == "dc.title"]
 
 
+@pytest.mark.promise("As for a site")
 def test_never_back_dated(life: Life) -> None:
     """Promise 4: what an evening tells is later than the publication of the evening before, and no later than it."""
     for number in range(1, len(life.evenings)):
@@ -152,6 +157,8 @@ def test_never_back_dated(life: Life) -> None:
         assert all(before < time <= at for time in times)
 
 
+@pytest.mark.promise("As for a site")
+@pytest.mark.promise("Independent of the last inventory")
 @pytest.mark.parametrize("kept", [True, False], ids=["beside", "alone"])
 def test_reproducible(life: Life, tmp_path: Path, kept: bool) -> None:
     """Promise 5: published again upon the output of the evening before, with what is kept beside or not: same bytes."""
@@ -165,6 +172,7 @@ def test_reproducible(life: Life, tmp_path: Path, kept: bool) -> None:
         assert files_in(again / "public") == files_in(life.output(number)), number
 
 
+@pytest.mark.promise("Exactly what is public")
 def test_discreet(life: Life) -> None:
     """Promise 6: of the words that tell, every evening those that are public stand in the output, and no other."""
     for number, evening in enumerate(life.evenings):
@@ -206,6 +214,7 @@ def test_test_client_follows(life: Life) -> None:
             assert hashes[what] == checksum
 
 
+@pytest.mark.promise("As for a site")
 def test_independent_client_follows(life: Life, tmp_path: Path) -> None:
     """`resync`: a baseline on the first evening, then list by list; by hashes it finds itself in sync."""
     life.turn_to(0)

@@ -80,6 +80,7 @@ _options = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.promise("Independent of the last inventory")
 @settings(max_examples=500 if LONG else 4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lives(), st.lists(_options, min_size=2, max_size=2), st.lists(st.integers(0, 20), max_size=2))
 def test_all_is_the_same(
@@ -324,6 +325,7 @@ def key_of(press: Press, more: dict[str, Any]) -> str:
         return reader.key
 
 
+@pytest.mark.promise("Independent of the last inventory")
 @pytest.mark.parametrize("damage", ["another format", "no database", "cut short", "nothing", "a lost record"])
 def test_damage(press: Press, damage: str) -> None:
     """With the inventory of another version, a damaged one, or none, or if a record is lost, the result is the same."""
@@ -383,6 +385,7 @@ def times(folder: Path) -> dict[str, tuple[int, int]]:
     return {str(file): (file.stat().st_ino, file.stat().st_mtime_ns) for file in files}
 
 
+@pytest.mark.promise("Independent of the last inventory")
 def test_nothing_is_written(press: Press) -> None:
     """Without a change nothing is; a withdrawal, a date, another setting or a lost record is found on the same day."""
     sample = shelf(1, 2, 3)
@@ -431,6 +434,7 @@ def test_once_a_week(press: Press) -> None:
     assert written(press, day(10) + timedelta(hours=1))[1]
 
 
+@pytest.mark.promise("Nothing missed")
 def test_time_of_a_late_change(press: Press) -> None:
     """A change that says it was made before the last look is dated by the publication, so that nobody misses it."""
     press.publish(shelf(1, 2, 3))

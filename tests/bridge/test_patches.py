@@ -3,6 +3,8 @@
 import hashlib
 from typing import Any
 
+import pytest
+
 from pelican_resourcesync.dcz import apply_patch
 from pelican_resourcesync.publication import VersionOptions
 from sample_site.dspace.repository import Sample, Value
@@ -61,6 +63,7 @@ def test_large_records(press: Press) -> None:
     assert press.findings() == {}
 
 
+@pytest.mark.promise("Patched exactly")
 def test_withdrawn(press: Press) -> None:
     """The patches of a record that is withdrawn go at once, although lists that stay link to them; others stay."""
     days = [("coins",), ("medals",), ("coins",)]

@@ -14,6 +14,7 @@ from tests.publication.support import Source
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it keeps inodes open as Linux can")
 
 
+@pytest.mark.promise("All or nothing")
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("before", ["nothing", "a publication"])
 def test_old_or_new_and_whole(press: Press, how: How, before: str, pytestconfig: pytest.Config) -> None:

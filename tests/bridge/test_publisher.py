@@ -122,6 +122,7 @@ def names_of(visible: dict[Any, Visible], version: int) -> set[str]:
     return names | {f"zqfile{key}q" for item in visible.values() for _, key in item.files if version == 5}
 
 
+@pytest.mark.promise("Exactly what is public")
 @settings(max_examples=2_000 if LONG else 5, deadline=None)
 @given(lives(2))
 def test_no_leak(life: list[Stand]) -> None:
@@ -166,6 +167,7 @@ def test_a_time_of_departure_is_not_remembered(press: Press) -> None:
     assert press.files() == again.files()
 
 
+@pytest.mark.promise("Untouched")
 def test_database_stays_as_it_is(press: Press) -> None:
     """Not a byte of the database is changed, nor a file left beside it."""
     press.publish(every_case())
@@ -227,6 +229,7 @@ def test_guard(press: Press) -> None:
 # What goes wrong
 
 
+@pytest.mark.promise("Stopped with one message")
 def test_missing_table(press: Press) -> None:
     """Without a table nothing is published, and one sentence says which."""
     press.publish(shelf(*range(1, 11)))
@@ -239,6 +242,7 @@ def test_missing_table(press: Press) -> None:
     assert (press.files(), files_in(press.kept)) == (before, kept)
 
 
+@pytest.mark.promise("Stopped with one message")
 @pytest.mark.parametrize("table", ["metadatavalue", "item"])
 def test_damaged_database(press: Press, table: str) -> None:
     """A database that turns out to be damaged while it is read leaves all as it was."""
@@ -288,6 +292,7 @@ class Killer(Heard):
                 )
 
 
+@pytest.mark.promise("Stopped with one message")
 @pytest.mark.parametrize(
     "stage", ["comparing the repository with the last run", "reading the items that may have changed"]
 )
@@ -318,6 +323,7 @@ def test_connection_drops_when_all_is_read(press: Press, server: Server) -> None
     assert (outcome.items, press.files() != {}) == (3, True)
 
 
+@pytest.mark.promise("Stopped with one message")
 def test_passwords_are_in_no_message(press: Press) -> None:
     """Whatever keeps a database from being opened, its password is not shown, wherever it was given."""
     for url, password in {
@@ -376,6 +382,7 @@ def test_nothing_can_be_kept(
     server.drop(press.url)
 
 
+@pytest.mark.promise("Stopped with one message")
 def test_the_file_that_fails_is_named(press: Press, monkeypatch: pytest.MonkeyPatch) -> None:
     """A disk that fails is said with the file that it fails at; where that is not known, with the output."""
     errors = [OSError(28, "No space left on device", "/mnt/x.db"), OSError(28, "No space left on device")]

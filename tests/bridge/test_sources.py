@@ -64,6 +64,7 @@ def check_same(expected: Mapping[str, bytes], found: Mapping[str, bytes], form: 
     assert [path for path in expected if found[path] != expected[path]] == [], form
 
 
+@pytest.mark.promise("The same from every source")
 @pytest.mark.parametrize("version", VERSIONS)
 def test_same_bytes_from_all(server: Server, tmp_path: Path, version: int) -> None:
     """A live database, plain and custom dumps and copies in SQLite give the same files, byte by byte."""
@@ -84,6 +85,7 @@ def do(url: str, statements: Iterable[str]) -> None:
             connection.execute(statement.encode())
 
 
+@pytest.mark.promise("The same from every source")
 @pytest.mark.parametrize("version", [pytest.param(7, marks=LONG), 10])
 def test_days_are_lived_alike(server: Server, tmp_path: Path, version: int) -> None:
     """The living repository is the same in PostgreSQL and in SQLite, every second evening."""

@@ -58,6 +58,7 @@ def published(folder: Path, server: BucketServer, *runs: dict[str, Any]) -> list
     return publications
 
 
+@pytest.mark.promise("The same by any number")
 def test_same_bytes(tmp_path: Path, server: BucketServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes, and machines that sort the table, too, and of which one is killed, write the same as one process."""
     bucket = BucketPath(server.bucket)
@@ -183,6 +184,7 @@ def test_table_from_a_bucket(tmp_path: Path, server: BucketServer) -> None:
             press.publish(None, table=BucketPath(server.bucket) / name)
 
 
+@pytest.mark.promise("The same by any number")
 def test_bad_rows_of_a_cluster(tmp_path: Path, server: BucketServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are the same, with the same numbers, as those that one machine finds."""
     monkeypatch.setattr(sorting, "_SORTED_AT_ONCE", 3)

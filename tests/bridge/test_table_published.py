@@ -85,6 +85,7 @@ def killing(workers: Callable[[], list[int]], begun: Callable[[], bool]) -> thre
     return thread
 
 
+@pytest.mark.promise("The same by any number")
 def test_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cluster of two workers of which one is killed, and two processes, write the same bytes as one process."""
     monkeypatch.setattr(sorter, "_GROUP", 2_048)

@@ -37,6 +37,7 @@ def test_right(source: Source) -> None:
     assert faults(source) == []
 
 
+@pytest.mark.promise("Patched exactly")
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -27,6 +27,7 @@ def verbs() -> Mapping[str, argparse.ArgumentParser]:
     return dict(action.choices)
 
 
+@pytest.mark.promise("Documented")
 def test_every_command_is_documented_with_its_arguments() -> None:
     """The sections are the commands, and the tables their arguments, in the same order."""
     sections = re.split(r"^## `([\w-]+)`$", DOCS, flags=re.MULTILINE)[1:]
@@ -53,6 +54,7 @@ def _shown(action: argparse.Action) -> str:
     return " ".join(names)
 
 
+@pytest.mark.promise("Documented")
 def test_every_exit_is_documented() -> None:
     """The table of exits is the one in the code."""
     from pelican_resourcesync.commands import running, site
@@ -62,6 +64,7 @@ def test_every_exit_is_documented() -> None:
     assert f"`{site.SETTINGS}`" in DOCS
 
 
+@pytest.mark.promise("Documented")
 def test_documented_keys_are_those_of_the_json(published: Site, capsys: pytest.CaptureFixture[str]) -> None:
     """The tables of `--json` name every key, in the order in which they come."""
     (published.folder / "public").mkdir()

@@ -98,6 +98,7 @@ SHA = {
 }
 
 
+@pytest.mark.promise("Republished")
 @uses_client
 def test_entries(source: FakeSource, tmp_path: Path) -> None:
     """Examples 31 to 33: `via` says what the original Source said, the times are the copy's, and the first `via` stays.
@@ -358,6 +359,7 @@ def test_command(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixtu
 # At once
 
 
+@pytest.mark.promise("Republished")
 def test_atomic(source: FakeSource, tmp_path: Path) -> None:
     """The documents are switched with the files, and only if all are there; those of earlier states stay with them."""
     folder = tmp_path / "copy"
@@ -387,6 +389,7 @@ def test_atomic(source: FakeSource, tmp_path: Path) -> None:
 # In a row
 
 
+@pytest.mark.promise("Republished")
 def test_ten_in_a_row(source: FakeSource, tmp_path: Path) -> None:
     """A change comes one further with each run, and at last all ten have what the first Source has."""
     sources = [source.url, *(str(tmp_path / str(number)) for number in range(1, 11))]
@@ -412,6 +415,7 @@ def test_ten_in_a_row(source: FakeSource, tmp_path: Path) -> None:
         require_whole(Path(folder), listed(Path(folder)).entries[0].uri.rpartition("/")[0])
 
 
+@pytest.mark.promise("Republished")
 def test_chain_over_http(source: FakeSource, tmp_path: Path) -> None:
     """A chain of three, while the Source changes, deletes and starts its lists over: each equals the one before.
 
@@ -450,6 +454,7 @@ def test_chain_over_http(source: FakeSource, tmp_path: Path) -> None:
             assert check(f"{url}/", deep=True).conforming
 
 
+@pytest.mark.promise("Republished")
 def test_site_that_starts_over_and_moves(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A real site, through two copies: what it deletes, starts over or moves arrives at the second, one run later."""
     strip(site)
@@ -511,6 +516,7 @@ class PublishedLife(Life):
         return copied(self.folder) if self.folder.exists() else {}
 
 
+@pytest.mark.promise("Republished")
 def test_published_life() -> None:
     """The short form."""
     short = settings(max_examples=4, stateful_step_count=8, deadline=None, suppress_health_check=HEALTH)

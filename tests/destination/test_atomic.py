@@ -266,6 +266,7 @@ def readers(folder: Path, count: int) -> Iterator[list["subprocess.Popen[str]"]]
             each.stdout.close()
 
 
+@pytest.mark.promise("A mirror is switched at once")
 def test_readers_see_whole_states(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Processes that read all the time, during many updates and kills, never see two states mixed."""
     long = request.config.getoption("--long")
@@ -322,6 +323,7 @@ class AtomicLife(Life):
             assert files_of(self.folder) in self.source.states
 
 
+@pytest.mark.promise("A mirror is switched at once")
 def test_atomic_life() -> None:
     """The short form."""
     short = settings(max_examples=6, stateful_step_count=10, deadline=None, suppress_health_check=HEALTH)

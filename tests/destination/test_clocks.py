@@ -268,6 +268,7 @@ def live_through(steps: list[Step]) -> None:
 HEALTH = list(HealthCheck)
 
 
+@pytest.mark.promise("A mirror is exact")
 @settings(max_examples=12, deadline=None, suppress_health_check=HEALTH, phases=[Phase.explicit, Phase.generate])
 @given(STEPS)
 def test_random_clocks(steps: list[Step]) -> None:
@@ -326,6 +327,7 @@ ROLLED_BACK = (EDITS, FOLLOWED, EDITS, st.integers(0, 4))
 FIRST, SECOND = [("a.html", 1), ("d.txt", 1)], [("a.html", 2), ("d.txt", 1)]
 
 
+@pytest.mark.promise("A mirror is exact")
 @settings(max_examples=8, deadline=None, suppress_health_check=HEALTH, phases=[Phase.explicit, Phase.generate])
 @given(*ROLLED_BACK)
 @example([], FIRST[:1], SECOND[:1], 4)  # at the same time, another state of the same resource

@@ -47,6 +47,7 @@ def copied(server: BucketServer) -> dict[str, str]:
     return {path: data.decode() for path, data in server.contents().items() if not path.startswith(".mirror/")}
 
 
+@pytest.mark.promise("A mirror in a bucket")
 def test_copy_is_exact_and_continued(source: tuple[Folder, Live], server: BucketServer) -> None:
     """Each run is on a new machine: it has nothing but what is in the bucket."""
     folder, site = source
@@ -91,6 +92,7 @@ def test_audit_by_metadata(source: tuple[Folder, Live], server: BucketServer) ->
         assert state.remote.read(stored) == b""
 
 
+@pytest.mark.promise("A mirror in a bucket")
 def test_what_others_changed_is_not_deleted(source: tuple[Folder, Live], server: BucketServer) -> None:
     """It is listed, and the copy is not complete."""
     folder, site = source
@@ -103,6 +105,7 @@ def test_what_others_changed_is_not_deleted(source: tuple[Folder, Live], server:
     assert copied(server)["a/b.html"] == "of a stranger"
 
 
+@pytest.mark.promise("A mirror in a bucket")
 def test_nothing_unverified_gets_a_name(source: tuple[Folder, Live], server: BucketServer) -> None:
     """Other bytes than those that are listed stay out of the bucket; what strangers wrote there stays."""
     _, site = source
@@ -119,6 +122,7 @@ def test_nothing_unverified_gets_a_name(source: tuple[Folder, Live], server: Buc
     assert copied(server) == SOURCE
 
 
+@pytest.mark.promise("A mirror in a bucket")
 def test_of_two_mirrors_one_stops(source: tuple[Folder, Live], server: BucketServer) -> None:
     """The second begins; the first then ends at its next checkpoint, and leaves the state of the second."""
     _, site = source
@@ -183,6 +187,7 @@ def test_large_files(source: tuple[Folder, Live], server: BucketServer, monkeypa
     assert server.contents()["other.bin"] == b"of a stranger"
 
 
+@pytest.mark.promise("A mirror in a bucket")
 def test_killed_mirror_is_continued(source: tuple[Folder, Live], server: BucketServer, tmp_path: Path) -> None:
     """Another machine goes on from the last checkpoint, and ends with the same copy."""
     folder, site = source

@@ -163,6 +163,7 @@ def live_on(source: FakeSource, random: Random) -> None:
     source.publish()
 
 
+@pytest.mark.promise("A follower loses nothing")
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_example(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """After each undisturbed run it has what the Source has."""

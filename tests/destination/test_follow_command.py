@@ -53,6 +53,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, st
     return code, said.out, said.err
 
 
+@pytest.mark.promise("A follower loses nothing")
 def test_exec(
     source: FakeSource, tmp_path: Path, script: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -318,6 +319,7 @@ def test_a_disk_that_is_full(
     assert (code, err.count("\n"), "cannot be" in err) == (3, 1, True)
 
 
+@pytest.mark.promise("A follower loses nothing")
 def test_kept_running_and_killed(source: FakeSource, tmp_path: Path, script: str) -> None:
     """With --every it looks again; killed, what was not saved comes again; a second run is refused meanwhile."""
     handled = tmp_path / "handled"

@@ -99,6 +99,7 @@ class Life:
             assert hashes == {path: digest(data) for path, data in copied(fresh).items()}
 
 
+@pytest.mark.promise("A copy is like a new one")
 @pytest.mark.parametrize("seed", range(2))
 def test_life(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, seed: int) -> None:
     """Whatever a Source goes through; and a file that nothing lists is found in each copy."""

@@ -190,6 +190,7 @@ def test_there_are_enough() -> None:
     assert len(FAULTS) >= 40
 
 
+@pytest.mark.promise("A mirror stays inside")
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
 def test_fault(fault: Fault, tmp_path: Path) -> None:
     """What was held stays or is replaced by what was published; afterwards the copy is exact again."""
@@ -262,6 +263,7 @@ def test_link_to_nothing_in_the_way(tmp_path: Path) -> None:
         assert (folder / "a.html").is_symlink()
 
 
+@pytest.mark.promise("A mirror stays inside")
 def test_symlinks_are_not_followed(tmp_path: Path) -> None:
     """A folder of the copy that was replaced by a symbolic link leads nowhere; nor does a file."""
     folder, outside = tmp_path / "copy", tmp_path / "outside"

@@ -262,6 +262,8 @@ SHORT = settings(max_examples=10, stateful_step_count=12, deadline=None, suppres
 LONG = settings(max_examples=1_000, stateful_step_count=40, deadline=None, suppress_health_check=HEALTH)
 
 
+@pytest.mark.promise("A mirror is exact")
+@pytest.mark.promise("A follower loses nothing")
 @pytest.mark.parametrize("kind", [Life, FollowingLife])
 def test_life(kind: type[Life]) -> None:
     """The short form."""

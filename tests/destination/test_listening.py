@@ -84,6 +84,7 @@ def rounds(request: pytest.FixtureRequest) -> int:
 # A copy in step
 
 
+@pytest.mark.promise("Pushed")
 def test_announced_changes_are_copied_at_once(
     source: PushedSource, folder: Path, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -105,6 +106,7 @@ def test_announced_changes_are_copied_at_once(
     source.hub.wait(lambda: not source.hub.subscriptions)  # it unsubscribed at the end
 
 
+@pytest.mark.promise("Pushed")
 def test_disturbed_pings(source: PushedSource, folder: Path, request: pytest.FixtureRequest) -> None:
     """Of the pings, a fifth is dropped, doubled, late or out of order: after the next poll the copy is equal."""
     source.hub.share = 0.2
@@ -125,6 +127,7 @@ def test_disturbed_pings(source: PushedSource, folder: Path, request: pytest.Fix
         assert len(source.hub.disturbed) == pytest.approx(40, abs=20)
 
 
+@pytest.mark.promise("Pushed")
 def test_gap_is_healed(source: PushedSource, folder: Path) -> None:
     """What was announced while nobody listened comes with the next notification: the lists have it."""
 
@@ -287,6 +290,7 @@ def test_short_leases_are_not_renewed_all_the_time(source: PushedSource, monkeyp
         wait(listener._hint.is_set)
 
 
+@pytest.mark.promise("Pushed")
 def test_hub_that_is_down(source: PushedSource, caplog: pytest.LogCaptureFixture) -> None:
     """A line says so, and it is tried again at each poll."""
     source.hub.down = True
@@ -302,6 +306,7 @@ def test_hub_that_is_down(source: PushedSource, caplog: pytest.LogCaptureFixture
     assert caplog.messages[-1].startswith("the hub cannot be asked to unsubscribe now: ")
 
 
+@pytest.mark.promise("Pushed")
 @pytest.mark.parametrize(
     ("manner", "why"),
     [
@@ -432,6 +437,7 @@ _REFUSED: dict[str, tuple[int, Callable[[str, str, str], int]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.promise("Pushed")
 def test_refused_calls(source: PushedSource, caplog: pytest.LogCaptureFixture) -> None:
     """They do nothing, and one line a minute says that there were some; the hub is heard as before."""
     with subscribed(source) as (listener, callback, secret):

@@ -57,6 +57,7 @@ def listed(folder: Path, text: str, *options: str, task: Any = None) -> list[Nam
 # All of them
 
 
+@pytest.mark.promise("One bad Source stops nothing")
 @pytest.mark.parametrize(
     ("sources", "hosts"), [(24, 8), pytest.param(1000, 100, marks=pytest.mark.long)], ids=["few", "thousand"]
 )
@@ -88,6 +89,7 @@ def test_pace_of_robots(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
         assert len(found.hosts[0].times) >= 3 * 6
 
 
+@pytest.mark.promise("One bad Source stops nothing")
 @pytest.mark.parametrize(
     ("sources", "hosts"), [(16, 8), pytest.param(1000, 100, marks=pytest.mark.long)], ids=["few", "thousand"]
 )
@@ -156,6 +158,7 @@ def endless(*_: object) -> None:
     time.sleep(600)
 
 
+@pytest.mark.promise("One bad Source stops nothing")
 def test_processes_that_do_not_end_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that is killed, hangs or raises anything is one failed Source."""
     monkeypatch.setattr(many, "_GRACE", 0.5)
@@ -172,6 +175,7 @@ def test_processes_that_do_not_end_well(tmp_path: Path, monkeypatch: pytest.Monk
     assert outcome["error"] == "its worker failed (CancelledError: )"
 
 
+@pytest.mark.promise("One bad Source stops nothing")
 def test_pause_of_a_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While it lasts, Sources of other hosts are at work; it holds in the next round, too."""
     monkeypatch.setattr(many, "_do_alone", many.do)
@@ -240,6 +244,7 @@ def test_longest_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         assert "a.html" not in source.site.asked()
 
 
+@pytest.mark.promise("One bad Source stops nothing")
 def test_endless_resource(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It takes no more than its Source may have; the others are complete, in the same round and in the next."""
     with fake_source({"a.html": "1", "b.html": "2", "c.bin": "3"}) as bad, fake_source({"a.html": "1"}) as good:

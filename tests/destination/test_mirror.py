@@ -43,6 +43,7 @@ def mirror(source: FakeSource, folder: Path, **options: object) -> Mirror:
     return Mirror(source.url, folder, replace(FAST, **options))  # type: ignore[arg-type]
 
 
+@pytest.mark.promise("A mirror is exact")
 def test_baseline_and_changes(source: FakeSource, folder: Path) -> None:
     """The copy is what the Source listed, first all of it, then what changed, and nothing is fetched twice."""
     result = mirror(source, folder).run()
@@ -161,6 +162,7 @@ def test_a_folder_as_source(source: FakeSource, folder: Path, tmp_path: Path) ->
         Mirror(str(output), folder, FAST).run()
 
 
+@pytest.mark.promise("A mirror follows others")
 def test_plain_sitemap(source: FakeSource, folder: Path) -> None:
     """A sitemap without ResourceSync is mirrored by its dates, and the summary says what that does not prove."""
 
@@ -299,6 +301,7 @@ def test_dry_run(source: FakeSource, folder: Path) -> None:
     assert mirror(source, folder).run().fetched == 1
 
 
+@pytest.mark.promise("A mirror is exact")
 def test_audit_and_repair(source: FakeSource, folder: Path) -> None:
     """An audit lists what differs without downloading it; a repair corrects it."""
     with pytest.raises(MirrorError, match="is not a copy"):
@@ -530,6 +533,7 @@ def test_files_of_others_stay(source: FakeSource, folder: Path) -> None:
     assert mirror(source, folder).run().complete
 
 
+@pytest.mark.promise("A mirror loses nothing")
 @pytest.mark.parametrize("text", ["my own work", "mine"])
 def test_changed_file_is_not_deleted(source: FakeSource, folder: Path, text: str) -> None:
     """A file that someone else replaced is not the mirror's to delete, whether its length is another or the same."""
@@ -580,6 +584,7 @@ def test_one_mirror_at_a_time(source: FakeSource, folder: Path) -> None:
     assert done == ["refused"] * 5
 
 
+@pytest.mark.promise("A mirror loses nothing")
 @pytest.mark.parametrize("moment", range(1, 5))
 def test_killed(source: FakeSource, folder: Path, moment: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever a run ends, what is there is whole, and the next run fetches only what is not."""
@@ -1022,6 +1027,7 @@ def test_in_batches(source: FakeSource, folder: Path, monkeypatch: pytest.Monkey
     assert len(set(synced)) >= 3
 
 
+@pytest.mark.promise("A mirror loses nothing")
 def test_a_disk_that_fails(source: FakeSource, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is one clear message, nothing is recorded that is not on disk, and the next run fetches nothing twice."""
 
@@ -1148,6 +1154,7 @@ def test_secret_in_the_url(source: FakeSource, folder: Path, capsys: pytest.Capt
     assert "TopSecret" not in said.out + said.err
 
 
+@pytest.mark.promise("A mirror loses nothing")
 @pytest.mark.parametrize("digest", ["", hashlib.sha256(b"ours").hexdigest()])
 def test_only_what_the_mirror_wrote_is_deleted(folder: Path, digest: str) -> None:
     """A file of another length or with other bytes stays; where the hash is not known any more, the length decides."""

@@ -214,6 +214,7 @@ def test_nothing_without_a_hash(source: LinkedSource, mirror_of: Mirroring, fold
     assert mirror.asks == []
 
 
+@pytest.mark.promise("A mirror stays inside")
 def test_nothing_from_a_private_address(source: LinkedSource, mirror_of: Mirroring, folder: Path) -> None:
     """Where the user allowed a host, but not its address; nor on another port of the Source's own host."""
     mirror = mirror_of()

@@ -19,6 +19,7 @@ BUILD = shutil.which("resync-build", path=str(Path(sys.executable).parent))
 PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three", "e.bin": "four", "f.html": "five"}
 
 
+@pytest.mark.promise("A mirror follows others")
 @pytest.mark.skipif(BUILD is None, reason="resync is not installed")
 def test_resync_build(tmp_path: Path) -> None:
     """A Source that `resync-build` wrote is copied, and followed by its Change List."""
@@ -76,6 +77,7 @@ DSPACE = """<?xml version="1.0" encoding="UTF-8"?>
 </urlset>"""
 
 
+@pytest.mark.promise("A mirror follows others")
 def test_in_the_manner_of_dspace(tmp_path: Path) -> None:
     """No `at`, a change where none belongs, dates without times, hashes of some, queries, odd links."""
     with fake_source() as source:
@@ -92,6 +94,7 @@ def test_in_the_manner_of_dspace(tmp_path: Path) -> None:
             }
 
 
+@pytest.mark.promise("A mirror follows others")
 @pytest.mark.parametrize("strategy", ["new_changelist", "inc_changelist"])
 def test_in_the_manner_of_py_resourcesync(tmp_path: Path, strategy: str) -> None:
     """Change Lists begin when the Resource List was completed; times are those of files, deletions have none.
@@ -212,6 +215,7 @@ CHANGES = (
 )
 
 
+@pytest.mark.promise("A mirror follows others")
 def test_examples_of_the_standard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its lists in parts, extra links, unknown capabilities, and a change without a time."""
     folder = tmp_path / "copy"
@@ -253,6 +257,7 @@ def test_examples_of_the_standard(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 # --- the failures of others ---------------------------------------------------
 
 
+@pytest.mark.promise("A mirror loses nothing")
 def test_a_failed_listing_is_not_empty(tmp_path: Path) -> None:
     """`s3mirror` before 1.1 counted a failed listing as an empty one, deleted everything, and exited with 0."""
     with fake_source(PAGES) as source:

@@ -549,6 +549,7 @@ def publish_package(source: ArchivedSource, data: bytes) -> None:
     source.published["rs/capabilitylist.xml"] = lists.replace(b"</urlset>", named_dump + b"</urlset>")
 
 
+@pytest.mark.promise("A mirror stays inside")
 @pytest.mark.parametrize("case", HOSTILE)
 def test_hostile_package(hostile: ArchivedSource, tmp_path: Path, case: str) -> None:
     """No traceback, nothing outside, nothing believed: what it was to bring is fetched singly; the copy is exact."""

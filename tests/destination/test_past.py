@@ -57,6 +57,7 @@ def times(source: ArchivedSource) -> dict[datetime, tuple[int, int]]:
     return {datetime.fromisoformat(each.time): (each.resources, each.missing) for each in found}
 
 
+@pytest.mark.promise("The past is restored exactly")
 def test_every_time(source: ArchivedSource, tmp_path: Path) -> None:
     """Each listed time is restored completely, from packages with and without copies of their manifests."""
     for contents in (True, False):
@@ -436,6 +437,7 @@ COUNTS = st.lists(st.integers(0, 99), min_size=1, max_size=3, unique=True)
 HEALTH = list(HealthCheck)
 
 
+@pytest.mark.promise("The past is restored exactly")
 @settings(max_examples=12, deadline=None, suppress_health_check=HEALTH)
 @given(steps=STEPS, manners=MANNERS, some=COUNTS)
 def test_random_past(steps: list[tuple[str, str, int]], manners: dict[str, object], some: list[int]) -> None:

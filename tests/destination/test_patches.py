@@ -73,6 +73,7 @@ def edited(data: bytes, number: int) -> bytes:
     return data[: 5_000 * number] + b"edit %d" % number + data[5_000 * number :]
 
 
+@pytest.mark.promise("Patched exactly")
 def test_updated(patched: Patched) -> None:
     """What was updated comes as a patch, also into a copy that is switched at once."""
     patched.publish(page=edited(PAGE, 1), style=STYLE)
@@ -145,6 +146,7 @@ def _removed_copy(patched: Patched) -> None:
     (patched.copy / "page.html").unlink()
 
 
+@pytest.mark.promise("Patched exactly")
 @pytest.mark.parametrize("damage", [_absent, _cut, _longer, _other, _edited_copy, _removed_copy])
 def test_damaged(patched: Patched, damage: Any) -> None:
     """Where a patch or the file in the copy is not as it should be, the whole file is fetched, and that is said."""
@@ -164,6 +166,7 @@ def flipped(place: int) -> bytes:
     return GOOD[:place] + bytes([GOOD[place] ^ 0xFF]) + GOOD[place + 1 :]
 
 
+@pytest.mark.promise("Patched exactly")
 @pytest.mark.parametrize(
     ("data", "why"),
     [

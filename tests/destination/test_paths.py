@@ -145,6 +145,7 @@ SEGMENT = st.one_of(
 URLS = st.lists(SEGMENT, max_size=4).map(lambda names: SITE + "/".join(names))
 
 
+@pytest.mark.promise("A mirror stays inside")
 @given(URLS, URLS)
 def test_injective_and_safe(one: str, two: str) -> None:
     """Paths that are equal where case and normalization are ignored are known by their ASCII letters; none is special.

@@ -52,6 +52,7 @@ def source() -> Iterator[FakeSource]:
         yield source
 
 
+@pytest.mark.promise("A mirror stays inside")
 def test_name_that_becomes_private(source: FakeSource, name: Name, folder: Path) -> None:
     """Between two runs, or two requests, nothing of an internal host comes into the copy."""
     assert Mirror(source.url, folder, FAST).run().complete

@@ -107,6 +107,7 @@ def test_site_that_begins_anew(site: Site, address: str, tmp_path: Path) -> None
     assert (result.fetched, result.deleted, result.plan.notes) == (1, 0, [])
 
 
+@pytest.mark.promise("A mirror is exact")
 def test_site_that_is_rolled_back(site: Site, address: str, tmp_path: Path) -> None:
     """An older publication may be a stale cache: nothing is done until the user says so; then it is followed."""
     copy, kept = tmp_path / "copy", tmp_path / "kept"
@@ -180,6 +181,8 @@ def archived(address: str, file: Path, states: dict[str, dict[str, bytes]]) -> W
     return archive
 
 
+@pytest.mark.promise("The past is restored exactly")
+@pytest.mark.promise("A web archive shows the past")
 @pytest.mark.parametrize("bytes_of", [{"dumps": True, "archives": True}, {"versions": True}])
 def test_past_of_a_site(
     site: Site, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bytes_of: dict[str, object]
@@ -206,6 +209,7 @@ def test_past_of_a_site(
     assert f"{address}/two.html" not in archived(address, tmp_path / "after.wacz", states).captures
 
 
+@pytest.mark.promise("The past is restored exactly")
 def test_past_of_a_site_that_moved(site: Site, tmp_path: Path) -> None:
     """What was published before a move has the old addresses: it is restored where their host is allowed."""
     old, new = "https://old.test", "https://new.test"

@@ -402,6 +402,7 @@ def test_in_the_way(source: FakeSource, folder: Path) -> None:
     assert result.deleted == 1
 
 
+@pytest.mark.promise("A mirror stays inside")
 def test_too_many_resources(source: FakeSource, folder: Path) -> None:
     """A limit on their number is one sentence."""
     with pytest.raises(SourceError, match=r"more than 3 resources \(--max-resources\)"):
@@ -495,6 +496,7 @@ def test_host_without_tags(source: FakeSource, folder: Path) -> None:
     assert all(ask.headers["If-Modified-Since"] for ask in source.site.asks)
 
 
+@pytest.mark.promise("A mirror stays inside")
 def test_too_many_documents(source: FakeSource, folder: Path) -> None:
     """All kinds of documents count."""
     with pytest.raises(DocumentError, match=r"more than 2 documents are to be read \(--max-documents\)"):

@@ -56,6 +56,7 @@ def require_step(source: FakeSource, folder: Path) -> None:
     assert not [*(folder / STATE_FOLDER).glob("damaged*")]
 
 
+@pytest.mark.promise("A mirror loses nothing")
 @pytest.mark.parametrize("when", ["before", "meanwhile"])
 def test_locked(source: FakeSource, folder: Path, when: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A database that another program locks is not damaged: one clear message, and the next run goes on."""
@@ -112,6 +113,7 @@ def full_disk(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
+@pytest.mark.promise("A mirror loses nothing")
 @pytest.mark.parametrize("kind", ["plain", "atomic", "published"])
 @pytest.mark.parametrize("begun", [True, False])
 def test_full_disk(source: FakeSource, folder: Path, kind: str, *, begun: bool) -> None:
@@ -137,6 +139,7 @@ def test_full_disk(source: FakeSource, folder: Path, kind: str, *, begun: bool) 
     assert not [*(folder / STATE_FOLDER).glob("damaged*")]
 
 
+@pytest.mark.promise("A mirror loses nothing")
 def test_damaged_again_and_again(source: FakeSource, folder: Path) -> None:
     """Each damaged database is kept, and the copy is hashed again; old pages that nothing knows any more are named."""
     mirror(source, folder).run()

@@ -337,6 +337,7 @@ def head_only(source: ArchivedSource, code: int, heads: dict[str, str]) -> Manne
     return lambda ask: ask.send(code, source.published.get(ask.path, b""), **heads)
 
 
+@pytest.mark.promise("A mirror loses nothing")
 def test_odd_values() -> None:
     """The short form: each once."""
     odd_runs(1, 1)

@@ -60,6 +60,7 @@ def shown_at(source: ArchivedSource, time: datetime) -> dict[str, tuple[int, byt
     return {source.url + path: (200, now[path]) if path in now else (404, b"") for path in known}
 
 
+@pytest.mark.promise("A web archive shows the past")
 def test_every_time_in_pywb(source: ArchivedSource, tmp_path: Path) -> None:
     """`wacz validate` accepts the file; pywb shows what was there at every time, also in the seconds before changes."""
     result, read = archive(source, tmp_path / "site.wacz")
@@ -175,6 +176,7 @@ def test_versions_of_a_resource(tmp_path: Path) -> None:
         assert [(uri, each.uri) for uri, each in state.pending([uris[0]])] == [(uris[0], uris[0]), (uris[0], uris[1])]
 
 
+@pytest.mark.promise("A web archive shows the past")
 def test_same_bytes(source: ArchivedSource, tmp_path: Path) -> None:
     """It is the same however its bytes came, and in whichever order."""
     files = [tmp_path / f"{number}.wacz" for number in range(3)]
@@ -346,6 +348,7 @@ def check_every_time(steps: list[tuple[str, str, int]], manners: dict[str, objec
                     assert all(when > time for when, _ in read.captures[url])
 
 
+@pytest.mark.promise("A web archive shows the past")
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps=STEPS, manners=MANNERS)
 def test_random_past(steps: list[tuple[str, str, int]], manners: dict[str, object]) -> None:

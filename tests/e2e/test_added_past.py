@@ -203,6 +203,8 @@ _ways = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.promise("Append-only")
+@pytest.mark.promise("Never back-dated")
 @settings(
     max_examples=400 if LONG else 4,
     deadline=None,

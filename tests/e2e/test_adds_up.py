@@ -95,6 +95,7 @@ def published(site: Site) -> Published:
     return found
 
 
+@pytest.mark.promise("Complete")
 @pytest.mark.parametrize("by", RANGES, ids=str)
 def test_sample_site_adds_up_whatever_the_ranges(sample_site: Site, by: str | int) -> None:
     """The same changes, those decided by hand, in as many ranges as the calendar, the tags or the commits make."""
@@ -111,6 +112,7 @@ def test_tag_pattern_chooses_tags(sample_site: Site) -> None:
     assert untils == ["2023-11-20T15:30:00Z", "2024-02-12T10:00:00Z", None]
 
 
+@pytest.mark.promise("Complete")
 def test_publications_one_after_another_add_up(tmp_path: Path) -> None:
     """Lists begun by one publication and continued by others, divided in another way each time, still add up."""
     site = import_sample_site(tmp_path / "site", until="main~20")
@@ -126,6 +128,7 @@ def test_publications_one_after_another_add_up(tmp_path: Path) -> None:
     assert len(closed) > 5
 
 
+@pytest.mark.promise("Standard")
 @pytest.mark.parametrize("edition", [2014, 2017])
 def test_all_documents_are_valid(sample_site: Site, edition: int) -> None:
     """Every document of either edition is valid by the official schemas of that edition."""

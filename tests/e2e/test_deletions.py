@@ -172,6 +172,7 @@ def unreadable(site: Site) -> None:
     site.commit("2024-02-01T10:00:00Z")
 
 
+@pytest.mark.promise("No mass deletion by mistake")
 @pytest.mark.parametrize(
     "change",
     [
@@ -211,6 +212,7 @@ def test_what_commits_do_not_explain_stops_the_build(blog: Site, change: Change)
     assert "or what was removed is not committed, or this clone is shallow." in message
 
 
+@pytest.mark.promise("No mass deletion by mistake")
 def test_more_than_half_of_all_pages_are_always_confirmed(blog: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever explains them."""
     remove(*NAMES[:7])(blog)
@@ -224,6 +226,7 @@ def test_more_than_half_of_all_pages_are_always_confirmed(blog: Site, monkeypatc
     blog.build()
 
 
+@pytest.mark.promise("No mass deletion by mistake")
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_edit_of_sources_explains_its_deletions(

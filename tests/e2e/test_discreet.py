@@ -29,6 +29,7 @@ def named(site: Site) -> set[str]:
     return {*site.resources(), *(path for _time, _kind, path in site.changes())}
 
 
+@pytest.mark.promise("Discreet")
 def test_what_a_draft_alone_attaches_is_not_named(plain: Site) -> None:
     """Its address would tell the draft's: a file of `STATIC_PATHS` that a link moved beside a draft."""
     plain.configure(
@@ -48,6 +49,7 @@ def test_what_a_draft_alone_attaches_is_not_named(plain: Site) -> None:
     assert named(plain) == {"/walk/", "/walk/map.png"}
 
 
+@pytest.mark.promise("Discreet")
 def test_content_that_a_plugin_kept_is_not_named_when_it_is_gone(plain: Site) -> None:
     """A plug-in that decides by metadata what is public decides for the past too."""
     plain.write("embargo.py", EMBARGO)
@@ -61,6 +63,7 @@ def test_content_that_a_plugin_kept_is_not_named_when_it_is_gone(plain: Site) ->
     assert named(plain) == {"/news.html"}
 
 
+@pytest.mark.promise("Discreet")
 @pytest.mark.parametrize("pattern", ["private", "/private/*"])
 def test_folder_is_excluded_however_it_is_written(plain: Site, pattern: str) -> None:
     """A folder's pattern means all in it, now and in the past, with or without slashes."""
@@ -102,6 +105,7 @@ def test_hidden_front_page_is_pointed_out(plain: Site) -> None:
     assert "the front page" not in run(plain)[1]
 
 
+@pytest.mark.promise("Discreet")
 def test_files_for_the_host_are_no_resources(plain: Site) -> None:
     """Not even where `exclude` says nothing of them."""
     plain.configure(

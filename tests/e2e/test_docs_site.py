@@ -53,6 +53,7 @@ def pages(output: Path) -> dict[str, Any]:
     return {file.relative_to(output).as_posix(): html.parse(file).getroot() for file in files}
 
 
+@pytest.mark.promise("Documented")
 def test_it_follows_the_standard_and_a_copy_is_exact(output: Path, tmp_path: Path) -> None:
     """Its sets are the whole site, and the pages in its one language."""
     assert "conforming: 0 errors, 0 warnings" in run("pelican-resourcesync", "check", "--deep", "--strict", str(output))
@@ -118,6 +119,7 @@ def links(page: Any) -> set[str]:
     return {str(each).partition("#")[0] for each in page.xpath("//main//a/@href") if "://" not in each}
 
 
+@pytest.mark.promise("Documented")
 def test_every_link_and_anchor_exists(output: Path, pages: dict[str, Any]) -> None:
     """Of each page to each page, written for a forge and rewritten for the site."""
     anchors = {path: set(map(str, page.xpath("//@id"))) for path, page in pages.items()}
@@ -172,6 +174,7 @@ def test_pages_for_developers_come_last(output: Path) -> None:
     assert developers == sorted(developers)
 
 
+@pytest.mark.promise("Documented")
 def test_the_tutorial_is_followed_literally(tmp_path: Path) -> None:
     """Its files are written where it says, and each command prints what it shows, except for times and commits."""
     if version("pelican").startswith("4.11."):

@@ -202,6 +202,7 @@ def test_walk_meets_every_document_and_no_fault(museum: Museum) -> None:
     assert sum(path.endswith(".zip") for path in read) == 30
 
 
+@pytest.mark.promise("In sets")
 def test_sets_are_what_the_sources_say(museum: Museum, found: Set) -> None:
     """At the end what was written down by hand, with the bytes that were built; the first set is all there is."""
     files = museum.publications[-1].of(found.name)
@@ -224,6 +225,7 @@ def test_entries_lead_to_category_and_tags(museum: Museum, found: Set) -> None:
         assert [(rel, href.removeprefix(SITEURL)) for rel, href in change.links] == links[path_of(change)]
 
 
+@pytest.mark.promise("In sets")
 @pytest.mark.parametrize("name", [name for name in SETS if name != "brass"])
 def test_first_publication_tells_each_sets_own_history(museum: Museum, name: str) -> None:
     """Of all that the history says, decided by hand, exactly what happened in the set, as far as names tell that.
@@ -252,6 +254,7 @@ def test_later_publications_tell_what_the_bytes_say(museum: Museum, found: Set) 
     assert listed[-1].time <= before
 
 
+@pytest.mark.promise("Rebuilt")
 def test_change_dumps_say_what_change_lists_say(museum: Museum, dumped: Set) -> None:
     """Change by change, in one order, with one time, kind and hash, from where the Change Dumps begin (CL06)."""
     begin, _ = dumped.documents["changedump"].entries[0].interval
@@ -262,6 +265,7 @@ def test_change_dumps_say_what_change_lists_say(museum: Museum, dumped: Set) -> 
     assert begin == first < listed[0].time
 
 
+@pytest.mark.promise("Rebuilt")
 def test_dumps_rebuild_the_site_as_of_each_publication(museum: Museum, dumped: Set) -> None:
     """From each Resource Dump there ever was, the Change Dumps lead to each later publication, byte for byte."""
     dumps = {**dumped.dumps, dumped.at("resourcedump"): dumped.dump}
@@ -279,6 +283,7 @@ def test_dumps_rebuild_the_site_as_of_each_publication(museum: Museum, dumped: S
         assert packages == []
 
 
+@pytest.mark.promise("Rebuilt")
 def test_archives_hold_the_last_of_each_closed_range(museum: Museum, dumped: Set) -> None:
     """Each with its own time, and what was listed, or dumped, then."""
     last: list[int] = []
@@ -324,6 +329,7 @@ def test_client_library_reads_every_document(museum: Museum) -> None:
     assert read == READERS.keys()
 
 
+@pytest.mark.promise("Rebuilt")
 @pytest.mark.long
 @pytest.mark.parametrize(
     "settings",

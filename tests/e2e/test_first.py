@@ -91,6 +91,7 @@ def test_host_that_is_not_there_yet(museum: Museum, dead: str, capsys: pytest.Ca
         assert (museum.state()["generation"], museum.state()["predecessor"]) == (generation, before)
 
 
+@pytest.mark.promise("Continued")
 def test_host_that_is_not_there_in_ci(
     museum: Museum, dead: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -104,6 +105,7 @@ def test_host_that_is_not_there_in_ci(
     assert is_now(museum.state()["restart_number"])
 
 
+@pytest.mark.promise("Continued")
 def test_host_that_is_down_after_it_was_seen(museum: Museum, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was last seen live is not the latest, so it is not continued without the output, which is."""
     museum.publish(1)

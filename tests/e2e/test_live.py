@@ -60,6 +60,7 @@ def test_caches_are_passed(museum: Museum) -> None:
     assert museum.state()["generation"] == 3
 
 
+@pytest.mark.promise("Continued")
 def test_deployment_under_way_is_waited_for(museum: Museum) -> None:
     """The new `publication.json` is there before its documents are: asked again, all is one publication."""
     museum.publish(1)
@@ -91,6 +92,7 @@ def test_nothing_there_is_the_first_publication(
     assert museum.state()["generation"] == 1
 
 
+@pytest.mark.promise("Continued")
 @pytest.mark.parametrize("manner", [status(404), SOFT], ids=["404", "HTML"])
 def test_nothing_there_any_more_goes_on_from_what_was_last_seen(
     museum: Museum, manner: Manner, capsys: pytest.CaptureFixture[str]
@@ -147,6 +149,8 @@ def newer(museum: Museum) -> Manner:
     return content(b'{"format": 2}', Content_Type="application/json")
 
 
+@pytest.mark.promise("All or nothing")
+@pytest.mark.promise("Continued")
 @pytest.mark.parametrize(
     ("manner", "why"),
     [
@@ -177,6 +181,7 @@ def test_what_cannot_be_known_stops_the_build(museum: Museum, manner: Callable[[
 # --- copies ------------------------------------------------------------------
 
 
+@pytest.mark.promise("Continued")
 def test_site_that_was_rolled_back_goes_on_from_what_was_live(
     museum: Museum, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -201,6 +206,7 @@ def test_site_that_was_rolled_back_goes_on_from_what_was_live(
     assert museum.state()["generation"] == 4
 
 
+@pytest.mark.promise("Continued")
 def test_two_publications_apart_stop_the_build(museum: Museum) -> None:
     """Two machines went on from one publication: neither descends from the other: the user has to choose."""
     museum.publish(1)

@@ -57,6 +57,7 @@ def lines(said: str) -> list[str]:
     ]
 
 
+@pytest.mark.promise("Append-only")
 def test_all_sets_are_carried_forward_from_what_is_live(museum: Museum) -> None:
     """As on a fresh machine each time, without an output or a copy: packages and closed documents keep their bytes."""
     kept: dict[str, bytes] = {}
@@ -101,6 +102,7 @@ def test_set_whose_state_is_gone_from_the_host(museum: Museum, capsys: pytest.Ca
     assert f"{why}, {named}" in museum.stops()
 
 
+@pytest.mark.promise("In sets")
 def test_sets_that_are_of_two_deployments_stop_the_build_or_go_on(museum: Museum) -> None:
     """One set is older than the rest: it goes on from what was seen; damaged, it stops the build for all."""
     museum.publish(1)

@@ -90,6 +90,7 @@ def described(site: Site) -> None:
     site.write("output/.well-known/resourcesync", DESCRIPTION)
 
 
+@pytest.mark.promise("Side by side")
 @pytest.mark.parametrize(("other", "among"), [(alone, "content"), (described, ".")], ids=["alone", "among the sources"])
 def test_set_of_another_stays(bare: Site, other: Callable[[Site], None], among: str) -> None:
     """Whether it came before ours or after, and though the output is cleaned: with its bytes and its name."""
@@ -107,6 +108,7 @@ def test_set_of_another_stays(bare: Site, other: Callable[[Site], None], among: 
     assert sets(bare) == BOTH
 
 
+@pytest.mark.promise("Side by side")
 @pytest.mark.parametrize("among", ["content", "."], ids=["beside the sources", "among the sources"])
 def test_set_of_another_plugin(bare: Site, among: str) -> None:
     """One that writes its documents while Pelican builds: theirs are the new ones, ours are carried forward."""
@@ -151,6 +153,7 @@ def wait_for(file: Path) -> None:
     pytest.fail(f"{file} did not come")
 
 
+@pytest.mark.promise("Side by side")
 def test_two_builds_at_once(bare: Site) -> None:
     """The second says who is building, and stops; what the first publishes is whole; then the second may."""
     bare.build()

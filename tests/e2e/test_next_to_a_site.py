@@ -89,6 +89,7 @@ def without(found: Tree, *folders: str) -> Tree:
     }
 
 
+@pytest.mark.promise("Beside a site")
 def test_repository_keeps_the_site(pair: Pair) -> None:
     """Every file of it and of its set, with its time; also where the repository has more sets, or loses one."""
     pair.build(RESOURCESYNC={"dumps": True, "archives": True})
@@ -105,6 +106,7 @@ def test_repository_keeps_the_site(pair: Pair) -> None:
         assert without(tree(pair.site.output), THEIRS, *others) == there
 
 
+@pytest.mark.promise("Beside a site")
 def test_both_go_on(pair: Pair) -> None:
     """In turn, each lists what changed since its own last publication, and keeps the other's; all is right."""
     for number in range(4):

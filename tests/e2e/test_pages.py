@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from lxml import html
 
 from tests.support.sites import Site
@@ -25,6 +26,7 @@ def write(site: Site, name: str, title: str, date: str, text: str = "Text.") -> 
     site.write(f"content/{name}.md", f"Title: {title}\nDate: {date}\nTags: {name}\n\n{text}\n")
 
 
+@pytest.mark.promise("Shown to people")
 def test_what_was_new_in_march_and_what_was_removed(tmp_path: Path) -> None:
     """A librarian's question: articles by their titles, tags and feeds apart, in clones that have only the output."""
     site = Site.create(tmp_path / "site", SITENAME="A garden")

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
+import pytest
+
 from pelican_resourcesync.checker import check
 from pelican_resourcesync.destination import Mirror as Destination
 from pelican_resourcesync.destination import MirrorOptions
@@ -37,6 +39,7 @@ DAYS: Sequence[tuple[dict[str, bytes], tuple[str, ...]]] = (
 )
 
 
+@pytest.mark.promise("Followed")
 def test_ten_publications_in_parts(tmp_path: Path) -> None:
     """The client `resync`, the test client, and the mirror have the same bytes; the checker finds nothing."""
     folder, contents, ats = tmp_path / "public", dict[str, bytes](), []

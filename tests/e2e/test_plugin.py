@@ -120,6 +120,7 @@ def python(source: str, *arguments: str, folder: Path) -> str:
     return process.stdout
 
 
+@pytest.mark.promise("True")
 @pytest.mark.parametrize("order", ["ours first", "ours last"])
 def test_published_are_the_bytes_that_every_plugin_left(site: Site, order: str) -> None:
     """Four runs in either order of PLUGINS: the hashes are those of pages rewritten in another's `finalized`."""
@@ -380,6 +381,7 @@ def test_build_dated_in_the_past_believes_its_commits(site: Site) -> None:
     assert {time for time, _kind, _path in site.changes()} == {"2024-01-01T10:00:00Z"}
 
 
+@pytest.mark.promise("One URL a page")
 @pytest.mark.parametrize(("index_urls", "end"), [("folder", ""), ("file", "index.html")])
 def test_owner_may_publish_the_output_with_the_command(site: Site, index_urls: str, end: str) -> None:
     """The plug-in and `publish` give every file the same URL, so who switches from one to the other changes nothing."""

@@ -95,6 +95,7 @@ def test_output_is_read_before_it_is_cleaned(museum: Museum) -> None:
 # --- starting over ---------------------------------------------------------------
 
 
+@pytest.mark.promise("Continued")
 def test_starting_over_leaves_every_public_address_to_what_is_there(
     museum: Museum, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -127,6 +128,7 @@ def test_starting_over_leaves_every_public_address_to_what_is_there(
         assert follower.audit() == []
 
 
+@pytest.mark.promise("Continued")
 def test_started_over_again(museum: Museum) -> None:
     """At other addresses each time, also by a clock that is slow, and where nothing knows what was rolled back."""
     museum.publish(1)
@@ -178,6 +180,7 @@ def test_starting_over_where_nothing_is(museum: Museum, siteurl: str) -> None:
         assert (museum.state()["generation"], museum.state()["predecessor"]) == (1, None)
 
 
+@pytest.mark.promise("Continued")
 @pytest.mark.parametrize(
     "manner",
     [status(500), status(403), content(b"Hello", Content_Type="text/plain"), content(b"{"), content(b'{"format": 9}')],

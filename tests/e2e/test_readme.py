@@ -30,6 +30,7 @@ def plain(text: str) -> str:
     return " ".join(re.sub(r"\d+\.\d+ (s\b|seconds)", "N s", text).split())
 
 
+@pytest.mark.promise("Documented")
 def test_the_commands_print_what_the_readme_shows(tmp_path: Path) -> None:
     """The sample site is built, checked, mirrored, and mirrored again."""
     site = import_sample_site(tmp_path / "site")

@@ -3,6 +3,8 @@
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.support.sites import Site, import_sample_site, run
 
 #: With Python in plain ASCII.
@@ -37,6 +39,7 @@ def publish_twice(folder: Path, environment: dict[str, str]) -> Site:
     return site
 
 
+@pytest.mark.promise("Reproducible")
 def test_machines_publish_the_same(tmp_path: Path) -> None:
     """In other folders, time zones, locales, encodings and hash orders."""
     found = documents(publish_twice(tmp_path / "one", HERE).output)
@@ -47,6 +50,7 @@ def test_machines_publish_the_same(tmp_path: Path) -> None:
     assert documents(publish_twice(tmp_path / "elsewhere", elsewhere).output) == found
 
 
+@pytest.mark.promise("Reproducible")
 def test_built_again_at_another_time_nothing_changes(tmp_path: Path) -> None:
     """The clock of the build is in no document of a site whose every change git explains."""
     site = import_sample_site(tmp_path / "site")

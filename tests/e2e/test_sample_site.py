@@ -54,6 +54,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return folder / "output", done.stdout
 
 
+@pytest.mark.promise("Beside a site")
 def test_demo_publishes_two_sets(demo: tuple[Path, str]) -> None:
     """One Source Description names both, the check finds nothing, and what is said names what is there."""
     output, said = demo

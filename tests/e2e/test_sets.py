@@ -128,6 +128,7 @@ def test_headers_need_a_set_of_everything(blog: Site) -> None:
     ]
 
 
+@pytest.mark.promise("In sets")
 def test_what_leaves_a_set_is_deleted_there_alone(blog: Site) -> None:
     """And what enters another is created there; for all else it is updated."""
     sets = {"site": {}, "news": NEWS, "wood": WOOD}
@@ -146,6 +147,7 @@ def test_what_leaves_a_set_is_deleted_there_alone(blog: Site) -> None:
     assert faults(blog) == []
 
 
+@pytest.mark.promise("In sets")
 def test_set_that_is_added_later_tells_its_own_history(blog: Site) -> None:
     """That of its members of today: what left the category before is not in it. The sets of before go on."""
     publish(blog, site={})
@@ -219,6 +221,7 @@ def _either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(installing, "exchange", lambda *_: False)
 
 
+@pytest.mark.promise("In sets")
 @pytest.mark.usefixtures("_either_way")
 @pytest.mark.parametrize("delete", [True, False], ids=["cleaned", "kept"])
 def test_set_that_is_no_longer_named_goes(blog: Site, delete: bool) -> None:

@@ -30,6 +30,7 @@ def lists_after(public: Path, at: str) -> list[str]:
     ]
 
 
+@pytest.mark.promise("One URL a page")
 @pytest.mark.parametrize("index_urls", ["folder", "file"])
 def test_client_needs_the_urls_of_files(site: Site, index_urls: str) -> None:
     """The client `resync` cannot store a URL that ends in a slash: it stops there. With the names of files it has all.
@@ -50,6 +51,9 @@ def test_client_needs_the_urls_of_files(site: Site, index_urls: str) -> None:
         assert files_of(site.folder / "mirror") == there
 
 
+@pytest.mark.promise("Append-only")
+@pytest.mark.promise("True")
+@pytest.mark.promise("Followed")
 def test_ten_publications_are_followed(tmp_path: Path) -> None:
     """Each is built on what is public, into an empty output; `resync` reads list by list, the test client the index.
 

@@ -51,6 +51,7 @@ def dead_names(public: Path, siteurl: str = SITEURL) -> list[str]:
     return dead
 
 
+@pytest.mark.promise("In order")
 @pytest.mark.parametrize("everything", [False, True], ids=["lists", "everything"])
 def test_each_step_of_an_upload_leaves_no_name_that_leads_nowhere(tmp_path: Path, *, everything: bool) -> None:
     """Three publications, with new Change Lists and pages less: step by step, and then all is there."""

@@ -27,6 +27,7 @@ NAMES = [
 SETTINGS = ["", "dumps = true", "changes_by = 'day'", "html_links = false"]
 
 
+@pytest.mark.promise("Any folder")
 @pytest.mark.parametrize("seed", range(4))
 def test_life(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, seed: int) -> None:
     """Files come, change and go; a mirror and an independent follower are in step after each publication."""

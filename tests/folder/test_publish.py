@@ -29,6 +29,7 @@ At = Callable[[str], None]
 LINK = f'<link rel="resourcesync" type="application/xml" href="{URL}/{HOME}/capabilitylist.xml" />\n'
 
 
+@pytest.mark.promise("Any folder")
 def test_first_and_next(folder: Folder, at: At) -> None:
     """The first publication dates nothing; the next ones list what the bytes say, and a rerun writes nothing."""
     at("2026-01-01T10:00:00Z")
@@ -130,6 +131,7 @@ def test_index_pages_by_their_files(folder: Folder) -> None:
     assert folder.stops().endswith("index_urls in resourcesync.toml is 'name': it may be 'folder' or 'file'")
 
 
+@pytest.mark.promise("Nothing from outside")
 def test_links_out_of_the_folder(folder: Folder) -> None:
     """A link that leads out is refused by name, unless it is excluded; one inside is followed, once around."""
     (folder.base / "secret").mkdir()
@@ -206,6 +208,7 @@ def test_after_a_kill(folder: Folder) -> None:
     assert not record.exists()
 
 
+@pytest.mark.promise("Yours stays yours")
 def test_what_looks_like_a_killed_run_is_refused(folder: Folder, tmp_path: Path) -> None:
     """The files of a theme or of an unpacked archive are not obeyed: nothing is written, moved or removed."""
     victim = tmp_path / "victim"
@@ -301,6 +304,7 @@ def test_page_that_may_hide_the_publication(folder: Folder, monkeypatch: pytest.
     assert not (folder.public / HOME / "resourcelist.xml").exists()
 
 
+@pytest.mark.promise("Any folder")
 def test_live_in_clones_of_depth_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a clone of one commit, with nothing but the live site, changes have the times of the commits built."""
     source, www, clone = tmp_path / "source", tmp_path / "www", tmp_path / "clone"

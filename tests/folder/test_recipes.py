@@ -49,6 +49,7 @@ def write(folder: Path, pages: dict[str, str], suffix: str) -> None:
             file.write_text(data)
 
 
+@pytest.mark.promise("Any folder")
 @pytest.mark.parametrize(("prepare", "suffix"), [(mkdocs, ".md"), (sphinx, ".rst")], ids=["mkdocs", "sphinx"])
 def test_recipe(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prepare: Callable[[Path, str], list[str]], suffix: str

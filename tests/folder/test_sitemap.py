@@ -72,6 +72,7 @@ def test_of_the_generator(folder: Folder) -> None:
     assert "sitemap.xml" in folder.listed()
 
 
+@pytest.mark.promise("Any folder")
 def test_corrected(folder: Folder, at: At) -> None:
     """Only `lastmod` changes, in the compressed copy too, and a rerun writes nothing."""
     folder.configure("sitemap = 'correct'")

@@ -39,6 +39,7 @@ def landed(*times: int | datetime, **known: datetime) -> list[Landing]:
     return list(landing_times(commits(times), built=BUILT, known=published))
 
 
+@pytest.mark.promise("Never back-dated")
 @given(TIMES)
 def test_strictly_increasing_and_never_on_midnight(times: list[int]) -> None:
     """Whatever the clocks said, landing times increase, and none lies where two calendar periods touch."""
@@ -48,6 +49,7 @@ def test_strictly_increasing_and_never_on_midnight(times: list[int]) -> None:
     assert len(found) == len(times)
 
 
+@pytest.mark.promise("Never back-dated")
 @given(TIMES, st.integers(0, 3000))
 def test_held_times_once_published_stay(times: list[int], days: int) -> None:
     """With the postponed times kept, a build at any later time gives all commits the times of the first."""

@@ -252,6 +252,7 @@ def test_post(client: Client, site: Live) -> None:
     assert len(site.connections) == 3
 
 
+@pytest.mark.promise("Announced")
 def test_a_post_is_sent_once(client: Client, site: Live) -> None:
     """A connection that closes without an answer is no reason to send it again: it may have been received."""
 

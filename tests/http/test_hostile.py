@@ -44,6 +44,7 @@ WRITTEN = [
 ]  # fmt: skip
 
 
+@pytest.mark.promise("A mirror stays inside")
 @pytest.mark.parametrize("host", WRITTEN)
 def test_this_machine_however_it_is_written(site: Live, host: str) -> None:
     """No way to write this machine's address leads a document to it."""
@@ -127,6 +128,7 @@ def names_stand_for(monkeypatch: pytest.MonkeyPatch, *addresses: list[str]) -> N
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
 
 
+@pytest.mark.promise("A mirror stays inside")
 @urllib3_only
 def test_the_address_looked_at_is_the_one_connected_to(
     site: Live, monkeypatch: pytest.MonkeyPatch, connected: list[tuple[str, int]]
@@ -140,6 +142,7 @@ def test_the_address_looked_at_is_the_one_connected_to(
     assert connected == [(PUBLIC, port)]
 
 
+@pytest.mark.promise("A mirror stays inside")
 @urllib3_only
 def test_redirect_is_looked_at_anew(
     site: Live, monkeypatch: pytest.MonkeyPatch, connected: list[tuple[str, int]]
@@ -202,6 +205,7 @@ def forever(data: bytes, begin: bytes = b"") -> Manner:
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
+@pytest.mark.promise("A mirror stays inside")
 @pytest.mark.parametrize(
     "manner",
     [

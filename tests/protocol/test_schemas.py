@@ -75,6 +75,7 @@ def schema(root: Root, edition: int) -> etree.XMLSchema:
     return etree.XMLSchema(etree.fromstring(text))
 
 
+@pytest.mark.promise("Standard")
 @pytest.mark.parametrize("edition", [2014, 2017])
 @pytest.mark.parametrize("root", Root)
 def test_full_document_is_valid(root: Root, edition: int) -> None:

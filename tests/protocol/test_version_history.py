@@ -101,6 +101,7 @@ def test_by_hand() -> None:
     assert version_lengths(found.lines.values()) == {DIGEST: 0, f"{DIGEST}.x": 7}
 
 
+@pytest.mark.promise("Nothing from outside")
 @pytest.mark.parametrize(("text", "why"), DAMAGED.values(), ids=DAMAGED)
 def test_damaged(text: str, why: str) -> None:
     """Whatever else there is, the message names the file and the line."""

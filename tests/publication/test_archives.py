@@ -32,6 +32,7 @@ def archived(source: Source, kind: str) -> list[tuple[str, dict[str, str]]]:
     return [(item.uri.removeprefix(f"{SET}/"), dict(item.md)) for item in items]
 
 
+@pytest.mark.promise("Rebuilt")
 @pytest.mark.parametrize("kind", ["resourcelist", "resourcedump"])
 def test_the_last_state_of_each_closed_range_stays(source: Source, kind: str) -> None:
     """AR02: of January the second, of April the second, of May none, because it is not closed; each with its `at`."""

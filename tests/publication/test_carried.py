@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from unittest import mock
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
@@ -31,6 +32,13 @@ from tests.publication.disk.faults import MODES, Mode, disturbed, fail, kill
 from tests.publication.strategies import boundaries, times
 from tests.publication.support import READY, SITEURL, Source, tree
 from tests.publication.watching import Watch, is_record
+
+pytestmark = [
+    pytest.mark.promise("Complete"),
+    pytest.mark.promise("Append-only"),
+    pytest.mark.promise("All or nothing"),
+    pytest.mark.promise("Rebuilt"),
+]
 
 RECORD = f"resourcesync/site/{RECORDS}/"
 PATHS = ("a.html", "b.txt", "c/d.png", "e.txt", f"{RECORD}0/x.xml", f"{RECORD}0/y.xml", f"{RECORD}z.xml")

@@ -55,6 +55,7 @@ def apply(there: Iterable[str], changes: Iterable[Change]) -> set[str]:
     return there
 
 
+@pytest.mark.promise("Complete")
 @given(_previous, _now, _told, _times)
 def test_changes_lead_from_previous_to_now(
     previous: Mapping[str, Listed], now: Mapping[str, Representation], history: Sequence[Change], time: datetime
@@ -135,6 +136,7 @@ def moved(changes: Iterable[Change], floor: datetime | None, limit: int) -> list
     return [each for one in divide(changes, FixedBoundaries([]), floor=floor, limit=limit) for each in one.changes]
 
 
+@pytest.mark.promise("Never back-dated")
 @given(_told, st.none() | _times, st.integers(1, 3))
 def test_times_apart(history: list[Change], floor: datetime | None, limit: int) -> None:
     """No change is back-dated or on midnight, the order and all but the time stays, at most `limit` share a time."""
@@ -177,6 +179,7 @@ def test_times_apart_by_hand() -> None:
     assert moved([follows], utc("2024-06-01T12:00"), 2)[0].time == utc("2024-06-01T12:00:00.001")
 
 
+@pytest.mark.promise("Complete")
 @pytest.mark.parametrize("dumped", [{}, {"changedump": True}, {"resourcedump": True, "changedump": True}])
 @pytest.mark.parametrize("changes_at", [2, 3, 5])
 def test_whoever_came_at_any_publication_misses_no_change(

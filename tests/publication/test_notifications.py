@@ -69,6 +69,7 @@ def test_the_channel_is_advertised(source: Source) -> None:
     ]
 
 
+@pytest.mark.promise("Notified")
 def test_each_continues_the_last(source: Source) -> None:
     """CN01: each has the changes of one publication, begins where the last one ends, and stays if nothing changes."""
     assert interval(topic(source)) == ("2024-01-10T12:00:00Z", "2024-01-10T12:00:00Z")
@@ -115,6 +116,7 @@ def test_a_month_ends(source: Source) -> None:
     assert listed(topic(source)) == [("updated", "a.html"), ("updated", "b.html")]
 
 
+@pytest.mark.promise("Notified")
 def test_many_changes(source: Source) -> None:
     """CN01: too many are divided into documents without an index, in intervals that touch; the last is at the topic."""
     limits = Limits(entries=3)

@@ -97,6 +97,7 @@ def parts(source: Source) -> list[tuple[str, XmlDocument, bytes]]:
     return [(each, part, file.read_bytes()) for each, part, file in found]
 
 
+@pytest.mark.promise("Complete")
 @settings(max_examples=max(25, settings().max_examples // 4))
 @given(_states, _limits, st.booleans())
 def test_parts_list_what_is_there(states: Sequence[State], limits: Limits, known: bool) -> None:
@@ -279,6 +280,7 @@ def test_tasks_that_run_twice(source: Source, tmp_path: Path, monkeypatch: pytes
     assert tree(source.output / "resourcesync") == tree(expected.output / "resourcesync")
 
 
+@pytest.mark.promise("True")
 def test_times_of_changes_that_do_not_fit_together(source: Source) -> None:
     """Five changes of one moment need three Change Lists; each resource has the time at which its change is listed."""
     publish(source, FileResources(resource(number, 0) for number in range(5)), 1, limits=Limits(entries=2))

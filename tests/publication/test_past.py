@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -87,6 +88,7 @@ def check_past(source: Source) -> None:
     assert there == {uri: item.lastmod for uri, item in source.resource_list().items()}
 
 
+@pytest.mark.promise("Never back-dated")
 @settings(max_examples=2_000 if LONG else 12, deadline=None)
 @given(
     publications=st.lists(_contents, min_size=1, max_size=4),
@@ -163,6 +165,7 @@ def test_any_past(  # noqa: PLR0917 - Hypothesis names them
         check_past(source)
 
 
+@pytest.mark.promise("Never back-dated")
 def test_times_before_the_first_publication(tmp_path: Path) -> None:
     """What is dated before it keeps its time; what is dated at it or later comes just before it, in the same order."""
     source = Source(tmp_path)

@@ -64,6 +64,7 @@ def unpacked(patch: bytes, old: bytes) -> bytes:
     return bytes(zstd.decompress(patch, zstd_dict=zstd.ZstdDict(old, is_raw=True).as_prefix))
 
 
+@pytest.mark.promise("Patched exactly")
 def test_updates(source: Source) -> None:
     """The update of a large file links to a patch from the bytes of before, which is far smaller than the file."""
     source.publish({"a.html": A, "same.html": text(2)}, "2024-03-01T12:00", **OPTIONS)

@@ -3,6 +3,8 @@
 from hashlib import sha256
 from pathlib import Path
 
+import pytest
+
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication import Change, ChangeHistory, Resource
 from pelican_resourcesync.publication.generation import TOOL
@@ -51,6 +53,7 @@ def test_a_rebuild_is_a_change_of_its_own_time(source: Source) -> None:
     assert source.at() == utc("2024-04-01T12:00")
 
 
+@pytest.mark.promise("Never back-dated")
 def test_no_change_is_back_dated(source: Source) -> None:
     """Promise 4: what a commit that is pushed late explains, or a clock that runs wrong, comes after all published."""
     source.publish({"a.html": b"a"}, landed("c1", "2024-04-01T12:00"))
@@ -129,6 +132,7 @@ def test_without_any_history(source: Source) -> None:
     assert source.change_lists()[0][1].md["from"] == "2024-02-10T12:00:00Z"
 
 
+@pytest.mark.promise("True")
 def test_time_of_a_file_without_history(source: Source) -> None:
     """Where no change was ever listed, `lastmod` is what is known of the file; from the first change on, that."""
     history = ChangeHistory(built=utc("2024-02-10T12:00"), complete=False)

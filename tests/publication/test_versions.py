@@ -210,6 +210,7 @@ def test_names(uri: str, type_: str, ending: str) -> None:
     assert not added_links(VersionOptions(below="https://b/")).name(f"{SITEURL}/{uri}", md)
 
 
+@pytest.mark.promise("In force")
 @settings(max_examples=max(25, settings().max_examples // 40), deadline=None)
 @given(data=st.data())
 def test_any_life(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -317,6 +318,7 @@ def damaged(tmp_path_factory: pytest.TempPathFactory) -> Source:
     return source
 
 
+@pytest.mark.promise("Nothing from outside")
 def test_links_among_versions(source: Source) -> None:
     """A link is not a version, and what it leads to is not published, nor written."""
     three(source)
@@ -368,6 +370,7 @@ def test_a_timegate_of_its_own(source: Source) -> None:
         assert entry.links[2] == ("timegate", f"https://g.example/?{uri}")
 
 
+@pytest.mark.promise("In force")
 def test_forgotten(source: Source) -> None:
     """Nothing of a forgotten resource stays, unless other resources have the same bytes; the others keep all."""
     three(source)
@@ -403,6 +406,7 @@ def test_bytes_that_are_not_available(source: Source) -> None:
     assert in_force(source, "a.html", utc("2024-03-02T12:00")) is None
 
 
+@pytest.mark.promise("In force")
 def test_withdrawn(source: Source) -> None:
     """What is withdrawn leaves at once, as it leaves the packages."""
     three(source, remove_deleted=True)

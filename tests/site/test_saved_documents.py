@@ -118,6 +118,7 @@ def test_documents_that_are_cleaned_away_come_back(output: Path, safe: Path) -> 
     assert [each.name for each in safe.parent.iterdir()] == [".gitignore"]
 
 
+@pytest.mark.promise("All or nothing")
 @pytest.mark.usefixtures("_either_way")
 @pytest.mark.parametrize("gone", [[], [STATE], ["resourcesync/site/resourcelist.xml"], [STATE, DESCRIPTION, OTHER]])
 def test_build_killed_while_the_output_was_cleaned(output: Path, safe: Path, gone: list[str]) -> None:

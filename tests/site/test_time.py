@@ -13,6 +13,7 @@ from tests.support.sites import Row, Site, strip
 DATES = ["1704103200", "1704103200", "1600000000", "0", "1717200000", "4102444800", "1717243200", "1717243201"]
 
 
+@pytest.mark.promise("Never back-dated")
 @pytest.mark.parametrize("by", ["month", "tag", 3])
 def test_built_from_history_alone(site: Site, by: str | int) -> None:
     """As CI builds: each commit has a time of its own, in git's order, and more commits change none, nor a closed list.

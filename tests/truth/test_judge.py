@@ -21,6 +21,7 @@ from tests.truth.support import EXPECTED, make_site, time_of
 SITEURL = "https://example.org"
 
 
+@pytest.mark.promise("The past, built")
 def test_small_site(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Every change is known, and a backfill lists it; a commit that does not build is left out, with its reason."""
     commits = make_site(tmp_path / "site")

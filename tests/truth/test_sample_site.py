@@ -52,6 +52,7 @@ def _judge(folder: Path, commits: int, *arguments: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.promise("The past, built")
 def test_a_backfill_tells_the_truth(folder: Path, commits: int) -> None:
     """All that was created, updated and deleted, nothing else, and with the hashes of what was built."""
     found = _judge(folder, commits, "--judge", "backfill")
@@ -59,6 +60,7 @@ def test_a_backfill_tells_the_truth(folder: Path, commits: int) -> None:
     assert [found[name] for name in ("missing", "invented", "wrong_hashes", "impossible")] == [[], [], [], []]
 
 
+@pytest.mark.promise("The past, by a rule")
 def test_a_first_publication_tells_nothing_impossible(folder: Path, commits: int) -> None:
     """Its rule does not know every change; but each URL that it names was there, and what is there at the end is."""
     assert _judge(folder, commits)["impossible"] == []
@@ -99,6 +101,7 @@ def _path(url: str) -> str:
     return f"{path}index.html" if not path or path.endswith("/") else path
 
 
+@pytest.mark.promise("In force")
 @pytest.mark.long
 def test_versions_are_what_was_built(folder: Path, built: list[tuple[datetime, dict[str, str]]]) -> None:
     """By its TimeMap, each resource has at the time of each commit the bytes that its build wrote, or is not there."""
@@ -111,6 +114,8 @@ def test_versions_are_what_was_built(folder: Path, built: list[tuple[datetime, d
         assert {path: hashlib.sha256(data).hexdigest() for path, data in found.items() if data is not None} == outputs
 
 
+@pytest.mark.promise("The past is restored exactly")
+@pytest.mark.promise("A web archive shows the past")
 @pytest.mark.long
 def test_every_time_is_restored(folder: Path, built: list[tuple[datetime, dict[str, str]]]) -> None:
     """A mirror restores each listed time, byte for byte as the commit of that time is built."""

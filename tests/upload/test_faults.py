@@ -51,6 +51,7 @@ def dead(server: BucketServer, folder: Path) -> set[str]:
     return {path for path in named() if path not in files} | {*dead_names(folder, server.url)}
 
 
+@pytest.mark.promise("In order")
 def test_each_file_missing_or_changed(next_one: Folder, server: BucketServer, tmp_path: Path) -> None:
     """What is listed or linked to is there and as it was published, or nothing is written."""
     files, old = files_of(next_one.public), contents(server)
@@ -76,6 +77,7 @@ def test_each_file_missing_or_changed(next_one: Folder, server: BucketServer, tm
     assert refused[False] >= {"index.html", "new.html", STATE, *state["documents"]}.intersection(tried)
 
 
+@pytest.mark.promise("In order")
 def test_each_file_missing_or_changed_meanwhile(next_one: Folder, server: BucketServer, tmp_path: Path) -> None:
     """What vanishes or changes while others are sent ends the upload, before anything names it."""
     before, files = server.snapshot(), files_of(next_one.public)
@@ -103,6 +105,7 @@ def test_each_file_missing_or_changed_meanwhile(next_one: Folder, server: Bucket
         (next_one.public / path).write_bytes(files[path])
 
 
+@pytest.mark.promise("In order")
 @pytest.mark.parametrize("answered", [False, True], ids=["refused", "answer lost"])
 def test_each_request_in_turn(
     next_one: Folder, server: BucketServer, tmp_path: Path, request: pytest.FixtureRequest, *, answered: bool

@@ -145,6 +145,8 @@ def prove(life: Life, server: BucketServer, *readers: Reader) -> None:
     assert {path for path in named if path.startswith(("/resourcesync/", "/.well-known/"))} == set()
 
 
+@pytest.mark.promise("In order")
+@pytest.mark.promise("Uploaded")
 def test_rounds_with_readers(life: Life, server: BucketServer, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Through slow and refused requests: never a mixed state, never a missing document."""
     follower, beginner = (Reader(server, tmp_path / name, anew=name == "new") for name in ("old", "new"))
@@ -156,6 +158,7 @@ def test_rounds_with_readers(life: Life, server: BucketServer, tmp_path: Path, r
     prove(life, server, follower, beginner)
 
 
+@pytest.mark.promise("Uploaded")
 def test_killed_and_doubled_uploads(
     life: Life, server: BucketServer, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

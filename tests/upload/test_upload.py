@@ -125,6 +125,7 @@ def test_order() -> None:
     assert upload_order(expected)[-2:] == steps[7].split()
 
 
+@pytest.mark.promise("In order")
 def test_nothing_is_mentioned_before_it_is_there(folder: Folder, server: BucketServer, tmp_path: Path) -> None:
     """After each single write, all that the entry points lead to is there; the last write is the site's state."""
     folder.configure(
@@ -201,6 +202,7 @@ def test_takedown(folder: Folder, server: BucketServer) -> None:
     assert not [data for data in [*stored.values(), *unpacked] if b"SECRET" in data]
 
 
+@pytest.mark.promise("Uploaded")
 def test_stale_output_is_refused(folder: Folder, server: BucketServer, tmp_path: Path) -> None:
     """Of two publications that continue the same one, the second does not replace the first; nor does an older one."""
     bucket = Bucket(server.bucket)
@@ -222,6 +224,7 @@ def test_stale_output_is_refused(folder: Folder, server: BucketServer, tmp_path:
         upload(folder.public, bucket)
 
 
+@pytest.mark.promise("Uploaded")
 def test_of_two_uploads_one_stops_before_it_writes(
     folder: Folder, server: BucketServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -343,6 +346,7 @@ def test_machine_that_slept_replaces_nothing_of_others(folder: Folder, server: B
     assert {each: after.get(each) for each in later} == {each: before.get(each) for each in later}
 
 
+@pytest.mark.promise("Uploaded")
 def test_lease_that_another_upload_has_taken(folder: Folder, server: BucketServer) -> None:
     """It is renewed as long as it lasts; when another upload has taken it, nothing more is written."""
     renewed = list[bool]()

@@ -411,6 +411,7 @@ def live(server: Server, folder: Path, seed: int, number: int, *, related: bool 
     return some, nothing
 
 
+@pytest.mark.promise("Nothing missed")
 def test_each_change_is_found(server: Server) -> None:
     """Each statement that changes an item, its bundles or its files changes the sum of that item, and of no other."""
     url = server.database(rows_of(SAMPLE, 7), 7)
@@ -514,6 +515,7 @@ def test_views_have_no_versions(server: Server) -> None:
     server.drop(url)
 
 
+@pytest.mark.promise("Nothing missed")
 def test_random_life(server: Server, tmp_path: Path) -> None:
     """With edits by SQL, vacuums, restores, passing dates and jumps of the clock, all changes are found."""
     some, nothing = live(server, tmp_path, 1, 9)
@@ -521,6 +523,7 @@ def test_random_life(server: Server, tmp_path: Path) -> None:
     assert nothing > 0
 
 
+@pytest.mark.promise("Nothing missed")
 @pytest.mark.usefixtures("journals")
 def test_related_items(server: Server, tmp_path: Path) -> None:
     """Whatever happens to what an article has values from, what changed is found."""

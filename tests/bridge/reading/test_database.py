@@ -112,6 +112,7 @@ def plain(tmp_path: Path) -> Path:
     return write_sqlite(rows_of(Sample(items=[Thing(1)]), 7), 7, tmp_path / "r.db")
 
 
+@pytest.mark.promise("Untouched")
 def test_nothing_is_written(plain: Path, server: Server) -> None:
     """Nothing can be written, in SQLite or in PostgreSQL."""
     url = server.database(rows_of(Sample(items=[Thing(1)]), 7), 7)

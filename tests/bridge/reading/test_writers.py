@@ -87,6 +87,7 @@ def look(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[L
     server.drop(life.url)
 
 
+@pytest.mark.promise("Nothing missed")
 @pytest.mark.parametrize("name", WRITERS)
 def test_every_writer(server: Server, look: Look, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever writes, what was written leads to the change; not all sums are compared."""
@@ -166,6 +167,7 @@ def copied(home: Home, name: str) -> Path:
     return copy
 
 
+@pytest.mark.promise("Nothing missed")
 def test_restored_files(home: Home, tmp_path: Path) -> None:
     """After the files of the server were restored, other rows have the numbers of transactions that were seen."""
     server = Server(f"postgresql://postgres@/postgres?host={home.folder}", home.programs)

@@ -59,6 +59,7 @@ def notes() -> list[Path]:
     return list(Path(tempfile.gettempdir()).iterdir())
 
 
+@pytest.mark.promise("Side by side")
 def test_a_second_build_stops(tmp_path: Path) -> None:
     """It says who builds into which output; when that one is done, it may."""
     output = tmp_path / "output"

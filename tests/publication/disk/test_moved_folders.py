@@ -75,6 +75,7 @@ def outcomes(folder: Path, act: Callable[[Source], None]) -> list[dict[str, byte
     return [before, source.documents()]
 
 
+@pytest.mark.promise("In force")
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("act", [publish, forget])
 @pytest.mark.parametrize("fault", ["killed", "failing"])

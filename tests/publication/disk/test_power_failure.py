@@ -35,6 +35,8 @@ def disturb(folder: Path, what: What, how: How) -> tuple[Recording, list[Documen
     return recording, [before, source.documents()]
 
 
+@pytest.mark.promise("All or nothing")
+@pytest.mark.promise("In force")
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("what", get_args(What))
 def test_old_or_new_and_whole(tmp_path: Path, what: What, how: How, pytestconfig: pytest.Config) -> None:

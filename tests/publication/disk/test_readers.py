@@ -112,6 +112,7 @@ def read_while_publishing(source: Source, publications: int) -> None:
     assert sum(reader.documents for reader in readers) > publications * 20
 
 
+@pytest.mark.promise("All or nothing")
 @pytest.mark.parametrize("publications", [20, pytest.param(200, marks=pytest.mark.long)])
 def test_readers_meet_no_dangling_link(tmp_path: Path, publications: int) -> None:
     """Who follows links meanwhile finds every document, well-formed, and the records that are listed."""

@@ -79,6 +79,7 @@ def test_documents_of_the_output_are_linked_and_never_changed(tmp_path: Path, mo
     assert [(output / path).read_bytes() for path in (kept, written)] == [b"old", b"new"]
 
 
+@pytest.mark.promise("All or nothing")
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt, DocumentError, RuntimeError])
 def test_any_interruption_changes_nothing(source: Source, interruption: type[BaseException]) -> None:
     """Whatever ends the writing is raised as it is, with the output as it was."""
@@ -261,6 +262,7 @@ def test_a_run_without_a_record(source: Source, tmp_path: Path) -> None:
 REMOVED = "resourcesync/site/.resourcesync-added-versions/.resourcesync-removed"
 
 
+@pytest.mark.promise("Yours stays yours")
 @pytest.mark.parametrize(
     "name", [".resourcesync-x", "resourcesync/.resourcesync-x", "resourcesync/site/.resourcesync-x"]
 )
@@ -312,6 +314,7 @@ def test_documents_can_be_read_by_all(source: Source) -> None:
     assert (source.output / "resourcesync" / "site").stat().st_mode & 0o111 == 0o111
 
 
+@pytest.mark.promise("Yours stays yours")
 @pytest.mark.parametrize("mode", MODES)
 def test_what_others_have_there_stays(source: Source, tmp_path: Path, mode: Mode) -> None:
     """Files, folders and links of others keep all they have; a file is not even copied where it can be linked."""

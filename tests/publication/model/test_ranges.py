@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from itertools import groupby, pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -65,6 +66,7 @@ def test_every_change_lies_in_one_range(changes: list[Change], boundaries: Range
     check(divide(changes, boundaries, opened=None, begin=None, limit=LIMIT), changes)
 
 
+@pytest.mark.promise("Append-only")
 @given(_changes, some_boundaries, st.lists(st.booleans(), min_size=1))
 def test_in_steps_or_in_one_go(changes: list[Change], boundaries: RangeBoundaries, stops: list[bool]) -> None:
     """Publishing after every commit or once a year gives the same ranges."""

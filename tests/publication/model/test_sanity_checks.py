@@ -95,6 +95,7 @@ def test_what_two_sets_have_counts_once(tmp_path: Path) -> None:
         check([asked(one, 10), asked(other, 0)])
 
 
+@pytest.mark.promise("No mass deletion by mistake")
 @given(*[st.sets(st.text("abc", min_size=1, max_size=2))] * 2)
 def test_any_uris(before: set[str], now: set[str]) -> None:
     """Stopped is what two sets say; the message gives their numbers and the first two in order."""
@@ -136,6 +137,7 @@ def test_pages_among_many_images() -> None:
         require_few_deletions([*images, *pages], [*images, *pages[4:]])
 
 
+@pytest.mark.promise("No mass deletion by mistake")
 @pytest.mark.parametrize(
     ("before", "gone", "stops"),
     [

@@ -220,6 +220,7 @@ def test_damaged_values(key: str, value: object) -> None:
         parse_state(data, NAME)
 
 
+@pytest.mark.promise("Nothing from outside")
 @pytest.mark.parametrize("name", [*HOSTILE_NAMES, "a", "a/b/c.xml", "s/2/publication.json", ".a.xml"])
 @pytest.mark.parametrize("kind", ["documents", "superseded", "packages", "parts", "change_lists"])
 def test_hostile_names(name: str, kind: str) -> None:

@@ -73,6 +73,7 @@ def march(output: Path) -> tuple[Source, dict[str, bytes]]:
     return source, contents
 
 
+@pytest.mark.promise("Shown to people")
 def test_days_with_titles(tmp_path: Path) -> None:
     """By day and publication: what people read, by its title, also when it is gone; other files apart."""
     source, _ = march(tmp_path)
@@ -130,6 +131,7 @@ def test_the_feed_is_valid(tmp_path: Path) -> None:
         assert feed_faults(feed.replace(old, new)), new
 
 
+@pytest.mark.promise("Shown to people")
 def test_a_closed_page_is_written_once(tmp_path: Path) -> None:
     """The page of a closed list is never written again, and links to the one before, the next and the list."""
     source, contents = march(tmp_path)
@@ -282,6 +284,7 @@ def test_many_names_on_the_front_page(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.promise("Shown to people")
 def test_the_feed(tmp_path: Path) -> None:
     """Valid Atom: every entry has its own identity and time, a title, and a link that leads somewhere (RFC 4287)."""
     source, _ = march(tmp_path)
@@ -328,6 +331,7 @@ def everything_of(source: Source) -> str:
     return "".join(data.decode() for path, data in files if path.endswith((".html", ".atom")))
 
 
+@pytest.mark.promise("Shown to people")
 @pytest.mark.parametrize("closed", [False, True])
 def test_what_is_withdrawn_leaves_the_pages(tmp_path: Path, *, closed: bool) -> None:
     """With `remove_deleted`, neither the title nor the URI is on any page or in the feed, now or after more builds."""
@@ -389,6 +393,7 @@ def test_what_has_moved_is_not_withdrawn(tmp_path: Path) -> None:
     assert {"new Old", "removed Old, renewed", "new News & <b>", "removed News & <b>"} <= {*listed}
 
 
+@pytest.mark.promise("Shown to people")
 def test_what_is_forgotten_leaves_the_pages(tmp_path: Path) -> None:
     """After a takedown no page and no feed has the title or the URI, and the other titles are still there."""
     source, contents = march(tmp_path)

@@ -360,6 +360,7 @@ def test_no_host(monkeypatch: pytest.MonkeyPatch, into: Path) -> None:
         fetch_publication(web, into)
 
 
+@pytest.mark.promise("Continued")
 @pytest.mark.parametrize(
     ("manner", "said"),
     [
@@ -393,6 +394,7 @@ def test_failures(site: Live, into: Path, manner: Manner, said: str, path: str) 
     assert time.slept == []
 
 
+@pytest.mark.promise("Continued")
 @pytest.mark.parametrize(
     ("manner", "said"),
     [
@@ -455,6 +457,7 @@ def test_known_copy_that_is_damaged(site: Live, new: Source, source: Source, int
     assert site.asked() == {STATE: 1, RESOURCE_LIST: 1, CAPABILITY_LIST: 1, INDEX: 1}
 
 
+@pytest.mark.promise("Continued")
 def test_half_deployed(old: Source, new: Source, into: Path) -> None:
     """New state, old documents at first: all is asked again from the state on, and what was right only once."""
     time = Time()

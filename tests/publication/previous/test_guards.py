@@ -175,6 +175,7 @@ def test_the_clock_of_the_live_host(source: Source, time: str, stops: bool) -> N
         publish()
 
 
+@pytest.mark.promise("Continued")
 def test_the_way_out_of_a_wrong_time(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     """A publication that has a time to come stops the next; started over under new addresses, it has the right one."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")

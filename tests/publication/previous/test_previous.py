@@ -210,6 +210,7 @@ def test_any_document_missing(published: Source) -> None:
     assert published.previous() is not None
 
 
+@pytest.mark.promise("Nothing from outside")
 @pytest.mark.parametrize(
     "path", ["../secret", "resourcesync/../../secret", "{absolute}", "resourcesync/\0", "x" * 5000]
 )
@@ -224,6 +225,7 @@ def test_no_file_elsewhere_is_read(source: Source, tmp_path: Path, path: str) ->
         source.previous()
 
 
+@pytest.mark.promise("Nothing from outside")
 @pytest.mark.parametrize("kind", ["documents", "superseded"])
 def test_no_link_elsewhere_is_followed(source: Source, tmp_path: Path, kind: str) -> None:
     """A document lies in the folder of all documents, whatever link leads to it; that folder may be elsewhere."""

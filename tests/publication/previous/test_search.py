@@ -110,6 +110,7 @@ def test_nothing_is_live(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (found.line, generation) == (f"{why}: the copy last seen live is continued", 1)
 
 
+@pytest.mark.promise("Continued")
 def test_no_host_answers(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The publication in the output is continued; in CI, where the output may be an old one, nothing is."""
     layout = Layout("http://nowhere.invalid")

@@ -40,6 +40,7 @@ def restart_number(site: Site) -> int:
     return int(content["restart_number"])
 
 
+@pytest.mark.promise("The past, built")
 def test_what_was_built_is_added(begun: Site) -> None:
     """It comes before what is listed already, with hashes; commits after that are added at the end, and all adds up."""
     with served(begun.output) as address:

@@ -24,6 +24,7 @@ def _built(recorded: Site) -> None:
     recorded.configure(RESOURCESYNC=BUILT)
 
 
+@pytest.mark.promise("The past, built")
 def test_the_same_as_backfill_publishes(recorded: Site, tmp_path: Path) -> None:
     """Where the build is that of the record, all documents are the same, packages too, byte for byte."""
     recorded.configure(RESOURCESYNC={**BUILT, "dumps": True, "robots": True, "archives": True})

@@ -60,6 +60,7 @@ def check_moments(site: Site, moments: int) -> None:
         assert not [*Path(os.environ["TMPDIR"]).glob("resourcesync-backfill-*")]
 
 
+@pytest.mark.promise("The past, built")
 def test_killed_at_a_moment(past: Site) -> None:
     """The same bytes as undisturbed, whatever it was doing; nothing passing is left."""
     check_moments(past, 1)

@@ -52,6 +52,7 @@ def builds(site: Site) -> Iterator[dict[str, bytes]]:
         yield public_files(output, *PRIVATE, *HIDDEN.get(revision, ()))
 
 
+@pytest.mark.promise("Rebuilt")
 def test_dumps_rebuild_each_commit(past: Site) -> None:
     """Set by set: from the very first change on, each commit's site, byte for byte; at the end the Resource Dump."""
     walker = walk(past.output)

@@ -15,6 +15,7 @@ from tests.support.sites import Site
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it keeps inodes open as Linux can")
 
 
+@pytest.mark.promise("All or nothing")
 @pytest.mark.parametrize("how", HOW)
 def test_old_or_new_and_whole(backfilled: Site, tmp_path: Path, how: How, pytestconfig: pytest.Config) -> None:
     """The documents are; the pages of the site around them are not flushed, as those of a build are not."""

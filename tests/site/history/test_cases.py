@@ -297,6 +297,7 @@ CASES = {
 }
 
 
+@pytest.mark.promise("The past, by a rule")
 @pytest.mark.parametrize(
     "case", [pytest.param(case, id=f"{kind}: {case.name}") for kind, cases in CASES.items() for case in cases]
 )

@@ -43,6 +43,7 @@ def test_history_that_was_rewritten(tmp_path: Path) -> None:
     assert run(site, [{"x.md": A2}, {"/README": "rewritten"}], 4) == "1 +a; 5 ~a"
 
 
+@pytest.mark.promise("The past, by a rule")
 def test_settings_file_that_comes_late(tmp_path: Path) -> None:
     """What went before there was a settings file is not named; the rest dates from its source."""
     site = create(tmp_path / "site", {}, [])
@@ -136,6 +137,7 @@ def register():
 """
 
 
+@pytest.mark.promise("The past, by a rule")
 @pytest.mark.parametrize(
     ("moves", "changes"),
     [

@@ -140,6 +140,7 @@ def test_file_is_linked_once(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["a.html"]
 
 
+@pytest.mark.promise("Yours stays yours")
 def test_no_room_for_the_link(tmp_path: Path) -> None:
     """The page that does not fit keeps its bytes, whatever comes before it, and the next run links all of them."""
     pages = {"a.html": b"<head></head>", "b.html": b"<head></head>" + b"x" * 10_000, "c.html": b"<head></head>"}

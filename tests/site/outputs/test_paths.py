@@ -49,6 +49,7 @@ def test_path_can_be_had_back(path: str) -> None:
     assert unquote_to_bytes(uri.removeprefix(f"{SITEURL}/")) == os.fsencode(path)
 
 
+@pytest.mark.promise("One URL a page")
 @pytest.mark.parametrize(
     ("url", "save_as", "uri"),
     [
@@ -82,6 +83,7 @@ def test_urls_that_every_host_answers(url: str | None, save_as: str, uri: str) -
     assert SiteUrls(SITEURL).uri(save_as, url) == f"{SITEURL}/{uri}"
 
 
+@pytest.mark.promise("One URL a page")
 @pytest.mark.parametrize(
     ("url", "save_as", "uri"),
     [

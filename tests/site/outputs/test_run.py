@@ -42,6 +42,7 @@ def test_contents_have_sources_and_roles(site: Site) -> None:
     assert found["a-title.html"].content.title == "A title"
 
 
+@pytest.mark.promise("One URL a page")
 def test_listings_have_the_urls_of_pelican(site: Site) -> None:
     """Pages of listings, feeds, periods and templates have the URL that the settings give, where it is theirs."""
     for number in range(3):
@@ -127,6 +128,7 @@ def test_relative_urls_are_no_uris(site: Site) -> None:
     assert uris(site, RELATIVE_URLS=True) == uris(site, RELATIVE_URLS=False)
 
 
+@pytest.mark.promise("Discreet")
 @pytest.mark.parametrize("status", ["draft", "hidden"])
 def test_drafts_and_hidden_contents_are_not_public(site: Site, status: str) -> None:
     """They are written, and none of anybody's business; translations too."""
@@ -153,6 +155,7 @@ def test_second_page_of_a_draft_is_not_public(site: Site) -> None:
         assert public(site) == {"public.html", "amp/public.html"}
 
 
+@pytest.mark.promise("Discreet")
 def test_static_files_linked_only_from_drafts_are_not_public(site: Site) -> None:
     """What nobody would copy but for a draft is as private as that; whatever else leads to a file makes it public."""
     for name in ("secret", "shared", "twisted", "odd name"):

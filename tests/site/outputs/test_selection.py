@@ -103,6 +103,7 @@ def test_languages() -> None:
     assert not selects("a.html", languages=("en",))
 
 
+@pytest.mark.promise("In sets")
 def test_all_criteria_hold() -> None:
     """What fails one of them is not in the set."""
     criteria: dict[str, Any] = {

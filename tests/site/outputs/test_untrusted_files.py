@@ -44,6 +44,7 @@ def listed(site: Site) -> dict[str, str | None]:
     return {each.uri.removeprefix("https://example.org/"): each.md.get("length") for each in entries}
 
 
+@pytest.mark.promise("Nothing from outside")
 def test_links_out_of_the_output_are_no_resources(
     small: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -117,6 +118,7 @@ def test_a_static_file_where_the_documents_belong(small: Site) -> None:
         small.build()
 
 
+@pytest.mark.promise("Nothing from outside")
 @pytest.mark.parametrize("kept", [0, 4])
 def test_a_copy_that_pelican_did_not_finish(small: Site, kept: int) -> None:
     """Pelican only warns when the disk is full: the build stops, and what was published stays as it was."""
