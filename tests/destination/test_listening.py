@@ -350,15 +350,21 @@ def test_hub_that_does_not_verify(
     assert caplog.messages[0] == f"the hub {source.hub_url} has not verified the subscription: it must reach {callback}"
 
 
-def test_subscription_that_is_denied(source: PushedSource, caplog: pytest.LogCaptureFixture) -> None:
-    """The hub may deny it, at any time; a line says so, and it is asked again at the next poll."""
+def test_subscription_that_is_denied(
+    source: PushedSource, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hub may deny it, at any time; a line says so, and it is asked again at the next poll, an hour later."""
     with subscribed(source) as (listener, callback, _):
         denial = {"mode": "denied", "topic": source.topic, "reason": "not today"}
         assert source.hub.verify(callback, **denial) == (202, b"")
         wait(lambda: caplog.messages)
         assert caplog.messages[0].endswith(f"the last one: {source.hub_url} denies the subscription")
         assert not listener._hint.is_set()
-    assert [each["hub.mode"] for each in source.hub.asked] == ["subscribe"]
+        monkeypatch.setattr(listening, "monotonic", lambda: time.monotonic() + 3600)
+        source.hub.wait(lambda: len(source.hub.asked) == 2)
+        wait(listener._hint.is_set)  # it has subscribed
+        assert source.hub.verify(callback, **denial) == (202, b"")
+    assert [each["hub.mode"] for each in source.hub.asked] == ["subscribe"] * 2
 
 
 def test_hub_that_is_no_longer_named(source: PushedSource) -> None:

@@ -253,37 +253,57 @@ def test_selection(source: FakeSource, folder: Path) -> None:
     assert files_of(folder) == source.resources
 
 
+def describe_sets(source: FakeSource, *names: str) -> None:
+    """Let the Source Description name these sets."""
+    entries = (entry(f"{source.url}{name}/capabilitylist.xml", {"capability": "capabilitylist"}) for name in names)
+    source.published[".well-known/resourcesync"] = document("urlset", {"capability": "description"}, "".join(entries))
+
+
+def publish_sets(source: FakeSource, at: str, **paths: str) -> None:
+    """Publish sets of these paths; others stay as they were."""
+    describe_sets(source, "one", "two")
+    for name, listed in paths.items():
+        capabilities = entry(f"{source.url}{name}/list.xml", {"capability": "resourcelist"})
+        source.published[f"{name}/capabilitylist.xml"] = document(
+            "urlset", {"capability": "capabilitylist"}, capabilities
+        )
+        entries = "".join(entry(source.url + path, {"hash": digest(source.resources[path])}) for path in listed.split())
+        source.published[f"{name}/list.xml"] = document("urlset", {"capability": "resourcelist", "at": at}, entries)
+
+
 def test_sets(source: FakeSource, folder: Path) -> None:
     """One of several sets can be chosen by its name; a resource of two sets stays until it is in neither."""
-    both = document("urlset", {"capability": "description"}, "".join(
-        entry(f"{source.url}{name}/capabilitylist.xml", {"capability": "capabilitylist"}) for name in ("one", "two")
-    ))  # fmt: skip
-
-    def publish(at: str, **paths: str) -> None:
-        source.published[".well-known/resourcesync"] = both
-        for name, listed in paths.items():
-            capabilities = entry(f"{source.url}{name}/list.xml", {"capability": "resourcelist"})
-            source.published[f"{name}/capabilitylist.xml"] = document(
-                "urlset", {"capability": "capabilitylist"}, capabilities
-            )
-            entries = "".join(
-                entry(source.url + path, {"hash": digest(source.resources[path])}) for path in listed.split()
-            )
-            source.published[f"{name}/list.xml"] = document("urlset", {"capability": "resourcelist", "at": at}, entries)
-
-    publish("2024-02-01", one="a.html b/c.html", two="b/c.html e.bin")
+    publish_sets(source, "2024-02-01", one="a.html b/c.html", two="b/c.html e.bin")
     assert mirror(source, folder, set=("two",)).run().complete
     assert sorted(files_of(folder)) == ["b/c.html", "e.bin"]
     assert mirror(source, folder).run().complete
     assert sorted(files_of(folder)) == ["a.html", "b/c.html", "e.bin"]
-    publish("2024-02-02", one="a.html", two="b/c.html e.bin")
+    publish_sets(source, "2024-02-02", one="a.html", two="b/c.html e.bin")
     assert mirror(source, folder).run().complete
     assert sorted(files_of(folder)) == ["a.html", "b/c.html", "e.bin"]
-    publish("2024-02-03", one="a.html", two="e.bin")
+    publish_sets(source, "2024-02-03", one="a.html", two="e.bin")
     assert mirror(source, folder, max_deletions=50.0).run().complete
     assert sorted(files_of(folder)) == ["a.html", "e.bin"]
     with pytest.raises(SourceError, match="has no set 'three': it has one, two"):
         mirror(source, folder, set=("three",)).run()
+
+
+@pytest.mark.parametrize(("shrunk", "kept"), [("one", "two"), ("two", "one")])
+def test_set_of_which_another_stays_as_it_was(
+    source: FakeSource, folder: Path, shrunk: str, kept: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What one set lists no more stays while another has it, whose list is not read again; so where the set goes."""
+    monkeypatch.setattr("pelican_resourcesync.source.source._REMEMBERED", 0)  # as if lists were large
+    publish_sets(source, "2024-02-01", **{shrunk: "a.html b/c.html", kept: "b/c.html e.bin"})
+    assert mirror(source, folder).run().complete
+    publish_sets(source, "2024-02-02", **{shrunk: "a.html"})
+    assert mirror(source, folder, max_deletions=0).run().complete
+    assert sorted(files_of(folder)) == ["a.html", "b/c.html", "e.bin"]
+    publish_sets(source, "2024-02-03", **{shrunk: "e.bin a.html"})
+    assert mirror(source, folder, max_deletions=0).run().complete
+    describe_sets(source, kept)
+    assert mirror(source, folder, max_deletions=50).run().complete
+    assert sorted(files_of(folder)) == ["b/c.html", "e.bin"]
 
 
 def test_dry_run(source: FakeSource, folder: Path) -> None:
@@ -1108,14 +1128,23 @@ def test_urls_that_would_share_a_file(folder: Path) -> None:
         assert mirror(source, folder).audit() == []
 
 
-def test_a_url_that_would_take_the_file_of_another_later(folder: Path) -> None:
-    """One that comes in a later run has a path apart, too."""
-    with fake_source({"README.md": "capitals"}) as source:
+@pytest.mark.parametrize(
+    ("one", "other", "apart"),
+    [
+        ("README.md", "readme.md", "~conflict/readme.md"),
+        ("readme.md", "README.md", "~conflict/README~3f.md"),
+        ("a/", "a/index.html", "~conflict/a/~index.html"),
+        ("a/index.html", "a/", "~conflict/a/index.html"),
+    ],
+)
+def test_a_url_that_would_take_the_file_of_another_later(folder: Path, one: str, other: str, apart: str) -> None:
+    """One that comes in a later run has a path apart, too, whichever of the two it is."""
+    with fake_source({one: "first"}) as source:
         mirror(source, folder).run()
-        source.put("readme.md", "none")
+        source.put(other, "second")
         source.publish()
         assert mirror(source, folder).run().complete
-        assert files_of(folder) == {"README.md": b"capitals", "~conflict/readme.md": b"none"}
+        assert files_of(folder) == {one if one[-1] != "/" else "a/index.html": b"first", apart: b"second"}
 
 
 def test_urls_that_share_a_file_after_the_state_was_lost(folder: Path) -> None:
