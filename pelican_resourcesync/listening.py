@@ -5,22 +5,20 @@ at once, and reads and verifies the lists as always. So no call changes a copy, 
 """
 
 import hmac
-import socket
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from io import BytesIO
 from secrets import token_hex, token_urlsafe
-from socketserver import ThreadingMixIn
 from threading import Event, Lock, Thread
 from time import monotonic, sleep, time
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlencode
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+from wsgiref.simple_server import WSGIRequestHandler
 
 from pelican_resourcesync.errors import DocumentError, SettingsError, TransportError
-from pelican_resourcesync.http import Bounds, Client, Request, origin, shown
+from pelican_resourcesync.http import Bounds, Client, LimitedServer, Request, origin, shown
 from pelican_resourcesync.printable import get_logger
 from pelican_resourcesync.protocol import Capability, read
 
@@ -36,7 +34,6 @@ _TAKEN = (200, 201, 202, 204)  # the statuses of a hub that means to verify
 _METHODS = ("sha1", "sha256", "sha384", "sha512")
 _DIGITS = 8  # of the length of a notification: a document has 50 MB at most
 _BLOCK = 65_536  # bytes
-_MOST_CALLS = 64  # at once
 _LONGEST_CALL = 10.0  # seconds
 _logger = get_logger("pelican_resourcesync")
 
@@ -77,7 +74,8 @@ class Listener:
             message = f"--callback is {callback!a}: use the http(s) URL at which hubs reach --listen, without a query"
             raise SettingsError(message)
         try:
-            self._server = make_server(*address, self, _Server, _Handler)
+            self._server = LimitedServer(address, _Handler, _LONGEST_CALL)
+            self._server.set_app(self)
         except (OSError, OverflowError) as error:
             message = f"--listen: port {address[1]} of {address[0]} cannot be used: {error}: choose another"
             raise SettingsError(message) from error
@@ -103,7 +101,7 @@ class Listener:
             for each in subscriptions:
                 if (each.asked or each.ends) and monotonic() < end:
                     self._ask(each, "unsubscribe")
-            while (any(each.asked for each in subscriptions) or self._server.calls) and monotonic() < end:
+            while (any(each.asked for each in subscriptions) or self._server.requests) and monotonic() < end:
                 sleep(0.02)
         self._server.shutdown()
         self._server.server_close()
@@ -240,41 +238,3 @@ def _until(head: bytes) -> float:
 class _Handler(WSGIRequestHandler):
     def log_message(self, *_: object) -> None:
         """Write nothing: `Listener` counts."""
-
-
-class _Server(ThreadingMixIn, WSGIServer):
-    """Answers few calls at once, each within a time: whoever is slow makes room for others."""
-
-    daemon_threads = True
-    request_queue_size = 128
-
-    def __init__(self, address: tuple[str, int], *arguments: Any) -> None:
-        self.calls: dict[Any, float] = {}  # when each began, the oldest first
-        self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
-        super().__init__(address, *arguments)
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer a call in a thread of its own; of too many, the oldest are ended."""
-        _end([*self.calls][: 1 - _MOST_CALLS])
-        self.calls[request] = monotonic()
-        super().process_request(request, client_address)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer a call."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            del self.calls[request]
-
-    def service_actions(self) -> None:
-        """End what takes too long: the base class calls this several times a second."""
-        _end([each for each, begin in [*self.calls.items()] if monotonic() - begin > _LONGEST_CALL])
-
-    def handle_error(self, *_: object) -> None:
-        """Write nothing about a caller that hangs up."""
-
-
-def _end(calls: list[Any]) -> None:
-    for each in calls:
-        with suppress(OSError):  # it has ended
-            each.shutdown(socket.SHUT_RDWR)

@@ -1,22 +1,18 @@
 """Serve a folder over HTTP as static hosts do, and as a TimeGate (RFC 7089): with the version that was in force."""
 
-import socket
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
 from http import HTTPStatus
 from pathlib import Path
-from socketserver import ThreadingMixIn
 from threading import Lock
-from time import monotonic
 from typing import Any, cast
 from urllib.parse import quote
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
+from wsgiref.simple_server import WSGIRequestHandler
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.files import inside
-from pelican_resourcesync.http import is_plain, uri_of_path
+from pelican_resourcesync.http import LimitedServer, is_plain, uri_of_path
 from pelican_resourcesync.printable import get_logger
 from pelican_resourcesync.protocol import Version
 from pelican_resourcesync.publication import (
@@ -41,69 +37,23 @@ _Headers = list[tuple[str, str]]
 _Answer = tuple[HTTPStatus, _Headers, Path | bytes]
 
 
-_MOST_REQUESTS = 64  # at once
 _LONGEST_HEAD = 30.0  # seconds until a request has been read
-_QUEUE = 128  # connections that wait to be accepted
 
 
 class _Handler(WSGIRequestHandler):
     def get_environ(self) -> dict[str, Any]:
         """Return the request, which was read."""
-        cast("FolderServer", self.server).note(self.connection)
+        cast("LimitedServer", self.server).note(self.connection)
         return super().get_environ()
 
 
-class FolderServer(ThreadingMixIn, WSGIServer):
-    """Serves a folder to a limited number of clients at once.
-
-    For one more, that ends which has not sent its request for the longest time, or else the oldest. So clients that are
-    slow cannot keep others out.
-    """
-
-    daemon_threads = True
-    request_queue_size = _QUEUE
+class FolderServer(LimitedServer):
+    """Serves a folder: see `ServedFolder`."""
 
     def __init__(self, address: tuple[str, int], folder: Path) -> None:
         """Listen at an address. Raises `OSError` or `OverflowError` if that cannot be used."""
-        self._requests: dict[Any, tuple[bool, float]] = {}  # whether each was read, and since when it is open
-        self._lock = Lock()
-        super().__init__(address, _Handler)
+        super().__init__(address, _Handler, _LONGEST_HEAD)
         self.set_app(ServedFolder(folder))
-
-    def note(self, request: Any) -> None:
-        """Note that a request was read."""
-        with self._lock:
-            if request in self._requests:
-                self._requests[request] = True, monotonic()
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer a request in a thread of its own."""
-        with self._lock:
-            if len(self._requests) >= _MOST_REQUESTS:
-                self._end(min(self._requests, key=self._requests.__getitem__))
-            self._requests[request] = False, monotonic()
-        super().process_request(request, client_address)
-
-    def shutdown_request(self, request: Any) -> None:
-        """Close a connection."""
-        with self._lock:
-            self._requests.pop(request, None)
-        super().shutdown_request(request)
-
-    def service_actions(self) -> None:
-        """End connections that send no request: the base class calls this twice a second."""
-        with self._lock:
-            for request, (was_read, begin) in [*self._requests.items()]:
-                if not was_read and monotonic() - begin > _LONGEST_HEAD:
-                    self._end(request)
-
-    def handle_error(self, *_: object) -> None:
-        """Write nothing about a client that hangs up."""
-
-    def _end(self, request: Any) -> None:
-        del self._requests[request]
-        with suppress(OSError):  # it has ended
-            request.shutdown(socket.SHUT_RDWR)
 
 
 class ServedFolder:

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -15,8 +16,8 @@ from threading import Thread
 
 import pytest
 
-from pelican_resourcesync import serving as serving_module
 from pelican_resourcesync.cli import main
+from pelican_resourcesync.http import server as server_module
 from pelican_resourcesync.publication import VersionOptions
 from pelican_resourcesync.serving import FolderServer
 from tests.publication.support import HOSTILE_NAMES, SITEURL, Source
@@ -125,8 +126,8 @@ def test_files(port: int, source: Source) -> None:
         for path in ("/", "/b.txt", "/../secret.txt", "/%2e%2e/secret.txt", "/out.txt", "/.mirror/state")
     ] == [404] * 6
     assert get(port, "/a.html", "POST")[0] == 405
-    for time in ("yesterday", "Fri, 31 Dec 9999 23:59:59 -2300"):
-        assert get(port, "/a.html", Accept_Datetime=time)[0] == 400
+    for asked in ("yesterday", "Fri, 31 Dec 9999 23:59:59 -2300"):
+        assert get(port, "/a.html", Accept_Datetime=asked)[0] == 400
     path = f"/{HOME}/resourcelist.xml"
     assert get(port, path, Accept_Datetime=day(1))[2] == (source.output / path[1:]).read_bytes()
 
@@ -216,7 +217,7 @@ def test_names_that_no_file_can_have(port: int, path: str) -> None:
 def test_slow_clients(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     """More clients than can be answered at once end those that send nothing, and a request has to come in time."""
     three(source)
-    monkeypatch.setattr(serving_module, "_MOST_REQUESTS", 4)
+    monkeypatch.setattr(server_module, "_MOST", 4)
     with serving(source.output) as port, ExitStack() as stack:
         slow = [stack.enter_context(socket.create_connection(("127.0.0.1", port), 10)) for _ in range(20)]
         for each in slow:
@@ -224,7 +225,7 @@ def test_slow_clients(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
         assert get(port, "/a.html")[::2] == (200, b"1")
         assert [each.recv(1) for each in slow[:16]] == [b""] * 16
         assert threading.active_count() < 16
-        monkeypatch.setattr(serving_module, "_LONGEST_HEAD", 0.0)
+        monkeypatch.setattr(server_module, "monotonic", lambda: time.monotonic() + 31)
         assert slow[-1].recv(1) == b""
 
 

@@ -13,6 +13,7 @@ from pelican_resourcesync.http.client import (
     retry_after,
 )
 from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds, Pace, Turns
+from pelican_resourcesync.http.server import LimitedServer
 from pelican_resourcesync.http.urls import (
     Origin,
     address_of,

@@ -498,13 +498,13 @@ def test_slow_callers(source: PushedSource, monkeypatch: pytest.MonkeyPatch) -> 
         source.hub.deliver(source.topic, b"x")
         assert (source.hub.answers, listener._hint.is_set()) == ([200], True)
         assert time.monotonic() - begin < 5  # none of them is waited for
-        wait(lambda: len(listener._server.calls) <= 64)
+        wait(lambda: len(listener._server.requests) <= 64)
         begin = time.monotonic()
         for each in slow:
             while each.recv(1_000):
                 pass
         assert time.monotonic() - begin < 10
-        wait(lambda: not listener._server.calls)
+        wait(lambda: not listener._server.requests)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is measured as Linux reports it")
