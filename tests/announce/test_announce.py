@@ -15,8 +15,11 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync import announce
+from pelican_resourcesync.announce import PublishedSite
+from pelican_resourcesync.protocol import ChangeKind
 from tests.announce.conftest import KEY, Site
 from tests.folder.conftest import page
+from tests.publication.support import Source
 from tests.support.live import files, live
 from tests.support.live import status as live_status
 from tests.support.sites import ROOT, our_command
@@ -308,6 +311,16 @@ def test_the_command_that_catches_up(site: Site) -> None:
         (command,) = re.findall(r"to catch up later: pelican-resourcesync (.*)\n", said)
         assert our_command(site.base, *shlex.split(command)).stdout.startswith(f"Announced to {site.endpoint}: 1 page ")
         assert site.told() == ["b.html"]
+
+
+def test_site_that_moved(tmp_path: Path) -> None:
+    """The pages of its former address are listed as deleted, and are not its own to announce."""
+    former, now = "https://former.example", "https://now.example"
+    pages = {"a/index.html": b"A", "b.html": b"B"}
+    Source(tmp_path, siteurl=former).publish(pages, "2026-01-05T12:00")
+    Source(tmp_path, siteurl=now).publish(pages, "2026-02-05T12:00", moved_from=former)
+    made = dict.fromkeys([f"{now}/a/index.html", f"{now}/b.html"], ChangeKind.CREATED)
+    assert PublishedSite(str(tmp_path)).changed() == (made, {"site"})
 
 
 def test_a_copy_elsewhere(site: Site) -> None:

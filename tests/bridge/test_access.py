@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repo_bridge.access import AnonymousView, Period, closed, opened, readable
-from repo_bridge.model import HiddenItem, Item, Reason
+from repo_bridge.access import AnonymousView, Period, closed, hidden, opened, readable
+from repo_bridge.model import Field, HiddenItem, Item, Reason
 from repo_bridge.reading.repository import open_repository
 from sample_site.dspace.repository import (
     ADMINISTRATOR,
@@ -351,6 +351,14 @@ def test_rule_8_hidden_fields(tmp_path: Path) -> None:
     ):
         (item,) = items_of(tmp_path, thing, view=replace(VIEW, hidden=frozenset(wish)))
         assert {str(value.field) for value in item.metadata} == left
+
+
+@pytest.mark.parametrize("name", ["dc.description.provenance", "person.email", "person.email.work", "Person.Email.x "])
+def test_rule_8_fields_that_are_always_hidden(name: str) -> None:
+    """Rule 8: whatever the settings name, addresses are hidden with all qualifiers."""
+    schema, element, *qualifier = name.split(".")
+    assert hidden(Field(schema, element, *qualifier))
+    assert hidden(Field(schema, element, *qualifier), frozenset({"local.note"}))
 
 
 def test_rule_8_security_level(tmp_path: Path) -> None:

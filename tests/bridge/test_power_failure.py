@@ -1,6 +1,7 @@
 """A power failure while a repository is published leaves the old or the new publication, whole, with its records."""
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from pelican_resourcesync.publication import Dumps
 from sample_site.dspace.repository import Sample, Value
 from tests.bridge.support.press import Press, book, shelf
+from tests.bridge.support.server import Server
 from tests.publication.disk.simulated_disk import HOW, How, installed, mixed, recorded
 from tests.publication.support import Source
 
@@ -32,3 +34,17 @@ def test_old_or_new_and_whole(press: Press, how: How, before: str, pytestconfig:
     number, faults = mixed(recording, whole, press.folder / "disk", step)
     assert not faults
     assert number > 100
+
+
+def test_kept_inventory_is_whole(tmp_path: Path, server: Server) -> None:
+    """What the next run goes on from is that of the last run or of this one, and never a part of it."""
+    press = Press(tmp_path / "press", server=server)
+    press.publish(shelf(1, 2))
+    kept = press.kept / "inventory.db"
+    whole, path = [kept.read_bytes()], kept.relative_to(press.beside).as_posix()
+    with recorded(press.beside) as recording:
+        press.publish(shelf(1, 2, 3), 1)
+    whole.append(kept.read_bytes())
+    server.drop(press.url)
+    found = [state[path] for state in recording.crashes()]
+    assert {whole.index(each) if each in whole else each for each in found} == {0, 1}

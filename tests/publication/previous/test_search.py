@@ -244,6 +244,16 @@ def test_starting_over_where_every_path_has_a_page(base: Path, monkeypatch: pyte
             assert is_now(found.state.restart_number + 1)
 
 
+@pytest.mark.parametrize("previous", ["none", "live"])
+def test_this_machine_is_not_asked(base: Path, previous: str) -> None:
+    """Whatever answers at an address of this machine is not what was published there: only the output is looked at."""
+    with live(files(base.parent / "public")) as host:
+        search = PredecessorSearch(Layout(host.url), PlainOutput(base / "output"), base, previous=previous)
+        with closing(search):
+            search.find()
+        assert not host.asks
+
+
 def test_messages_about_several_sets() -> None:
     """What is the same for all is said once; otherwise each set has its line, unless nobody may wonder."""
     same, other, none = Predecessor(line="nothing was public"), Predecessor(line="it starts over"), Predecessor()
