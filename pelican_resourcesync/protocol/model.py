@@ -17,23 +17,19 @@ Attributes = tuple[tuple[str, str], ...]
 
 
 @dataclass(slots=True, kw_only=True, unsafe_hash=True)
-class Link:
-    """`rs:ln`: a link from a document or an entry to another resource (X06, X07, LN).
+class _Described:
+    """What both `rs:md` and `rs:ln` say of bytes (X08).
 
-    `href` and `rel` are empty if a document that was read lacks them. `length` is in bytes; `modified` is the time of
-    the linked resource's last change. `attributes` are sorted when the link is created.
+    `length` is in bytes; `modified` is the time of their last change. `attributes` are sorted when the object is
+    created.
     """
 
-    href: str
-    rel: str
     encoding: str | None = None
     hash: tuple[Hash, ...] = ()
     length: int | None = None
     modified: dt.datetime | None = None
     path: str | None = None
-    pri: int | None = None
     type: str | None = None
-    profile: str | None = None
     attributes: Attributes = ()
 
     def __post_init__(self) -> None:
@@ -43,11 +39,24 @@ class Link:
 
 
 @dataclass(slots=True, kw_only=True, unsafe_hash=True)
-class Metadata:
+class Link(_Described):
+    """`rs:ln`: a link from a document or an entry to another resource (X06, X07, LN).
+
+    `href` and `rel` are empty if a document that was read lacks them.
+    """
+
+    href: str
+    rel: str
+    pri: int | None = None
+    profile: str | None = None
+
+
+@dataclass(slots=True, kw_only=True, unsafe_hash=True)
+class Metadata(_Described):
     """`rs:md`: metadata about a document, or about the resource of an entry (X02, X08, X09, X14, CH02, RD06).
 
     `capability` may be any word; `Capability` holds the defined ones. `from_` is the attribute `from`. `datetime` is
-    the time of a change (V1101). `length` is in bytes. `attributes` are sorted when the object is created.
+    the time of a change (V1101).
     """
 
     capability: str | None = None
@@ -57,18 +66,6 @@ class Metadata:
     until: dt.datetime | None = None
     change: ChangeKind | None = None
     datetime: dt.datetime | None = None
-    modified: dt.datetime | None = None
-    encoding: str | None = None
-    hash: tuple[Hash, ...] = ()
-    length: int | None = None
-    path: str | None = None
-    type: str | None = None
-    attributes: Attributes = ()
-
-    def __post_init__(self) -> None:
-        """Sort the community attributes, so that their original order does not matter."""
-        if len(self.attributes) > 1:
-            self.attributes = tuple(sorted(self.attributes))
 
 
 @dataclass(slots=True, kw_only=True, unsafe_hash=True)
