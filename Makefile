@@ -56,11 +56,11 @@ untraced: compiled
 bench: $(VENV)/installed
 	$(BIN)/python -m tests.bench $(if $(CASE),$(CASE),--write $(WRITE))
 
-PACKAGE ?= protocol publication http checker source destination settings git static_site folder announce listening access
+PACKAGE ?=
 COUNT ?= 300
-SEED ?= 1
+SEED ?=
 mutants: $(VENV)/installed
-	$(BIN)/python -m tests.mutants --count $(COUNT) --seed $(SEED) $(PACKAGE)
+	$(BIN)/python -m tests.mutants --count $(COUNT) $(addprefix --seed ,$(SEED)) $(PACKAGE)
 
 # The demo's own environment has what a user's has: the package with the bridge, and Markdown; no tool of ours.
 $(VENV)-demo/installed: pyproject.toml

@@ -17,7 +17,7 @@ from hypothesis.stateful import invariant, run_state_machine_as_test
 
 from pelican_resourcesync import exchange
 from pelican_resourcesync.cli import main
-from pelican_resourcesync.destination import IncompleteError, Mirror, MirrorError
+from pelican_resourcesync.destination import IncompleteError, Mirror, MirrorError, MirrorOptions
 from pelican_resourcesync.source import ProgressCallback
 from tests.destination.sources import FAST, FakeSource, fake_source, files_of
 from tests.destination.test_life import HEALTH, PATIENT, Life
@@ -220,7 +220,10 @@ def test_failing_plan(source: FakeSource, tmp_path: Path) -> None:
 
 
 def test_durable(source: FakeSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All files are on disk before the switch, and the switch before the run ends; elsewhere than Linux too."""
+    """By default all files are on disk before the switch, and the switch before the run ends; one earlier state stays.
+
+    Elsewhere than on Linux, too.
+    """
     calls: list[str] = []
     monkeypatch.setattr("pelican_resourcesync.destination.files._sync_file_system", lambda _: False)
     monkeypatch.setattr(os, "sync", lambda: calls.append("sync"))
@@ -231,12 +234,14 @@ def test_durable(source: FakeSource, tmp_path: Path, monkeypatch: pytest.MonkeyP
         return real(one, other)
 
     monkeypatch.setattr("pelican_resourcesync.destination.atomic.exchange", noted)
-    mirror = Mirror(source.url, tmp_path / "copy", replace(ATOMIC, sync=True))
+    mirror = Mirror(source.url, tmp_path / "copy", MirrorOptions(atomic=True))
     mirror.run()
-    source.put("a.html", "new")
-    source.publish()
-    mirror.run()
-    assert calls == ["sync", "sync", "sync", "exchange", "sync"]
+    for text in ("new", "newer"):
+        source.put("a.html", text)
+        source.publish()
+        mirror.run()
+    assert calls == ["sync", "sync", *["sync", "exchange", "sync"] * 2]
+    assert [state["a.html"] for state in kept(tmp_path / "copy")] == [b"new"]
 
 
 def test_command(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,9 +7,10 @@ from textwrap import dedent
 
 import pytest
 
-from tests.mutants.__main__ import interval
+from tests.mutants.__main__ import LEFT_OUT, PACKAGES, find_packages, interval
 from tests.mutants.faults import faults_in
 from tests.mutants.plugin import replace_functions
+from tests.support.sites import ROOT
 
 MODULE = '''
     """A module: a docstring that is left alone."""
@@ -58,6 +59,30 @@ def test_faults_of_a_module(tmp_path: Path) -> None:
         assert changed != source
         ast.parse(changed)
         assert len([1 for one, other in zip(source.split("\n"), changed.split("\n"), strict=True) if one != other]) == 1
+
+
+def test_packages() -> None:
+    """Each folder and each loose module with a function is tried, with tests that exist."""
+    code = [each for name in ("pelican_resourcesync", "repo_bridge") for each in (ROOT / name).iterdir()]
+    folders = {each for each in code if (each / "__init__.py").exists()}
+    modules = {each for each in code if each.suffix == ".py" and "def " in each.read_text("utf-8")}
+    assert {*PACKAGES} == {each.relative_to(ROOT).as_posix() for each in folders | modules}
+    tests = {*" ".join(PACKAGES.values()).split(), *(f"{name}.py" for name in LEFT_OUT)}
+    assert [name for name in tests if not (ROOT / "tests" / name).exists()] == []
+
+
+def test_packages_by_name() -> None:
+    """A package is named by its path or a part of that; of two with one name, both are tried."""
+    assert find_packages([]) == [*PACKAGES]
+    assert find_packages(["protocol"]) == ["pelican_resourcesync/protocol"]
+    assert [name for name in PACKAGES if name.startswith("repo_bridge/")] == find_packages(["repo_bridge"])
+    assert find_packages(["settings", "repo_bridge/cli.py"]) == [
+        "pelican_resourcesync/settings",
+        "repo_bridge/cli.py",
+        "repo_bridge/settings.py",
+    ]
+    with pytest.raises(LookupError, match="there is no package 'protocl': there are pelican_resourcesync/__init__"):
+        find_packages(["protocol", "protocl"])
 
 
 def test_confidence() -> None:

@@ -1,5 +1,6 @@
 """Archives: which states and changes of the past stay, how long, and what leads to them."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -201,3 +202,17 @@ def test_superseded_documents_that_were_lost(kept: Source) -> None:
     before = kept.documents()
     publish(kept, 5, archives=Archives(changelist=2))
     assert kept.documents() == before
+
+
+@pytest.mark.parametrize("left_out", [r'    <rs:md at="2024-01-20T12:00:00Z"/>\n', r' at="2024-01-20T12:00:00Z"'])
+def test_an_archive_that_is_not_ours(source: Source, left_out: str) -> None:
+    """What an archive links to without its time is not archived any more; all else stays."""
+    file = source.output / "resourcesync/site/resourcelist-archive.xml"
+    text = file.read_text()
+    assert re.search(left_out, text)
+    file.write_text(re.sub(left_out, "", text))
+    source.reseal()
+    source.publish({"a.html": b"new"}, "2024-05-10T12:00", **EVERYTHING)
+    assert [at for _, at in archived(source, "resourcelist")] == [
+        {"at": "2024-02-10T12:00:00Z"}, {"at": "2024-04-02T12:00:00Z"}
+    ]  # fmt: skip

@@ -1,6 +1,7 @@
 """Change Dumps: when the first one begins (what they hold: test_writer; how many there are: test_archives)."""
 
 import json
+import re
 import zlib
 from typing import Any
 from unittest.mock import patch
@@ -55,3 +56,27 @@ def test_package_without_its_manifest_is_damaged(source: Source) -> None:
     (source.output / STATE).write_text(json.dumps(state))
     with pytest.raises(PublicationError, match=rf"damaged: {manifest} is not listed in {STATE}: upload it again"):
         source.publish({"a.html": b"a"}, "2024-01-06T12:00", **EVERYTHING, remove_deleted=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "attribute", "what"),
+    [
+        ("changedump.xml", "from", r"changedump.xml lists \S+ without its from"),
+        ("changedump-20240105T120000Z.xml", "from", r"the package \S+ lacks its from or until"),
+        ("changedump-20240105T120000Z.xml", "until", r"the package \S+ lacks its from or until"),
+    ],
+)
+@pytest.mark.parametrize("all_attributes", [False, True])
+def test_dumps_that_are_not_ours(source: Source, name: str, attribute: str, what: str, all_attributes: bool) -> None:
+    """A Change Dump or package without its times is refused with a message, and what was published stays."""
+    source.publish({"a.html": b"a"}, "2024-01-05T12:00", **EVERYTHING)
+    source.publish({"a.html": b"b"}, "2024-01-06T12:00", **EVERYTHING)
+    file = source.output / "resourcesync/site" / name
+    head, entries = file.read_text().split("</loc>\n")
+    left_out = r"    <rs:md .*\n" if all_attributes else f' {attribute}="[^"]*"'
+    file.write_text(f"{head}</loc>\n{re.sub(left_out, '', entries)}")
+    source.reseal()
+    before = source.documents()
+    with pytest.raises(PublicationError, match=f"damaged: .*{what}"):
+        source.publish({"a.html": b"c"}, "2024-01-07T12:00", **EVERYTHING)
+    assert source.documents() == before

@@ -285,6 +285,20 @@ def test_documents_that_are_not_ours(source: Source, path: str, old: bytes, new:
     assert tree(source.output) == before
 
 
+@pytest.mark.parametrize("old", [b' change="updated"', b"    <lastmod>2024-02-05T12:00:00Z</lastmod>\n"])
+def test_changes_that_are_not_ours(source: Source, old: bytes) -> None:
+    """A change without its kind or its time is refused with a message when it is read."""
+    data = (source.output / OPEN_LIST).read_bytes()
+    assert data.count(old) == 1
+    (source.output / OPEN_LIST).write_bytes(data.replace(old, b""))
+    source.reseal()
+    previous = source.previous()
+    assert previous
+    assert previous.open
+    with pytest.raises((PublicationError, DocumentError), match=r"the change of \S+/a.html lacks its kind or its time"):
+        list(previous.open.changes)
+
+
 @pytest.mark.parametrize("path", [RESOURCE_LIST, OPEN_LIST, CLOSED_LIST])
 def test_documents_that_the_state_does_not_name(source: Source, path: str) -> None:
     """What no hash stands for is not believed."""
