@@ -55,7 +55,11 @@ SEARCHES: dict[str, tuple[Callable[[str, Path], object], str, tuple[str, ...]]] 
     ),
     "headers": (lambda text, _: _FIELD.findall(text), "a", ("a", ":", " ", "\n", "a:", "a: ")),
     "robots.txt": (lambda text, _: _SITEMAP.findall(text), "", ("sitemap", "sitemap:", " ", "\n", "\t", "sitemap:\n")),
-    "shown text": (lambda text, _: printable(text), "https://", ("//", "/", "@", "?a", "&token", "&token=", "#auth")),
+    "shown text": (
+        lambda text, _: printable(text),
+        "https://host/?",
+        ("//", "//a:b", "/", "@", "?a", "a", "token", "&token", "&token=", "#auth", "&sig"),
+    ),
     "sitemap": (
         lambda text, _: ForeignSitemap(f"{text}</urlset>".encode()),
         f'<urlset xmlns="{SITEMAP_NS}">',

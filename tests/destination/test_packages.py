@@ -352,14 +352,18 @@ def test_change_dumps_in_an_index(source: ArchivedSource, tmp_path: Path) -> Non
 
 
 def test_index_of_change_dumps_that_names_itself(source: ArchivedSource, tmp_path: Path) -> None:
-    """It is no loop, and the bytes come from elsewhere."""
+    """It is read once, and the bytes come from the Resource Dump."""
     run(source, tmp_path / "copy")
     source.put("0/0.html", "changed")
     source.publish()
     times = {"from": stamp(source.begin), "until": stamp(source.now)}
     itself = entry(f"{source.url}rs/changedump.xml", times, tag="sitemap")
     source.published["rs/changedump.xml"] = document("sitemapindex", {"capability": "changedump", **times}, itself)
-    run(source, tmp_path / "copy", DUMPS)
+    source.site.asked()
+    assert Mirror(source.url, tmp_path / "copy", DUMPS).run().complete
+    asked = source.site.asked()
+    assert (asked["rs/changedump.xml"], asked["rs/resourcedump.xml"], asked["0/0.html"]) == (1, 1, 0)
+    assert files_of(tmp_path / "copy") == source.resources
 
 
 def test_dump_that_is_compared_again(source: ArchivedSource, tmp_path: Path) -> None:
