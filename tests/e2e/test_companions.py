@@ -14,6 +14,13 @@ NOTHING = "nothing changed since the last publication"
 ARTICLE = "<html><head><title>{{ article.title }}</title></head><body>%s{{ article.content }}</body></html>"
 NEIGHBORS = "{% if article.prev_article %}<a href='{{ article.prev_article.url }}'>before</a>{% endif %}"
 ASSETS = """{% assets output="css/all.css", "css/one.css", "css/two.css" %}{{ ASSET_URL }} {% endassets %}"""
+#: A plug-in that sets the clock of the plug-in `sitemap`.
+CLOCK = """import datetime, os
+from pelican.plugins.sitemap.sitemap import generator
+
+def register():
+    generator.now = datetime.datetime.fromisoformat(os.environ["NOW"])
+"""
 INDEX = "<html><head><title>{{ SITENAME }}</title></head><body></body></html>"
 
 
@@ -54,8 +61,9 @@ def publish(site: Site, **settings: Any) -> tuple[set[str], str]:
     site.configure(**settings)
     site.commit("2024-02-01T10:00:00Z")
     news = []
-    for _ in range(2):
-        done = site.command("--fatal", "errors", environment=with_stork(site))
+    for day in (1, 2):
+        now = {"NOW": f"2024-03-0{day}T12:00:00"}
+        done = site.command("--fatal", "errors", environment=with_stork(site) | now)
         news += re.findall(r"^ResourceSync: .*; (.*)\.$", done.stdout, re.MULTILINE)
         checked = our_command(site.folder, "check", "--deep", "--strict", "output").stdout
         assert checked.startswith("output: conforming: 0 errors, 0 warnings")
@@ -118,7 +126,8 @@ def test_search(site: Site) -> None:
 
 def test_sitemap(site: Site) -> None:
     """It dates listings with the time of the build, so that the file changes on every build."""
-    paths, news = publish(site, PLUGINS=["sitemap", "pelican_resourcesync"])
+    site.write("plugins/clock.py", CLOCK)
+    paths, news = publish(site, PLUGIN_PATHS=["plugins"], PLUGINS=["clock", "sitemap", "pelican_resourcesync"])
     assert paths == PATHS | {"sitemap.xml"}
     assert news == "1 updated (/sitemap.xml) since the last publication"
 
