@@ -15,12 +15,11 @@ from pelican_resourcesync.errors import ResourceSyncError
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
 from tests.support.live import Ask, content, hosts, live, served, status
 
-BUILD = shutil.which("resync-build", path=str(Path(sys.executable).parent))
+BUILD = Path(sys.executable).with_name("resync-build")
 PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three", "e.bin": "four", "f.html": "five"}
 
 
 @pytest.mark.promise("A mirror follows others")
-@pytest.mark.skipif(BUILD is None, reason="resync is not installed")
 def test_resync_build(tmp_path: Path) -> None:
     """A Source that `resync-build` wrote is copied, and followed by its Change List."""
     www, folder = tmp_path / "www", tmp_path / "copy"

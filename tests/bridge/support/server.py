@@ -177,6 +177,7 @@ def own_home() -> Iterator[Home]:
     if os.geteuid() == 0:
         os.chown(folder, _NOBODY, _NOBODY)
         who |= {"user": _NOBODY, "group": _NOBODY, "extra_groups": []}
+        programs = _readable(programs, folder, who)
     folder.chmod(0o777)
     home = Home(folder, programs, who)
     options = ["--username", "postgres", "--auth", "trust", "--encoding", "UTF8", "--no-sync", "--locale=C"]
@@ -203,14 +204,19 @@ def started(home: Home, data: Path | None = None, options: str = "") -> Iterator
 def _run(command: list[str], who: dict[str, Any]) -> None:
     if not who["capture_output"]:
         who = {**who, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}  # the server would hold a pipe open
-    try:
-        done = subprocess.run(command, check=False, **who)
-    except (OSError, subprocess.SubprocessError) as error:
-        message = f"PostgreSQL does not start: {error}"
-        raise NoServerError(message) from error
+    done = subprocess.run(command, check=False, **who)
     if done.returncode:
         message = f"PostgreSQL does not start: {done.stderr}"
-        raise NoServerError(message)
+        raise RuntimeError(message)
+
+
+def _readable(programs: Path, folder: Path, who: dict[str, Any]) -> Path:
+    """Return the programs, or a copy of them in the folder if the user who runs them may not read them."""
+    try:
+        subprocess.run([str(programs / "initdb"), "--version"], check=False, **who)
+    except PermissionError:
+        return shutil.copytree(programs.parent, folder / "programs") / programs.name
+    return programs
 
 
 def _wheel() -> Path | None:
