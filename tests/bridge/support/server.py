@@ -215,7 +215,11 @@ def _readable(programs: Path, folder: Path, who: dict[str, Any]) -> Path:
     try:
         subprocess.run([str(programs / "initdb"), "--version"], check=False, **who)
     except PermissionError:
-        return shutil.copytree(programs.parent, folder / "programs") / programs.name
+        package = programs.parents[1]  # a wheel has libraries beside its package
+        for each in (programs.parent, package.with_name(f"{package.name}.libs")):
+            if each.is_dir():
+                shutil.copytree(each, folder / each.relative_to(package.parent))
+        return folder / programs.relative_to(package.parent)
     return programs
 
 
