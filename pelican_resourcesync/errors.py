@@ -1,5 +1,9 @@
 """The errors that this package raises on purpose."""
 
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 _PASSING = (408, 425, 429, 500, 502, 503, 504)  # statuses of failures that may pass
 
 
@@ -84,3 +88,29 @@ class MismatchError(PermanentError):
 
 class ConflictError(PermanentError):
     """Raised when somebody else has written a file in a bucket; it stays as it is."""
+
+
+def remedy(error: OSError) -> str:
+    """Return what to do about an error of the disk."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "free disk space there"
+    if error.errno == errno.EFBIG:
+        return "raise the limit of the size of files (ulimit -f)"
+    if error.errno == errno.EIO:
+        return "check the disk"
+    if error.errno == errno.ELOOP:
+        return "remove these links"
+    if isinstance(error, IsADirectoryError | NotADirectoryError | FileExistsError):
+        return "move away what is in its place"
+    return "make it and its folder writable"
+
+
+@contextmanager
+def failing_disk(outcome: str, advice: str = "", kind: type[ResourceSyncError] = PublicationError) -> Iterator[None]:
+    """Turn a disk error into one clear message: the outcome, with the file if that is another one, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror if error.filename is None or str(error.filename) in outcome else error
+        message = f"{outcome}: {reason or error}: {advice or remedy(error)}"
+        raise kind(message) from error

@@ -16,21 +16,6 @@ _WINDOWS = os.name == "nt"
 _CANNOT = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 
 
-def remedy(error: OSError) -> str:
-    """Return what to do about an error of the disk."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return "free disk space there"
-    if error.errno == errno.EFBIG:
-        return "raise the limit of the size of files (ulimit -f)"
-    if error.errno == errno.EIO:
-        return "check the disk"
-    if error.errno == errno.ELOOP:
-        return "remove these links"
-    if isinstance(error, IsADirectoryError | NotADirectoryError | FileExistsError):
-        return "move away what is in its place"
-    return "make it and its folder writable"
-
-
 def measure(file: Path) -> tuple[str, int]:
     """Return the SHA-256 (hexadecimal) and the length (bytes) of a file; it is read once, with little memory."""
     digest, length = hashlib.sha256(), 0

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pelican_resourcesync.errors import HistoryError, PublicationError, SettingsError
+from pelican_resourcesync.errors import HistoryError, PublicationError, SettingsError, failing_disk
 from pelican_resourcesync.git import committer_time, find_repository
 from pelican_resourcesync.http import path_of_uri
 from pelican_resourcesync.protocol import Link
@@ -47,7 +47,6 @@ from pelican_resourcesync.static_site import (
     add_robots_lines,
     alternates_of,
     as_is,
-    failing_disk,
     find_predecessors,
     find_removed_sets,
     is_html,

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.errors import PublicationError, failing_disk
 
 _FAR = 1 << 20  # Windows does not let others read a locked byte, so lock one after the text
 
@@ -49,11 +49,8 @@ def locked(output: Path) -> Iterator[None]:
     Raises `PublicationError` if another build holds it, with its process if known, and if nothing can be locked at all.
     Builds see each other on the same machine, and on others if a network file system forwards locks.
     """
-    try:
+    with failing_disk(f"the output {output} cannot be written"):
         output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        message = f"the output {output} cannot be written: {error}"
-        raise PublicationError(message) from error
     note = _note_of(output)
     with ExitStack() as stack:
         try:

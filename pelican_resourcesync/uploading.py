@@ -21,7 +21,7 @@ from secrets import token_hex
 from threading import Lock
 from typing import Any, Self
 
-from pelican_resourcesync.errors import ConflictError, MismatchError, PublicationError, TransportError
+from pelican_resourcesync.errors import ConflictError, MismatchError, PublicationError, TransportError, failing_disk
 from pelican_resourcesync.files import measure, sha256
 from pelican_resourcesync.http import LONGEST_REQUEST, Bucket, BucketPath, path_of_uri, served_paths
 from pelican_resourcesync.publication import (
@@ -210,13 +210,10 @@ class _Comparison:
         """Return a file of the output, or if it is not large its bytes, with its SHA-256, which is the one listed."""
         size, listed = self.files[path]
         file = self._output / path
-        try:
+        with failing_disk(f"{file} cannot be read", "publish again, and upload that", MismatchError):
             source = file if size >= _LARGE else file.read_bytes()
             digest = measure(source)[0] if isinstance(source, Path) else sha256(source)
             self._large |= {path: digest} if isinstance(source, Path) else {}
-        except OSError as error:
-            message = f"{file} cannot be read ({error.strerror}): publish again, and upload that"
-            raise MismatchError(message) from error
         if listed not in ("", digest):
             message = f"{file} has changed since it was published: publish again, and upload that"
             raise MismatchError(message)

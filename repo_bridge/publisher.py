@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from pelican_resourcesync.cluster import mapped
-from pelican_resourcesync.errors import BytesError, PublicationError, SettingsError
-from pelican_resourcesync.files import remedy, sync
+from pelican_resourcesync.errors import BytesError, PublicationError, SettingsError, failing_disk, remedy
+from pelican_resourcesync.files import sync
 from pelican_resourcesync.printable import get_logger
 from pelican_resourcesync.protocol import ChangeKind, render_datetime
 from pelican_resourcesync.publication import (
@@ -155,12 +155,9 @@ def _open_inventory(settings: BridgeSettings, key: str, *, writes: bool) -> Iter
     workspace = Workspace(settings.beside)
     with ExitStack() as stack:
         if writes:
-            try:
+            advice = f"make {workspace.folder} writable"
+            with failing_disk("no work directory can be created next to the settings", advice):
                 folder = stack.enter_context(workspace.temporary(f"bridge-{settings.set_name}.work-"))
-            except OSError as error:
-                what = f"no work directory can be created next to the settings: {error}"
-                message = f"{what}: make {workspace.folder} writable"
-                raise PublicationError(message) from error
         else:
             name = stack.enter_context(TemporaryDirectory(prefix="repo-bridge-", ignore_cleanup_errors=True))
             folder = Path(name)

@@ -22,7 +22,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import Connection
 
 from pelican_resourcesync.cluster import mapped
-from pelican_resourcesync.errors import SettingsError, TransportError
+from pelican_resourcesync.errors import SettingsError, TransportError, failing_disk
 from pelican_resourcesync.http import BucketPath
 from pelican_resourcesync.protocol import render_link, render_metadata
 from pelican_resourcesync.publication import (
@@ -548,14 +548,11 @@ def _database(settings: BridgeSettings, folder: Path, progress: Progress) -> str
 
 def _begins_with(file: Path, first: bytes) -> bool:
     """Return whether this is a file with these first bytes; `DatabaseError` if it exists but cannot be read."""
-    try:
+    with failing_disk(f"{file} cannot be read", "make it readable for the user who publishes", DatabaseError):
         if not file.is_file():
             return False
         with file.open("rb") as stream:
             return stream.read(len(first)) == first
-    except OSError as error:
-        message = f"{file} cannot be read: {error.strerror or error}: make it readable for the user who publishes"
-        raise DatabaseError(message) from error
 
 
 def _records_uri(settings: BridgeSettings) -> str:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.errors import SettingsError, failing_disk
 from repo_bridge.access import hidden
 from repo_bridge.model import Field
 from repo_bridge.settings import FILE, ROWS, check_options
@@ -120,15 +120,11 @@ def write_files(folder: Path, settings: Mapping[str, object]) -> Written:
     if existing:
         message = f"{existing} already exists: remove it to have it written again"
         raise SettingsError(message)
-    try:
-        for name, text in texts.items():
-            mode = 0o600 if name == FILE else 0o644
-            handle = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    for name, text in texts.items():
+        with failing_disk(f"{folder / name} cannot be written", kind=SettingsError):
+            handle = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if name == FILE else 0o644)
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(text)
-    except OSError as error:
-        message = f"{error.filename or folder} cannot be written: {error.strerror or error}"
-        raise SettingsError(message) from error
     return Written(tuple(str(folder / name) for name in texts), settings, (*_notes(settings),))
 
 
@@ -164,13 +160,10 @@ def _unit_text(value: object) -> str:
 
 def _read(file: Path) -> str:
     """Return the text of one of DSpace's configuration files; empty if there is none."""
-    try:
+    advice = "use the other options instead of --dspace"
+    with failing_disk(f"{file} cannot be read", advice, SettingsError), suppress(FileNotFoundError, NotADirectoryError):
         return file.read_text("utf-8", "replace")
-    except (FileNotFoundError, NotADirectoryError):
-        return ""
-    except OSError as error:
-        message = f"{file} cannot be read: {error.strerror or error}: use the other options instead of --dspace"
-        raise SettingsError(message) from error
+    return ""
 
 
 def _parse(text: str) -> dict[str, str]:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.files import link_or_copy, measure, remedy, sha256
+from pelican_resourcesync.errors import remedy
+from pelican_resourcesync.files import link_or_copy, measure, sha256
 
 EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"

@@ -22,7 +22,7 @@ from pelican_resourcesync.commands.source_options import (
     add_source,
     options_of,
 )
-from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.errors import SettingsError, failing_disk
 from pelican_resourcesync.files import replace_file
 from pelican_resourcesync.printable import get_logger
 from pelican_resourcesync.standard_streams import CLOSED, flush_output
@@ -162,13 +162,11 @@ def _read(file: Path) -> str | None:
 def _save(file: Path, cursor: str) -> None:
     if not cursor:
         return
-    try:
-        replace_file(file, f"{cursor}\n".encode())
-    except OSError as error:
-        from pelican_resourcesync.destination import IncompleteError
+    from pelican_resourcesync.destination import IncompleteError
 
-        message = f"{file} cannot be written ({error.strerror}): correct that; some changes will be sent again"
-        raise IncompleteError(message) from error
+    advice = "correct that; some changes will be sent again"
+    with failing_disk(f"{file} cannot be written", advice, IncompleteError):
+        replace_file(file, f"{cursor}\n".encode())
 
 
 def _save_content(change: "FollowedChange", file: Path) -> str | None:

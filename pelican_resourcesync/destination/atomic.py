@@ -22,6 +22,7 @@ from uuid import uuid4
 from pelican_resourcesync.destination.files import sync_all
 from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError
 from pelican_resourcesync.destination.state import DATABASE, CopyState, locked, save_trusted, unwritable
+from pelican_resourcesync.errors import failing_disk
 from pelican_resourcesync.exchange import can_exchange, exchange
 from pelican_resourcesync.source import IncompleteError
 
@@ -51,13 +52,10 @@ class States:
                 raise MirrorError(message)
         except OSError as error:
             raise unwritable(self._home, error) from error
-        with locked(self._home / "lock", f"another mirror is working in {self.folder}: wait until it is done"):
-            try:
-                yield self._settle()
-            except OSError as error:
-                what = error.strerror or type(error).__name__
-                message = f"{self._home} cannot be read or written ({what}): correct that, and run it again"
-                raise IncompleteError(message) from error
+        outcome, advice = f"{self._home} cannot be read or written", "correct that, and run it again"
+        busy = f"another mirror is working in {self.folder}: wait until it is done"
+        with locked(self._home / "lock", busy), failing_disk(outcome, advice, IncompleteError):
+            yield self._settle()
 
     def begin(self, state: CopyState) -> None:
         """Begin the next state, with the files and the database of the copy."""

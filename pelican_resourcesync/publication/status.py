@@ -13,6 +13,7 @@ from pelican_resourcesync.errors import (
     MismatchError,
     PublicationError,
     TransportError,
+    failing_disk,
 )
 from pelican_resourcesync.http import Web
 from pelican_resourcesync.protocol import read
@@ -93,12 +94,9 @@ def local_status(folder: Path) -> Status | None:
 
     Raises `PublicationError` if one is damaged.
     """
-    try:
+    with failing_disk(f"the publication in {folder} cannot be read", "make its files readable"):
         found = publications_in(folder)
         return _status(found, folder) if found else None
-    except OSError as error:
-        message = f"the publication in {folder} cannot be read: {error}: make its files readable"
-        raise PublicationError(message) from error
 
 
 def remote_status(url: str, into: Path) -> Status | None:

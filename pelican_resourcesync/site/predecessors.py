@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pelican_resourcesync.errors import HistoryError
+from pelican_resourcesync.errors import HistoryError, failing_disk
 from pelican_resourcesync.git import UnreadableHistoryError, find_repository
 from pelican_resourcesync.publication import (
     Output,
@@ -19,7 +19,7 @@ from pelican_resourcesync.publication import (
 from pelican_resourcesync.settings import Settings
 from pelican_resourcesync.site.configuration import Configuration
 from pelican_resourcesync.site.scope import find_scope, settings_folder_of
-from pelican_resourcesync.static_site import failing_disk, find_predecessors, layouts_of, require_private_work_folder
+from pelican_resourcesync.static_site import find_predecessors, layouts_of, require_private_work_folder
 
 #: An address assigned to `SITEURL` as a literal.
 _SITEURL = re.compile(rb"""^[ \t]*+SITEURL\b[^=\n]*=\s*["'](https?://[!#-&(-~]+)["']""", re.MULTILINE)

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from pelican_resourcesync.errors import PublicationError, ResourceSyncError
+from pelican_resourcesync.errors import PublicationError, ResourceSyncError, failing_disk
 from pelican_resourcesync.printable import get_logger, print_line
 from pelican_resourcesync.publication import (
     FOLDER,
@@ -27,7 +27,6 @@ from pelican_resourcesync.site.scope import settings_folder_of
 from pelican_resourcesync.static_site import (
     PublishResult,
     SiteUrls,
-    failing_disk,
     find_removed_sets,
     layouts_of,
     own_sitemaps,

@@ -24,7 +24,6 @@ from pelican_resourcesync.static_site.paths import (
 from pelican_resourcesync.static_site.publishing import (
     ALLOW_DELETIONS,
     PublishResult,
-    failing_disk,
     find_predecessors,
     find_removed_sets,
     layouts_of,

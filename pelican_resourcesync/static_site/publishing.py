@@ -2,13 +2,12 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pelican_resourcesync.errors import PublicationError, SettingsError
-from pelican_resourcesync.files import remedy
 from pelican_resourcesync.publication import (
     SITE,
     Layout,
@@ -162,13 +161,3 @@ def unstable_warnings(
             "Such pages often show the time of the build or a random number: remove it from the templates, or exclude "
             f"them ({settings.setting('exclude')})"
         )
-
-
-@contextmanager
-def failing_disk(outcome: str) -> Iterator[None]:
-    """Turn a disk error into one clear message."""
-    try:
-        yield
-    except OSError as error:
-        message = f"{outcome}: {error}: {remedy(error)}"
-        raise PublicationError(message) from error

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from lxml import etree
 
+from pelican_resourcesync.errors import failing_disk
 from pelican_resourcesync.publication import media_type
 from repo_bridge.access import AnonymousView, hidden
 from repo_bridge.errors import ArchiveError
@@ -56,7 +57,7 @@ def read_archive(folder: Path, view: AnonymousView) -> Iterator[Item]:
     Raises `ArchiveError` if there is no item, or if one cannot be read.
     """
     found = False
-    try:
+    with failing_disk(f"the items in {folder} cannot be read", "make all files in it readable", ArchiveError):
         for each in sorted(folder.iterdir(), key=lambda path: path.name):
             if (each / _METADATA).is_file():
                 found = True
@@ -64,9 +65,6 @@ def read_archive(folder: Path, view: AnonymousView) -> Iterator[Item]:
             elif any((each / name).is_file() for name in _OWN):
                 message = f"{each} is an item without {_METADATA}: export it again, or remove that folder"
                 raise ArchiveError(message)
-    except OSError as error:
-        message = f"{error.filename or folder} cannot be read: {error.strerror}"
-        raise ArchiveError(message) from error
     if not found:
         message = f"{folder} contains no items in Simple Archive Format: none of its folders has a {_METADATA}"
         raise ArchiveError(message)

@@ -172,7 +172,7 @@ def test_failures(source: FakeSource, tmp_path: Path, monkeypatch: pytest.Monkey
     source.publish()
     with monkeypatch.context() as patch:
         patch.setattr("pelican_resourcesync.destination.atomic.exchange", full)
-        with pytest.raises(IncompleteError, match=r"cannot be read or written \(No space left on device\)"):
+        with pytest.raises(IncompleteError, match=r"cannot be read or written: No space left on device"):
             mirror.run()
     with monkeypatch.context() as patch:
         patch.setattr("pelican_resourcesync.destination.atomic.can_exchange", full)

@@ -311,7 +311,7 @@ def test_a_disk_that_is_full(
     assert (code, "content cannot be written (No space left on device)" in err) == (3, True)
     (tmp_path / "cursor.new").symlink_to("/dev/full")
     code, _, err = run(capsys, *arguments)
-    assert (code, err.count("\n"), f"{tmp_path}/cursor cannot be written (No space left" in err) == (3, 1, True)
+    assert (code, err.count("\n"), f"{tmp_path}/cursor cannot be written: No space left" in err) == (3, 1, True)
     (tmp_path / "cursor.new").unlink()
     assert run(capsys, *arguments)[0] == 0
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))

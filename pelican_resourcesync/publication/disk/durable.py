@@ -12,8 +12,8 @@ from pathlib import Path
 from secrets import token_hex
 from stat import S_ISLNK
 
-from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.files import remedy, sync
+from pelican_resourcesync.errors import failing_disk
+from pelican_resourcesync.files import sync
 
 #: The prefix of all temporary names: stages, and files about to replace others.
 RESERVED_PREFIX = ".resourcesync-"
@@ -68,30 +68,21 @@ def replace_files(files: Iterable[tuple[Path, bytes]]) -> None:
             new = [(_write_sibling(file, data, stack), file) for file, data in islice(waiting, _BATCH)]
             if not new:
                 return
-            with _explained(new[0][1]):
+            with failing_disk(f"{new[0][1]} cannot be written"):
                 sync_all(written for written, _ in new)
             for written, file in new:
-                with _explained(file):
+                with failing_disk(f"{file} cannot be written"):
                     written.replace(file)
 
 
 def _write_sibling(file: Path, data: bytes, stack: ExitStack) -> Path:
-    with _explained(file):
+    with failing_disk(f"{file} cannot be written"):
         new = stack.enter_context(temporary_sibling(file))
         new.write_bytes(data)
         new.chmod(0o644)
         if file.exists():
             copy_owner(new, file)
     return new
-
-
-@contextmanager
-def _explained(file: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        message = f"{file} cannot be written: {error.strerror}: {remedy(error)}, and run it again"
-        raise PublicationError(message) from error
 
 
 def copy_owner(new: Path, old: Path) -> None:

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.errors import PublicationError, failing_disk
 from pelican_resourcesync.files import link_or_copy, measure, sha256, sync
 from pelican_resourcesync.lock import locked
 from pelican_resourcesync.publication.disk.durable import (
@@ -237,7 +237,8 @@ def recover(output: Path, base: Path | None = None) -> None:
     Source Description is updated. Call this before reading the publication. `base` is the folder of the settings, with
     the records of runs. Raises `PublicationError` if the disk fails, and for files that only look like temporary ones.
     """
-    try:
+    advice = "free disk space there, and make it writable"
+    with failing_disk(f"the interrupted build in {output} cannot be recovered", advice):
         require_inside(output)
         records = _records_of(output, base) if base else []
         interrupted = _settle(output, [TEMPORARY_PREFIX, *(each.name for each in records)])
@@ -250,10 +251,6 @@ def recover(output: Path, base: Path | None = None) -> None:
         description, well_known = output / DESCRIPTION, output / WELL_KNOWN
         if description.is_file() and (interrupted or not well_known.is_file()):
             _copy_description(description, well_known)
-    except OSError as error:
-        advice = "free disk space there, and make it writable"
-        message = f"the interrupted build in {output} cannot be recovered: {error}: {advice}"
-        raise PublicationError(message) from error
 
 
 def _copy_description(description: Path, well_known: Path) -> None:

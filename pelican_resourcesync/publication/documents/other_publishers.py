@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote, unquote
 
-from pelican_resourcesync.errors import DocumentError, PublicationError
+from pelican_resourcesync.errors import DocumentError, PublicationError, failing_disk
 from pelican_resourcesync.protocol import Capability, Document, Entry, Metadata, Root, read, write
 from pelican_resourcesync.publication.model.layout import (
     DESCRIPTION,
@@ -37,15 +37,11 @@ def find_other_sets(output: Path, layouts: Sequence[Layout]) -> tuple[Entry, ...
     Raises `PublicationError` for files that are neither ours nor of another publisher where the documents belong, and
     if the output or a Source Description cannot be read: that must not remove other publishers' sets.
     """
-    try:
+    advice = f"make the folder {FOLDER} in it readable"
+    with failing_disk(f"the sets of other publishers in {output} cannot be read", advice):
         place = _Place(output, layouts[0], frozenset(each.set_name for each in layouts))
         place.require_no_others(each.home for each in layouts if not (output / each.state).is_file())
         return place.find()
-    except OSError as error:
-        message = (
-            f"the sets of other publishers in {output} cannot be read: {error}: make the folder {FOLDER} in it readable"
-        )
-        raise PublicationError(message) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import BinaryIO, NamedTuple, Self, cast
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-from pelican_resourcesync.errors import BytesError, DocumentError, PublicationError
+from pelican_resourcesync.errors import BytesError, DocumentError, PublicationError, failing_disk
 from pelican_resourcesync.protocol import (
     Document,
     Entry,
@@ -186,19 +186,13 @@ def _info(name: str, length: int, modified: datetime | None, *, deflated: bool) 
     return info
 
 
-def _opened(opener: Callable[[], BinaryIO], uri: str) -> BinaryIO:
-    try:
-        return opener()
-    except OSError as error:
-        raise _unreadable(uri, error) from error
-
-
 def verified(opener: Callable[[], BinaryIO], uri: str, length: int, expected: Hash | None) -> Iterator[bytes]:
     """Yield the bytes of a resource; raises `BytesError` unless they have this length and hash."""
     digest = _HASHES[expected.algorithm](usedforsecurity=False) if expected and expected.algorithm in _HASHES else None
     left = length + 1  # one byte more shows that it has grown
-    with _opened(opener, uri) as source:
-        while chunk := _read(source, min(left, _CHUNK), uri):
+    advice = "try again, and let nothing else write to the output meanwhile"
+    with failing_disk(f"{uri} cannot be packed", advice), opener() as source:
+        while chunk := source.read(min(left, _CHUNK)):
             left -= len(chunk)
             if digest:
                 digest.update(chunk)
@@ -208,22 +202,9 @@ def verified(opener: Callable[[], BinaryIO], uri: str, length: int, expected: Ha
     if left != 1 or not same:
         known = f" with the {expected.algorithm.upper()} {expected.digest}" if digest and expected else ""
         message = (
-            f"{uri} is no longer the {length:,} bytes{known} that were listed: it changed while it was packed."
-            " Try again, and let nothing else write to the output meanwhile"
+            f"{uri} is no longer the {length:,} bytes{known} that were listed: it changed while it was packed: {advice}"
         )
         raise BytesError(message, uri)
-
-
-def _read(source: BinaryIO, size: int, uri: str) -> bytes:
-    try:
-        return source.read(size)
-    except OSError as error:
-        raise _unreadable(uri, error) from error
-
-
-def _unreadable(uri: str, error: OSError) -> PublicationError:
-    message = f"{uri} cannot be packed: {error}. Try again, and let nothing else write to the output meanwhile"
-    return PublicationError(message)
 
 
 class MemberPaths:

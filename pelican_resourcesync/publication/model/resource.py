@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, Protocol, Self
 
-from pelican_resourcesync.errors import DocumentError, PublicationError
+from pelican_resourcesync.errors import DocumentError, failing_disk
 from pelican_resourcesync.files import measure
 from pelican_resourcesync.protocol import (
     LONGEST_LOC,
@@ -136,11 +136,8 @@ class Resource:
         """Return the representation, reading the bytes if necessary; `PublicationError` if they are unreadable."""
         if self.measured is not None or self.file is None:
             return self.measured or Representation()
-        try:
+        with failing_disk(f"{self.file} cannot be read", "try again"):
             digest, length = measure(self.file)
-        except OSError as error:
-            message = f"{self.file} cannot be read: {error}: try again"
-            raise PublicationError(message) from error
         return Representation.measured(digest, length, media_type(self.file.name))
 
 

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 from pelican.utils import clean_output_dir
 
-from pelican_resourcesync.errors import HistoryError, PublicationError
+from pelican_resourcesync.errors import HistoryError, PublicationError, failing_disk
 from pelican_resourcesync.files import sha256
 from pelican_resourcesync.git import Landing, Repository
 from pelican_resourcesync.publication import (
@@ -108,19 +108,17 @@ def run_backfill(  # noqa: PLR0913 - keyword-only options
         raise PublicationError(message)
     repository, progress = repository_of(today.pelican), Progress(stream)
     try:
-        workspace = Workspace(settings_folder_of(today.pelican))
-        workspace.create()
-        workspace.backfill.mkdir(exist_ok=True)
-        with recovered(today.output, workspace.base), locked(workspace.backfill):
-            store, environment = BuildStore(workspace.backfill), _environment_of(today, repository.top, extra or {})
-            builder = Builder(environment, store, repository.top, imports, timeout)
-            return _Backfill(today, repository, store, environment, progress).run(builder, since, jobs)
+        with failing_disk("backfill stopped", "fix this and run backfill again, finished builds are kept"):
+            workspace = Workspace(settings_folder_of(today.pelican))
+            workspace.create()
+            workspace.backfill.mkdir(exist_ok=True)
+            with recovered(today.output, workspace.base), locked(workspace.backfill):
+                store, environment = BuildStore(workspace.backfill), _environment_of(today, repository.top, extra or {})
+                builder = Builder(environment, store, repository.top, imports, timeout)
+                return _Backfill(today, repository, store, environment, progress).run(builder, since, jobs)
     except KeyboardInterrupt:
         message = "interrupted: run backfill again to continue, finished builds are kept"
         raise PublicationError(message) from None
-    except OSError as error:
-        message = f"backfill stopped: {error}: fix this and run backfill again, finished builds are kept"
-        raise PublicationError(message) from error
     finally:
         progress.close()
         repository.close()

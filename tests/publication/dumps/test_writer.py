@@ -252,7 +252,7 @@ def test_bytes_that_change_while_they_are_packed(source: Source, dumps: Dumps, d
     file.unlink()
     if data is not None:
         file.write_bytes(data)
-    with pytest.raises(PublicationError, match=f"{SITEURL}/a.html .*Try again") as raised:
+    with pytest.raises(PublicationError, match=f"{SITEURL}/a.html .*try again") as raised:
         source.publish(resources, "2024-01-06T12:00", dumps=dumps)
     assert "\n" not in str(raised.value)
     assert source.documents() == before
