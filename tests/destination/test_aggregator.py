@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -300,7 +301,8 @@ def test_killed_before_it_published(source: FakeSource, tmp_path: Path, monkeypa
     (tmp_path / "copy/resourcesync").rename(aside / "replaced")
     result = copy.run()
     assert (result.fetched, result.published["updated"]) == (0, 1)
-    (tmp_path / "copy/resourcesync/copy/publication.json").unlink()
+    for name in ("resourcesync", ".well-known"):
+        shutil.rmtree(tmp_path / "copy" / name)
     assert copy.run().published["resources"] == 3
     require_whole(tmp_path / "copy")
 

@@ -115,7 +115,7 @@ class Carried(RuleBasedStateMachine):
         contents: dict[str, str],
         built: datetime,
     ) -> None:
-        """Publish some resources beside what others have."""
+        """Publish some resources; what others have is beside the documents from then on."""
         self.folder = TemporaryDirectory()
         self.source = Source(Path(self.folder.name) / "output", boundaries)
         self.watch = Watch(self.source)
@@ -126,7 +126,6 @@ class Carried(RuleBasedStateMachine):
         self.pending: list[Change] = []
         self.commit = 0
         self.landed = datetime(2024, 1, 1, tzinfo=UTC)
-        self.add_neighbours()
         self.build(built)
 
     def teardown(self) -> None:
@@ -135,10 +134,12 @@ class Carried(RuleBasedStateMachine):
             self.folder.cleanup()
 
     def add_neighbours(self) -> None:
-        """Write what others have."""
+        """Write what others have, beside our documents: where there are none yet, nothing is published over it."""
         for path, data in NEIGHBOURS.items():
             self.source.write(f"resourcesync/{path}", data)
-        (self.source.output / "resourcesync" / "latest").symlink_to("other/deep")
+        link = self.source.output / "resourcesync" / "latest"
+        if not link.is_symlink():
+            link.symlink_to("other/deep")
 
     def report(self, path: str, kind: ChangeKind, time: datetime | None) -> None:
         """Add a change to the history, or not."""
@@ -321,6 +322,7 @@ class Carried(RuleBasedStateMachine):
         previous = None if restarted_from else self.take_aside() if emptied else self.source.previous()
         options: dict[str, Any] = {"complete": complete, "moved_from": moved_from}
         self.look(self.publish_one(self.request(built, previous, restarted_from=restarted_from, **options)))
+        self.add_neighbours()
         before = tree(self.source.output)
         self.publish_one(self.request(built + timedelta(days=1), self.source.previous(), **options))
         assert tree(self.source.output) == before
@@ -371,7 +373,6 @@ class Carried(RuleBasedStateMachine):
         shutil.rmtree(aside, ignore_errors=True)
         shutil.copytree(self.source.output / "resourcesync", aside / "resourcesync", symlinks=True)
         shutil.rmtree(self.source.output)
-        self.add_neighbours()
         return read_previous(aside, self.source.layout)
 
 

@@ -20,6 +20,7 @@ from pelican_resourcesync.publication.model.layout import (
     WELL_KNOWN,
     Layout,
 )
+from pelican_resourcesync.publication.previous.previous import state_in
 
 #: Limits that our own Source Descriptions never exceed: bytes, and sets.
 _LARGEST, _MOST = 1_000_000, 1_000
@@ -100,8 +101,14 @@ class _Place:
             message = f"it has more than {_MOST:,} entries"
             raise DocumentError(message)
         pages = [link.href for link in document.links if link.href.endswith(f"/{HTML_PAGE}")]  # of the one who wrote it
-        former = {page.removesuffix(HTML_PAGE) for page in pages}
+        former = {f"{site}/" for site in self._addresses()} | {page.removesuffix(HTML_PAGE) for page in pages}
         return [entry for entry in entries if self._stays(entry, former)]
+
+    def _addresses(self) -> Iterator[str]:
+        """Yield the addresses for which there are sets in the output, and those that these had before."""
+        for folder in _folders(self.output / FOLDER):
+            if state := state_in(self.output, Layout("", folder.name)):
+                yield from (state.siteurl, *state.former)
 
     def unnamed(self, named: Collection[str]) -> Iterator[Entry]:
         """Yield entries for the sets that are in the output, but in none of the folders `named`."""

@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -167,10 +168,11 @@ def test_a_folder_of_the_name_of_a_new_set(source: Source) -> None:
     assert (source.output / "resourcesync/books/index.html").read_bytes() == b"theirs"
 
 
-def test_former_address_is_known_from_the_state(source: Source) -> None:
+@pytest.mark.parametrize("options", [{}, {"describedby": "https://preview.example/about.html"}])
+def test_former_address_is_known_from_the_state(source: Source, options: dict[str, Any]) -> None:
     """What was last published into the output for another address, as a preview, leaves nothing of that address."""
     preview = Source(source.output, siteurl="https://preview.example")
-    preview.publish({"a.html": b"a"}, "2024-01-05T12:00")
+    preview.publish({"a.html": b"a"}, "2024-01-05T12:00", **options)
     source.publish({"a.html": b"a"}, "2024-01-06T12:00", None)
     assert named(source) == [OWN]
 
