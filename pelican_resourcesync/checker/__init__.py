@@ -8,3 +8,15 @@ data: small functions, each with an identifier, level, sentence and source.
 from pelican_resourcesync.checker.checker import CheckOptions, check
 from pelican_resourcesync.checker.rule import UNCHECKED, CheckError, CheckReport, Finding, Level, list_rules
 from pelican_resourcesync.checker.rules import RULES
+
+__all__ = [
+    "RULES",
+    "UNCHECKED",
+    "CheckError",
+    "CheckOptions",
+    "CheckReport",
+    "Finding",
+    "Level",
+    "check",
+    "list_rules",
+]

@@ -10,3 +10,24 @@ from pelican_resourcesync.destination.paths import conflict_path_of, path_of
 from pelican_resourcesync.destination.plan import FetchPlan
 from pelican_resourcesync.destination.state import TRUSTED, CopyState, locked
 from pelican_resourcesync.source import IncompleteError
+
+__all__ = [
+    "STATE_FOLDER",
+    "TRUSTED",
+    "BucketMirror",
+    "CopyState",
+    "Difference",
+    "FetchPlan",
+    "FollowedChange",
+    "Following",
+    "IncompleteError",
+    "Mirror",
+    "MirrorError",
+    "MirrorOptions",
+    "MirrorResult",
+    "Moment",
+    "conflict_path_of",
+    "follow",
+    "locked",
+    "path_of",
+]

@@ -11,3 +11,19 @@ from pelican_resourcesync.git.log import (
     landing_times,
 )
 from pelican_resourcesync.git.repository import UNCOMMITTED, Repository, UnreadableHistoryError, find_repository
+
+__all__ = [
+    "LINK",
+    "SUBMODULE",
+    "UNCOMMITTED",
+    "Checkout",
+    "Checkouts",
+    "Commit",
+    "Landing",
+    "PathChange",
+    "Repository",
+    "UnreadableHistoryError",
+    "committer_time",
+    "find_repository",
+    "landing_times",
+]

@@ -24,3 +24,28 @@ from pelican_resourcesync.settings.setting import (
     shown,
     suggestion,
 )
+
+__all__ = [
+    "CORRECT",
+    "INDEXNOW_KEY",
+    "OPTIONS",
+    "REPLACE",
+    "FolderSettings",
+    "Selection",
+    "SetSettings",
+    "Setting",
+    "SettingRow",
+    "Settings",
+    "checks",
+    "in_file",
+    "key_file",
+    "parse_folder_settings",
+    "parse_settings",
+    "parse_siteurl",
+    "read_toml",
+    "row",
+    "rows_of",
+    "set_name",
+    "shown",
+    "suggestion",
+]

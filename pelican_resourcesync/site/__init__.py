@@ -7,3 +7,10 @@ resources of the site, the changes found in the history, and the times at which 
 from pelican_resourcesync.site.configuration import read_configuration
 from pelican_resourcesync.site.session import Session
 from pelican_resourcesync.site.takedown import Takedown, take_down
+
+__all__ = [
+    "Session",
+    "Takedown",
+    "read_configuration",
+    "take_down",
+]

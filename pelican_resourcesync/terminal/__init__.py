@@ -11,3 +11,17 @@ from pelican_resourcesync.terminal.text import (
     past_of,
     summaries,
 )
+
+__all__ = [
+    "Progress",
+    "Section",
+    "as_json",
+    "duration",
+    "expectations",
+    "format_bytes",
+    "format_count",
+    "past_of",
+    "spinner",
+    "summaries",
+    "write_sections",
+]

@@ -6,3 +6,17 @@ from repo_bridge.reading.query import QueryRow, read_query, read_query_metadata
 from repo_bridge.reading.repository import DSpaceRepository, open_repository
 from repo_bridge.reading.row_versions import Origin
 from repo_bridge.reading.saf import read_archive, read_withheld
+
+__all__ = [
+    "DSpaceRepository",
+    "ImportResult",
+    "Origin",
+    "QueryRow",
+    "import_dump",
+    "open_database",
+    "open_repository",
+    "read_archive",
+    "read_query",
+    "read_query_metadata",
+    "read_withheld",
+]

@@ -13,3 +13,21 @@ from repo_bridge.records.resources import (
     resources_of,
 )
 from repo_bridge.records.sets import Sets
+
+__all__ = [
+    "FORMATS",
+    "Addresses",
+    "FileResource",
+    "Format",
+    "Interface",
+    "LinkTo",
+    "Record",
+    "Sets",
+    "described_by",
+    "find_formats",
+    "hidden_uris",
+    "latest",
+    "record_path",
+    "records_of",
+    "resources_of",
+]

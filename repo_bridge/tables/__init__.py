@@ -3,3 +3,5 @@
 from repo_bridge.tables.resources import TableResources
 from repo_bridge.tables.sorter import Sorting
 from repo_bridge.tables.sorting import CheckedTable, sort_table, sort_table_by
+
+__all__ = ["CheckedTable", "Sorting", "TableResources", "sort_table", "sort_table_by"]

@@ -2,3 +2,5 @@
 
 from pelican_resourcesync.checker.rule import RULES
 from pelican_resourcesync.checker.rules import contents, dumps, lists, references, whole_source, xml
+
+__all__ = ["RULES", "contents", "dumps", "lists", "references", "whole_source", "xml"]

@@ -2,3 +2,5 @@
 
 from pelican_resourcesync.site.backfill.history import built_history
 from pelican_resourcesync.site.backfill.run import BackfillSummary, run_backfill
+
+__all__ = ["BackfillSummary", "built_history", "run_backfill"]

@@ -7,3 +7,5 @@ from pelican_resourcesync.site.history.git_history import (
     boundaries_of,
     repository_of,
 )
+
+__all__ = ["GitHistory", "PreviousState", "SetHistory", "boundaries_of", "repository_of"]

@@ -9,3 +9,19 @@ from pelican_resourcesync.site.outputs.resources import (
 from pelican_resourcesync.site.outputs.roles import Role, Roles
 from pelican_resourcesync.site.outputs.run import OutputFile, Run, copied_source, is_moved
 from pelican_resourcesync.site.outputs.sets import facets_of, links_of, slugify_of
+
+__all__ = [
+    "OutputFile",
+    "ResourceSet",
+    "Role",
+    "Roles",
+    "Run",
+    "SiteResources",
+    "copied_source",
+    "facets_of",
+    "find_resources",
+    "is_moved",
+    "links_of",
+    "require_complete_copies",
+    "slugify_of",
+]
