@@ -186,9 +186,9 @@ def test_publishers_side_by_side(site: Site, hubs: tuple[Hub, Hub]) -> None:
     for siteurl, name in ((site.url, "repository"), ("https://elsewhere.example", "elsewhere")):
         other = Source(site.public, siteurl=siteurl, set_name=name)
         for when, data in (("2026-02-10T10:00", b"1"), ("2026-02-11T10:00", b"2")):
-            other.publish({"resourcesync/repository/records/1.xml": data}, when, hubs=(PublishedHub(thin.url),))
+            other.publish({}, when, records={"1.xml": data}, hubs=(PublishedHub(thin.url),))
     other = Source(site.public, siteurl=site.url, set_name="repository")
-    other.publish({"resourcesync/repository/records/1.xml": b"3"}, "2026-02-12T10:00", hubs=(PublishedHub(thin.url),))
+    other.publish({}, "2026-02-12T10:00", records={"1.xml": b"3"}, hubs=(PublishedHub(thin.url),))
     (site.public / "resourcesync/other").mkdir()
     shutil.copy(site.public / "resourcesync/site/capabilitylist.xml", site.public / "resourcesync/other")
     site.deploy()
