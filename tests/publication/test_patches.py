@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from pelican_resourcesync.dcz import LARGEST, zstd
+from pelican_resourcesync.dcz import zstd
 from pelican_resourcesync.publication.model.options import Archives, VersionOptions
 from pelican_resourcesync.publication.model.resource import Representation, Resource
 from tests.publication.support import SITEURL, Source, utc
@@ -89,8 +89,8 @@ def test_updates(source: Source) -> None:
         (A[:16_000], A[:16_001]),
         (A[:16_001], A[:16_000]),
         (A, random.Random(3).randbytes(40_000)),
-        (A + bytes(LARGEST), A),
-        (A, A + bytes(LARGEST)),
+        (A + bytes(8_388_608), A),
+        (A, A + bytes(8_388_608)),
         (None, A),
         (A, None),
     ],
