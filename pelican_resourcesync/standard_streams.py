@@ -50,7 +50,7 @@ def run_program(name: str, run: Callable[[], int]) -> int:
         if isinstance(failure, ConnectionError):
             return status or CLOSED
         if status != _INCOMPLETE:
-            sys.stderr.write(f"{name}: the output cannot be written: {printable(failure.strerror)}\n")
+            sys.stderr.write(printable(f"{name}: the output cannot be written: {failure.strerror}") + "\n")
         return _INCOMPLETE
 
 

@@ -66,7 +66,9 @@ def test_log_records_are_printable(caplog: pytest.LogCaptureFixture) -> None:
     assert [caplog.messages, record.getMessage()] == [[f"bad: {SHOWN}"], f"ResourceSync: {SHOWN}"]
 
 
-@pytest.mark.parametrize("error", [each for each in vars(errors).values() if isinstance(each, type)])
+@pytest.mark.parametrize(
+    "error", [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, Exception)]
+)
 @pytest.mark.parametrize("command", [cli, bridge])
 def test_any_error_ends_in_one_safe_line(
     error: type[Exception], command: object, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -121,7 +123,8 @@ def test_every_place_that_writes_makes_its_text_safe() -> None:
                     found += 1
                     known = {(name, variable) for variable in (written, written.removesuffix("\\n'").strip("f'{}"))}
                     assert is_safe(call.args[0], file) or known & BY_CALLER, f"{name}:{call.lineno} {written}"
-                assert function != "logging.getLogger" or written == "'pelican'", f"{name}:{call.lineno}"
+                others = ("'pelican'", "_library")  # what these log is made safe by a filter, or not shown at all
+                assert function != "logging.getLogger" or written in others, f"{name}:{call.lineno}"
     assert found > 10
 
 

@@ -14,7 +14,7 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.http import path_of_uri, served_paths, uri_of_path
 from pelican_resourcesync.publication import FOLDER, WELL_KNOWN
 
-_UNPRINTABLE = re.compile("[\0-\x1f\x7f-\x9f\ud800-\udfff]")
+_CONTROL = re.compile("[\0-\x1f\x7f-\x9f]")
 
 #: Files in the output that configure the host and are not served.
 HOST_FILES = ("_headers", "_redirects", "CNAME")
@@ -106,9 +106,14 @@ class Exclusion:
 
 def require_plain_names(output: Path, paths: Iterable[str]) -> None:
     """Raise `PublicationError` for names that other programs refuse: with control characters, or not in UTF-8."""
-    if wrong := next(filter(_UNPRINTABLE.search, paths), None):
-        message = f"{output} has a file with control characters or invalid UTF-8 in its name, {wrong!a}: rename it"
-        raise PublicationError(message)
+    for path in paths:
+        try:
+            is_plain = not _CONTROL.search(os.fsencode(path).decode())  # the system's own encoding may be another
+        except UnicodeDecodeError:
+            is_plain = False
+        if not is_plain:
+            message = f"{output} has a file with control characters or invalid UTF-8 in its name, {path!a}: rename it"
+            raise PublicationError(message)
 
 
 def walk(folder: Path, without: str = "") -> Iterator[tuple[str, Path]]:

@@ -185,6 +185,7 @@ def test_publishers_side_by_side(site: Site, hubs: tuple[Hub, Hub]) -> None:
     site.release({"b.html": page("BB")})
     for siteurl, name in ((site.url, "repository"), ("https://elsewhere.example", "elsewhere")):
         other = Source(site.public, siteurl=siteurl, set_name=name)
+        other.publish({}, "2026-02-09T10:00")
         for when, data in (("2026-02-10T10:00", b"1"), ("2026-02-11T10:00", b"2")):
             other.publish({}, when, records={"1.xml": data}, hubs=(PublishedHub(thin.url),))
     other = Source(site.public, siteurl=site.url, set_name="repository")

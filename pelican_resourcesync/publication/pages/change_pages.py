@@ -28,6 +28,7 @@ from pelican_resourcesync.publication.previous.previous import PreviousPublicati
 
 _MOST_DIGITS = 18  # of the number of changes that a page does not show
 _END = b"  </url>\n"
+_KINDS = {str(kind): kind for kind in ChangeKind}
 _INCOMPLETE = (
     "a page about changes does not show all of them: keep the list items (their classes, `data-uri`, `data-time`, links"
     " and `bdi`) and `data-more` of our templates days.html and base.html, in the theme's templates/resourcesync"
@@ -46,7 +47,7 @@ def read_change_page(text: str) -> ShownChanges:
 def _change_in(item: etree._Element) -> TitledChange | None:
     """Return the change that a list item shows, `None` if it shows none; a theme may add to it what it likes."""
     classes, title, time = (item.get("class") or "").split(), next(item.iter("bdi"), None), item.get("data-time")
-    kind = next((kind for kind in ChangeKind if kind in classes), None)
+    kind = next(filter(None, map(_KINDS.get, classes)), None)
     if kind is None or title is None or time is None:
         return None
     link = next(title.iterancestors("a"), None)

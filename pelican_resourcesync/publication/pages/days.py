@@ -88,9 +88,9 @@ def days_of(pages: Iterable[tuple[str, ShownChanges]], state: PublicationState) 
         if shown.changes:
             more[_published(shown.changes[-1].time, times)] += shown.more
     several = Counter(day for day, _ in groups)
-    found = []
+    found, order = [], {kind: number for number, kind in enumerate(ChangeKind)}
     for key, together in groups.items():
-        ordered = sorted(together, key=lambda each: [*ChangeKind].index(each.kind))
+        ordered = sorted(together, key=lambda each: order[each.kind])
         found.append(
             ChangeDay(
                 time=together[0].time,
