@@ -6,6 +6,16 @@ from contextlib import contextmanager
 
 _PASSING = (408, 425, 429, 500, 502, 503, 504)  # statuses of failures that may pass
 
+_REMEDIES = {
+    errno.ENOSPC: "free disk space there",
+    errno.EDQUOT: "free disk space there",
+    errno.EFBIG: "raise the limit of the size of files (ulimit -f)",
+    errno.EIO: "check the disk",
+    errno.ELOOP: "remove these links",
+    errno.ENAMETOOLONG: "make its name shorter",
+    **dict.fromkeys((errno.EISDIR, errno.ENOTDIR, errno.EEXIST), "move away what is in its place"),
+}
+
 
 class ResourceSyncError(Exception):
     """The base class of all errors that this package raises on purpose."""
@@ -92,25 +102,19 @@ class ConflictError(PermanentError):
 
 def remedy(error: OSError) -> str:
     """Return what to do about an error of the disk."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return "free disk space there"
-    if error.errno == errno.EFBIG:
-        return "raise the limit of the size of files (ulimit -f)"
-    if error.errno == errno.EIO:
-        return "check the disk"
-    if error.errno == errno.ELOOP:
-        return "remove these links"
-    if isinstance(error, IsADirectoryError | NotADirectoryError | FileExistsError):
-        return "move away what is in its place"
-    return "make it and its folder writable"
+    return _REMEDIES.get(error.errno or 0, "make it and its folder writable")
+
+
+def describe(outcome: str, error: OSError, advice: str = "") -> str:
+    """Return an outcome, what failed on the disk, the file if that is another one, and what to do."""
+    where = "" if error.filename is None or str(error.filename) in outcome else f": {error.filename}"
+    return f"{outcome}: {error.strerror or error}{where}: {advice or remedy(error)}"
 
 
 @contextmanager
 def failing_disk(outcome: str, advice: str = "", kind: type[ResourceSyncError] = PublicationError) -> Iterator[None]:
-    """Turn a disk error into one clear message: the outcome, with the file if that is another one, and what to do."""
+    """Turn a disk error into one clear message: see `describe`."""
     try:
         yield
     except OSError as error:
-        reason = error.strerror if error.filename is None or str(error.filename) in outcome else error
-        message = f"{outcome}: {reason or error}: {advice or remedy(error)}"
-        raise kind(message) from error
+        raise kind(describe(outcome, error, advice)) from error

@@ -220,7 +220,7 @@ class _Folder:
             if other != path:
                 message = f"{other} and {path} have the same URI, {uri}: exclude one ({settings.setting('exclude')})"
                 raise PublicationError(message)
-        require_plain_names(self._path, found.values())
+        require_plain_names(self._path, {path: uri for uri, path in found.items()})
         if not found and not self._allow_empty:
             message = f"there is no file to publish in {self._path}: build the site first, or add --allow-empty"
             raise PublicationError(message)

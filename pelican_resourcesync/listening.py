@@ -77,7 +77,8 @@ class Listener:
             self._server = LimitedServer(address, _Handler, _LONGEST_CALL)
             self._server.set_app(self)
         except (OSError, OverflowError) as error:
-            message = f"--listen: port {address[1]} of {address[0]} cannot be used: {error}: choose another"
+            why = getattr(error, "strerror", "") or error
+            message = f"--listen: port {address[1]} of {address[0]} cannot be used: {why}: choose another"
             raise SettingsError(message) from error
         self._callback, self._client, self._every = callback.rstrip("/"), client, every
         self._subscriptions: dict[str, _Subscription] = {}  # by their tokens

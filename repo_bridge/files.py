@@ -11,6 +11,7 @@ from hashlib import md5, sha256
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from pelican_resourcesync.errors import failing_disk
 from pelican_resourcesync.files import link_or_copy
 from pelican_resourcesync.publication import RECORDS, TEMPORARY_PREFIX, remove_tree, same_bytes
 from repo_bridge.errors import InventoryError
@@ -119,11 +120,8 @@ def _holds(file: Path, content: bytes) -> bool:
 
 @contextmanager
 def _failing(path: str) -> Iterator[None]:
-    try:
+    with failing_disk(f"{path} cannot be published", kind=InventoryError):
         yield
-    except OSError as error:
-        message = f"{path} cannot be published: {error}: free some space in the output, and make it writable"
-        raise InventoryError(message) from error
 
 
 # Where the bytes of a resource are

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from pelican_resourcesync.cluster import mapped
-from pelican_resourcesync.errors import BytesError, PublicationError, SettingsError, failing_disk, remedy
+from pelican_resourcesync.errors import BytesError, PublicationError, SettingsError, describe, failing_disk
 from pelican_resourcesync.files import sync
 from pelican_resourcesync.printable import get_logger
 from pelican_resourcesync.protocol import ChangeKind, render_datetime
@@ -383,8 +383,4 @@ def _failing_disk(output: Path) -> Iterator[None]:
         message = f"the database of SHA-256 hashes, {_DIGESTS}, cannot be used: {error}: free disk space, and remove it"
         raise PublicationError(message) from error
     except OSError as error:
-        named = isinstance(error.filename, str | Path)
-        what = f"{error.filename} cannot be read or written" if named else f"{output} cannot be written"
-        reason = error.strerror if named else error
-        message = f"{what}: {reason}: {remedy(error)}"
-        raise PublicationError(message) from error
+        raise PublicationError(describe(f"{output} cannot be written", error)) from error

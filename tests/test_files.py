@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.errors import remedy
+from pelican_resourcesync.errors import describe, remedy
 from pelican_resourcesync.files import link_or_copy, measure, sha256
 
 EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -30,12 +30,31 @@ def test_known_digests(tmp_path: Path, data: bytes, digest: str) -> None:
         (errno.EFBIG, "raise the limit of the size of files (ulimit -f)"),
         (errno.EIO, "check the disk"),
         (errno.EISDIR, "move away what is in its place"),
+        (errno.ELOOP, "remove these links"),
+        (errno.ENAMETOOLONG, "make its name shorter"),
         (errno.EACCES, "make it and its folder writable"),
     ],
 )
 def test_what_to_do_about_an_error(number: int, advice: str) -> None:
     """Each error of a disk needs something else."""
     assert remedy(OSError(number, "")) == advice
+
+
+@pytest.mark.parametrize(
+    ("error", "described"),
+    [
+        (PermissionError(errno.EACCES, "Denied", "/a/b"), "/a cannot be written: Denied: /a/b: make it and its folder"),
+        (
+            PermissionError(errno.EACCES, "Denied", "/a"),
+            "/a cannot be written: Denied: make it and its folder writable",
+        ),
+        (OSError(errno.ENOSPC, "Full"), "/a cannot be written: Full: free disk space there"),
+        (OSError("nothing known"), "/a cannot be written: nothing known: make it and its folder writable"),
+    ],
+)
+def test_an_error_described(error: OSError, described: str) -> None:
+    """It says what happened, where if that is another file, and what to do, and has no number."""
+    assert describe("/a cannot be written", error).startswith(described)
 
 
 def test_file_larger_than_any_buffer(tmp_path: Path) -> None:

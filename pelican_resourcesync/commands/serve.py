@@ -30,7 +30,8 @@ def run(options: Namespace) -> int:
     try:
         server = FolderServer((options.host, options.port), options.folder)
     except (OSError, OverflowError) as error:
-        message = f"--host {options.host} --port {options.port} cannot be used: {error}: choose another port"
+        why = getattr(error, "strerror", "") or error
+        message = f"--host {options.host} --port {options.port} cannot be used: {why}: choose another port"
         raise SettingsError(message) from error
     with server:
         host = f"[{options.host}]" if ":" in options.host else options.host

@@ -11,6 +11,7 @@ state that goes on, one that was exchanged already, or one to be removed.
 """
 
 import os
+import re
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -28,6 +29,7 @@ from pelican_resourcesync.source import IncompleteError
 
 _ID, _BASE = f"{STATE_FOLDER}/id", f"{STATE_FOLDER}/base"
 _STAMP = "%Y-%m-%dT%H.%M.%S.%fZ"
+_STATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9.]{15}Z")  # the names of earlier states
 _OLD = "old-"  # the beginning of the name of a folder that is being removed
 
 
@@ -93,11 +95,12 @@ class States:
             replaced = bool(name) and name == _read(self.folder / _BASE)
             stamp = datetime.now(UTC).strftime(_STAMP)
             self.next.rename(self._home / (stamp if replaced else f"{_OLD}{stamp}"))
-        kept = sorted(each.name for each in self._home.iterdir() if each.name.endswith("Z") and each.name[0].isdigit())
+        kept = sorted(each.name for each in self._home.iterdir() if _STATE.fullmatch(each.name))
         for name in kept[: len(kept) - self._keep]:
             (self._home / name).rename(self._home / f"{_OLD}{name}")
-        for each in self._home.glob(f"{_OLD}*"):
-            shutil.rmtree(each)
+        for each in self._home.iterdir():
+            if each.name.startswith(_OLD) and _STATE.fullmatch(each.name, len(_OLD)):
+                shutil.rmtree(each)
         return self.next.exists()
 
 

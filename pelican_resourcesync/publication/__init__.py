@@ -14,6 +14,7 @@ from pelican_resourcesync.publication.disk.durable import (
     remove_tree,
     replace_file,
     replace_files,
+    require_not_reserved,
     same_bytes,
     temporary_sibling,
 )
@@ -202,6 +203,7 @@ __all__ = [
     "replace_file",
     "replace_files",
     "replaced_path",
+    "require_not_reserved",
     "require_plausible",
     "same_bytes",
     "sets_published_by",

@@ -7,6 +7,7 @@ import html
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
+from os.path import lexists
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -73,11 +74,11 @@ def require_free_places(output: Path, settings: Settings, layouts: Mapping[str, 
     places |= {sitemap_name(output)} if settings.sitemap else set()
     places |= {key_file(settings.indexnow_key)} if settings.indexnow_key else set()
     for place in (output / path for path in sorted(places)):
-        if place.is_dir():
-            message = f"{place} is a folder, and a file of the publication belongs there: move it away"
+        if lexists(place) and not place.is_file():
+            message = f"{place} is not a file, and a file of the publication belongs there: move it away"
             raise PublicationError(message)
-        if place.parent.exists() and not place.parent.is_dir():
-            message = f"{place.parent} is a file, and a folder of the publication belongs there: move it away"
+        if lexists(place.parent) and not place.parent.is_dir():
+            message = f"{place.parent} is not a folder, and a folder of the publication belongs there: move it away"
             raise PublicationError(message)
 
 

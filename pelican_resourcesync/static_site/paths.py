@@ -3,7 +3,7 @@
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import translate
 from functools import lru_cache
@@ -12,7 +12,8 @@ from urllib.parse import unquote
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.http import path_of_uri, served_paths, uri_of_path
-from pelican_resourcesync.publication import FOLDER, WELL_KNOWN
+from pelican_resourcesync.protocol import LONGEST_LOC
+from pelican_resourcesync.publication import FOLDER, WELL_KNOWN, require_not_reserved
 
 _CONTROL = re.compile("[\0-\x1f\x7f-\x9f]")
 
@@ -104,15 +105,21 @@ class Exclusion:
         return any(self.excludes(path) or is_private(path) for path in files_of(siteurl, uri))
 
 
-def require_plain_names(output: Path, paths: Iterable[str]) -> None:
-    """Raise `PublicationError` for names that other programs refuse: with control characters, or not in UTF-8."""
-    for path in paths:
+def require_plain_names(output: Path, uris: Mapping[str, str]) -> None:
+    """Raise `PublicationError` for names that other programs refuse: with control characters, not in UTF-8, too long.
+
+    `uris` are the URIs of files by path.
+    """
+    for path, uri in uris.items():
         try:
             is_plain = not _CONTROL.search(os.fsencode(path).decode())  # the system's own encoding may be another
         except UnicodeDecodeError:
             is_plain = False
         if not is_plain:
             message = f"{output} has a file with control characters or invalid UTF-8 in its name, {path!a}: rename it"
+            raise PublicationError(message)
+        if len(uri) >= LONGEST_LOC:
+            message = f"{output} has a file whose URL is longer than {LONGEST_LOC - 1:,} characters, {path}: rename it"
             raise PublicationError(message)
 
 
@@ -146,7 +153,8 @@ def scan(folder: Path, without: str = "") -> Iterator[tuple[str, bool]]:
     """Yield the path of each file in a folder and whether it is a symbolic link that leads out of it.
 
     Private files are left out, and what is in the folder `without` at its top. Folders behind links are entered, unless
-    they contain the link themselves. Raises `OSError` if a folder cannot be read.
+    they contain the link themselves. Raises `OSError` if a folder cannot be read, and `PublicationError` for a name of
+    temporary files.
     """
     top = os.path.realpath(folder)
     waiting: list[tuple[str, str, tuple[str, ...]]] = [(top, "", (top,))]
@@ -157,6 +165,7 @@ def scan(folder: Path, without: str = "") -> Iterator[tuple[str, bool]]:
                 path = f"{above}{entry.name}"
                 is_folder, target = entry.is_dir(), ""
                 if is_private(f"{entry.name}/" if is_folder else entry.name) or (is_folder and path == without):
+                    require_not_reserved(Path(entry.path))
                     continue
                 if entry.is_symlink():
                     target = os.path.realpath(entry.path)

@@ -131,7 +131,9 @@ def test_begins_with_a_plain_copy(source: FakeSource, tmp_path: Path) -> None:
     assert plain.run().complete
     home = tmp_path / "copy.states"
     (home / "next/.mirror/parts").mkdir(parents=True)  # as a run left it that was killed while it made links
-    (home / "old-x").mkdir()
+    (home / "old-2026-01-01T00.00.00.000000Z").mkdir()  # or an earlier state
+    for name in ("old-x", "2026-reportZ"):  # which somebody else has put there
+        (home / name).mkdir()
     source.put("a.html", "new")
     source.publish()
 
@@ -141,6 +143,9 @@ def test_begins_with_a_plain_copy(source: FakeSource, tmp_path: Path) -> None:
 
     assert Mirror(source.url, folder, replace(ATOMIC, progress=busy)).run().complete
     assert files_of(folder) == source.states[-1]
+    assert [(home / name).is_dir() for name in ("old-x", "2026-reportZ")] == [True, True]
+    for name in ("old-x", "2026-reportZ"):
+        (home / name).rmdir()
     assert kept(folder) == [source.states[-2]]
     source.put("a.html", "newer")
     source.publish()

@@ -166,7 +166,7 @@ def test_unreadable_folder(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("pelican_resourcesync.static_site.paths.os.scandir", fail)
     message = folder.stops()
     monkeypatch.undo()
-    assert message.startswith(f"{folder.public} is not published: [Errno 13] Permission denied: ")
+    assert message.startswith(f"{folder.public} is not published: Permission denied: ")
     assert message.endswith("make it and its folder writable")
     assert tree(folder.base) == before
 
@@ -228,15 +228,18 @@ def test_what_looks_like_a_killed_run_is_refused(folder: Folder, tmp_path: Path)
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("sitemap.xml/x", "sitemap.xml is a folder"),
-        ("robots.txt/x", "robots.txt is a folder"),
-        ("_headers/x", "_headers is a folder"),
-        (".nojekyll/x", ".nojekyll is a folder"),
-        (".well-known/resourcesync/x", ".well-known/resourcesync is a folder"),
-        (".well-known", ".well-known is a file"),
+        ("sitemap.xml/x", "sitemap.xml is not a file"),
+        ("robots.txt/x", "robots.txt is not a file"),
+        ("_headers/x", "_headers is not a file"),
+        (".nojekyll/x", ".nojekyll is not a file"),
+        (".well-known/resourcesync/x", ".well-known/resourcesync is not a file"),
+        (".well-known", ".well-known is not a folder"),
         (".well-known/resourcesync", "cannot be used"),
-        ("resourcesync", "resourcesync is a file"),
+        ("resourcesync", "resourcesync is not a folder"),
         ("resourcesync/index.html", "resourcesync/index.html is where documents of the publication belong"),
+        ("resourcesync/description.xml", "description.xml is where documents of the publication belong"),
+        ("about/.resourcesync-x", "about/.resourcesync-x has a name that is reserved for interrupted runs"),
+        ("é" * 120 + "/" + "é" * 120 + "/" + "é" * 110 + ".html", "whose URL is longer than 2,047 characters"),
         ("a\nb.html", r"control characters or invalid UTF-8 in its name, 'a\nb.html'"),
         ("about\x85/b.html", r"control characters or invalid UTF-8 in its name, 'about\x85/b.html'"),
         (os.fsdecode(b"\xe9.html"), r"control characters or invalid UTF-8 in its name, '\udce9.html'"),
@@ -252,6 +255,23 @@ def test_what_is_in_the_way(folder: Folder, path: str, message: str) -> None:
     with pytest.raises(PublicationError, match=re.escape(message)):
         dry_run_folder(*read_folder_settings(folder.public, URL, config)[:2])
     assert tree(folder.public) == before
+
+
+@pytest.mark.parametrize("kind", ["dangling", "loop", "pipe"])
+@pytest.mark.parametrize("path", ["sitemap.xml", "_headers", ".well-known", "resourcesync"])
+def test_what_is_neither_file_nor_folder(folder: Folder, path: str, kind: str) -> None:
+    """It is not replaced, and nothing is written."""
+    folder.configure('sitemap = true\nlink_headers = ["_headers"]')
+    if kind == "pipe":
+        os.mkfifo(folder.public / path)
+    else:
+        (folder.public / path).symlink_to(path if kind == "loop" else "nothing")
+    before = {each: each.lstat().st_mtime_ns for each in folder.public.rglob("*")}
+    with pytest.raises(PublicationError) as caught:
+        publish(folder.public, base_url=URL, config=folder.base / "resourcesync.toml")
+    assert f"{folder.public / path}" in str(caught.value)
+    assert "[Errno" not in str(caught.value)
+    assert {each: each.lstat().st_mtime_ns for each in folder.public.rglob("*")} == before
 
 
 def test_empty_folder(folder: Folder) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from secrets import token_hex
 from stat import S_ISLNK
 
-from pelican_resourcesync.errors import failing_disk
+from pelican_resourcesync.errors import PublicationError, failing_disk
 from pelican_resourcesync.files import sync
 
 #: The prefix of all temporary names: stages, and files about to replace others.
@@ -83,6 +83,17 @@ def _write_sibling(file: Path, data: bytes, stack: ExitStack) -> Path:
         if file.exists():
             copy_owner(new, file)
     return new
+
+
+def require_not_reserved(path: Path) -> None:
+    """Raise `PublicationError` for a name of temporary files, unless it is one of this process."""
+    if path.name.startswith(RESERVED_PREFIX) and not path.name.startswith(TEMPORARY_PREFIX):
+        message = (
+            f"{path} has a name that is reserved for interrupted runs, but no run with these settings left it: if a "
+            "run was killed, run the same command again. Otherwise remove it, and all others that begin with "
+            f"{RESERVED_PREFIX}, here and in the sources of the site"
+        )
+        raise PublicationError(message)
 
 
 def copy_owner(new: Path, old: Path) -> None:

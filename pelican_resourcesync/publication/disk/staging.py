@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from pelican_resourcesync.errors import PublicationError, failing_disk
+from pelican_resourcesync.errors import PublicationError, describe, failing_disk
 from pelican_resourcesync.files import link_or_copy, measure, sha256, sync
 from pelican_resourcesync.lock import locked
 from pelican_resourcesync.publication.disk.durable import (
@@ -22,6 +22,7 @@ from pelican_resourcesync.publication.disk.durable import (
     TEMPORARY_PREFIX,
     identity,
     remove_tree,
+    require_not_reserved,
     same_bytes,
     temporary_sibling,
     walk,
@@ -237,8 +238,7 @@ def recover(output: Path, base: Path | None = None) -> None:
     Source Description is updated. Call this before reading the publication. `base` is the folder of the settings, with
     the records of runs. Raises `PublicationError` if the disk fails, and for files that only look like temporary ones.
     """
-    advice = "free disk space there, and make it writable"
-    with failing_disk(f"the interrupted build in {output} cannot be recovered", advice):
+    with failing_disk(f"the interrupted build in {output} cannot be recovered"):
         require_inside(output)
         records = _records_of(output, base) if base else []
         interrupted = _settle(output, [TEMPORARY_PREFIX, *(each.name for each in records)])
@@ -249,7 +249,7 @@ def recover(output: Path, base: Path | None = None) -> None:
         for record in records:
             record.unlink(missing_ok=True)  # a mirror has them in its copy
         description, well_known = output / DESCRIPTION, output / WELL_KNOWN
-        if description.is_file() and (interrupted or not well_known.is_file()):
+        if interrupted and description.is_file():
             _copy_description(description, well_known)
 
 
@@ -304,15 +304,12 @@ def _settle(output: Path, ours: Collection[str], spared: Collection[Path] = ()) 
             put_back(each, output)
             finish(each, output)
         remove_tree(each)
-    if other := next((each for each in _reserved(output) if each.name not in names), None):
-        message = (
-            f"{other} has a name that is reserved for interrupted runs, but no run with these settings left it: if a "
-            "run was killed, run the same command again. Otherwise remove it, here and in the sources of the site"
-        )
-        raise PublicationError(message)
+    for each in _reserved(output):
+        if each.name not in names:
+            require_not_reserved(each)
     return bool(left)
 
 
 def _unwritable(output: Path, error: OSError, *, interrupted: bool = False) -> PublicationError:
     outcome = "the next build into it recovers the publication" if interrupted else "nothing was published"
-    return PublicationError(f"the documents cannot be written to {output}: {error}; {outcome}")
+    return PublicationError(f"{describe(f'the documents cannot be written to {output}', error)}; {outcome}")

@@ -68,7 +68,7 @@ def parse_change(text: EntryText) -> Change:
     """Return the change in an entry of a Change List. Raises `DocumentError` if there is none."""
     attributes = attributes_in(text.md)
     time, kind = parse_time(text.lastmod), attributes.get("change", "")
-    if time is None or not kind:
+    if time is None or kind not in tuple(ChangeKind):
         message = f"the change of {text.loc} lacks its kind or its time"
         raise DocumentError(message)
     representation = parse_representation(text.md) if attributes.keys() & {"hash", "length", "type"} else None

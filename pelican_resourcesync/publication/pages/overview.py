@@ -137,7 +137,7 @@ def _read(publication: PreviousPublication) -> Overview:
         | {
             Capability(entry.md.capability): entry.loc.removeprefix(f"{layout.siteurl}/")
             for entry in publication.entries(layout.capability_list)
-            if entry.md and entry.md.capability
+            if entry.md and entry.md.capability in DOCUMENTS
         },
         total=_sum(types.values()),
         types=types,

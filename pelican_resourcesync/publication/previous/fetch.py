@@ -20,6 +20,7 @@ from pelican_resourcesync.errors import (
     RefusedError,
     StatusError,
     TransportError,
+    describe,
 )
 from pelican_resourcesync.files import link_or_copy, sha256
 from pelican_resourcesync.http import Bounds, Received, Web, links_of_page
@@ -265,8 +266,7 @@ def _explained(base: str, into: Path) -> Iterator[None]:
         message = f"the publication at {base} cannot be read: {error}{hint}; {ADVICE}"
         raise PublicationError(message) from error
     except OSError as error:
-        message = f"the publication at {base} cannot be written to {into}: {error}: free disk space, and try again"
-        raise PublicationError(message) from error
+        raise PublicationError(describe(f"the publication at {base} cannot be written to {into}", error)) from error
 
 
 class _UnusableError(PublicationError):

@@ -139,7 +139,7 @@ def find_resources(run: Run, settings: Settings, layouts: Mapping[str, Layout]) 
     exclusion = Exclusion(settings.never_listed)
     outputs = _outputs(run, settings)
     written = select_resources(outputs.values(), exclusion)
-    require_plain_names(run.output, (each.path for each in written))
+    require_plain_names(run.output, {each.path: each.uri for each in written})
     require_complete_copies(run.output, written)
     slugify = slugify_of(run.settings)
     selectors = [Selector(each.selection, run.urls.siteurl, slugify) for each in settings.sets]

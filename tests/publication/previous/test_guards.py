@@ -7,15 +7,18 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.errors import DocumentError, PublicationError
+from pelican_resourcesync.protocol import Capability, split_entries
 from pelican_resourcesync.publication import (
     Archives,
     ChangeHistory,
     Dumps,
     PreviousPublication,
+    local_status,
     read_previous,
 )
 from pelican_resourcesync.publication.model.clock import is_ahead
+from pelican_resourcesync.publication.model.history import parse_change
 from tests.publication.support import SITEURL, Source, utc
 
 LIST = "resourcesync/site/resourcelist.xml"
@@ -66,6 +69,20 @@ def test_hosts_that_the_settings_do_not_name(source: Source, uri: str) -> None:
     assert f"{uri} is not below the address of the site, {SITEURL}: upload it again" in said
     assert "allow-deletions" not in said  # nothing was listed elsewhere that could be deleted
     assert source.documents() == before
+
+
+def test_words_that_the_standard_does_not_have(source: Source) -> None:
+    """A change of another kind is damage; another capability is left out."""
+    forge(source, "resourcesync/site/capabilitylist.xml", 'capability="changedump"', 'capability="other"')
+    status = local_status(source.output)
+    assert status
+    assert Capability.CHANGEDUMP not in status.sets[0].overview.documents
+    path = source.state()["change_lists"][-1]["path"]
+    [text] = split_entries((source.output / path).read_text("utf-8"))
+    assert parse_change(text).uri == f"{SITEURL}/a.html"
+    for md in (text.md.replace("updated", "other"), text.md.replace(' change="updated"', "")):
+        with pytest.raises(DocumentError, match=r"the change of .*/a\.html lacks its kind or its time"):
+            parse_change(text._replace(md=md))
 
 
 def test_former_addresses_are_recorded(source: Source) -> None:

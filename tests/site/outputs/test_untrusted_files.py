@@ -93,8 +93,9 @@ def test_links_that_pelican_makes_in_place_of_copies(small: Site, caplog: pytest
     ("path", "message"),
     [
         ("files/a\x7fb.txt", r"control characters or invalid UTF-8 in its name, 'files/a\\x7fb\.txt'"),
+        ("files/.resourcesync-x", "has a name that is reserved for interrupted runs"),
         (".resourcesync-x/y", "has a name that is reserved for interrupted runs"),
-        ("_headers/y", "_headers is a folder"),
+        ("_headers/y", "_headers is not a file"),
     ],
 )
 def test_what_cannot_be_published(small: Site, path: str, message: str) -> None:
