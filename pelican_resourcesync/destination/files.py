@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pelican_resourcesync.destination.options import STATE_FOLDER
@@ -52,15 +52,11 @@ class Copy:
         """Return the part files that earlier runs left."""
         return {f"{self._parts}/{name.removesuffix('.etag')}" for name in os.listdir(self._parts)}  # noqa: PTH208
 
-    def sync(self, files: list[str]) -> None:
-        """Wait until files are on disk."""
-        if self._sync and not (len(files) > _SYNC_EACH and _sync_file_system(self._folder)):
-            sync(files)
-
-    def sync_names(self, paths: list[str]) -> None:
-        """Wait until the names of files are on disk."""
-        if self._sync and not (len(paths) > _SYNC_EACH and _sync_file_system(self._folder)):
-            sync({f"{self._folder}/{path}".rpartition("/")[0] for path in paths})
+    def sync(self, files: Sequence[str], paths: Sequence[str] = ()) -> None:
+        """Wait until files are on disk, and what was done to the names at some paths, with the folders on the way."""
+        if self._sync and not (len(files) + len(paths) > _SYNC_EACH and _sync_file_system(self._folder)):
+            folders = {f"{self._folder}/{parent}" for path in paths for parent in PurePosixPath(path).parents}
+            sync([*files, *filter(os.path.isdir, folders)])
 
     def install_all(self, batch: Sequence[tuple[str, StoredResource, bool]]) -> Iterable[InTheWayError | None]:
         """Install parts; yield for each what is in its way, if anything is."""

@@ -33,6 +33,7 @@ class Installer:
         self._thread: Thread | None = None
         self._failure: BaseException | None = None
         self._interrupted = False  # while files are being renamed
+        self._renamed: list[str] = []  # paths whose names may not be on disk yet
         self._unchanged: list[StoredResource] = []
         self._failures: dict[str, str] = {}
         self.paths: set[str] = set()  # in lower case, of new resources that the state does not have yet
@@ -69,35 +70,47 @@ class Installer:
             self.recover()
         if self._thread:
             self._install()
-        last = [stored.path for _, stored, _ in self._batch]
         self._sync()
         self._install()
-        if last:
-            self._copy.sync_names(last)
-            self._state.set(_INSTALLING, [])
+        self._settle()
         self.paths.clear()
 
     def recover(self) -> None:
-        """Install the rest of the last batch of a run that was interrupted."""
-        left = self._state.get(_INSTALLING) or []
+        """Install the rest of the last batch of a run that was interrupted; what was lost with it is fetched again."""
+        left, others = self._state.get(_INSTALLING), dict[StoredResource, bool]()
+        if not left:
+            return
         for uri, ours in left:
             stored = self._state.stored(uri)
             part = self._copy.part(uri)
-            if stored and hash_of(part, stored.length)[0] == stored.digest:
+            if stored and stored.digest and hash_of(part, stored.length)[0] == stored.digest:
                 self._install_all([(part, stored, ours)])
-        if left:
+            elif stored:
+                others[stored] = ours
+        with self._state.transaction():
+            for each in self._copy.damaged([*others]):
+                self._state.reject(each, "", ours=others[each])
+        self._renamed += [each.path for each in others]
+        self._settle()
+
+    def _settle(self) -> None:
+        """Wait until the names of the files are on disk; then no run has to install them again."""
+        self._copy.sync([], self._renamed)
+        self._renamed.clear()
+        if self._state.get(_INSTALLING):
             self._state.set(_INSTALLING, [])
 
     def _sync(self) -> None:
         self._syncing, self._batch = self._batch, []
         self._size, self._begun = 0, monotonic()
         if self._syncing:
-            self._thread = Thread(target=self._wait, args=([part for part, _, _ in self._syncing],))
+            renamed, self._renamed = self._renamed, []  # those of the batch before, which the next one replaces
+            self._thread = Thread(target=self._wait, args=([part for part, _, _ in self._syncing], renamed))
             self._thread.start()
 
-    def _wait(self, parts: list[str]) -> None:
+    def _wait(self, parts: list[str], renamed: list[str]) -> None:
         try:
-            self._copy.sync(parts)
+            self._copy.sync(parts, renamed)
         except BaseException as error:  # noqa: BLE001 - raised again by `_install`
             self._failure = error
 
@@ -125,6 +138,7 @@ class Installer:
         self.paths.difference_update(each.path.lower() for each in stored)
 
     def _install_all(self, batch: list[_Part]) -> None:
+        self._renamed += [stored.path for _, stored, _ in batch]
         for (part, stored, _), error in zip(batch, self._copy.install_all(batch), strict=True):
             if error:
                 Path(part).unlink(missing_ok=True)

@@ -238,7 +238,7 @@ class Mirror:
         """Publish the copy after a run, if that is wanted: see `Aggregator`."""
 
     def _delete(self, state: CopyState, result: MirrorResult) -> None:
-        copy, gone = copy_of(state, sync=False), state.to_delete()
+        copy, gone = copy_of(state, sync=self._options.sync), state.to_delete()
         with state.transaction():  # killed from here on, and listed again, they are fetched again
             state.invalidate(stored.uri for stored in gone)
         for stored in gone:
@@ -246,6 +246,7 @@ class Mirror:
                 log_change("deleted", stored.uri)
             else:
                 result.not_deleted.append(stored.uri)
+        copy.sync([], [stored.path for stored in gone])  # what comes back is no file of others
         result.deleted = len(gone) - len(result.not_deleted)
         with state.transaction():
             state.delete(stored.uri for stored in gone)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from pelican_resourcesync.dcz import LARGEST
 from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError
 from pelican_resourcesync.files import replace_file
+from pelican_resourcesync.files import sync as flush
 from pelican_resourcesync.http import shown, without_query
 from pelican_resourcesync.lock import lock_file
 from pelican_resourcesync.source import PRIVATE, REBUILT, VERIFIED, IncompleteError, ListedResource
@@ -242,9 +243,12 @@ class CopyState:
         self.db.executemany("INSERT OR REPLACE INTO resource VALUES (?, ?, ?, ?, ?, ?, ?, ?)", done)
         self.db.executemany("DELETE FROM pending WHERE uri = ?", [(each.uri,) for each in done])
 
-    def reject(self, stored: StoredResource, reason: str) -> None:
-        """Record that a resource did not come into the copy after all."""
-        self.db.execute("DELETE FROM resource WHERE uri = ?", (stored.uri,))
+    def reject(self, stored: StoredResource, reason: str, *, ours: bool = False) -> None:
+        """Record that a resource did not come into the copy after all; `ours`: the mirror wrote what has its path."""
+        if ours:
+            self.invalidate([stored.uri])
+        else:
+            self.db.execute("DELETE FROM resource WHERE uri = ?", (stored.uri,))
         self.db.execute(
             "INSERT OR REPLACE INTO pending (uri, hash, length, time, reason) VALUES (?, ?, ?, ?, ?)",
             (stored.uri, stored.listed, stored.length, stored.time, reason),
@@ -307,6 +311,8 @@ def open_state(
         new = not own.is_dir()
         _check_folder(folder, own, new=new, adopt=adopt)
         with _locked(own) as handle:
+            if new and sync:
+                flush([folder])  # before it has files that would be those of others
             suspect, begun = bool(os.fstat(handle).st_size), True
             intact = not suspect
             try:

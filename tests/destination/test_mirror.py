@@ -1093,7 +1093,7 @@ def test_nothing_stays_open(tmp_path: Path) -> None:
     before = len([*Path("/dev/fd").glob("*")])
     for count in (1, 20):
         copy.sync([str(file)] * count)
-        copy.sync_names(["file"] * count)
+        copy.sync([], ["file"] * count)
         assert hash_of(str(file), count)[1] == (count == 1)
     assert len([*Path("/dev/fd").glob("*")]) == before
 
@@ -1106,7 +1106,7 @@ def test_written_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sync: 
     (tmp_path / "file").write_bytes(b"x")
     copy = Copy(tmp_path, sync=sync)
     copy.sync([str(tmp_path / "file")])
-    copy.sync_names(["file"])
+    copy.sync([], ["file"])
     assert len(calls) == expected
 
 

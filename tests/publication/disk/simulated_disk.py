@@ -52,15 +52,20 @@ class _Flush:
 
 @dataclass
 class Recording:
-    """What happened below `top`, and what was there before, which is all on the disk."""
+    """What happened below `top`, and what was there before, which is all on the disk.
+
+    Files that match the pattern `durable` are flushed otherwise than by Python: what is in them is on the disk.
+    """
 
     top: Path
+    durable: str = ""
     events: list[_Change | _Flush] = field(default_factory=list)
     before: Names = field(default_factory=dict)
     data: dict[int, bytes | str] = field(default_factory=dict)
     folders: set[int] = field(default_factory=set)
     _now: Names = field(default_factory=dict)
     _open: dict[int, int] = field(default_factory=dict)
+    _kept: dict[int, bytes] = field(default_factory=dict)
 
     def begin(self) -> None:
         """Note what is there."""
@@ -71,13 +76,20 @@ class Recording:
             if path.is_symlink() or path.is_file()
         }
 
-    def note(self) -> None:
-        """Note what the last call has changed."""
+    def note(self, *, at_once: bool = False) -> None:
+        """Note what was changed, by one call or by several; where some files are `durable`, each may be lost."""
         now = self._names()
         names = {place: now.get(place, 0) for place in now.keys() | self._now if now.get(place) != self._now.get(place)}
-        if names:
+        if names and (at_once or not self.durable):
             self.events.append(_Change(names))
+        elif names:
+            self.events += [_Change({place: inode}) for place, inode in names.items()]
         self._now = now
+        for path in sorted(self.top.rglob(self.durable)) if self.durable else ():
+            inode, data = path.stat().st_ino, path.read_bytes()
+            if self._kept.get(inode) != data:
+                self._kept[inode] = data
+                self.events += [_Flush(inode, data), _Flush(path.parent.stat().st_ino)]
 
     def flush(self, handle: int | None) -> None:
         """Note that a file or folder was flushed, or everything."""
@@ -157,9 +169,9 @@ class Recording:
 
 
 @contextmanager
-def recorded(top: Path) -> Iterator[Recording]:
-    """Record what happens below a folder."""
-    recording = Recording(top)
+def recorded(top: Path, durable: str = "") -> Iterator[Recording]:
+    """Record what happens below a folder: see `Recording`."""
+    recording = Recording(top, durable)
     with pytest.MonkeyPatch.context() as patch:
 
         def watch(module: Any, name: str) -> None:
@@ -168,7 +180,7 @@ def recorded(top: Path) -> Iterator[Recording]:
             def watched(*args: Any, **kwargs: Any) -> Any:
                 recording.note()
                 result = call(*args, **kwargs)
-                recording.note()
+                recording.note(at_once=True)
                 return result
 
             patch.setattr(module, name, watched)
