@@ -9,6 +9,7 @@ import sys
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,20 @@ def test_settings_table_names_every_setting_with_its_default() -> None:
     assert [*shown] == [*rows_of(Settings)]
     for name, value in shown.items():
         assert parse_settings({name: value}) == Settings(), name
+
+
+def test_settings_of_packages() -> None:
+    """What `True` means for `dumps` and `archives`, and what holds without them."""
+    page = (ROOT / "docs/dumps.md").read_text("utf-8")
+    for name in ("dumps", "archives"):
+        table = rows(page.partition(f"| within `{name}` |")[2].partition("\n\n")[0])
+        told = {cells[0].strip("`"): [cell.strip("`") for cell in cells[1:3]] for cells in table}
+        default = getattr(Settings(), name)
+        assert [*told] == [each.name for each in fields(default)]
+        given = {key: ast.literal_eval(value) for key, (value, _) in told.items() if value != "keep"}
+        assert parse_settings({name: True}) == parse_settings({name: given})
+        without = {key: None if value == "keep" else int(value) for key, (_, value) in told.items() if name != "dumps"}
+        assert all(getattr(default, key) == value for key, value in without.items())
 
 
 def test_settings_of_folders() -> None:

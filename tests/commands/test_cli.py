@@ -2,16 +2,20 @@
 
 import argparse
 import json
+import logging
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from pelican_resourcesync import __version__
 from pelican_resourcesync.cli import main, parser
+from pelican_resourcesync.destination import MirrorOptions
 from tests.commands.support import URL, output_of
 from tests.support.sites import ROOT, Site, our_process
 
@@ -45,8 +49,34 @@ def test_every_command_is_documented_with_its_arguments() -> None:
 
 def _rows(section: str) -> list[str]:
     """Return the first column of the first table of arguments."""
-    table = section.partition("| argument |")[2].partition("\n\n")[0]
-    return re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE)
+    return re.findall(r"^\| `([^`]+)` \|", _table(section), re.MULTILINE)
+
+
+def _table(section: str) -> str:
+    return section.partition("| argument |")[2].partition("\n\n")[0]
+
+
+def test_every_default_is_the_one_that_is_documented() -> None:
+    """Of a number, a word or a time; a switch whose row has none is off, also in the library."""
+    sections = re.split(r"^## `([\w-]+)`$", DOCS, flags=re.MULTILINE)[1:]
+    compared, known = Counter[str](), verbs()
+    for name, section in zip(sections[::2], sections[1::2], strict=True):
+        shared = DOCS.partition("## Options for reading a Source")[2] * ("(#options-for-reading" in section)
+        for table in (section, shared):
+            rows = re.findall(r"^\| `(?:-\w )?--([\w-]+)[^|]*` \| (?:`([\w.]+)`)?(.?)", _table(table), re.MULTILINE)
+            for option, told, rest in rows:
+                (action,) = [each for each in known[name]._actions if f"--{option}" in each.option_strings]
+                default = action.default
+                if default in (None, argparse.SUPPRESS):
+                    default = getattr(MirrorOptions(), action.dest, None)
+                if told and not rest.strip() and default is not None:
+                    assert default == cast("Callable[[str], object]", action.type or str)(told), (name, option)
+                    compared[name] += 1
+                elif action.nargs == 0 and rest == "|":
+                    assert default in (None, False, logging.WARNING), (name, option)
+                    compared[name] += 1
+    assert compared.keys() >= {"upload", "announce", "check", "mirror", "repair", "restore", "follow", "serve"}
+    assert compared.total() > 100
 
 
 def _shown(action: argparse.Action) -> str:

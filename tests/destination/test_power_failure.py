@@ -68,6 +68,7 @@ def differing(source: FakeSource, recording: Recording, folder: Path, step: int)
     return number, faults
 
 
+@pytest.mark.promise("A mirror loses nothing")
 @pytest.mark.parametrize("what", ["first copy", "update", "update in batches"])
 def test_complete_is_complete(
     source: FakeSource, tmp_path: Path, what: str, pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
