@@ -72,7 +72,8 @@ class Installer:
             self._install()
         self._sync()
         self._install()
-        self._settle()
+        if self._renamed:
+            self._settle()
         self.paths.clear()
 
     def recover(self) -> None:
@@ -97,8 +98,7 @@ class Installer:
         """Wait until the names of the files are on disk; then no run has to install them again."""
         self._copy.sync([], self._renamed)
         self._renamed.clear()
-        if self._state.get(_INSTALLING):
-            self._state.set(_INSTALLING, [])
+        self._state.set(_INSTALLING, [])
 
     def _sync(self) -> None:
         self._syncing, self._batch = self._batch, []

@@ -1027,10 +1027,10 @@ def test_in_batches(source: FakeSource, folder: Path, monkeypatch: pytest.Monkey
     synced: list[int] = []
     sync, install = Copy.sync, Copy.install
 
-    def slow(self: Copy, files: list[str]) -> None:
+    def slow(self: Copy, files: list[str], paths: list[str]) -> None:
         time.sleep(0.02)
         assert all(Path(file).is_file() for file in files)
-        sync(self, files)
+        sync(self, files, paths)
         synced.extend([len(synced)] * len(files))
 
     def checked(self: Copy, *arguments: Any, **options: Any) -> None:
