@@ -41,6 +41,9 @@ class Cursor:
 
     The `mark` of a set that has no Change Lists is a digest of its Resource List.
 
+    `read` is how far the lists were read, until all of that was yielded: it must still be listed then, because of
+    several changes of a resource, only the last was to be yielded.
+
     `after`: the last resource of the Resource Lists that was yielded, in order of URIs; None if all were. `postponed`
     are resources that could not be fetched yet. `verified` is which keys and states of a signed Source are known, and
     `private` whether it was at a private address from the first.
@@ -49,6 +52,7 @@ class Cursor:
     selection: str
     sets: Mapping[str, Position]
     after: str | None = None
+    read: Mapping[str, Position] = field(default_factory=dict)
     postponed: Mapping[str, LatestState] = field(default_factory=dict)
     verified: Mapping[str, Any] | None = None
     private: bool | None = None
@@ -62,10 +66,11 @@ class Cursor:
 
     def encode(self) -> str:
         """Return the cursor as text."""
-        sets = {uri: list(position) for uri, position in self.sets.items()}
-        whole: dict[str, Any] = {"version": _VERSION, "selection": self.selection, "sets": sets}
+        whole: dict[str, Any] = {"version": _VERSION, "selection": self.selection, "sets": self.sets}
         if self.after is not None:
             whole["after"] = self.after
+        if self.read:
+            whole["read"] = self.read
         if self.postponed:
             whole["postponed"] = [list(each) for each in self.postponed.values()]
         if self.verified:
@@ -87,7 +92,10 @@ class Cursor:
     def _of(cls, whole: dict[str, Any]) -> "Cursor":
         if whole["version"] != _VERSION:
             raise ValueError
-        sets = {uri: Position(*_typed(each, *_POSITION)) for uri, each in whole["sets"].items()}
+        sets, read = (
+            {uri: Position(*_typed(each, *_POSITION)) for uri, each in positions.items()}
+            for positions in (whole["sets"], whole.get("read", {}))
+        )
         types = (str, str, str, int | None, str, str, str)
         states = [LatestState(*_typed(each, *types)) for each in whole.get("postponed", [])]
         selection, after = _typed([whole["selection"], whole.get("after")], str, str | None)
@@ -97,7 +105,7 @@ class Cursor:
         if verified is not None:
             _typed(verified["keys"], *(str for _ in verified["keys"]))
             [_typed(each, int, int, str) for each in verified["states"].values()]
-        return cls(selection, sets, after, {each.uri: each for each in states}, verified, private)
+        return cls(selection, sets, after, read, {each.uri: each for each in states}, verified, private)
 
 
 def _link(content: list[Any]) -> Link:

@@ -238,7 +238,7 @@ class _Follower:
                     received = self._receive(states, sinks)
                     for found in page:
                         latest, left = found[0], left - 1
-                        now = self._after(found, now) if left else replace(now, after=None, sets=self._end)
+                        now = self._after(found, now) if left else replace(now, after=None, sets=self._end, read={})
                         content = received.get(latest.uri)
                         if latest.uri in sinks and content is None:
                             now = self._postpone(now, latest)
@@ -258,7 +258,7 @@ class _Follower:
                 finally:
                     for sink in sinks.values():
                         sink.discard()
-        self.cursor = replace(now, after=None, sets=self._end)  # also if the last one is postponed, or there was none
+        self.cursor = replace(now, after=None, sets=self._end, read={})  # also if there was none
 
     def _pages(self) -> Iterator[list[_Found]]:
         """Yield what was read, in order, some at a time."""
@@ -285,8 +285,9 @@ class _Follower:
         """Return the cursor after one of a page."""
         latest, number, position = found
         if position is not None:
-            return replace(now, after=None, sets={**now.sets, self._sets[number - 1].uri: position})
-        return replace(now, after=latest.uri) if number == _LISTED else now
+            sets = {**now.sets, self._sets[number - 1].uri: position}
+            return replace(now, after=None, sets=sets, read=self._end)
+        return replace(now, after=latest.uri, read=self._end) if number == _LISTED else now
 
     def _postpone(self, now: Cursor, latest: LatestState) -> Cursor:
         """Return the cursor with a resource that cannot be fetched now."""
@@ -350,7 +351,7 @@ class _Follower:
                     return replace(cursor, **known), False
             self._clear()
             self._read_lists(after="")
-            self._read_changes(dict(self._lists), fresh=True)
+            self._read_changes(dict(self._lists), {}, fresh=True)
             self._refuse_older(cursor)
             self._state.db.execute("DELETE FROM change WHERE kind = 'deleted'")  # nothing of these was yielded
             return Cursor(self._options.selection, self._begin, after="", **known), cursor is not None
@@ -361,7 +362,7 @@ class _Follower:
             self._state.db.execute(_IN_LIST, (latest.uri, "", _POSTPONED, 0, "", latest.kind, *latest[1:]))
         if cursor.after is not None:
             self._read_lists(after=cursor.after)
-        return self._read_changes(cursor.sets, fresh=False)
+        return self._read_changes(cursor.sets, cursor.read, fresh=False)
 
     def _known_better(self, postponed: Mapping[str, LatestState]) -> Iterator[LatestState]:
         """Yield what is postponed; where its entry could not be read, with what the lists say of it now."""
@@ -420,15 +421,18 @@ class _Follower:
         else:
             self._lists[one.uri] = Position(at, mark=whole.hexdigest())
 
-    def _read_changes(self, positions: Mapping[str, Position], *, fresh: bool) -> bool:
+    def _read_changes(self, positions: Mapping[str, Position], read: Mapping[str, Position], *, fresh: bool) -> bool:
         """Read the changes of all sets; return False if they do not reach back to the positions, which is noted.
 
+        `read` are positions up to which the changes were read before, and must be as they were.
         `fresh`: these are the positions of Resource Lists that were just read, so there is no other way.
         """
         for number, one in enumerate(self._sets, 1):
             begin = positions[one.uri]
             try:
                 if Capability.CHANGELIST in one.documents:
+                    for _ in ChangeLists(self._source, one).after(read[one.uri]) if one.uri in read else ():
+                        pass
                     self._read_set(number, one, begin, fresh=fresh)
                     continue
                 for _ in () if fresh else self._listed(one):  # to the end, to see whether it is the same

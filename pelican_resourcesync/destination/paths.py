@@ -36,6 +36,8 @@ from pelican_resourcesync.http import Origin, check_url, is_plain, uri_of_path
 
 _LONGEST_NAME = 180  # bytes; 255 is the limit of most file systems, and 143 of an encrypted one
 _LONGEST_PATH = 900
+#: Files with which users serve a copy; others, such as `.htaccess`, have paths that no URL has.
+_OF_HOSTS = frozenset({"404.html", "favicon.ico", "index.html", "robots.txt"})
 _INDEX = "index.html"
 _SPECIAL = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³]|web\.config|git~[0-9]+)(?:\..*)?")
 #: Paths that most URLs have, which stay as they are unless a name is special; asking this first is ten times as fast.
@@ -64,7 +66,9 @@ def conflict_path_of(url: str, own: Origin | None) -> str:
 
 
 def may_be_copy(path: str) -> bool:
-    """Return whether the copy of a URL can have a path; files that users add often have others, such as `.htaccess`."""
+    """Return whether the copy of a URL can have a path, and not a file that users add to serve a copy."""
+    if path in _OF_HOSTS:
+        return False
     with suppress(TransportError):
         return "~" in path or path_of(uri_of_path("http://x", path), ("http", "x", 80)) == path
     return False

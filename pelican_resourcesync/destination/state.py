@@ -317,7 +317,7 @@ def open_state(
             intact = not suspect
             try:
                 os.write(handle, b"open\n")  # stays where the run is killed
-                state = _open_copy(folder, where, adopt=adopt, sync=sync, suspect=suspect)
+                state = _open_copy(folder, where, adopt=adopt, sync=sync, suspect=suspect, new=new)
                 intact = True
                 with closing(state.db):
                     recorded = state.get(_SOURCE)
@@ -379,8 +379,10 @@ def _check_folder(folder: Path, own: Path, *, new: bool, adopt: bool) -> None:
 @contextmanager
 def _locked(own: Path) -> Iterator[int]:
     """Lock the folder of the state, which is made if it is not there; yield the open file of the lock."""
-    with suppress(OSError):  # it is there, or it cannot be locked, either
-        (own / "parts").mkdir(parents=True)
+    try:
+        (own / "parts").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(own, error) from error
     with locked(own / "lock", f"another mirror is working in {own.parent}: wait until it is done") as handle:
         yield handle
 
@@ -431,7 +433,9 @@ def check_trusted(value: Any) -> dict[str, Any]:
     return dict(value)
 
 
-def _open_copy(folder: Path, source: str, *, adopt: bool, sync: bool, suspect: bool) -> CopyState:
+def _open_copy(  # noqa: PLR0913 - keyword-only
+    folder: Path, source: str, *, adopt: bool, sync: bool, suspect: bool, new: bool
+) -> CopyState:
     """Open the state of a copy, or begin one; a database that is damaged is put aside and made anew."""
     own = folder / STATE_FOLDER
     file = own / TRUSTED
@@ -443,11 +447,11 @@ def _open_copy(folder: Path, source: str, *, adopt: bool, sync: bool, suspect: b
         if not _is_damage(error):
             raise
     try:
-        begun = begun or trusted != _NOTHING  # a copy is there
+        begun = begun or trusted != _NOTHING or not (new or {*folder.iterdir()} <= {own})  # a copy is there
         if begun and trusted in (None, _NOTHING) and not adopt:
             message = (
-                f"{file} is missing or damaged, so it is not known which Source and keys the copy trusts: run it again "
-                "with --adopt, and with --key KEY if the Source is signed"
+                f"{file} is missing or damaged, so it is not known which Source and keys the copy trusts: run "
+                "`pelican-resourcesync mirror` with --adopt, and with --key KEY if the Source is signed"
             )
             raise MirrorError(message)  # noqa: TRY301 - the connection is closed below
         trusted = trusted or _NOTHING
@@ -499,7 +503,7 @@ def _connect(own: Path, *, sync: bool, suspect: bool) -> tuple[sqlite3.Connectio
         if version and version[0] != str(_FORMAT):
             message = (
                 f"{file} has the format {version[0]}, and this version of the program needs {_FORMAT}: remove {own}, "
-                "and run it again with --adopt, and with --key KEY if the Source is signed"
+                "and run `pelican-resourcesync mirror` with --adopt, and with --key KEY if the Source is signed"
             )
             raise MirrorError(message)  # noqa: TRY301 - likewise
         connection.executescript(_TABLES)

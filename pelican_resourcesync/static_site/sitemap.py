@@ -214,7 +214,7 @@ class _Correction:
                 continue
             total += 1
             if moment := _moment(entry.date):
-                days[moment.date()] += 1
+                days[moment.date()] += len(entry.date) >= _DAY  # a year is no day
                 today += self._is_of_today(moment)
         self._stamped_today = today > total / 2
         if total >= _SEVERAL:

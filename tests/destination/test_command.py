@@ -72,6 +72,9 @@ def test_what_it_says(source: FakeSource, tmp_path: Path, capsys: pytest.Capture
     code, out, _ = run(capsys, "repair", source.url, folder)
     assert (code, out.startswith("Not deleted: old.html (the mirror does not know")) == (3, True)
     (folder / "old.html").unlink()
+    for served in ("404.html", "index.html", "robots.txt", ".htaccess"):
+        (folder / served).write_text("of the host")
+    assert run(capsys, "repair", source.url, folder)[0] == run(capsys, "audit", source.url, folder)[0] == 0
     source.put("a.html", "new")
     source.publish()
     source.site.manners["a.html"] = status(500)

@@ -311,6 +311,26 @@ def test_older(source: FakeSource) -> None:
     assert history(source, cursor)[0] == []
 
 
+@pytest.mark.parametrize("begun", [True, False])
+def test_roll_back_of_what_was_read(source: FakeSource, *, begun: bool) -> None:
+    """A change whose place a later one took is not lost, where that one is taken back before it was yielded."""
+    cursor, first_list = history(source)[1], source.published["rs/resourcelist.xml"]
+    source.put("a.html", "new")
+    source.put("b/c.html", "other")
+    source.publish()
+    before = dict(source.published)
+    source.put("a.html", "newer")
+    source.publish()
+    if not begun:  # the Resource List is older than the change
+        cursor, source.published["rs/resourcelist.xml"], before["rs/resourcelist.xml"] = "", first_list, first_list
+    changes = Following(source.url, cursor, FAST)
+    assert (halfway := next(changes)).uri.endswith("b/c.html" if begun else "d.bin")
+    changes.close()
+    source.published = before
+    again = ["reset", "created a.html new", "created b/c.html other", "created d.bin three"]
+    assert sorted(history(source, halfway.cursor)[0]) == sorted(again)
+
+
 def test_lists_that_cannot_be_used(source: FakeSource) -> None:
     """Damaged Change Lists stop it: nothing is lost, and nothing is read again for them."""
     cursor = history(source)[1]

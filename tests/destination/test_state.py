@@ -1,6 +1,7 @@
 """The state of a copy survives what happens to databases and disks, and what it trusts is never given up in silence."""
 
 import json
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -179,18 +180,21 @@ def test_rebuild_that_is_not_finished(
     assert json.loads((folder / STATE_FOLDER / TRUSTED).read_text())["rebuilt"] is False
 
 
-@pytest.mark.parametrize("text", [None, b"", b"{", b"[]", b'{"source": 1}', b'{"source": "x", "verified": {}}'])
-def test_what_is_trusted_is_lost(source: FakeSource, folder: Path, text: bytes | None) -> None:
-    """The copy is not followed until the user says which Source it is of."""
+@pytest.mark.parametrize("text", [None, b"", b"{", b"[]", b'{"source": 1}', b'{"source": "x", "verified": {}}', "all"])
+def test_what_is_trusted_is_lost(source: FakeSource, folder: Path, text: bytes | str | None) -> None:
+    """The copy is not followed until the user says which Source it is of; also where the database is lost, too."""
     mirror(source, folder).run()
     file, before = folder / STATE_FOLDER / TRUSTED, files_of(folder)
-    if text is None:
+    if isinstance(text, str):
+        shutil.rmtree(folder / STATE_FOLDER)
+        (folder / STATE_FOLDER).mkdir()
+    elif text is None:
         file.unlink()
     else:
         file.write_bytes(text)
     change(source)
     for what in (mirror(source, folder).run, mirror(source, folder).audit, mirror(source, folder, atomic=True).run):
-        with pytest.raises(MirrorError, match=r"trusted\.json is missing or damaged, .* run it again with --adopt"):
+        with pytest.raises(MirrorError, match=r"trusted\.json is missing or damaged, .* run `\S+ mirror` with --adopt"):
             what()
         assert files_of(folder) == before
     assert mirror(source, folder, adopt=True).run().not_deleted == ["7.html"]
@@ -202,7 +206,10 @@ def test_state_of_another_format(source: FakeSource, folder: Path) -> None:
     mirror(source, folder).run()
     with closing(sqlite3.connect(folder / DATABASE, isolation_level=None)) as db:
         db.execute("UPDATE meta SET value = '1' WHERE key = 'format'")
-    with pytest.raises(MirrorError, match=r"has the format 1, and .* needs 2: remove \S*\.mirror, and run it again"):
+    with pytest.raises(
+        MirrorError,
+        match=r"has the format 1, and .* needs 2: remove \S*\.mirror, and run `\S+ mirror` with",
+    ):
         mirror(source, folder).run()
     for each in sorted((folder / STATE_FOLDER).rglob("*"), reverse=True):
         each.rmdir() if each.is_dir() else each.unlink()

@@ -178,6 +178,7 @@ def corrected(source: Source, *files: list[str]) -> list[str]:
         (["2026-05-05T10:00:00Z"] * 3, [""] * 3),
         (["2026-05-05T23:30:00+14:00", "2026-05-05T23:30:00+14:00", YEARS[0]], None),  # yesterday, there
         (["2026-05-05 09:00:00"] * 3, [""] * 3),  # a form that is not allowed, and that generators write
+        (10 * ["2024"], None),  # no day
         # One day, on nine in ten or fewer.
         ([*["2026-03-03"] * 9, "2025-01-01"], [*[""] * 9, "2025-01-01"]),
         ([*["2026-03-03T10:00:00+01:00"] * 5, *["2026-03-03"] * 4, ""], [""] * 10),
