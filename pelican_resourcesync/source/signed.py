@@ -117,7 +117,10 @@ class Signatures:
                 message = f"{shown(state)} is older than the one read last: add --accept-older if that is right"
                 raise SignatureError(message)
             if place == before and self._states[state][-1] != digest:
-                message = f"{shown(state)} has the same generation as the one read last, but different contents"
+                message = (
+                    f"{shown(state)} has the same generation as the one read last, but different contents: add "
+                    "--accept-older if the publisher says that this is right"
+                )
                 raise SignatureError(message)
         age = self._source.options.max_age
         if age and parse_datetime(content["at"]) < datetime.now(UTC) - timedelta(seconds=age):

@@ -72,8 +72,9 @@ def test_paths(url: str, path: str) -> None:
 
 @pytest.mark.parametrize(
     ("path", "expected"),
-    [("a/b.html", True), ("b/index.html", True), ("a~f", True), ("~origin/http+x.test+80/a.html", True), ("é.html", True),
-     ("index.html", False), ("note", False), (".htaccess", False), ("b/.git/HEAD.html", False), ("v1.2/a.html", False)],
+    [("a/b.html", True), ("b/index.html", True), ("a~f", True), ("~origin/http+x.test+80/a.html", True),
+     ("é.html", True), ("index.html", False), ("note", False), (".htaccess", False), ("b/.git/HEAD.html", False),
+     ("v1.2/a.html", False)],
 )  # fmt: skip
 def test_paths_of_copies(path: str, expected: bool) -> None:
     """A file that nobody knows may be the copy of a URL; or it cannot be, or serves the copy."""
