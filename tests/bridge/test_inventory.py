@@ -95,6 +95,20 @@ def test_two_items(inventory: Inventory) -> None:
     assert (inventory.sets(), uris(inventory, "two")) == (["two"], ["a", "d"])
 
 
+@pytest.mark.parametrize(("gone", "stays"), ["12", "21"])
+def test_one_of_two_items_goes(inventory: Inventory, gone: str, stays: str) -> None:
+    """A file of two items in one set stays there, whichever of them goes."""
+    both = {"1": link("b"), "2": link("c")}
+    for item, links in both.items():
+        add(inventory, item, entry("a", "one", links=links, changed=EARLY))
+    inventory.remove([gone])
+    (row,) = inventory.entries("one")
+    assert (row.uri, row.links, row.changed) == ("urn:x:a", both[stays], EARLY)
+    assert inventory.get("urn:x:a", "one") == row
+    inventory.remove([stays])
+    assert (inventory.sets(), uris(inventory)) == ([], [])
+
+
 @pytest.mark.parametrize(
     "second", [entry("a")._replace(representation=OTHER), entry("a", place="oai_dc/1.xml")], ids=["file", "record"]
 )
