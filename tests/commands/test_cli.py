@@ -14,6 +14,7 @@ from typing import cast
 import pytest
 
 from pelican_resourcesync import __version__
+from pelican_resourcesync.checker import CheckOptions
 from pelican_resourcesync.cli import main, parser
 from pelican_resourcesync.destination import MirrorOptions
 from tests.commands.support import URL, output_of
@@ -61,16 +62,19 @@ def test_every_default_is_the_one_that_is_documented() -> None:
     sections = re.split(r"^## `([\w-]+)`$", DOCS, flags=re.MULTILINE)[1:]
     compared, known = Counter[str](), verbs()
     for name, section in zip(sections[::2], sections[1::2], strict=True):
-        shared = DOCS.partition("## Options for reading a Source")[2] * ("(#options-for-reading" in section)
+        reads = "(#options-for-reading" in section
+        shared = DOCS.partition("## Options for reading a Source")[2] * reads
+        library = CheckOptions() if name == "check" else MirrorOptions() if reads else None
         for table in (section, shared):
             rows = re.findall(r"^\| `(?:-\w )?--([\w-]+)[^|]*` \| (?:`([\w.]+)`)?(.?)", _table(table), re.MULTILINE)
             for option, told, rest in rows:
                 (action,) = [each for each in known[name]._actions if f"--{option}" in each.option_strings]
                 default = action.default
                 if default in (None, argparse.SUPPRESS):
-                    default = getattr(MirrorOptions(), action.dest, None)
+                    default = getattr(library, action.dest, None)
                 if told and not rest.strip() and default is not None:
-                    assert default == cast("Callable[[str], object]", action.type or str)(told), (name, option)
+                    value = cast("Callable[[str], object]", action.type or str)(told)
+                    assert default == getattr(library, action.dest, default) == value, (name, option)
                     compared[name] += 1
                 elif action.nargs == 0 and rest == "|":
                     assert default in (None, False, logging.WARNING), (name, option)
