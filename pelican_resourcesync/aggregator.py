@@ -48,6 +48,12 @@ class Aggregator(Mirror):
         """Publish what the copy has, also after a run that was incomplete: then some of it is older."""
         if self._is_published(state):
             return
+        home, *points = self._documents
+        for (path,) in state.db.execute("SELECT path FROM resource WHERE digest <> ''"):
+            if path.startswith(home) or path in points:  # of which nothing may be taken for a publication of ours
+                what = f"{path}, a resource of the Source, is where documents of the copy belong"
+                message = f"{what}: leave it out with --only, --type or --set"
+                raise PublicationError(message)
         output, layout, now = state.folder, self._layout, build_time()
         with recovered(output, state.parts.parent):
             known = read_state(output, layout)
@@ -90,10 +96,6 @@ class Aggregator(Mirror):
         ).fetchall()
         urls = {uri: SiteUrls(self._layout.siteurl).uri(path) for uri, path, *_ in rows}
         for uri, path, digest, length, type_, text, is_older in rows:
-            if path.startswith(f"{self._layout.home}/") or path in self._layout.entry_points:
-                what = f"{path}, a resource of the Source, is where documents of the copy belong"
-                message = f"{what}: leave it out with --only, --type or --set"
-                raise PublicationError(message)
             if len(urls[uri]) >= LONGEST_LOC:
                 notes.append(f"{path} is not published: its URL would have {len(urls[uri]):,} characters")
                 continue

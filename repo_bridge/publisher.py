@@ -155,8 +155,7 @@ def _open_inventory(settings: BridgeSettings, key: str, *, writes: bool) -> Iter
     workspace = Workspace(settings.beside)
     with ExitStack() as stack:
         if writes:
-            advice = f"make {workspace.folder} writable"
-            with failing_disk("no work directory can be created next to the settings", advice):
+            with failing_disk("no work directory can be created next to the settings"):
                 folder = stack.enter_context(workspace.temporary(f"bridge-{settings.set_name}.work-"))
         else:
             name = stack.enter_context(TemporaryDirectory(prefix="repo-bridge-", ignore_cleanup_errors=True))

@@ -330,11 +330,13 @@ def test_files_that_cannot_be_published(source: FakeSource, tmp_path: Path) -> N
     assert (result.complete, result.published["resources"]) == (True, 3)
     note, _ = result.plan.notes
     assert note.endswith("é.html is not published: its URL would have 2,059 characters")
-    source.put("resourcesync/index.html", "theirs")
-    source.publish()
-    with pytest.raises(PublicationError, match=r"^resourcesync/index\.html, a resource of the Source, is where"):
-        Aggregator(source.url, tmp_path / "copy", BASE, FAST).run()
-    assert (tmp_path / "copy/resourcesync/index.html").read_bytes() == b"theirs"
+    for path in ("resourcesync/index.html", "resourcesync/copy/publication.json"):  # not read as one of ours
+        source.put(path, "theirs")
+        source.publish()
+        with pytest.raises(PublicationError, match=f"^{path}, a resource of the Source, is where"):
+            Aggregator(source.url, tmp_path / path[-9:], BASE, FAST).run()
+        assert (tmp_path / path[-9:] / path).read_bytes() == b"theirs"
+        source.delete(path)
 
 
 def test_command(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
