@@ -67,7 +67,7 @@ def item(number: int, *values: Value, **more: Any) -> Thing:
 
 def versions(press: Press) -> list[str]:
     """Return the texts of all versions."""
-    return [each.read_text() for each in press.public.glob("resourcesync/*/versions/*")]
+    return [each.read_text("utf-8") for each in press.public.glob("resourcesync/*/versions/*")]
 
 
 OWN = """
@@ -321,7 +321,7 @@ def test_gaps(press: Press) -> None:
     sample = Sample(items=[item(1, *values), *(item(each, Value(NOTE, f"three {each}")) for each in (2, 3))])
     press.publish(sample, 3, **ALL, hidden=frozenset({"local.note"}))
     [file] = press.public.glob("resourcesync/*/versions.jsonl")
-    [line] = [json.loads(each) for each in file.read_text().splitlines() if "/1.xml" in each]
+    [line] = [json.loads(each) for each in file.read_text("utf-8").splitlines() if "/1.xml" in each]
     assert [(time[:10], bool(more[0])) for time, *more in line[1]] == [
         ("2024-03-01", True),
         ("2025-06-16", False),
