@@ -13,7 +13,7 @@ from asyncio import CancelledError
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Timer
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -103,10 +103,17 @@ def test_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str], sources: in
             host.slowness = 0.05
         victim, _ = workers = [each.process.pid for each in cluster.workers.values()]
         config = found.config(tmp_path, **IMPATIENT, rate=50)
-        timer = Timer(1.0, os.kill, (victim, signal.SIGKILL))
-        timer.start()
+
+        def kill_in_the_middle() -> None:
+            while sum(len(host.times) for host in found.hosts) < sources:  # each Source is asked several times
+                time.sleep(0.01)
+            os.kill(victim, signal.SIGKILL)
+
+        killer = Thread(target=kill_in_the_middle, daemon=True)
+        killer.start()
         code, outcomes, _ = run(capsys, config, "--cluster", cluster.scheduler_address)
-        assert timer.finished.is_set()
+        killer.join(timeout=30)
+        assert not killer.is_alive()
         assert not Path(f"/proc/{victim}").exists()
         (survivor,) = [each for each in workers if each != victim]
         assert Path(f"/proc/{survivor}").exists()  # the command ends no process that it did not start
