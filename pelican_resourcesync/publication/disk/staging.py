@@ -38,7 +38,7 @@ from pelican_resourcesync.publication.disk.install import (
     put_back,
     unfinished,
 )
-from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, WELL_KNOWN, Layout, is_package
+from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, STATE, WELL_KNOWN, Layout, is_package
 from pelican_resourcesync.publication.workspace import Workspace
 
 
@@ -249,7 +249,8 @@ def recover(output: Path, base: Path | None = None) -> None:
         for record in records:
             record.unlink(missing_ok=True)  # a mirror has them in its copy
         description, well_known = output / DESCRIPTION, output / WELL_KNOWN
-        if interrupted and description.is_file():
+        is_ours = any(output.glob(STATE)) or any(output.glob(f"{FOLDER}/*/{Path(STATE).name}"))
+        if description.is_file() and (interrupted or (is_ours and not well_known.is_file())):
             _copy_description(description, well_known)
 
 
