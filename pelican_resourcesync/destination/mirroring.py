@@ -246,7 +246,7 @@ class Mirror:
                 log_change("deleted", stored.uri)
             else:
                 result.not_deleted.append(stored.uri)
-        copy.sync([], [stored.path for stored in gone])  # what comes back is no file of others
+        copy.sync([], [stored.path for stored in gone])  # a deleted file that returned would look like a file of others
         result.deleted = len(gone) - len(result.not_deleted)
         with state.transaction():
             state.delete(stored.uri for stored in gone)

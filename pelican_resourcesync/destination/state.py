@@ -312,7 +312,7 @@ def open_state(
         _check_folder(folder, own, new=new, adopt=adopt)
         with _locked(own) as handle:
             if new and sync:
-                flush([folder])  # before it has files that would be those of others
+                flush([folder])  # files without this folder would look like files of others after a power failure
             suspect, begun = bool(os.fstat(handle).st_size), True
             intact = not suspect
             try:

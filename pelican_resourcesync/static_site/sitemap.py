@@ -206,7 +206,7 @@ class _Correction:
     def _find_stamps(self, entries: Iterable[SitemapEntry]) -> None:
         """Find the stamps among the dates of all pages that were not seen to change, in all files together.
 
-        The dates of the others may be ours, from an earlier run, which must come to the same.
+        The other pages do not count: their dates may come from an earlier run, and a second run must change nothing.
         """
         days, total, today = Counter[date](), 0, 0
         for entry in entries:

@@ -313,7 +313,7 @@ def test_older(source: FakeSource) -> None:
 
 @pytest.mark.parametrize("begun", [True, False])
 def test_roll_back_of_what_was_read(source: FakeSource, *, begun: bool) -> None:
-    """A change whose place a later one took is not lost, where that one is taken back before it was yielded."""
+    """An earlier change of a resource is not lost if a later one replaced it and was rolled back before delivery."""
     cursor, first_list = history(source)[1], source.published["rs/resourcelist.xml"]
     source.put("a.html", "new")
     source.put("b/c.html", "other")

@@ -945,7 +945,7 @@ def test_space_on_the_disk(folder: Path, monkeypatch: pytest.MonkeyPatch, hashes
 
 
 def test_full_disk(tmp_path: Path) -> None:
-    """It is said, and the part is removed."""
+    """One line says so, and the part is removed."""
     part = tmp_path / "part"
     part.symlink_to("/dev/full")
     listed = ListedResource("https://example.org/a", "", "", "", None, "", (), "")

@@ -82,14 +82,18 @@ def test_pattern_that_excludes_nothing_is_pointed_out(plain: Site) -> None:
     plain.configure(RESOURCESYNC={"exclude": ["privte/*", "a.html"]})
     plain.article("a.md", "A")
     plain.article("b.md", "B")
+    plain.article("c.md", "C", Save_as="c/index.html", Url="c/")
     plain.commit("2024-01-01T10:00:00Z")
     said = run(plain)[1]
     assert "RESOURCESYNC['exclude'] has 'privte/*', which no file of the output matches" in said
     assert "'404.html'" not in said
     assert "'a.html'" not in said
-    plain.configure(RESOURCESYNC={"exclude": ["404.html", "privtae/*", "a.html"]})
+    plain.configure(RESOURCESYNC={"exclude": ["404.html", "privtae/*", "a.html", "c/index.html"]})
+    plain.remove("content/c.md")
     plain.commit("2024-01-02T10:00:00Z")
-    assert "RESOURCESYNC['exclude'] has 'privtae/*', which no file" in run(plain)[1]
+    said = run(plain)[1]
+    assert "RESOURCESYNC['exclude'] has 'privtae/*', which no file" in said
+    assert "'c/index.html'" not in said, "it was the file of a page of before"
 
 
 def test_hidden_front_page_is_pointed_out(plain: Site) -> None:

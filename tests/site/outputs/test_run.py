@@ -122,6 +122,28 @@ def test_first_pages_of_divided_listings(site: Site, form: str, first: str, clea
     assert (found["index.html"], found["index2.html"]) == ("/", "/index2.html")
 
 
+def test_listings_of_their_own_have_the_urls_of_the_settings(site: Site) -> None:
+    """Where the host finds pages without their ending, the settings say which pages are linked so."""
+    for number in range(3):
+        site.article(f"{number}.md", f"T{number}", Tags="ai")
+    for name in ("archives", "tags", "authors", "article"):
+        site.write(f"mine/templates/{name}.html", "A page")
+    found = uris(
+        site,
+        clean_urls=True,
+        THEME=str(site.folder / "mine"),
+        TAG_SAVE_AS="",
+        CATEGORY_SAVE_AS="",
+        AUTHOR_SAVE_AS="",
+        DIRECT_TEMPLATES=["archives", "tags", "authors"],
+        PAGINATED_TEMPLATES={"archives": 2},
+        ARCHIVES_URL="archives",
+        TAGS_URL="tags.html",
+    )
+    names = ("archives.html", "tags.html", "authors.html")
+    assert [found[name] for name in names] == ["/archives", "/tags.html", "/authors"]
+
+
 def test_relative_urls_are_no_uris(site: Site) -> None:
     """With RELATIVE_URLS the pages link relatively, and the URIs are the same."""
     site.article("a.md", Tags="x")
