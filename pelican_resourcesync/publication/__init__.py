@@ -36,7 +36,7 @@ from pelican_resourcesync.publication.model.layout import (
     replaced_path,
     well_known_hints,
 )
-from pelican_resourcesync.publication.model.media_types import UNKNOWN_TYPE, media_type
+from pelican_resourcesync.publication.model.media_types import LINK_FORMAT, UNKNOWN_TYPE, media_type
 from pelican_resourcesync.publication.model.options import (
     PERIODS,
     SITE,
@@ -64,7 +64,6 @@ from pelican_resourcesync.publication.model.resource import (
 )
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER, is_loopback
 from pelican_resourcesync.publication.model.state import FirstPublication, PublicationState, parse_state, render_state
-from pelican_resourcesync.publication.model.versions import LINK_FORMAT
 from pelican_resourcesync.publication.pages.overview import DOCUMENTS, Amount, Overview
 from pelican_resourcesync.publication.pages.rendering import mirror_command
 from pelican_resourcesync.publication.parts import Map

@@ -9,6 +9,9 @@ import mimetypes
 from functools import lru_cache
 from types import MappingProxyType
 
+#: The type of a TimeMap (RFC 7089).
+LINK_FORMAT = "application/link-format"
+
 #: The type of a file if nothing better is known.
 UNKNOWN_TYPE = "application/octet-stream"
 
