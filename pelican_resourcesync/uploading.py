@@ -6,7 +6,6 @@ that are replaced are copied first, so that the last complete publication can be
 """
 
 import json
-import re
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
@@ -25,23 +24,21 @@ from pelican_resourcesync.errors import ConflictError, MismatchError, Publicatio
 from pelican_resourcesync.files import measure, sha256
 from pelican_resourcesync.http import LONGEST_REQUEST, Bucket, BucketPath, path_of_uri, served_paths
 from pelican_resourcesync.publication import (
-    DESCRIPTION,
     FOLDER,
-    FOREVER,
-    LINK_FORMAT,
-    RECORDS,
+    RESOURCE_LIST_PART,
     SHA_256,
     STATE,
+    VERSION,
     WELL_KNOWN,
     Ancestry,
     HashedState,
     PreviousPublication,
     VersionIndex,
     compare_ancestry,
+    headers_of,
     is_later,
-    is_part_of_list,
+    kind_of,
     locked,
-    media_type,
     parse_representation,
     publications_in,
     recover,
@@ -56,31 +53,6 @@ from pelican_resourcesync.strict_json import parse_json
 LEASE = f"{FOLDER}/upload.json"
 _LEASE_TIME = 3 * LONGEST_REQUEST
 _LARGE = 16_000_000  # bytes from which on a file is sent in parts
-
-#: The steps of an upload. No document mentions any of a later step.
-_STEPS = (
-    # Resources, packages with copies of their manifests, patches, versions: all that no other pattern matches.
-    r".*",
-    # Documents that are listed in others: parts, Change Lists, Change Dumps, archived documents, TimeMaps.
-    r".*\.(?:xml|link|jsonl)",
-    # The lists of these: Resource List, Resource Dump, indexes, archives. There is no time in their names.
-    r".*/[a-z-]+\.xml",
-    r".*/capabilitylist\.xml",
-    # The pages for people.
-    r".*\.(?:html|atom)",
-    # The entry points: the Source Description and its well-known copy.
-    rf"{WELL_KNOWN}|{DESCRIPTION}",
-    # What has the hashes of all documents.
-    r".*/publication\.json",
-)
-_NO_DOCUMENT = re.compile(
-    rf"(?!{FOLDER}/|{WELL_KNOWN}$).*|{FOLDER}/[^/]+/(?:{RECORDS}|(?:[0-9]+/)?versions)/.*|.*-manifest\.xml", re.DOTALL
-)
-_VERSION = re.compile(rf"{FOLDER}/[^/]+/(?:[0-9]+/)?versions/([0-9a-f]{{64}})(?:\..*)?")
-_NEVER_CHANGES = re.compile(
-    rf"{FOLDER}/[^/]+/(?:[0-9]+/)?(?:(?:archive|patches|versions)/.*|[^/]+\.zip|[^/]+-manifest\.xml"
-    r"|[a-z-]+-[0-9TZ.]+-[0-9]+\.xml)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,16 +71,9 @@ class Upload:
     requests: int
 
 
-def upload_step(path: str) -> int:
-    """Return in which step, from 1 on, to upload a file of an output."""
-    if _NO_DOCUMENT.fullmatch(path):
-        return 1
-    return max(step for step, pattern in enumerate(_STEPS, 1) if re.fullmatch(pattern, path, re.DOTALL))
-
-
 def upload_order(paths: Iterable[str]) -> list[str]:
     """Return files of an output in the order in which to upload them; the last one is the site's `publication.json`."""
-    return sorted(paths, key=lambda path: (upload_step(path), path == STATE, path))
+    return sorted(paths, key=lambda path: (kind_of(path).step, path == STATE, path))
 
 
 def upload(  # noqa: PLR0913 - keyword-only options
@@ -141,7 +106,7 @@ def upload(  # noqa: PLR0913 - keyword-only options
             ours = {path for path, digest in zip(due, pool.map(bucket.digest, due), strict=True) if digest}
             removed = sorted(ours - _served_elsewhere(sets, ours))
             size, done, sent = sum(work.files[path][0] for path in changed), 0, 0
-            for _, step in groupby([] if dry_run else changed, lambda path: (upload_step(path), path == changed[-1])):
+            for _, step in groupby([] if dry_run else changed, lambda path: (kind_of(path).step, path == changed[-1])):
                 for path in pool.map(work.put, step):
                     done, sent = done + 1, sent + work.files[path][0]
                     on_progress(done, len(changed), sent, size)
@@ -196,7 +161,7 @@ class _Comparison:
         """Yield the parts of Resource Lists that are in the bucket alone, with their SHA-256."""
         for each in sets:
             for path, digest in {**each.state.superseded, **each.state.documents}.items():
-                if is_part_of_list(path):
+                if kind_of(path) is RESOURCE_LIST_PART:
                     if path in self._there:
                         yield path, digest
                     elif path in each.state.documents:
@@ -224,7 +189,7 @@ class _Comparison:
         large = self._output / path, self._large.get(path, "")
         source, digest = large if large[1] else self.verify(path)
         before = self._there[path].version if path in self._there else None
-        if upload_step(path) > 1 and path in self._listed and before and self._digest(path) == self._listed[path]:
+        if kind_of(path).step > 1 and path in self._listed and before and self._digest(path) == self._listed[path]:
             copy = replaced_path(self._listed[path])  # which stays until the next publication is complete
             self._bucket.copy(path, copy)
             self.copies.append(copy)
@@ -239,17 +204,10 @@ class _Comparison:
         return (self._listed.get(path) if is_older else None) or self._bucket.digest(path) or ""
 
 
-def headers_of(path: str) -> dict[str, str]:
-    """Return the media type of a file, and how long caches may keep it: a year if it never changes, else not at all."""
-    known = "application/xml" if path == WELL_KNOWN else LINK_FORMAT if path.endswith(".link") else media_type(path)
-    kept = FOREVER if _NEVER_CHANGES.fullmatch(path) else "no-cache"
-    return {"Content-Type": known, "Cache-Control": kept}
-
-
 def step_files(output: Path, step: int) -> list[str]:
     """Return the files of an output that are uploaded in a step, in order."""
     with _publications(output) as sets:
-        return [path for path in upload_order(output_files(output, sets)) if upload_step(path) == step]
+        return [path for path in upload_order(output_files(output, sets)) if kind_of(path).step == step]
 
 
 def output_files(output: Path, sets: Sequence[PreviousPublication]) -> dict[str, tuple[int, str]]:
@@ -296,7 +254,7 @@ def _publications(output: Path, bucket: BucketPath | None = None) -> Iterator[li
 
 def _digests_of_versions(paths: Iterable[str]) -> dict[str, str]:
     """Return the SHA-256 of each file of a version, which is its name."""
-    return {path: found[1] for path in paths if (found := _VERSION.fullmatch(path))}
+    return {path: path.rpartition("/")[2].partition(".")[0] for path in paths if kind_of(path) is VERSION}
 
 
 def _linked(publication: PreviousPublication) -> Iterator[str]:

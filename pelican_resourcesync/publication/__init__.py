@@ -24,15 +24,14 @@ from pelican_resourcesync.publication.forget import TakedownResult, forget_uris
 from pelican_resourcesync.publication.former import former_states
 from pelican_resourcesync.publication.model.clock import TICK, build_time, later, whole_milliseconds
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
+from pelican_resourcesync.publication.model.kinds import RESOURCE_LIST_PART, VERSION, headers_of, kind_of
 from pelican_resourcesync.publication.model.layout import (
     DESCRIPTION,
     FOLDER,
-    FOREVER,
     RECORDS,
     STATE,
     WELL_KNOWN,
     Layout,
-    is_part_of_list,
     replaced_path,
     well_known_hints,
 )
@@ -109,13 +108,13 @@ __all__ = [
     "DESCRIPTION",
     "DOCUMENTS",
     "FOLDER",
-    "FOREVER",
     "LINK_FORMAT",
     "MD5",
     "MOST_EXAMPLES",
     "PERIODS",
     "RECORDS",
     "RESERVED_PREFIX",
+    "RESOURCE_LIST_PART",
     "SHA_256",
     "SITE",
     "START_OVER",
@@ -123,6 +122,7 @@ __all__ = [
     "TEMPORARY_PREFIX",
     "TICK",
     "UNKNOWN_TYPE",
+    "VERSION",
     "WELL_KNOWN",
     "Amount",
     "Ancestry",
@@ -172,10 +172,11 @@ __all__ = [
     "find_other_sets",
     "forget_uris",
     "former_states",
+    "headers_of",
     "is_later",
     "is_loopback",
-    "is_part_of_list",
     "is_published",
+    "kind_of",
     "later",
     "layout_after",
     "layouts_in",

@@ -36,7 +36,8 @@ from pelican_resourcesync.publication.documents.writer import write_entry_points
 from pelican_resourcesync.publication.dumps.package import Bitstream, open_package, repacked, write_package
 from pelican_resourcesync.publication.generation import carry_publication, write_state
 from pelican_resourcesync.publication.model.clock import later
-from pelican_resourcesync.publication.model.layout import HTML_PAGE, is_package, is_xml
+from pelican_resourcesync.publication.model.kinds import kind_of
+from pelican_resourcesync.publication.model.layout import HTML_PAGE, is_xml
 from pelican_resourcesync.publication.model.options import Options, PageOptions
 from pelican_resourcesync.publication.model.ranges import Body, Range
 from pelican_resourcesync.publication.model.resource import SHA_256
@@ -305,7 +306,7 @@ class _Rewriting:
         path, md = self._path(entry.loc), entry.md or Metadata()
         if path is None:
             return entry
-        if is_package(path):
+        if kind_of(path).is_package:
             self._repack(path)
             digest, length = self._stage.measure(self._moved(path))
             md = replace(md, hash=(Hash(algorithm=SHA_256, digest=digest),), length=length)

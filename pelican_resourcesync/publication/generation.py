@@ -11,7 +11,8 @@ from pelican_resourcesync.publication.documents.contents import Contents
 from pelican_resourcesync.publication.documents.documents import Documents
 from pelican_resourcesync.publication.documents.writer import DocumentWriter
 from pelican_resourcesync.publication.dumps.writer import DumpWriter
-from pelican_resourcesync.publication.model.layout import MANIFEST, Layout, is_package
+from pelican_resourcesync.publication.model.kinds import kind_of
+from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.state import Part, PublicationState, render_state
 from pelican_resourcesync.publication.previous.previous import KnownGeneration, PreviousPublication
@@ -107,7 +108,7 @@ def write_state(  # noqa: PLR0913 - keyword-only option
     `withdraws`, no superseded package, patch and page about changes stays.
     """
     own = {path: stage.measure(path) for path in stage.paths() if path.startswith(f"{layout.home}/")}
-    packages = {path: length for path, (_, length) in own.items() if is_package(path)}
+    packages = {path: length for path, (_, length) in own.items() if kind_of(path).is_package}
     hashes = {path: digest for path, (digest, _) in own.items()}
     state = replace(state, documents=hashes, packages=packages, signed_by=key.public if key else "")
     previous = before if isinstance(before, PreviousPublication) else None
@@ -121,8 +122,7 @@ def write_state(  # noqa: PLR0913 - keyword-only option
         there |= previous.state.documents
         gone = {path: there[path] for path in there if path.startswith(f"{layout.home}/") and path not in own}
         if withdraws:
-            has_bytes = (".zip", MANIFEST, ".dcz", ".html")
-            gone = {path: digest for path, digest in gone.items() if not path.endswith(has_bytes)}
+            gone = {path: digest for path, digest in gone.items() if not kind_of(path).has_contents}
         _carry(stage, previous, gone)
         packages |= {path: length for path, length in previous.state.packages.items() if path in gone}
         state = replace(state, superseded=gone, packages=packages)

@@ -32,7 +32,7 @@ from typing import Any, BinaryIO, NamedTuple
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.http import BucketPath
 from pelican_resourcesync.protocol import ChangeKind, EntryText, render_entries, unescape
-from pelican_resourcesync.publication.model.layout import FOREVER
+from pelican_resourcesync.publication.model.kinds import FOREVER
 from pelican_resourcesync.publication.model.ranges import Body
 from pelican_resourcesync.publication.model.resource import EDITION, Resources, Row, is_later
 from pelican_resourcesync.publication.model.state import Counts, sortable

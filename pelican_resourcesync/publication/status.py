@@ -1,6 +1,5 @@
 """The status of a site's publications, in a folder or at a URL, as people and programs see it from outside."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -21,10 +20,10 @@ from pelican_resourcesync.publication.disk.durable import same_bytes
 from pelican_resourcesync.publication.model.clock import is_ahead
 from pelican_resourcesync.publication.model.layout import (
     DESCRIPTION,
-    FOLDER,
     SET_NAME,
     WELL_KNOWN,
     Layout,
+    set_of,
     well_known_reachable,
 )
 from pelican_resourcesync.publication.pages.overview import Amount, Overview, overview_of
@@ -39,8 +38,6 @@ _LARGEST, _MOST = 1_000_000, 1_000
 
 #: The name of a site's set if the site does not choose one.
 OWN = Layout("").set_name
-
-_CAPABILITY_LIST = re.compile(rf"(.*)/{FOLDER}/([^/]+)/(?:[0-9]+/)?capabilitylist\.xml")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,10 +182,10 @@ def _fetch_description(web: Web, file: Path) -> None:
 def _sites(uris: Iterable[str]) -> Mapping[str, set[str]]:
     """Return the addresses of the sites to which Capability Lists belong, by the name of the set."""
     sites: dict[str, set[str]] = {}
-    for match in filter(None, map(_CAPABILITY_LIST.fullmatch, uris)):
-        name = unquote(match[2])
+    for site, encoded in filter(None, map(set_of, uris)):
+        name = unquote(encoded)
         if len(sites) < _MOST and SET_NAME.fullmatch(name):
-            sites.setdefault(name, set()).add(match[1])
+            sites.setdefault(name, set()).add(site)
     return sites
 
 

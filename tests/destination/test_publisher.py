@@ -12,7 +12,7 @@ import pytest
 from pelican_resourcesync.cli import main
 from pelican_resourcesync.destination import Following, IncompleteError, Mirror, MirrorError, MirrorResult, path_of
 from pelican_resourcesync.http import origin
-from pelican_resourcesync.uploading import upload_step
+from pelican_resourcesync.publication import kind_of
 from repo_bridge.publisher import publish
 from sample_site.repository import DAYS, make_repository, publish_repository
 from tests.bridge.support.press import UI, Press
@@ -303,7 +303,7 @@ def test_upload_that_is_not_done(site: Site, tmp_path: Path) -> None:
         assert Mirror(address, copy, FAST).run().complete
         site.build()
         for step in range(1, 8):  # the pages, and then one document after the other, as they are uploaded
-            for path in (each for each in files_of(site.output) if upload_step(each) == step):
+            for path in (each for each in files_of(site.output) if kind_of(each).step == step):
                 (public / path).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(site.output / path, public / path)
                 result = Mirror(address, copy, FAST).run()

@@ -30,13 +30,14 @@ from pelican_resourcesync.publication.disk.durable import (
     sync_all,
     walk,
 )
-from pelican_resourcesync.publication.model.layout import FOLDER, RECORDS, TIMEMAPS, VERSIONS, WELL_KNOWN, Layout
+from pelican_resourcesync.publication.model.kinds import KINDS
+from pelican_resourcesync.publication.model.layout import FOLDER, WELL_KNOWN, Layout
 from pelican_resourcesync.strict_json import parse_json
 
 #: The folder of the documents in a stage, laid out like the output.
 DOCUMENTS = "documents"
 #: Folders in that of a set with files that may be a million, and are no documents.
-_FOLDERS = (RECORDS, VERSIONS, TIMEMAPS)
+_FOLDERS = tuple(kind.folder for kind in KINDS if kind.folder)
 _REPLACED = "replaced"  # the folder that the documents replace, while it is not exchanged
 #: The folder with what is added to a folder that is moved, and in it the names of what is removed.
 _ADDED = f"{RESERVED_PREFIX}added-"

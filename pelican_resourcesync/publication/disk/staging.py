@@ -38,7 +38,8 @@ from pelican_resourcesync.publication.disk.install import (
     put_back,
     unfinished,
 )
-from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, STATE, WELL_KNOWN, Layout, is_package
+from pelican_resourcesync.publication.model.kinds import kind_of
+from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, STATE, WELL_KNOWN, Layout
 from pelican_resourcesync.publication.workspace import Workspace
 
 
@@ -111,7 +112,7 @@ class Stage:
 
     def packages(self, layout: Layout) -> tuple[int, int]:
         """Return the number of packages of a set, and their bytes."""
-        found = [path for path in self.paths() if path.startswith(f"{layout.home}/") and is_package(path)]
+        found = [path for path in self.paths() if path.startswith(f"{layout.home}/") and kind_of(path).is_package]
         return len(found), sum(self.measure(path)[1] for path in found)
 
     def carry(self, path: str, source: Path, digest: str | None = None) -> None:

@@ -23,7 +23,8 @@ _TIME = r"[0-9]{8}T[0-9]{6}(?:\.[0-9]{3})?Z"
 _LIST = r"(?:resourcelist|resourcedump|changelist|changedump)"
 _SHA_256 = r"[0-9a-f]{64}"
 
-_FOREVER = "public, max-age=31536000, immutable"
+#: The `Cache-Control` of what never changes.
+FOREVER = "public, max-age=31536000, immutable"
 
 
 class Kind(NamedTuple):
@@ -110,7 +111,7 @@ def kind_of(path: str) -> Kind:
 def headers_of(path: str) -> dict[str, str]:
     """Return the media type of a file, and how long caches may keep it: a year if it never changes, else not at all."""
     kind = kind_of(path)
-    kept = _FOREVER if kind.immutable else "no-cache"
+    kept = FOREVER if kind.immutable else "no-cache"
     return {"Content-Type": kind.media_type or media_type(path), "Cache-Control": kept}
 
 

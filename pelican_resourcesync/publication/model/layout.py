@@ -23,24 +23,12 @@ RECORDS = "records"
 
 #: Likewise, of the versions of resources, and of the TimeMaps that list them.
 VERSIONS, TIMEMAPS = "versions", "timemaps"
-_VERSION_INDEX = "versions.jsonl"
-
-#: The ending of the copy of a package's manifest.
-MANIFEST = "-manifest.xml"
 
 _SITE = "site"
 
 #: What a set can be called.
 SET_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
-_DOCUMENT = re.compile(
-    rf"{FOLDER}/{SET_NAME.pattern}/(?:[1-9][0-9]{{0,15}}/)?(?:(?:archive|changes|patches)/)?"
-    r"(?!publication\.json\Z)[a-z0-9][A-Za-z0-9._-]{0,199}"
-)
-#: A time and a number tell a part from the archive beside it.
-_PART = re.compile(rf"{FOLDER}/[^/]+/(?:[0-9]+/)?resourcelist-[0-9]{{8}}T[0-9.]+Z-[0-9]+\.xml")
-
-#: The `Cache-Control` of what never changes.
-FOREVER = "public, max-age=31536000, immutable"
+_CAPABILITY_LIST = re.compile(rf"(?:(.*)/)?{FOLDER}/([^/]+)/(?:[0-9]+/)?capabilitylist\.xml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +71,7 @@ class Layout:
     @property
     def version_index(self) -> str:
         """The list of all versions, which the next publication continues."""
-        return f"{self.folder}/{_VERSION_INDEX}"
+        return f"{self.folder}/versions.jsonl"
 
     def timemap(self, uri: str) -> str:
         """Return the path of the TimeMap of a resource, the same for all restarts."""
@@ -207,7 +195,7 @@ class Layout:
 
     def manifest(self, package: str) -> str:
         """Return the path of the copy of a package's manifest (`RD02`)."""
-        return f"{package.removesuffix('.zip')}{MANIFEST}"
+        return f"{package.removesuffix('.zip')}-manifest.xml"
 
     def uri(self, path: str) -> str:
         """Return the URI of a document."""
@@ -219,14 +207,10 @@ def replaced_path(digest: str) -> str:
     return f"{FOLDER}/.replaced/{digest}"
 
 
-def is_document(path: str) -> bool:
-    """Return whether a path is one that a document of a set can have, other than its state: no other can be read."""
-    return bool(_DOCUMENT.fullmatch(path))
-
-
-def is_version_index(path: str) -> bool:
-    """Return whether a path is that of a list of versions."""
-    return path.endswith(f"/{_VERSION_INDEX}")
+def set_of(uri: str) -> tuple[str, str] | None:
+    """Return the address of the site, and the name of the set, of a Capability List, as its URI spells them."""
+    match = _CAPABILITY_LIST.fullmatch(uri)
+    return (match[1] or "", match[2]) if match else None
 
 
 def is_xml(path: str) -> bool:
@@ -237,16 +221,6 @@ def is_xml(path: str) -> bool:
 def part_path(path: str, at: datetime, number: int) -> str:
     """Return the path of part `number` of the document at a path; the time of its publication makes it unique."""
     return f"{path.removesuffix('.xml')}-{stamp(at)}-{number:05}.xml"
-
-
-def is_part_of_list(path: str) -> bool:
-    """Return whether a path is that of a part of a Resource List."""
-    return bool(_PART.fullmatch(path))
-
-
-def is_package(path: str) -> bool:
-    """Return whether a path is that of a package, which is not XML and may be large."""
-    return path.endswith(".zip")
 
 
 def well_known_reachable(siteurl: str) -> bool:

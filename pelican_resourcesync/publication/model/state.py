@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.printable import printable
 from pelican_resourcesync.protocol import parse_datetime, render_datetime
-from pelican_resourcesync.publication.model.layout import SET_NAME, is_document
+from pelican_resourcesync.publication.model.kinds import kind_of
+from pelican_resourcesync.publication.model.layout import SET_NAME
 from pelican_resourcesync.publication.model.options import SITE, Hub
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER, is_public
 from pelican_resourcesync.signing import SigningKey, signer
@@ -288,7 +289,7 @@ def _digests(content: Mapping[str, Any]) -> dict[str, str]:
 
 def _path(path: object) -> str:
     """Check and return the path of a document."""
-    if not isinstance(path, str) or not is_document(path):
+    if not isinstance(path, str) or not kind_of(path).listed:
         message = f"{str(path)[:_SHOWN]!a}, which is not a document of a publication, is listed"
         raise ValueError(message)
     return path

@@ -1,6 +1,5 @@
 """The pages for people: of the site, and for each set its own, the list of all about changes, a feed and a badge."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -13,7 +12,7 @@ from urllib.parse import unquote
 from pelican_resourcesync.html_titles import parse_html
 from pelican_resourcesync.protocol import Capability, ChangeKind, Entry
 from pelican_resourcesync.publication.disk.staging import Stage
-from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, HTML_PAGE, Layout
+from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, HTML_PAGE, Layout, set_of
 from pelican_resourcesync.publication.model.options import SITE, Options, PageOptions
 from pelican_resourcesync.publication.pages.chart import chart_of, decimal
 from pelican_resourcesync.publication.pages.overview import DOCUMENTS, Amount, Overview
@@ -31,7 +30,6 @@ _RATES = {
     "year": "about %(number)s changes a year",
 }
 _BEGIN, _END = "<!-- other sets: begin -->\n", "<!-- other sets: end -->"
-_CAPABILITY_LIST = re.compile(rf"(?:.*/)?{FOLDER}/([^/]+)/(?:[0-9]+/)?capabilitylist\.xml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +90,15 @@ class _Other:
 
 def _other(output: Path, layout: Layout, uri: str) -> _Other:
     """Return what the page shows of another set; its page, if it has one here."""
-    match = _CAPABILITY_LIST.fullmatch(uri)
-    if match is None:
+    found = set_of(uri)
+    if found is None:
         return _Other(uri, uri)
-    name = unquote(match[1])
+    name = unquote(found[1])
     own = uri == layout.uri(layout.capability_list)
     state = state_in(output, Layout(layout.siteurl, name))
     numbers = (sum(each.counts.entries for each in state.parts), state.at) if state else ()
     if own or (output / FOLDER / name / "index.html").is_file():
-        return _Other(name, f"{match[1]}/index.html", *numbers)
+        return _Other(name, f"{found[1]}/index.html", *numbers)
     return _Other(name, uri.removeprefix(f"{layout.siteurl}/{FOLDER}/"), *numbers)
 
 

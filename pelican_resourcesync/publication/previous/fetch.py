@@ -25,14 +25,12 @@ from pelican_resourcesync.errors import (
 from pelican_resourcesync.files import link_or_copy, sha256
 from pelican_resourcesync.http import Bounds, Received, Web, links_of_page
 from pelican_resourcesync.protocol import Capability, parse_version_history, read, version_lengths
+from pelican_resourcesync.publication.model.kinds import RESOURCE_LIST_PART, VERSION_INDEX, kind_of
 from pelican_resourcesync.publication.model.layout import (
     DESCRIPTION,
     STATE,
     VERSIONS,
     Layout,
-    is_package,
-    is_part_of_list,
-    is_version_index,
 )
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER
 from pelican_resourcesync.publication.model.state import PublicationState, parse_state
@@ -311,8 +309,12 @@ class _Live:
     def named(self, state: PublicationState) -> Mapping[str, str]:
         """Return the SHA-256 of every document to fetch, by path, current ones last."""
         every = {**state.superseded, **state.documents}
-        left_out = [kind for kind, wanted in ((is_package, self.packages), (is_part_of_list, self.parts)) if not wanted]
-        return {path: every[path] for path in every if not any(kind(path) for kind in left_out)}
+        kinds = {path: kind_of(path) for path in every}
+        return {
+            path: every[path]
+            for path, kind in kinds.items()
+            if (self.packages or not kind.is_package) and (self.parts or kind is not RESOURCE_LIST_PART)
+        }
 
     def _whole(self, *, again: bool) -> tuple[bytes, PublicationState] | NoPublication:
         try:
@@ -349,7 +351,7 @@ class _Live:
         """Fetch all documents into the store; a superseded one may be missing."""
         named = self._checked(self.named(state))
         optional = named.keys() - state.documents.keys()
-        documents = {path: digest for path, digest in named.items() if not is_package(path)}
+        documents = {path: digest for path, digest in named.items() if not kind_of(path).is_package}
         if self.known:
             self.store.adopt(named, self.known)
         self.store.gather(documents, self._documents, optional)
@@ -363,7 +365,7 @@ class _Live:
         """Return the SHA-256 of every version to fetch, by path, and note those that are known already."""
         self.versions, self._known_versions = {}, []
         for index, digest in documents.items():
-            if is_version_index(index):
+            if kind_of(index) is VERSION_INDEX:
                 folder = "/".join([*index.split("/")[:2], VERSIONS])
                 for name in version_lengths(parse_version_history(self.store.read(digest), index).lines.values()):
                     path = f"{folder}/{name}"

@@ -19,7 +19,8 @@ from pelican_resourcesync.files import is_within, measure, sha256
 from pelican_resourcesync.http import BucketPath
 from pelican_resourcesync.printable import printable
 from pelican_resourcesync.protocol import Document, Entry, Root, parse_links, read
-from pelican_resourcesync.publication.model.layout import FOLDER, SET_NAME, Layout, is_package, is_part_of_list
+from pelican_resourcesync.publication.model.kinds import RESOURCE_LIST_PART, kind_of
+from pelican_resourcesync.publication.model.layout import FOLDER, SET_NAME, Layout
 from pelican_resourcesync.publication.model.ranges import Body, Range
 from pelican_resourcesync.publication.model.resource import Listed, Row, parse_representation, parse_time
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER, is_loopback, known_hosts
@@ -210,7 +211,7 @@ class PreviousPublication:
 
     def file(self, path: str) -> Path | BucketPath:
         """Return where the document at a path is."""
-        if self.bucket is None or not is_part_of_list(path):
+        if self.bucket is None or kind_of(path) is not RESOURCE_LIST_PART:
             return self.folder / path
         return replace(self.bucket / path, digest=self.state.documents.get(path, ""))
 
@@ -293,7 +294,7 @@ class PreviousPublication:
         Superseded ones may be missing. Packages may be large, and were hashed if they came over the network.
         """
         for path, digest in {**self.state.superseded, **self.state.documents}.items():
-            checked = isinstance(self.file(path), Path) and (packages or not is_package(path))
+            checked = isinstance(self.file(path), Path) and (packages or not kind_of(path).is_package)
             if checked and not self._is_intact(path, digest):
                 what = f"{shown(path)} does not match {self.layout.state}"
                 raise DamagedError(what)
@@ -309,7 +310,9 @@ class PreviousPublication:
             return False
         if not file.is_file():
             return path not in self.state.documents
-        return file.stat().st_size == self.state.packages.get(path) if is_package(path) else measure(file)[0] == digest
+        if kind_of(path).is_package:
+            return file.stat().st_size == self.state.packages.get(path)
+        return measure(file)[0] == digest
 
     def require_known_hosts(self, uris: Iterable[str]) -> None:
         """Raise `PublicationError` for a URI on a host that is not the site's and that the settings do not name.

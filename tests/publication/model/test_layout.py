@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.publication.model.layout import SHARED, Layout, is_document, is_part_of_list, part_path, stamp
+from pelican_resourcesync.publication.model.layout import Layout, part_path, stamp
 from tests.publication.support import utc
 
 _milliseconds = st.datetimes(
@@ -48,42 +48,6 @@ def test_paths_and_uris() -> None:
     assert layout.uri(layout.folder) == "https://example.org/sub/resourcesync/site"
     assert Layout("https://example.org", "books").folder == "resourcesync/books"
     assert (layout.state, layout.home) == ("resourcesync/publication.json", layout.folder)
-
-
-def test_parts_of_a_resource_list_alone() -> None:
-    """Neither its index nor an archive is a part, and so is no archived list, nor a part of one or of the archive."""
-    at = utc("2024-03-01T12:00")
-    for layout in (Layout("", "books"), Layout("", "books", 12)):
-        archive = layout.archive("resourcelist")
-        assert is_part_of_list(part_path(layout.resource_list, at, 1))
-        assert is_part_of_list(part_path(layout.resource_list, at.replace(microsecond=1_000), 123_456))
-        others = [layout.resource_list, archive, part_path(archive, at, 1), part_path(layout.resource_dump, at, 1)]
-        others += [layout.archived("resourcelist", at), layout.archived_part("resourcelist", at, 1)]
-        assert not any(map(is_part_of_list, others))
-
-
-@pytest.mark.parametrize("restart", [1, 2, 20_240_301_120_000])
-@pytest.mark.parametrize("name", ["site", "books-2_a", "a" * 60])
-def test_documents(name: str, restart: int) -> None:
-    """Every document that is written has a path that is read, and no other file beside them has one."""
-    layout, at = Layout("", name, restart), utc("2024-03-01T12:00:00.001")
-    package = layout.resource_dump_package(at, 123_456)
-    of_time = [layout.change_page, layout.earlier_notification, layout.change_list, layout.change_dump]
-    kinds = ("resourcelist", "resourcedump", "changelist", "changedump")
-    written = [
-        *(layout.version_index, layout.html_page, layout.badge, layout.feed, layout.change_pages, layout.notification),
-        *(layout.capability_list, layout.resource_list, layout.change_list_index, layout.change_dump_index),
-        *(each(at) for each in of_time),
-        *(layout.archive(kind) for kind in kinds),
-        *(part_path(layout.archive(kind), at, 1) for kind in kinds),
-        *(layout.archived(kind, at) for kind in kinds[:2]),
-        *(layout.archived_part(kind, at, 123_456) for kind in kinds[:2]),
-        *(package, layout.manifest(package), layout.change_dump_package(at), layout.patch("a" * 64, "b" * 64)),
-    ]
-    assert [path for path in written if not is_document(path)] == []
-    others = [layout.state, f"{layout.home}/publication.json", layout.home, f"{layout.records}/a", layout.timemap("a")]
-    others += [f"{layout.versions}/{'a' * 64}", *SHARED, f"{layout.folder}/a/b.xml", f"{layout.folder}/.a.xml"]
-    assert [path for path in others if is_document(path)] == []
 
 
 def test_a_set_started_over_has_a_folder_of_its_own() -> None:

@@ -28,17 +28,22 @@ STATE = PublicationState(
     at=utc("2024-03-01T12:00:00.001"),
     began=utc("2024-01-05T12:00"),
     change_lists=(
-        ChangeListSummary("resourcesync/s/c.xml", utc("2024-01-01T12:00"), utc("2024-02-01T12:00"), 0, 5, 0),
-        ChangeListSummary("resourcesync/s/b.xml", utc("2024-02-01T12:00"), None, 4, 2, 1),
+        ChangeListSummary(
+            "resourcesync/s/changelist-20240101T120000Z.xml", utc("2024-01-01T12:00"), utc("2024-02-01T12:00"), 0, 5, 0
+        ),
+        ChangeListSummary("resourcesync/s/changelist-20240201T000000Z.xml", utc("2024-02-01T12:00"), None, 4, 2, 1),
     ),
     parts=(
         Part(
-            path="resourcesync/s/a.xml",
+            path="resourcesync/s/changelist-20240101T000000Z.xml",
             first="https://example.org/a",
             counts=Counts(entries=2, types={"text/html": (2, 5)}, years={"2024": 1}, last="2024-03-01T12:00:00Z"),
         ),
     ),
-    documents={"resourcesync/s/b.xml": "b" * 64, "resourcesync/s/a.xml": "a" * 64},
+    documents={
+        "resourcesync/s/changelist-20240201T000000Z.xml": "b" * 64,
+        "resourcesync/s/changelist-20240101T000000Z.xml": "a" * 64,
+    },
     predecessor="cc",
     commit="dd",
     landed=utc("2024-03-01T12:00"),
@@ -46,8 +51,8 @@ STATE = PublicationState(
     restart_number=3,
     ancestors=("ff", "gg"),
     earlier=(utc("2024-02-20T12:00"),),
-    superseded={"resourcesync/s/c.xml": "c" * 64},
-    packages={"resourcesync/s/d.zip": 9},
+    superseded={"resourcesync/s/changelist-20240101T120000Z.xml": "c" * 64},
+    packages={"resourcesync/s/resourcedump-20240101T120000Z-00001.zip": 9},
     unstable={"https://example.org/clock": 4},
 )
 CONTENT: dict[str, Any] = {
@@ -59,7 +64,7 @@ CONTENT: dict[str, Any] = {
             "created": 0,
             "deleted": 0,
             "from": "2024-01-01T12:00:00Z",
-            "path": "resourcesync/s/c.xml",
+            "path": "resourcesync/s/changelist-20240101T120000Z.xml",
             "until": "2024-02-01T12:00:00Z",
             "updated": 5,
         },
@@ -67,24 +72,27 @@ CONTENT: dict[str, Any] = {
             "created": 4,
             "deleted": 1,
             "from": "2024-02-01T12:00:00Z",
-            "path": "resourcesync/s/b.xml",
+            "path": "resourcesync/s/changelist-20240201T000000Z.xml",
             "until": None,
             "updated": 2,
         },
     ],
     "commit": "dd",
-    "documents": {"resourcesync/s/a.xml": "a" * 64, "resourcesync/s/b.xml": "b" * 64},
+    "documents": {
+        "resourcesync/s/changelist-20240101T000000Z.xml": "a" * 64,
+        "resourcesync/s/changelist-20240201T000000Z.xml": "b" * 64,
+    },
     "earlier": ["2024-02-20T12:00:00Z"],
     "format": 1,
     "generation": 2,
     "landed": "2024-03-01T12:00:00Z",
-    "packages": {"resourcesync/s/d.zip": 9},
+    "packages": {"resourcesync/s/resourcedump-20240101T120000Z-00001.zip": 9},
     "parts": [
         {
             "entries": 2,
             "first": "https://example.org/a",
             "last": "2024-03-01T12:00:00Z",
-            "path": "resourcesync/s/a.xml",
+            "path": "resourcesync/s/changelist-20240101T000000Z.xml",
             "types": {"text/html": [2, 5]},
             "years": {"2024": 1},
         }
@@ -94,7 +102,7 @@ CONTENT: dict[str, Any] = {
     "publisher": "site",
     "restart_number": 3,
     "siteurl": "https://example.org",
-    "superseded": {"resourcesync/s/c.xml": "c" * 64},
+    "superseded": {"resourcesync/s/changelist-20240101T120000Z.xml": "c" * 64},
     "tool": "a tool",
     "unstable": {"https://example.org/clock": 4},
 }
@@ -102,7 +110,9 @@ CONTENT: dict[str, Any] = {
 RENDERED = f"{json.dumps(CONTENT, indent=1, sort_keys=True)}\n".encode()
 
 _names = st.text(st.characters(categories=["L", "N", "P", "S"]), max_size=8)
-_paths = st.from_regex(r"resourcesync/s/([2-9]/)?(archive/|changes/|patches/)?[a-z]{1,9}\.xml", fullmatch=True)
+_paths = st.from_regex(
+    r"resourcesync/s/([2-9]/)?(archive/resource|change)list-2024[01]{4}T[01]{6}Z\.xml", fullmatch=True
+)
 _digests = st.text("0123456789abcdef", min_size=64, max_size=64)
 _counts = st.integers(0, 2**53)
 times = st.datetimes(datetime(1970, 1, 2), datetime(8999, 12, 30), timezones=zones)  # noqa: DTZ001 - hypothesis adds the zone
@@ -179,7 +189,7 @@ def test_damaged(data: bytes) -> None:
         ("generation", "two"),
         ("generation", True),
         ("generation", 2**53 + 1),
-        ("packages", {"resourcesync/s/a.zip": 10**4000}),
+        ("packages", {"resourcesync/s/changedump-20240101T120000Z.zip": 10**4000}),
         ("documents", {"resourcesync/s/\ud800.xml": "a" * 64}),
         ("change_lists", None),
         ("change_lists", [{}]),
@@ -193,12 +203,12 @@ def test_damaged(data: bytes) -> None:
         ("parts", [{**CONTENT["parts"][0], "years": {"x": 1}}]),
         ("parts", [{**CONTENT["parts"][0], "last": "yesterday"}]),
         ("postponed", {"ee": "2024-13-01T12:00:00Z"}),
-        ("documents", ["resourcesync/s/a.xml"]),
+        ("documents", ["resourcesync/s/changelist-20240101T000000Z.xml"]),
         ("restart_number", 0),
         ("restart_number", "2"),
         ("ancestors", 5),
-        ("superseded", ["resourcesync/s/a.xml"]),
-        ("packages", {"resourcesync/s/a.zip": -1}),
+        ("superseded", ["resourcesync/s/changelist-20240101T000000Z.xml"]),
+        ("packages", {"resourcesync/s/changedump-20240101T120000Z.zip": -1}),
         ("unstable", {"https://example.org/": -1}),
         ("at", "9999-12-31T23:59:59Z"),  # a later time must still be possible, for every build to come
         ("landed", "1969-12-31T23:59:59Z"),
@@ -237,7 +247,10 @@ def test_hostile_names(name: str, kind: str) -> None:
 def test_hostile_digests(digest: object) -> None:
     """What is not a SHA-256 proves nothing."""
     with pytest.raises(PublicationError, match="which is not a SHA-256"):
-        parse_state(json.dumps(CONTENT | {"documents": {"resourcesync/s/a.xml": digest}}).encode(), NAME)
+        parse_state(
+            json.dumps(CONTENT | {"documents": {"resourcesync/s/changelist-20240101T000000Z.xml": digest}}).encode(),
+            NAME,
+        )
 
 
 @pytest.mark.parametrize("key", sorted(set(CONTENT) - {"tool"}))

@@ -15,7 +15,7 @@ import pytest
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.http import Bounds, Web
 from pelican_resourcesync.publication import Archives, Dumps, read_previous
-from pelican_resourcesync.publication.model.layout import is_package
+from pelican_resourcesync.publication.model.kinds import kind_of
 from pelican_resourcesync.publication.previous.fetch import FetchClock, Fetched, FetchLimits, fetch_publication
 from tests.publication.support import LAYOUT, STATE, Source
 from tests.support.live import Ask, Live, Manner, content, dripping, files, first, live, page, status
@@ -74,7 +74,7 @@ def named(source: Source) -> dict[str, str]:
 
 def packages(source: Source) -> set[str]:
     """Return the paths of the packages."""
-    return set(filter(is_package, named(source)))
+    return {path for path in named(source) if kind_of(path).is_package}
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -117,7 +117,7 @@ def test_packages_come_too(site: Live, new: Source, into: Path) -> None:
 def test_all_but_packages(site: Live, new: Source, into: Path) -> None:
     """Who only looks does not ask for gigabytes."""
     fetched(site, into, packages=False)
-    assert digests(into) == {path: each for path, each in named(new).items() if not is_package(path)}
+    assert digests(into) == {path: each for path, each in named(new).items() if not kind_of(path).is_package}
     assert not packages(new).intersection(site.asked())
 
 
@@ -191,7 +191,7 @@ def test_a_superseded_package_may_be_missing(new: Source, into: Path, tmp_path: 
     shutil.copytree(new.output, tmp_path / "output")
     source = Source(tmp_path / "output")
     source.publish(pictures(b"d"), "2024-02-06T12:00", dumps=DUMPS, archives=ARCHIVES)
-    [*superseded] = filter(is_package, source.state()["superseded"])
+    superseded = [path for path in source.state()["superseded"] if kind_of(path).is_package]
     assert superseded
     with live(files(source.output)) as site:
         for each in superseded:
@@ -203,7 +203,7 @@ def test_a_superseded_package_may_be_missing(new: Source, into: Path, tmp_path: 
 def test_bounds_of_packages_are_their_own(site: Live, new: Source, into: Path) -> None:
     """Those of documents do not bind them: of each, of the web, and of all."""
     sizes = {path: len(data) for path, data in new.documents().items()}
-    documents = {path: size for path, size in sizes.items() if not is_package(path)}
+    documents = {path: size for path, size in sizes.items() if not kind_of(path).is_package}
     bound = max(documents.values())
     assert max(sizes.values()) > bound
     allowance = FetchLimits(size=bound, total_size=sum(documents.values()))
@@ -282,7 +282,7 @@ def huge(folder: Path, count: int, size: int) -> Source:
     for number in range(count):
         file = source.write(f"resourcesync/site/resourcedump-20240105T120000Z-{number:05}.zip", b"%d" % number)
         os.truncate(file, size)
-    state["documents"] |= {path: each for path, each in digests(folder).items() if is_package(path)}
+    state["documents"] |= {path: each for path, each in digests(folder).items() if kind_of(path).is_package}
     (folder / STATE).write_text(json.dumps(state))
     return source
 

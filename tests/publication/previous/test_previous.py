@@ -230,10 +230,10 @@ def test_no_file_elsewhere_is_read(source: Source, tmp_path: Path, path: str) ->
 def test_no_link_elsewhere_is_followed(source: Source, tmp_path: Path, kind: str) -> None:
     """A document lies in the folder of all documents, whatever link leads to it; that folder may be elsewhere."""
     (tmp_path / "secret").write_bytes(b"secret")
-    (source.output / "resourcesync/site/secret.xml").symlink_to(tmp_path / "secret")
-    name = {"resourcesync/site/secret.xml": sha256(b"secret").hexdigest()}
+    (source.output / "resourcesync/site/notification.xml").symlink_to(tmp_path / "secret")
+    name = {"resourcesync/site/notification.xml": sha256(b"secret").hexdigest()}
     source.reseal(**{kind: {**source.state()[kind], **name}})
-    with pytest.raises(PublicationError, match=r"site/secret\.xml does not match"):
+    with pytest.raises(PublicationError, match=r"site/notification\.xml does not match"):
         source.previous()
     source.reseal(**{kind: {path: digest for path, digest in source.state()[kind].items() if path not in name}})
     (source.output / "resourcesync").rename(tmp_path / "elsewhere")
@@ -312,7 +312,7 @@ def test_documents_that_the_state_does_not_name(source: Source, path: str) -> No
         source.previous()
 
 
-@pytest.mark.parametrize("path", ["resourcesync/site/other.xml", "resourcesync/site/2/resourcelist.xml"])
+@pytest.mark.parametrize("path", ["resourcesync/site/notification.xml", "resourcesync/site/2/resourcelist.xml"])
 def test_parts_that_lead_elsewhere(source: Source, path: str) -> None:
     """The parts of a Resource List are documents of this publication."""
     [part] = source.state()["parts"]
