@@ -20,7 +20,6 @@ from pelican_resourcesync.publication.disk.durable import (
 )
 from pelican_resourcesync.publication.disk.staging import recover, recovered, work_folder_for
 from pelican_resourcesync.publication.documents.other_publishers import find_other_sets
-from pelican_resourcesync.publication.forget import TakedownResult, forget_uris
 from pelican_resourcesync.publication.former import former_states
 from pelican_resourcesync.publication.model.clock import TICK, build_time, later, whole_milliseconds
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
@@ -101,6 +100,7 @@ from pelican_resourcesync.publication.status import (
     local_status,
     remote_status,
 )
+from pelican_resourcesync.publication.takedown import TakedownResult, forget_uris
 from pelican_resourcesync.publication.versions import VersionIndex
 from pelican_resourcesync.publication.workspace import Workspace
 

@@ -203,6 +203,11 @@ class DecisionByBytes(Decision):
             self.deleted += each.kind == ChangeKind.DELETED
             yield each, [(_key(time) if time else unexplained, each)] if each.kind else []
 
+    def finish(self) -> None:
+        """Decide about what is withdrawn, which no list has any more."""
+        deleted = [Candidate(uri, ChangeKind.DELETED.value, "", "", "") for uri in self._history.withdrawn]
+        self._add([(_key(self._unexplained), candidate) for candidate in deleted])
+
 
 class DecisionByHistory(Decision):
     """In a first publication: the history decides, corrected if it does not lead to the current resources."""

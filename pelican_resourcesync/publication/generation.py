@@ -116,7 +116,7 @@ def write_state(  # noqa: PLR0913 - keyword-only option
         _carry(stage, previous, previous.state.superseded)
         stage.carry(layout.state, previous.folder / layout.state)
         return previous.state
-    if previous:
+    if previous and not previous.original:
         current = f"{previous.layout.folder}/"
         there = {path: digest for path, digest in previous.state.superseded.items() if not path.startswith(current)}
         there |= previous.state.documents

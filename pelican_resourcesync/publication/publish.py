@@ -18,7 +18,7 @@ from pelican_resourcesync.publication.generation import GenerationWriter, write_
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.resource import parse_time
 from pelican_resourcesync.publication.model.sanity_checks import are_few, require_few_deletions
-from pelican_resourcesync.publication.model.state import Part
+from pelican_resourcesync.publication.model.state import Part, PublicationState
 from pelican_resourcesync.publication.model.versions import PublicVersions
 from pelican_resourcesync.publication.pages.change_pages import ChangePageWriter
 from pelican_resourcesync.publication.pages.overview import overview_of_stage
@@ -81,11 +81,12 @@ def publish_sets(
         require_plausible(planned)
         for each in planned:
             each.require_plausible_time()
-        written = [_write_documents(stage, each, on_packed) for each in planned]
-        for each in planned:
-            _write_change_pages(stage, each, _write_versions(stage, each))
         names = [each.options.layout.set_name for each in planned]
-        pages = [_write_state(stage, each, parts, names) for each, parts in zip(planned, written, strict=True)]
+        states = [write_set(stage, each, names, on_packed) for each in planned]
+        pages = [
+            PageSet(each.options, overview_of_stage(stage, each.options.layout, state))
+            for each, state in zip(planned, states, strict=True)
+        ]
         results = [_result(each, stage.packages(each.options.layout)) for each in planned]
         write_entry_points(stage, [each.options for each in planned], others)
         write_pages(stage, pages, others)
@@ -165,11 +166,15 @@ def _plan(requests: Sequence[PublishRequest], work: Path, mapped: Map) -> list[P
     return planned
 
 
-def _write_documents(stage: Stage, planned: PlannedPublication, on_packed: Callable[[int], None]) -> tuple[Part, ...]:
+def write_set(
+    stage: Stage, planned: PlannedPublication, names: Sequence[str], on_packed: Callable[[int], None] = lambda _: None
+) -> PublicationState:
+    """Write everything of a set but what all sets of the output share; return its state. `names` are those of all."""
     writer, contents = DocumentWriter(stage, planned.options, planned.request.previous), planned.contents
     parts = GenerationWriter(writer, contents, on_packed).write()
     write_patches(writer, contents.ranges, contents.patches, planned.withdrawn)
-    return parts
+    _write_change_pages(stage, planned, _write_versions(stage, planned))
+    return _write_state(stage, planned, parts, names)
 
 
 def _write_change_pages(stage: Stage, planned: PlannedPublication, versions: PublicVersions) -> None:
@@ -202,7 +207,7 @@ def _write_versions(stage: Stage, planned: PlannedPublication) -> PublicVersions
 
 def _write_state(
     stage: Stage, planned: PlannedPublication, parts: tuple[Part, ...], set_names: Sequence[str]
-) -> PageSet:
+) -> PublicationState:
     layout, request = planned.options.layout, planned.request
     sets = tuple(sorted(set_names)) if len(set_names) > 1 else ()
     state = write_state(
@@ -215,7 +220,7 @@ def _write_state(
     )
     if request.records:
         stage.add_records(layout, request.records)
-    return PageSet(planned.options, overview_of_stage(stage, layout, state))
+    return state
 
 
 def _each_once(sets: Sequence[Iterable[str]]) -> Iterable[str]:

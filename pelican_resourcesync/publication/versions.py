@@ -65,11 +65,11 @@ class VersionIndex:
         self.files = set[str]()
         if previous is None or previous.layout.version_index not in previous.state.documents:
             return
-        self.folder, self.where = previous.folder, previous.where
+        self.folder, self.where = previous.original or previous.folder, previous.where
         with explain_damage(self.where):
-            data = (self.folder / previous.layout.version_index).read_bytes()
+            data = (previous.folder / previous.layout.version_index).read_bytes()
             self.written_for, self.since, self.lines = parse_version_history(data, previous.layout.version_index)
-        folder = previous.folder / previous.layout.versions
+        folder = self.folder / previous.layout.versions
         for each in os.scandir(folder) if folder.is_dir() else ():
             if each.is_file(follow_symlinks=False):
                 self.files.add(each.name)
@@ -131,7 +131,7 @@ class VersionWriter:
         self._stage.write(self._layout.version_index, VersionHistory(written_for, self._since, kept).render())
         # Without a previous one, documents of before the set was started over may stay, and link to all that is there;
         # but in a repository, some of that may be withdrawn.
-        folder = previous.folder if previous else self._output
+        folder = (previous.original or previous.folder) if previous else self._output
         names = version_lengths(kept.values())
         self._add_files(folder, index.where, openers, names)
         known = index.lines if index.written_for == written_for else {}
@@ -238,16 +238,11 @@ class VersionWriter:
             (folder / name).write_bytes(render_timemap(self._layout, uri, versions, self._options.timegate))
 
 
-def carry_versions(
-    stage: Stage, options: Options, previous: PreviousPublication, gone: Collection[str]
-) -> PublicVersions | None:
-    """Write the versions that a publication has, but for those of some URIs; return which are public, if any were."""
-    index = VersionIndex(previous)
-    if index.written_for:
-        _, below, timegate = index.written_for
-        writer = VersionWriter(stage, options, VersionOptions(below=below, timegate=timegate), lambda *_: None)
-        return writer.write(previous, (), (), previous.last, Withdrawn(gone))
-    return None
+def carry_versions(stage: Stage, options: Options, previous: PreviousPublication) -> None:
+    """Carry over the versions of a publication, if it has any."""
+    if options.versions:
+        writer = VersionWriter(stage, options, options.versions, lambda *_: None)
+        writer.write(previous, (), (), previous.last, Withdrawn())
 
 
 def count_versions(previous: PreviousPublication) -> tuple[int, int]:

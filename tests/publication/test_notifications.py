@@ -184,13 +184,13 @@ def test_takedown(source: Source) -> None:
 
 
 def test_takedown_before_any_change(tmp_path: Path) -> None:
-    """Where no change is listed, the notification stays empty."""
+    """Where no change is listed, the notification stays as it is."""
     source = Source(tmp_path)
     history = ChangeHistory(built=utc("2024-01-10T12:00"), complete=False)
     source.publish({"a.html": b"a", "b.html": b"b"}, history, hubs=HUBS)
     source.forget("https://example.org/a.html", built=utc("2024-03-10T12:00"))
     again = parse_file(source.output / "resourcesync/site/2/notification.xml")
-    assert interval(again) == ("2024-01-10T12:00:00Z", "2024-03-10T12:00:00Z")
+    assert interval(again) == ("2024-01-10T12:00:00Z", "2024-01-10T12:00:00Z")
     assert listed(again) == []
 
 

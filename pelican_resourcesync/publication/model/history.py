@@ -84,6 +84,7 @@ class ChangeHistory:
     - `complete`: false if there is no history to read changes from.
     - `past`: the changes up to the commit of the first publication, if that listed none; `None` if they are not known.
     - `explained`: the URIs of deletions that the history explains, so that they need no confirmation.
+    - `withdrawn`: the URIs of resources that the last publication does not list any more, and are to be deleted now.
     - `touched`: whether anything, a commit or an uncommitted edit, may explain a change that `changes` does not list.
     - `commit` and `landed`: the commit built and its landing time.
     - `objects`: returns the file with the bytes of a SHA-256, for changes whose resource has other bytes now; `None` if
@@ -98,6 +99,7 @@ class ChangeHistory:
     complete: bool = True
     past: Sequence[Change] | None = None
     explained: Collection[str] = ()
+    withdrawn: Sequence[str] = ()
     touched: bool = False
     commit: str | None = None
     landed: datetime | None = None

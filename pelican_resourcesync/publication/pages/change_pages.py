@@ -136,7 +136,10 @@ class ChangePageWriter:
         return shown._replace(changes=changes)
 
     def _stays(self, found: Range, shown: ShownChanges) -> bool:
-        if not found.unchanged or (self._previous and self._previous.layout != self._options.layout):
+        before, layout = self._previous, self._options.layout
+        if not found.unchanged or (
+            before and (before.layout, before.state.restart_number) != (layout, layout.restart_number)
+        ):
             return False
         if self._versions.lost(found.start, found.until):
             return False

@@ -172,7 +172,8 @@ class PreviousPublication:
 
     Only documents that the state lists are read. Messages call its place `where`. `host_time` is the time by the clock
     of the host that it was just fetched from. `elsewhere` are the addresses of other servers whose resources the
-    Resource List may name (`None`: any). The parts of this list are in `bucket` instead, if that is not `None`.
+    Resource List may name (`None`: any). The parts of this list are in `bucket` instead, if that is not `None`. If it
+    is a copy that was never public, of the publication in the folder `original`, the versions are there.
     """
 
     folder: Path
@@ -183,6 +184,7 @@ class PreviousPublication:
     host_time: datetime | None = None
     elsewhere: Collection[str] | None = None
     bucket: BucketPath | None = None
+    original: Path | None = None
 
     @cached_property
     def _folders(self) -> dict[str, bool]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication import Archives, Change, ChangeHistory, TakedownResult, forget_uris
-from pelican_resourcesync.publication.forget import find_uris
+from pelican_resourcesync.publication.takedown import find_uris
 from tests.publication.support import DELETED, SITEURL, UPDATED, Source, change, tree, utc
 from tests.support.follower import Follower
 from tests.support.live import served
@@ -298,7 +298,7 @@ def test_a_document_that_cannot_be_read_stops_it(source: Source) -> None:
 
 def test_a_full_list_ends(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     """X04: where an open list is full, the deletions begin another."""
-    monkeypatch.setattr("pelican_resourcesync.publication.forget.MOST_ENTRIES", 2)
+    monkeypatch.setattr("pelican_resourcesync.publication.takedown._LIMITS", Limits(entries=2))
     before, last = intervals(source), source.at()
     take_down(source, "a.html")
     time = last.isoformat().replace("+00:00", "Z")

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pelican_resourcesync.protocol import Hash, Limits, Link
-from pelican_resourcesync.publication.forget import forget_uris
 from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.resource import Representation, Resource
 from pelican_resourcesync.publication.previous.previous import publications_in
 from pelican_resourcesync.publication.publish import publish_sets
+from pelican_resourcesync.publication.takedown import forget_uris
 from tests.publication.support import EVERYTHING, SITEURL, Source, is_change_page, tree, utc
 from tests.publication.unpacking import Package, change_dumps, rebuilt, resource_dump, resources_in
 from tests.publication.watching import check_valid, read, walk
@@ -334,13 +334,13 @@ def test_a_change_dump_may_begin_with_the_deletion(tmp_path: Path) -> None:
 
 
 def test_all_parts_may_be_forgotten(tmp_path: Path) -> None:
-    """X04: an index keeps one part, which is empty, and the next publication continues that."""
+    """X04: the list is one document without entries, and the next publication continues that."""
     source = Source(tmp_path / "output")
     options: dict[str, Any] = {"limits": Limits(entries=1), **EVERYTHING}
     for day in (1, 2):
         source.publish({"a.html": b"%d" % day, "b.html": b"b"}, f"2024-01-0{day}T12:00", **options)
     source.forget(f"{SITEURL}/a.html", f"{SITEURL}/b.html", built=NOW)
     assert not source.resource_list()
-    assert len(source.document(source.capabilities()["resourcelist"]).entries) == 1
+    assert source.document(source.capabilities()["resourcelist"]).root == "urlset"
     source.publish({"c.html": b"c"}, "2024-10-02T12:00", **options)
     assert source.resource_list().keys() == {f"{SITEURL}/c.html"}
