@@ -5,6 +5,7 @@
 # make coverage      every test again, with the lines traced that it runs: 98 %, with branches
 # make bench         measure, and write docs/performance.md (CASE="writer build": some cases, without writing; WRITE=…: and write)
 # make mutants       how many of a sample of faults in the code the tests notice (PACKAGE=…, COUNT=…, SEED=…)
+# make faults        which of the faults chosen by hand the tests notice (NAMES='lease embargo': those named so)
 # make docs          build the documentation in build/docs, with its search (SERVE=1: and serve it)
 # make pictures      take the pictures of the documentation again
 # make lowest        the tests on the lowest versions of the dependencies
@@ -15,7 +16,7 @@ DEMO := demo
 PORT ?= 8000
 WORKERS ?= 2
 
-.PHONY: all demo test check coverage lint types imports compiled tests bench mutants docs pictures lowest wheel clean
+.PHONY: all demo test check coverage lint types imports compiled tests bench mutants faults docs pictures lowest wheel clean
 
 all: test
 
@@ -59,6 +60,9 @@ COUNT ?= 300
 SEED ?=
 mutants: $(VENV)/installed
 	$(BIN)/python -m tests.mutants --count $(COUNT) $(addprefix --seed ,$(SEED)) $(PACKAGE)
+
+faults: $(VENV)/installed
+	$(BIN)/python -m tests.mutants --by-hand $(NAMES)
 
 # The demo's own environment has what a user's has: the package with the bridge, and Markdown; no tool of ours.
 $(VENV)-demo/installed: pyproject.toml

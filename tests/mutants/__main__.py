@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests.mutants.by_hand import FAULTS_BY_HAND, FaultByHand, locate, package_of, product_files
 from tests.mutants.faults import Fault, faults_in
 from tests.support.sites import ROOT
 
@@ -72,6 +73,16 @@ LEFT_OUT = [
     *(f"checker/{name}" for name in ("test_campaigns", "test_matrix")),
     *(f"publication/{name}" for name in ("pages/test_browser", "test_carried", "test_scale")),
 ]
+#: More tests that may notice faults chosen by hand.
+MORE_BY_HAND = {
+    "pelican_resourcesync/publication": "e2e/test_added_past.py e2e/test_deletions.py e2e/test_live.py",
+    "pelican_resourcesync/site": "e2e/test_discreet.py e2e/test_sample_site.py",
+    "pelican_resourcesync/uploading.py": "e2e/test_upload.py",
+    "repo_bridge/files.py": "bridge/test_next_run.py bridge/test_inventory.py bridge/reading",
+    "repo_bridge/access.py": "bridge/reading bridge/test_dates.py bridge/records",
+    "repo_bridge/publisher.py": "bridge/test_cli.py bridge/test_power_failure.py bridge/test_inventory.py",
+    "repo_bridge/reading": "bridge/test_files.py bridge/test_versions.py",
+}
 #: Survivors that were looked into, by what is printed of them without the line number, and why they may survive.
 ACCEPTED = Path(__file__).with_name("accepted.txt")
 
@@ -133,6 +144,29 @@ def try_package(package: str, count: int, seed: int, most: float) -> float:
     return noticed / len(tried)
 
 
+def try_by_hand(names: Sequence[str], most: float) -> int:
+    """Try the faults chosen by hand whose names contain one of these, all without any; return how many survive."""
+    from tests.mutants.runner import Trial
+
+    files = product_files()
+    chosen: dict[str, list[tuple[FaultByHand, Fault]]] = {}
+    for fault in FAULTS_BY_HAND:
+        if not names or any(name in fault.name for name in names):
+            place = locate(fault, files)
+            chosen.setdefault(package_of(place.path, [*PACKAGES]), []).append((fault, place))
+    tried = survivors = 0
+    for package, faults in chosen.items():
+        with tempfile.TemporaryDirectory() as folder:
+            tests = [f"tests/{name}" for name in f"{PACKAGES[package]} {MORE_BY_HAND.get(package, '')}".split()]
+            trial = Trial.begin(package, tests, Path(folder).resolve(), most)
+            results = trial.results([place for _, place in faults])
+            for (fault, place), is_noticed in zip(faults, results, strict=True):
+                print(f"{'noticed ' if is_noticed else 'SURVIVED'} {place.path}: {fault.name}", flush=True)
+                tried, survivors = tried + 1, survivors + (not is_noticed)
+    print(f"{tried - survivors} of {tried} faults by hand noticed")
+    return survivors
+
+
 def main() -> int:
     """Try packages; the exit status is 1 if any score is below the goal."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
@@ -141,7 +175,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="chooses the sample (default: another one each time)")
     parser.add_argument("--seconds", type=float, default=30, help="of tests for each fault, at most (default: 30)")
     parser.add_argument("--goal", type=float, default=0.9, help="the least score (default: 0.9)")
+    parser.add_argument(
+        "--by-hand", nargs="*", metavar="TEXT", help="try the faults chosen by hand instead, or those named so"
+    )
     arguments = parser.parse_args()
+    if arguments.by_hand is not None:
+        return int(try_by_hand(arguments.by_hand, arguments.seconds) > 0)
     try:
         packages = find_packages(arguments.package)
     except LookupError as error:

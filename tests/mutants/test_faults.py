@@ -7,7 +7,8 @@ from textwrap import dedent
 
 import pytest
 
-from tests.mutants.__main__ import LEFT_OUT, PACKAGES, find_packages, interval
+from tests.mutants.__main__ import LEFT_OUT, MORE_BY_HAND, PACKAGES, find_packages, interval
+from tests.mutants.by_hand import FAULTS_BY_HAND, FaultByHand, locate, package_of, product_files
 from tests.mutants.faults import faults_in
 from tests.mutants.plugin import replace_functions
 from tests.support.sites import ROOT
@@ -62,11 +63,9 @@ def test_faults_of_a_module(tmp_path: Path) -> None:
 
 
 def test_packages() -> None:
-    """Each folder and each loose module with a function is tried, with tests that exist."""
-    code = [each for name in ("pelican_resourcesync", "repo_bridge") for each in (ROOT / name).iterdir()]
-    folders = {each for each in code if (each / "__init__.py").exists()}
-    modules = {each for each in code if each.suffix == ".py" and "def " in each.read_text("utf-8")}
-    assert {*PACKAGES} == {each.relative_to(ROOT).as_posix() for each in folders | modules}
+    """Each module with a function is tried, with tests that exist."""
+    modules = [path for path, text in product_files().items() if "def " in text]
+    assert {package_of(path, [*PACKAGES]) for path in modules} == PACKAGES.keys()
     tests = {*" ".join(PACKAGES.values()).split(), *(f"{name}.py" for name in LEFT_OUT)}
     assert [name for name in tests if not (ROOT / "tests" / name).exists()] == []
 
@@ -118,3 +117,29 @@ def test_a_fault_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert replace_functions(file, source, source.replace("number + 4", "number + 7"))
     assert replace_functions(file, source, source.replace("number + 5", "number + 6"))
     assert (one.value(), two(1), two(), module.three(0), module.adds(1)(0)) == ([7, 8], 8, 10, 9, 7)
+
+
+def test_faults_by_hand_have_a_place() -> None:
+    """Each is found in one place, in a package with tests, and Python still understands the module."""
+    files = product_files()
+    for fault in FAULTS_BY_HAND:
+        place = locate(fault, files)
+        assert package_of(place.path, [*PACKAGES])
+        source = files[place.path]
+        changed = place.apply(source)
+        assert changed == source.replace(fault.before, fault.after) != source
+        compile(changed, place.path, "exec", dont_inherit=True)
+    assert len({fault.name for fault in FAULTS_BY_HAND}) == len(FAULTS_BY_HAND)
+    assert all((ROOT / "tests" / name).exists() for names in MORE_BY_HAND.values() for name in names.split())
+    assert MORE_BY_HAND.keys() <= PACKAGES.keys()
+
+
+def test_text_that_is_gone_or_in_two_places() -> None:
+    """A fault is never put where nobody meant it."""
+    fault = FaultByHand("a name", "one", "two")
+    with pytest.raises(LookupError, match="'a name': its text is in 0 places"):
+        locate(fault, {"a.py": "1\n"})
+    with pytest.raises(LookupError, match="in 2 places"):
+        locate(fault, {"a.py": "one\n", "b.py": "one\n"})
+    place = locate(fault, {"a.py": "1\nü one\n", "b.py": "1\n"})
+    assert (place.path, place.line, place.column, place.apply("1\nü one\n")) == ("a.py", 2, 3, "1\nü two\n")
