@@ -33,12 +33,6 @@ def title_of_html(file: Path, site_name: str, path: str) -> str:
     return title or path
 
 
-def parse_html(text: str) -> etree._Element:
-    """Return the root of an HTML page, whatever its markup looks like; one without content if there is none."""
-    page = etree.fromstring(text.encode("utf-8", "replace"), etree.HTMLParser(encoding="utf-8"))
-    return page if page is not None else etree.Element("html")
-
-
 def clean(text: str) -> str:
     """Return a text as one line of limited length, without characters that XML cannot hold or that hide others."""
     return short(visible(text))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.html_titles import visible
 from pelican_resourcesync.http import BucketPath
 from pelican_resourcesync.protocol import Capability, ChangeKind, Hash
 from pelican_resourcesync.publication.archives import archives_stay, dumps_after, lists_after
@@ -333,6 +334,9 @@ class _Planning:
             read_as_of=history.read_as_of,
             first=self._first(contents, ranges),
             hubs=self._options.hubs,
+            site_name=visible(self._options.site_name),
+            language=visible(self._options.page.language),
+            home=visible(self._options.page.home),
             documents={},
         )
 

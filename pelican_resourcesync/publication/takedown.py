@@ -17,7 +17,6 @@ from urllib.parse import unquote
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.files import link_or_copy, measure
-from pelican_resourcesync.html_titles import parse_html
 from pelican_resourcesync.protocol import (
     Capability,
     ChangeKind,
@@ -164,8 +163,8 @@ def _read(previous: PreviousPublication, path: str) -> Document:
 
 
 def _options(previous: PreviousPublication, output: Path, uris: Collection[str], key: SigningKey | None) -> Options:
-    """Return the options with which a set was published, as far as its documents and the page in the output say."""
-    layout, documents = previous.layout, previous.state.documents
+    """Return the options with which a set was published, as far as its documents say."""
+    layout, state = previous.layout, previous.state
     links = {link.rel: link.href for link in _read(previous, layout.capability_list).links}
     if links["describedby"] in uris:
         message = (
@@ -173,27 +172,25 @@ def _options(previous: PreviousPublication, output: Path, uris: Collection[str],
             "to another page, build, and then forget it"
         )
         raise PublicationError(message)
-    file = output / HTML_PAGE
-    page = parse_html(file.read_text("utf-8", "replace") if file.is_file() else "")
-    name, home = (page.find(path) for path in (".//meta[@name='application-name']", ".//h1//a"))
-    site_name = (name.get("content") or "") if name is not None else ""
     versions = VersionIndex(previous).written_for
-    kept = {of: None if layout.archive(of) in documents else 0 for of in ("resourcelist", "resourcedump")}
+    kept = {of: None if layout.archive(of) in state.documents else 0 for of in ("resourcelist", "resourcedump")}
     return Options(
         output=output,
         layout=layout,
-        site_name=site_name if site_name != "This site" else "",
+        site_name=state.site_name,
         edition=_edition(previous),
         limits=_LIMITS,
-        dumps=Dumps(resourcedump=layout.resource_dump in documents, changedump=layout.change_dump_index in documents),
+        dumps=Dumps(
+            resourcedump=layout.resource_dump in state.documents, changedump=layout.change_dump_index in state.documents
+        ),
         archives=Archives(**kept),
         describedby=links["describedby"].replace(layout.uri(HTML_PAGE), ""),
         remove_deleted=True,
         versions=VersionOptions(below=versions[1], timegate=versions[2]) if versions else None,
-        page=PageOptions(language=page.get("lang") or "en", home=(home.get("href") or "") if home is not None else ""),
-        hubs=previous.state.hubs,
+        page=PageOptions(language=state.language, home=state.home),
+        hubs=state.hubs,
         key=key,
-        publisher=previous.state.publisher,
+        publisher=state.publisher,
     )
 
 

@@ -196,7 +196,10 @@ def test_walk_meets_every_document_and_no_fault(museum: Museum) -> None:
     files = ("index.html", "badge.svg", "changes.atom", "changes/index.html")
     pages = {f"resourcesync/{name}/{file}" for name in SETS for file in files}
     pages |= {
-        re.sub(r"/changelist-([^/]*)\.xml$", r"/changes/\1.html", path) for path in read if "/changelist-2" in path
+        re.sub(r"/changelist-([^/]*)\.xml$", rf"/changes/\1.{end}", path)
+        for path in read
+        if "/changelist-2" in path
+        for end in ("html", "json")
     }
     assert there - read == superseded | pages | {each.relative_to(museum.output).as_posix() for each in states}
     assert sum(path.endswith(".zip") for path in read) == 30

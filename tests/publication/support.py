@@ -57,8 +57,8 @@ def is_listed(path: str) -> bool:
 
 
 def is_change_page(path: str) -> bool:
-    """Return whether a file is the page about one Change List."""
-    return re.fullmatch(r".*/changes/[0-9].*\.html", path) is not None
+    """Return whether a file is the page about one Change List, or its JSON."""
+    return re.fullmatch(r".*/changes/[0-9].*\.(?:html|json)", path) is not None
 
 
 def utc(text: str) -> datetime:

@@ -1,6 +1,7 @@
 """Archives: which states and changes of the past stay, how long, and what leads to them."""
 
 import re
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication import Archives, ChangeHistory, Dumps
 from tests.publication.support import EVERYTHING, SITEURL, UPDATED, Source, change, tree, utc
-from tests.publication.watching import Watch, page_of
+from tests.publication.watching import Watch, pages_of
 
 SET = f"{SITEURL}/resourcesync/site"
 KINDS = ("resourcelist", "resourcedump", "changelist", "changedump")
@@ -185,7 +186,7 @@ def test_lists_that_go_stay_for_one_generation(kept: Source) -> None:
     publish(kept, 5, archives=Archives(changelist=2))
     after = kept.documents()
     assert [after[path] for path in LISTS[:2]] == [before[path] for path in LISTS[:2]]
-    assert kept.state()["superseded"].keys() == {*LISTS[:2], *map(page_of, LISTS[:2])}
+    assert kept.state()["superseded"].keys() == {*LISTS[:2], *chain.from_iterable(map(pages_of, LISTS[:2]))}
     assert not kept.state()["superseded"].keys() & kept.state()["documents"].keys()
     unchanged = tree(kept.output)
     publish(kept, 5, archives=Archives(changelist=2))

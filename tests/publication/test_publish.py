@@ -159,6 +159,7 @@ def test_state(source: Source) -> None:
         "predecessor": None,
         "publisher": "site",
         "siteurl": SITEURL,
+        "language": "en",
         "at": "2024-02-10T12:00:00Z",
         "began": "2024-02-10T12:00:00Z",
         "change_lists": [

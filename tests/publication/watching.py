@@ -225,7 +225,7 @@ class Watch:
         reached = {uri.removeprefix(f"{now.source.siteurl}/") for uri in now.found}
         documents = {path for path in state["documents"] if not is_change_page(path)}
         assert documents <= reached, documents - reached
-        pages = {page_of(each["path"]) for each in state["change_lists"]}
+        pages = {page for each in state["change_lists"] for page in pages_of(each["path"])}
         assert pages == state["documents"].keys() - documents
 
     def _check_lasting(self, now: Seen) -> None:
@@ -242,10 +242,11 @@ class Watch:
             if _lasts(uri, data):
                 digest = sha256(data).hexdigest()
                 assert self.lasting.setdefault(uri, digest) == digest, f"{uri} had other bytes"
-                page = now.files.get(page_of(uri.removeprefix(f"{now.source.siteurl}/")))
-                if page is not None and now.source.siteurl == self.source.siteurl:
-                    digest = sha256(page).hexdigest()
-                    assert self.lasting.setdefault(page_of(uri), digest) == digest, f"{page_of(uri)} had other bytes"
+                for page in pages_of(uri):
+                    shown = now.files.get(page.removeprefix(f"{now.source.siteurl}/"))
+                    if shown is not None and page != uri and now.source.siteurl == self.source.siteurl:
+                        digest = sha256(shown).hexdigest()
+                        assert self.lasting.setdefault(page, digest) == digest, f"{page} had other bytes"
 
     def _check_resources(self, now: Seen) -> None:
         """Check that the Resource List and the Resource Dump are of what was published, and say the same."""
@@ -394,9 +395,9 @@ def _without_path(md: Mapping[str, str]) -> Mapping[str, str]:
     return {name: value for name, value in md.items() if name != "path"}
 
 
-def page_of(change_list: str) -> str:
-    """Return where the page about a Change List is, from where that is."""
-    return re.sub(r"/changelist-([^/]*)\.xml$", r"/changes/\1.html", change_list)
+def pages_of(change_list: str) -> list[str]:
+    """Return where the page about a Change List and its JSON are, from where that is."""
+    return [re.sub(r"/changelist-([^/]*)\.xml$", rf"/changes/\1.{end}", change_list) for end in ("html", "json")]
 
 
 def _lasts(uri: str, data: bytes) -> bool:

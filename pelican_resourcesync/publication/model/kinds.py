@@ -87,7 +87,7 @@ KINDS: tuple[Kind, ...] = (
     # What people read.
     Kind(rf"{_HOME}badge\.svg", 1, listed=True),
     Kind(rf"{_HOME}(?:index\.html|changes/index\.html|changes\.atom)", 5, listed=True, has_contents=True),
-    Kind(rf"{_SET}changes/{_TIME}\.html", 5, listed=True, has_contents=True),
+    Kind(rf"{_SET}changes/{_TIME}\.(?:html|json)", 5, listed=True, has_contents=True),
     Kind(re.escape(HTML_PAGE), 5),
     # Where clients begin, and what the next publication reads first.
     Kind(rf"{re.escape(DESCRIPTION)}|{re.escape(WELL_KNOWN)}", 6, media_type="application/xml"),

@@ -112,6 +112,10 @@ class Layout:
         """Return the path of the page for people about the Change List of the range that begins at `start`."""
         return f"{self.folder}/changes/{stamp(start)}.html"
 
+    def change_data(self, start: datetime) -> str:
+        """Return the path of what that page shows as JSON, which the next publication reads."""
+        return f"{self.folder}/changes/{stamp(start)}.json"
+
     @property
     def capability_list(self) -> str:
         """The Capability List."""

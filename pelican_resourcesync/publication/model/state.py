@@ -120,6 +120,7 @@ class PublicationState:
     - `first`: the first publication, if it listed no past, and nothing hinders from adding that.
     - `read_as_of`: the time as of which a repository was read. Earlier changes that were missed then get a later time.
     - `hubs`: those to which the change notifications of the set are sent.
+    - `site_name`, `language` and `home`: what the pages for people show of the site, which a takedown writes again.
     """
 
     generation: int
@@ -146,6 +147,9 @@ class PublicationState:
     signed_by: str = ""
     first: FirstPublication | None = None
     hubs: tuple[Hub, ...] = ()
+    site_name: str = ""
+    language: str = ""
+    home: str = ""
 
     @property
     def ancestry(self) -> tuple[str, ...]:
@@ -181,6 +185,9 @@ def render_state(state: PublicationState, tool: str, key: SigningKey | None = No
         **({"read_as_of": render_datetime(state.read_as_of)} if state.read_as_of else {}),
         **({"first": state.first._asdict()} if state.first else {}),
         **({"hubs": [each._asdict() for each in state.hubs]} if state.hubs else {}),
+        **({"site_name": state.site_name} if state.site_name else {}),
+        **({"language": state.language} if state.language else {}),
+        **({"home": state.home} if state.home else {}),
     }
     if key:
         content = key.sign(content)
@@ -250,6 +257,9 @@ def _state(name: str, content: Mapping[str, Any]) -> PublicationState:
         signed_by=_text(signer(content)),
         first=_first(content["first"]) if "first" in content else None,
         hubs=tuple(Hub(_text(each["url"]), bool(each["fat"])) for each in content.get("hubs", ())),
+        site_name=_string(content.get("site_name", "")),
+        language=_string(content.get("language", "")),
+        home=_string(content.get("home", "")),
     )
 
 
@@ -300,6 +310,14 @@ def _text(value: object) -> str:
     if not isinstance(value, str) or len(value) > _LONGEST or not value.isprintable():
         message = f"{value!r} is not a printable text of at most {_LONGEST} characters"
         raise ValueError(message)
+    return value
+
+
+def _string(value: object) -> str:
+    """Check and return a text of any length, which is shown on pages alone."""
+    if not isinstance(value, str):
+        message = f"{value!r} is not a text"
+        raise ValueError(message)  # noqa: TRY004 - as every other value that is wrong
     return value
 
 

@@ -33,6 +33,11 @@ class PublicVersions(NamedTuple):
     before: datetime | None
     removed: Collection[str] = ()
 
+    @property
+    def may_lack(self) -> bool:
+        """Whether a version that was public may not be so any more."""
+        return bool(self.removed) or (self.since is None and self.before is not None)
+
     def has(self, uri: str) -> bool:
         """Return whether a version is public that was."""
         return self.since is not None and uri not in self.removed

@@ -1,19 +1,16 @@
 """The pages about changes: one for each Change List, written when it changes, and never again once it is closed.
 
-They are documents of the set, with their hashes in `publication.json`, and what they show is read back from them:
-nothing else has the titles of what was deleted.
+What a page shows is also in JSON beside it, which the next publication reads: nothing else has the titles of what was
+deleted. Both are documents of the set, with their hashes in `publication.json`.
 """
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC
+from datetime import UTC, datetime
 from functools import partial
 
-from lxml import etree
-
-from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.html_titles import HTML, clean, parse_html
-from pelican_resourcesync.protocol import ChangeKind, parse_datetime, split_entries
+from pelican_resourcesync.html_titles import HTML, clean
+from pelican_resourcesync.protocol import ChangeKind, split_entries
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.model.history import Change, parse_change
 from pelican_resourcesync.publication.model.options import Options
@@ -21,53 +18,32 @@ from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.resource import Resources, parse_representation
 from pelican_resourcesync.publication.model.state import PublicationState
 from pelican_resourcesync.publication.model.versions import PublicVersions
-from pelican_resourcesync.publication.pages.days import MOST_CHANGES, ShownChanges, TitledChange, days_of, latest_first
+from pelican_resourcesync.publication.pages.days import MOST_CHANGES, ShownChanges, TitledChange, days_of
 from pelican_resourcesync.publication.pages.rendering import Page, restore_command
 from pelican_resourcesync.publication.pages.titles import is_html, shown_path, title_of
-from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
+from pelican_resourcesync.publication.previous.previous import DamagedError, PreviousPublication, explain_damage
 
-_MOST_DIGITS = 18  # of the number of changes that a page does not show
 _END = b"  </url>\n"
-_KINDS = {str(kind): kind for kind in ChangeKind}
-_INCOMPLETE = (
-    "a page about changes does not show all of them: keep the list items (their classes, `data-uri`, `data-time`, links"
-    " and `bdi`) and `data-more` of our templates days.html and base.html, in the theme's templates/resourcesync"
-)
 
 
-def read_change_page(text: str) -> ShownChanges:
-    """Return what a page about a Change List shows. Raises `DocumentError` if a time on it is none."""
-    page = parse_html(text)
-    more = (each.get("data-more") or "" for each in page.iter("*"))
-    number = next((each for each in more if each.isdecimal()), "0")
-    changes = filter(None, map(_change_in, page.iter("li")))
-    return ShownChanges(latest_first(changes), int(number[:_MOST_DIGITS]))
-
-
-def _change_in(item: etree._Element) -> TitledChange | None:
-    """Return the change that a list item shows, `None` if it shows none; a theme may add to it what it likes."""
-    classes, title, time = (item.get("class") or "").split(), next(item.iter("bdi"), None), item.get("data-time")
-    kind = next(filter(None, map(_KINDS.get, classes)), None)
-    if kind is None or title is None or time is None:
+def read_shown(publication: PreviousPublication, start: datetime) -> ShownChanges | None:
+    """Return what the page about the Change List that begins at `start` shows; `None` if there is none."""
+    path = publication.layout.change_data(start)
+    if path not in publication.state.documents:
         return None
-    link = next(title.iterancestors("a"), None)
-    versions = (each.get("href") for each in item.iter("a") if "version" in (each.get("class") or "").split())
-    return TitledChange(
-        uri=item.get("data-uri") or "",
-        kind=kind,
-        time=parse_datetime(time),
-        title="" if "file" in classes else clean("".join(map(str, title.itertext()))),
-        href=(link.get("href") or "") if link is not None else "",
-        version=next(versions, None) or "",
-    )
+    with explain_damage(publication.where):
+        try:
+            return ShownChanges.parse((publication.folder / path).read_bytes())
+        except ValueError as error:
+            what = f"{path} is not as this program writes it: {error}"
+            raise DamagedError(what) from error
 
 
 def latest_shown(publication: PreviousPublication) -> Iterator[tuple[str, ShownChanges]]:
-    """Yield the pages about changes with their paths, the latest first, read one by one."""
+    """Yield what the pages about changes show, each with its path, the latest first, read one by one."""
     for each in reversed(publication.state.change_lists):
-        with explain_damage(publication.where):
-            shown = read_change_page(publication.change_page(each.start))
-        yield publication.layout.change_page(each.start), shown
+        shown = read_shown(publication, each.start)
+        yield publication.layout.change_page(each.start), shown or ShownChanges()
 
 
 class ChangePageWriter:
@@ -100,31 +76,21 @@ class ChangePageWriter:
         self._titles: dict[str, str] = {}
 
     def write(self, ranges: Sequence[Range]) -> None:
-        """Write the page of each range, or carry it over if nothing on it has changed.
-
-        Raises `PublicationError` if the theme's templates leave something out.
-        """
+        """Write the page of each range with its JSON, or carry both over if nothing on the page has changed."""
+        layout, previous = self._options.layout, self._previous
         for number, each in enumerate(ranges):
-            path = self._options.layout.change_page(each.start)
-            known, previous = self._shown(each), self._previous
-            before = self._retitled(known) if known else None
-            if previous and before is not None and before == known and self._stays(each, before):
-                self._stage.carry(path, previous.folder / path, previous.state.documents[path])
+            paths = layout.change_page(each.start), layout.change_data(each.start)
+            if previous and self._stays(previous, each, paths):
+                for path in paths:
+                    self._stage.carry(path, previous.folder / path, previous.state.documents[path])
                 continue
+            known = read_shown(previous, each.start) if previous else None
+            before = self._retitled(known) if known else None
             shown = (before or ShownChanges()).after(*self._new(each, is_shown=before is not None), self._hidden)
             neighbours = ranges[max(0, number - 1) : number], ranges[number + 1 : number + 2]
-            text = self._render(path, each, shown, *neighbours)
-            if read_change_page(text) != shown:
-                raise PublicationError(_INCOMPLETE)
-            self._stage.write(path, text.encode())
-
-    def _shown(self, found: Range) -> ShownChanges | None:
-        """Return what the page of a range shows, `None` if it has none yet."""
-        previous = self._previous
-        if previous is None or previous.layout.change_page(found.start) not in previous.state.documents:
-            return None
-        with explain_damage(previous.where):
-            return read_change_page(previous.change_page(found.start))
+            page, data = paths
+            self._stage.write(page, self._render(page, each, shown, *neighbours))
+            self._stage.write(data, shown.render())
 
     def _retitled(self, shown: ShownChanges) -> ShownChanges:
         """Return what a page shows with the present titles of what was updated, and only the versions that are left."""
@@ -135,15 +101,19 @@ class ChangePageWriter:
         changes = [each if self._versions.has(each.version) else replace(each, version="") for each in changes]
         return shown._replace(changes=changes)
 
-    def _stays(self, found: Range, shown: ShownChanges) -> bool:
-        before, layout = self._previous, self._options.layout
-        if not found.unchanged or (
-            before and (before.layout, before.state.restart_number) != (layout, layout.restart_number)
-        ):
+    def _stays(self, previous: PreviousPublication, found: Range, paths: Sequence[str]) -> bool:
+        """Return whether the page of a range stays as it is; it is read only if something on it may have changed."""
+        layout, versions = self._options.layout, self._versions
+        if not found.unchanged or not previous.state.documents.keys() >= {*paths}:
             return False
-        if self._versions.lost(found.start, found.until):
+        if (previous.layout, previous.state.restart_number) != (layout, layout.restart_number):
             return False
-        return not self._hidden or not any(each.uri in self._hidden for each in shown.changes)
+        if versions.lost(found.start, found.until):
+            return False
+        shown = read_shown(previous, found.start) if self._hidden or self._updated or versions.may_lack else None
+        if shown is None:
+            return True
+        return self._retitled(shown) == shown and not any(each.uri in self._hidden for each in shown.changes)
 
     def _new(self, found: Range, *, is_shown: bool) -> tuple[list[TitledChange], int]:
         """Return the changes of a range that are not shown yet, the latest first, and how many others there are.
@@ -193,7 +163,7 @@ class ChangePageWriter:
 
     def _render(
         self, path: str, found: Range, shown: ShownChanges, before: Sequence[Range], after: Sequence[Range]
-    ) -> str:
+    ) -> bytes:
         page, layout = self._page.at(path), self._options.layout
         end = found.until or self._state.at
         earlier = before if self._options.archives.changelist is None else ()  # else the page before will go

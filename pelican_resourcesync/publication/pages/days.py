@@ -1,14 +1,17 @@
 """The changes of a set as people see them: by day and publication, with titles, and files that nobody reads apart."""
 
+import json
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.html_titles import clean
+from pelican_resourcesync.protocol import ChangeKind, parse_datetime, render_datetime
 from pelican_resourcesync.publication.model.state import PublicationState
+from pelican_resourcesync.strict_json import parse_json
 
 #: The number of changes that a page about a Change List shows: the latest.
 MOST_CHANGES = 1_000
@@ -44,6 +47,27 @@ class ShownChanges(NamedTuple):
         """Return these with `new` changes before them and `more` that are not shown, without those of `hidden` URIs."""
         changes = latest_first(each for each in (*new, *self.changes) if each.uri not in hidden)
         return ShownChanges(changes[:MOST_CHANGES], self.more + more + len(changes[MOST_CHANGES:]))
+
+    def render(self) -> bytes:
+        """Return these as JSON, which the next publication reads, without what is empty."""
+        changes = [{**asdict(each), "time": render_datetime(each.time)} for each in self.changes]
+        shown = [{name: value for name, value in each.items() if value} for each in changes]
+        content = {"changes": shown, "more": self.more}
+        return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=True).encode() + b"\n"
+
+    @classmethod
+    def parse(cls, data: bytes) -> "ShownChanges":
+        """Return what was rendered. Raises `ValueError` for anything else."""
+        return parse_json(data, lambda content: cls([*map(_parsed, content["changes"])], int(content["more"])))
+
+
+def _parsed(change: dict[str, Any]) -> TitledChange:
+    uri, title, href, version = texts = [change.get(name, "") for name in ("uri", "title", "href", "version")]
+    if not all(isinstance(text, str) for text in texts):
+        message = f"{texts} are not all texts"
+        raise ValueError(message)
+    kind, time = ChangeKind(change["kind"]), parse_datetime(change["time"])
+    return TitledChange(uri, kind, time, clean(title), href, version)
 
 
 @dataclass(frozen=True, slots=True)

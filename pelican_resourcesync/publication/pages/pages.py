@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from pelican_resourcesync.html_titles import parse_html
 from pelican_resourcesync.protocol import Capability, ChangeKind, Entry
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, HTML_PAGE, Layout, set_of
 from pelican_resourcesync.publication.model.options import SITE, Options, PageOptions
+from pelican_resourcesync.publication.model.state import PublicationState
 from pelican_resourcesync.publication.pages.chart import chart_of, decimal
 from pelican_resourcesync.publication.pages.overview import DOCUMENTS, Amount, Overview
 from pelican_resourcesync.publication.pages.rendering import Page, environment_of, mirror_command
@@ -47,35 +47,32 @@ def write_pages(stage: Stage, sets: Sequence[PageSet], others: Sequence[Entry]) 
 
     A repository leaves the page of a site that publishes into the same output: only the other sets on it are brought up
     to date.
-
-    Raises `PublicationError` if a template of the theme fails.
     """
     options = sets[0].options
     found = [_other(options.output, options.layout, each.loc) for each in others]
     file, of_repository = options.output / HTML_PAGE, sets[0].overview.of_repository
-    names = _names_of_site(options, [each.options.layout for each in sets]) if of_repository else set()
-    if names and file.is_file():
+    site = _sets_of_site(options, [each.options.layout for each in sets]) if of_repository else {}
+    if site and file.is_file():
         for each in sets:
             layout = each.options.layout
             known = _other(options.output, layout, layout.uri(layout.capability_list))
             found.append(replace(known, resources=each.overview.total.number, at=each.overview.at))
         text = file.read_bytes().decode("utf-8", "surrogateescape")
-        text = _with_others(text, [each for each in found if each.name not in names])
+        language = next(iter(site.values())).language
+        text = _with_others(text, [each for each in found if each.name not in site], language)
         stage.write(HTML_PAGE, text.encode("utf-8", "surrogateescape"))
     else:
         page = Page(options, HTML_PAGE)
-        text = page.render("index.html", others=sorted(set(found)), **_shown(page, sets))
-        stage.write(HTML_PAGE, text.encode())
-    several = len(sets) > 1 or bool(names)
+        stage.write(HTML_PAGE, page.render("index.html", others=sorted(set(found)), **_shown(page, sets)))
+    several = len(sets) > 1 or bool(site)
     for each in sets:
         layout = each.options.layout
         page = Page(each.options, layout.html_page)
         heading = [page.text("Set %(name)s", name=layout.set_name)] if several else []
-        text = page.render("set.html", heading, several=several, **_shown(page, [each]))
-        stage.write(layout.html_page, text.encode())
-        stage.write(layout.change_pages, _change_pages(page.at(layout.change_pages), each, heading).encode())
-        stage.write(layout.feed, _feed(page.at(layout.feed), each, heading).encode())
-        stage.write(layout.badge, _badge(page.at(layout.badge), each.overview).encode())
+        stage.write(layout.html_page, page.render("set.html", heading, several=several, **_shown(page, [each])))
+        stage.write(layout.change_pages, _change_pages(page.at(layout.change_pages), each, heading))
+        stage.write(layout.feed, _feed(page.at(layout.feed), each, heading))
+        stage.write(layout.badge, _badge(page.at(layout.badge), each.overview))
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -102,27 +99,28 @@ def _other(output: Path, layout: Layout, uri: str) -> _Other:
     return _Other(name, uri.removeprefix(f"{layout.siteurl}/{FOLDER}/"), *numbers)
 
 
-def _names_of_site(options: Options, own: Sequence[Layout]) -> set[str]:
-    """Return the names of a site's sets in the output, without our `own`."""
-    return {*sets_published_by(SITE, options.output, [options.layout.siteurl])} - {each.set_name for each in own}
+def _sets_of_site(options: Options, own: Sequence[Layout]) -> dict[str, PublicationState]:
+    """Return the sets of a site in the output, by name, without our `own`."""
+    sets, names = sets_published_by(SITE, options.output, [options.layout.siteurl]), {each.set_name for each in own}
+    return {name: state for name, state in sets.items() if name not in names}
 
 
-def _with_others(page: str, others: Iterable[_Other]) -> str:
-    """Return a page with these other sets, in its own language."""
-    environment = environment_of(PageOptions(language=parse_html(page).get("lang") or "en"))
+def _with_others(page: str, others: Iterable[_Other], language: str) -> str:
+    """Return a page in a language with these other sets."""
+    environment = environment_of(PageOptions(language=language))
     text = environment.get_template("resourcesync/others.html").render(others=sorted(set(others)))
     before, begin, rest = page.partition(_BEGIN)
     _, end, after = rest.partition(_END)
     return f"{before}{begin}{text}{end}{after}" if end else page
 
 
-def _change_pages(page: Page, shown: PageSet, heading: Sequence[str]) -> str:
+def _change_pages(page: Page, shown: PageSet, heading: Sequence[str]) -> bytes:
     """Return the page with links to all pages about changes."""
     heading = [*heading, page.text("All changes")]
     return page.render("periods.html", heading, at=shown.overview.at, periods=[*_periods(page, shown)])
 
 
-def _feed(page: Page, shown: PageSet, heading: Sequence[str]) -> str:
+def _feed(page: Page, shown: PageSet, heading: Sequence[str]) -> bytes:
     """Return the Atom feed of the latest changes of what people read or, if there is nothing, of all (RFC 4287)."""
     overview, layout = shown.overview, shown.options.layout
     read = [each for day in overview.days for each in day.read]
@@ -138,7 +136,7 @@ def _feed(page: Page, shown: PageSet, heading: Sequence[str]) -> str:
     )
 
 
-def _badge(page: Page, overview: Overview) -> str:
+def _badge(page: Page, overview: Overview) -> bytes:
     return page.render("badge.svg", text=_badge_text(overview), width=_badge_width(overview))
 
 

@@ -14,13 +14,15 @@ from jinja2 import BytecodeCache, ChoiceLoader, Environment, FileSystemLoader, P
 from jinja2.bccache import Bucket
 from markupsafe import Markup
 
-from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.html_titles import short, visible
+from pelican_resourcesync.printable import get_logger
 from pelican_resourcesync.protocol import ChangeKind, render_datetime
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, HTML_PAGE
 from pelican_resourcesync.publication.model.options import Options, PageOptions
 from pelican_resourcesync.publication.pages.titles import shown_path
 from pelican_resourcesync.publication.pages.translations import Language
+
+logger = get_logger(__name__)
 
 #: What people call the kinds of changes.
 _WORDS = {ChangeKind.CREATED: "new", ChangeKind.UPDATED: "changed", ChangeKind.DELETED: "removed"}
@@ -34,6 +36,7 @@ class Page:
         self.options, self.path = options, path
         self.language = Language.of(options.page.language)
         self._environment = environment_of(options.page)
+        self._failed: set[str] = set()  # the templates of the theme that failed, also for the other pages of the set
 
     def at(self, path: str) -> Self:
         """Return another page of the set."""
@@ -41,10 +44,10 @@ class Page:
         page.path = path
         return page
 
-    def render(self, template: str, heading: Sequence[str] = (), **values: Any) -> str:
-        """Return the text of a template with these values; `heading` are the parts of its heading after the name.
+    def render(self, template: str, heading: Sequence[str] = (), **values: Any) -> bytes:
+        """Return what a template makes of these values; `heading` are the parts of its heading after the name.
 
-        Raises `PublicationError` if a template of the theme fails.
+        If a template of the theme fails, the page is that of our template, with a warning.
         """
         options, page, layout = self.options, self.options.page, self.options.layout
         name = visible(options.site_name)
@@ -69,18 +72,22 @@ class Page:
             "word": lambda kind: self.text(_WORDS[kind]),
             **values,
         }
+        name = f"resourcesync/{template}"
         try:
-            return self._environment.get_template(f"resourcesync/{template}").render(values)
+            return self._environment.get_template(name).render(values).encode()
         except Exception as error:
             if not page.templates:
                 raise
-            file, line = (getattr(error, each, None) for each in ("filename", "lineno"))
-            where = f"{file}:{line}: " if file and line else ""
-            message = (
-                f"the page for people cannot be written: {where}{type(error).__name__}: {error}: correct the theme's "
-                f"templates/resourcesync/{template}, or remove it"
-            )
-            raise PublicationError(message) from error
+            if template not in self._failed:
+                file, line = (getattr(error, each, None) for each in ("filename", "lineno"))
+                where = f"{file}:{line}: " if file and line else ""
+                logger.warning(
+                    "ResourceSync: a page for people is written without the theme: %s%s: %s: correct the theme's "
+                    "templates/%s, or remove it",
+                    *(where, type(error).__name__, error, name),
+                )
+            self._failed.add(template)
+        return environment_of(PageOptions(language=page.language)).get_template(name).render(values).encode()
 
     def href(self, path: str) -> str:
         """Return the link to a document, relative to this page, so that it works from a file too."""

@@ -272,11 +272,6 @@ class PreviousPublication:
         self.require(path)
         return path
 
-    def change_page(self, start: datetime) -> str:
-        """Return the page about the Change List that begins at `start`; empty if there is none."""
-        path = self.layout.change_page(start)
-        return (self.folder / path).read_text("utf-8", "replace") if path in self.state.documents else ""
-
     @contextmanager
     def read(self, path: str) -> Iterator[Document]:
         """Open the document at a path for reading. Raises `DamagedError` if the state does not list it."""
@@ -352,12 +347,12 @@ def state_in(folder: Path, layout: Layout) -> PublicationState | None:
     return None
 
 
-def sets_published_by(publisher: str, folder: Path, siteurls: Collection[str]) -> list[str]:
-    """Return the names of the sets in a folder that a publisher has published there, for one of these addresses."""
+def sets_published_by(publisher: str, folder: Path, siteurls: Collection[str]) -> dict[str, PublicationState]:
+    """Return the sets in a folder that a publisher has published there, for one of these addresses, by name."""
     homes = sorted((folder / FOLDER).iterdir()) if (folder / FOLDER).is_dir() else []
     states = {each.name: state_in(folder, Layout("", each.name)) for each in homes if each.is_dir()}
     ours = {name: each for name, each in states.items() if each and each.publisher == publisher}
-    return [name for name, each in ours.items() if each.siteurl in siteurls]
+    return {name: each for name, each in ours.items() if each.siteurl in siteurls}
 
 
 def read_previous(  # noqa: PLR0913 - keyword-only options

@@ -102,7 +102,7 @@ def test_they_are_no_documents(source: Keeper) -> None:
 
     What is called so elsewhere in the folder of a set is a document that no state lists, and goes.
     """
-    assert len(source.state()["documents"]) == 5
+    assert len(source.state()["documents"]) == 6
     assert not [path for path in source.state()["documents"] if f"/{RECORDS}/" in path]
     source.write(f"resourcesync/site/2/{RECORDS}/x.xml", b"x")
     source.keep(FILES, 2, {"a.html": b"a"})

@@ -28,7 +28,7 @@ def _documents(layout: Layout) -> Iterator[str]:
     yield from (layout.version_index, layout.html_page, layout.badge, layout.feed, layout.change_pages)
     yield from (layout.capability_list, layout.resource_list, layout.resource_dump, layout.notification)
     yield from (layout.change_list_index, layout.change_dump_index, part_path(layout.resource_list, _AT, 1))
-    yield from (layout.change_page(_AT), layout.earlier_notification(_AT))
+    yield from (layout.change_page(_AT), layout.change_data(_AT), layout.earlier_notification(_AT))
     yield from (layout.change_list(_AT), layout.change_dump(_AT))
     yield from (layout.archive(name) for name in _LISTS)
     yield from (part_path(layout.archive(name), _AT, 1) for name in _LISTS)
@@ -81,6 +81,7 @@ def test_contents() -> None:
             layout.change_pages,
             layout.feed,
             layout.change_page(_AT),
+            layout.change_data(_AT),
             layout.patch("a" * 64, "b" * 64),
         ),
         *(
@@ -114,6 +115,7 @@ def test_headers() -> None:
         "resourcesync/site/changedump-20240301T120000Z.xml",
         "resourcesync/site/resourcelist.xml",
         "resourcesync/site/resourcelist-archive.xml",
+        "resourcesync/site/changes/20240301T000000Z.json",
         "resourcesync/site/records/archive/1.xml",
         "archive/1.zip",
         f"resourcesync/.replaced/{'0a' * 32}",
@@ -123,6 +125,7 @@ def test_headers() -> None:
     assert types[Layout("").timemap("a")] == "application/link-format"
     assert types[".well-known/resourcesync"] == types["resourcesync/description.xml"] == "application/xml"
     assert types["a.css"] == "text/css"
+    assert headers_of("resourcesync/site/changes/20240301T000000Z.json")["Content-Type"] == "application/json"
 
 
 def test_steps() -> None:
@@ -139,7 +142,7 @@ def test_steps() -> None:
         3: "resourcesync/site/resourcelist.xml resourcesync/site/changedump-archive.xml resourcesync/other/list.xml",
         4: "resourcesync/site/capabilitylist.xml resourcesync/other/way/capabilitylist.xml",
         5: """resourcesync/index.html resourcesync/site/changes/index.html resourcesync/site/changes.atom
-            resourcesync/other/a.html""",
+            resourcesync/site/2/changes/20240301T000000Z.json resourcesync/other/a.html""",
         6: ".well-known/resourcesync resourcesync/description.xml",
         7: "resourcesync/zoo/publication.json resourcesync/publication.json",
     }

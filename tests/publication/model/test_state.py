@@ -54,6 +54,9 @@ STATE = PublicationState(
     superseded={"resourcesync/s/changelist-20240101T120000Z.xml": "c" * 64},
     packages={"resourcesync/s/resourcedump-20240101T120000Z-00001.zip": 9},
     unstable={"https://example.org/clock": 4},
+    site_name="A garden",
+    language="de-AT",
+    home="https://example.org/home",
 )
 CONTENT: dict[str, Any] = {
     "ancestors": ["ff", "gg"],
@@ -85,7 +88,9 @@ CONTENT: dict[str, Any] = {
     "earlier": ["2024-02-20T12:00:00Z"],
     "format": 1,
     "generation": 2,
+    "home": "https://example.org/home",
     "landed": "2024-03-01T12:00:00Z",
+    "language": "de-AT",
     "packages": {"resourcesync/s/resourcedump-20240101T120000Z-00001.zip": 9},
     "parts": [
         {
@@ -101,6 +106,7 @@ CONTENT: dict[str, Any] = {
     "predecessor": "cc",
     "publisher": "site",
     "restart_number": 3,
+    "site_name": "A garden",
     "siteurl": "https://example.org",
     "superseded": {"resourcesync/s/changelist-20240101T120000Z.xml": "c" * 64},
     "tool": "a tool",
@@ -135,6 +141,9 @@ _states = st.builds(
     superseded=st.dictionaries(_paths, _digests, max_size=3),
     packages=st.dictionaries(_paths, _counts, max_size=3),
     unstable=st.dictionaries(_names, _counts, max_size=3),
+    site_name=st.text(st.characters(exclude_categories=["Cs"])),
+    language=_names,
+    home=_names,
 )
 _json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
@@ -217,6 +226,9 @@ def test_damaged(data: bytes) -> None:
         ("commit", "c" * 501),
         ("predecessor", 1),
         ("former", [1]),
+        ("site_name", 1),
+        ("language", None),
+        ("home", ["https://example.org/"]),
         *(("sets", [name]) for name in ("../books", "a/b", "", ".a", "a\n", "A", "a" * 101)),
         ("sets", [1]),
     ],
@@ -253,9 +265,9 @@ def test_hostile_digests(digest: object) -> None:
         )
 
 
-@pytest.mark.parametrize("key", sorted(set(CONTENT) - {"tool"}))
+@pytest.mark.parametrize("key", sorted(set(CONTENT) - {"tool", "site_name", "language", "home"}))
 def test_missing_keys(key: str) -> None:
-    """Every key but the tool's name is needed."""
+    """Every key but the tool's name and what the pages for people show is needed."""
     content = {name: value for name, value in CONTENT.items() if name != key}
     with pytest.raises(PublicationError, match=f"is damaged .*{key}"):
         parse_state(json.dumps(content).encode(), NAME)

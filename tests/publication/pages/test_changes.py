@@ -1,5 +1,6 @@
 """What people see of changes: days, titles, pages of Change Lists, and the feed; and what nobody may see any more."""
 
+import json
 import re
 from datetime import timedelta
 from hashlib import sha256
@@ -328,7 +329,7 @@ def test_a_feed_of_files(tmp_path: Path) -> None:
 def everything_of(source: Source) -> str:
     """Return all texts that were published, but for Change Lists."""
     files = source.documents().items()
-    return "".join(data.decode() for path, data in files if path.endswith((".html", ".atom")))
+    return "".join(data.decode() for path, data in files if path.endswith((".html", ".atom", ".json")))
 
 
 @pytest.mark.promise("Shown to people")
@@ -409,11 +410,15 @@ def test_what_is_forgotten_leaves_the_pages(tmp_path: Path) -> None:
     assert "removed A" in [each for _, _, listed in shown(page_of(source)) for each in listed]
 
 
-def test_a_damaged_page_is_a_damaged_publication(tmp_path: Path) -> None:
+@pytest.mark.parametrize("path", [MARCH, MARCH.replace(".html", ".json")])
+def test_a_damaged_page_is_a_damaged_publication(tmp_path: Path, path: str) -> None:
     """Titles are read from what was published, by its hash."""
     source, contents = march(tmp_path)
-    (tmp_path / MARCH).write_bytes((tmp_path / MARCH).read_bytes().replace(b"News", b"Lies"))
-    with pytest.raises(PublicationError, match=r"changes/20240301T000000Z\.html does not match"):
+    (tmp_path / path).write_bytes((tmp_path / path).read_bytes().replace(b"News", b"Lies"))
+    with pytest.raises(PublicationError, match=f"{re.escape(path)} does not match"):
+        source.publish(contents, "2024-03-20T12:00")
+    (tmp_path / path).unlink()
+    with pytest.raises(PublicationError, match=f"{re.escape(path)} does not match"):
         source.publish(contents, "2024-03-20T12:00")
 
 
@@ -456,67 +461,112 @@ def test_pages_that_go(tmp_path: Path) -> None:
         assert not page_of(source, file).xpath("//a[@rel='prev']")
 
 
-def test_a_theme_that_leaves_out_changes_stops(tmp_path: Path) -> None:
-    """Titles would be lost for ever, so the message says what the template lacks."""
-    source = empty(tmp_path / "output")
+#: What a theme may do to the pages about changes: markup of its own, or nothing, or templates that fail.
+THEMES = {
+    "attributes": {
+        "days.html": '{% for day in days %}{% for each in day.read %}<li data-uri="/x" data-time="now" class="created">'
+        '<bdi>{{ each.title }}</bdi><a class="version" href="/x"></a></li>{% endfor %}{% endfor %}'
+    },
+    "a page of its own": {"base.html": '<html lang="fr"><meta name="application-name" content="X"><h1><a href="/x">'},
+    "nothing": dict.fromkeys(("index.html", "set.html", "changes.html", "days.html", "base.html", "changes.atom"), ""),
+    "an error in the syntax": {"base.html": "{% nonsense %}"},
+    "an error while it runs": {"days.html": "{{ 1 / 0 }}", "changes.atom": "{{ days.no.such }}"},
+    "without an end": {"changes.html": '{% include "resourcesync/changes.html" %}'},
+    "no text": {"changes.html": r"{{ '\ud800' }}", "set.html": r"{{ '\ud800' }}"},
+}
+
+
+@pytest.mark.promise("Shown to people")
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_theme_breaks_nothing(tmp_path: Path, theme: str) -> None:
+    """Whatever a theme makes of the pages: publications go on, titles stay, and a takedown knows the site's page."""
     (tmp_path / "theme/resourcesync").mkdir(parents=True)
-    (tmp_path / "theme/resourcesync/days.html").write_text("{{ days|length }} days")
-    page = PageOptions(templates=(tmp_path / "theme",))
-    with pytest.raises(PublicationError, match=r"does not show all of them: keep the list items.* days\.html"):
-        source.publish({**FIRST, "a.html": html_of("A")}, "2024-03-02T12:00", page=page)
-
-
-def test_a_theme_may_add_markup(tmp_path: Path) -> None:
-    """Attributes, classes and elements that a theme adds change nothing of what the next builds read from its pages."""
-    ours = Path(change_pages.__file__).parent / "templates/resourcesync"
-    theme = tmp_path / "theme/resourcesync"
-    theme.mkdir(parents=True)
-    for name, old, new in (
-        ("days.html", '<li class="{{ change.kind }}', '<li id="a" title="1 > 0" class="entry {{ change.kind }}'),
-        (
-            "days.html",
-            'data-uri="{{ change.uri }}" data-time=',
-            "data-new data-uri='{{ change.uri }}' lang=en data-time=",
-        ),
-        (
-            "days.html",
-            '<a href="{{ change.href }}">',
-            '<i></i><a rel="nofollow" href="{{ change.href }}"><b class="x">',
-        ),
-        ("days.html", "<bdi>", '\n<bdi dir="auto"><em>'),
-        ("base.html", '<main id="content"', '<main class="wide" id="content" tabindex="-1"'),
-        ("base.html", '<html lang="', '<html class="no-js" lang="'),
-        ("base.html", '<h1 dir="auto"><a href', '<h1 class="x"><i></i><a class="home" href'),
-        (
-            "base.html",
-            '<meta name="application-name" content',
-            '<meta id="n" name="application-name" class="x" content',
-        ),
-    ):
-        file = theme / name if (theme / name).exists() else ours / name
-        text = file.read_text("utf-8")
-        assert old in text, old
-        (theme / name).write_text(text.replace(old, new), "utf-8")
-    page = PageOptions(templates=(tmp_path / "theme",), language="de", home="https://x.example/?a=1&b=2")
+    for name, text in THEMES[theme].items():
+        (tmp_path / "theme/resourcesync" / name).write_text(text)
+    shared: dict[str, Any] = {"language": "de", "home": "https://x.example/?a=1&b=2"}
+    page = PageOptions(templates=(tmp_path / "theme",), **shared)
     source = empty(tmp_path / "output")
-    options: dict[str, Any] = {"page": page, "site_name": "A & B"}
-    source.publish({**FIRST, "a.html": html_of("A & <b>"), "b.css": b""}, "2024-03-02T12:00", **options)
-    source.publish({**FIRST, "c.html": html_of("C"), "d.html": b""}, "2024-03-03T12:00", **options)
-    [file] = (tmp_path / "output/resourcesync/site/changes").glob("2*.html")
-    with_a_theme = change_pages.read_change_page(file.read_text("utf-8"))
-    assert [(each.kind.value, each.uri.rpartition("/")[2], each.title) for each in with_a_theme.changes] == [
-        ("created", "d.html", "/d.html"),
-        ("created", "c.html", "C"),
-        ("deleted", "b.css", ""),
-        ("deleted", "a.html", "A & <b>"),
-        ("created", "b.css", ""),
-        ("created", "a.html", "A & <b>"),
+    contents = {**FIRST, "a.html": html_of("A & <b>"), "b.html": html_of("B"), "b.css": b""}
+    source.publish(contents, "2024-03-02T12:00", page=page, site_name="A & B")
+    source.publish({**FIRST, "b.html": html_of("B")}, "2024-03-03T12:00", page=page, site_name="A & B")
+    source.publish(FIRST, "2024-03-04T12:00", page=PageOptions(**shared), site_name="A & B")
+    expected = [
+        ["entfernt B"],
+        ["entfernt A & <b>", "entfernt /b.css"],
+        ["neu B", "neu A & <b>", "neu /b.css"],
     ]
-    assert [bool(each.href) for each in with_a_theme.changes] == [True, True, False, False, True, True]
-    source.forget(f"{SITEURL}/d.html", built=utc("2024-03-04T12:00"))
+    assert [names for _, _, names in shown(page_of(source))] == expected
+    source.publish({**FIRST, "c.html": b""}, "2024-03-05T12:00", page=page, site_name="A & B")
+    source.forget(f"{SITEURL}/c.html", built=utc("2024-03-06T12:00"))
     after = page_of(source)
+    assert [names for _, _, names in shown(after)] == expected
     assert (after.get("lang"), after.xpath("//h1/a/@href")) == ("de", ["https://x.example/?a=1&b=2"])
     assert after.xpath("//meta[@name='application-name']/@content") == ["A & B"]
+
+
+def test_a_theme_that_fails_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """One warning for each template that fails says where and why; the pages are ours then."""
+    source = empty(tmp_path / "output")
+    (tmp_path / "theme/resourcesync").mkdir(parents=True)
+    (tmp_path / "theme/resourcesync/days.html").write_text("line one\n{% nonsense %}")
+    page = PageOptions(templates=(tmp_path / "theme",))
+    source.publish({**FIRST, "a.html": html_of("A")}, "2024-03-02T12:00", page=page)
+    assert [names for _, _, names in shown(page_of(source))] == [["new A"]]
+    assert [each.levelname for each in caplog.records] == ["WARNING"] * 3  # the pages of the list, the site and the set
+    for template, message in zip(("changes", "index", "set"), caplog.messages, strict=True):
+        assert "days.html:2: TemplateSyntaxError: Encountered unknown tag 'nonsense'" in message
+        assert f"correct the theme's templates/resourcesync/{template}.html, or remove it" in message
+
+
+def test_what_the_next_publication_reads(tmp_path: Path) -> None:
+    """The changes of a page with their titles are in JSON beside it, which is carried with it."""
+    source, contents = march(tmp_path)
+    data = (tmp_path / MARCH).with_suffix(".json")
+    content = json.loads(data.read_bytes())
+    assert content["more"] == 0
+    assert len(content["changes"]) == 8
+    assert content["changes"][:3] == [
+        {
+            "kind": "deleted",
+            "time": "2024-03-15T17:05:00Z",
+            "title": "Old, renewed",
+            "uri": f"{SITEURL}/old.html",
+        },
+        {
+            "href": f"{SITEURL}/feed.atom",
+            "kind": "created",
+            "time": "2024-03-15T17:05:00Z",
+            "uri": f"{SITEURL}/feed.atom",
+        },
+        {
+            "href": f"{SITEURL}/old.html",
+            "kind": "updated",
+            "time": "2024-03-15T10:20:00Z",
+            "title": "Old, renewed",
+            "uri": f"{SITEURL}/old.html",
+        },
+    ]
+    path = data.relative_to(tmp_path).as_posix()
+    assert source.state()["documents"][path] == sha256(data.read_bytes()).hexdigest()
+    source.publish(contents | {"a.html": html_of("A")}, "2024-04-02T12:00")
+    inode = data.stat().st_ino
+    source.publish(contents | {"b.html": html_of("B")}, "2024-05-03T12:00")
+    assert data.stat().st_ino == inode
+    assert path in source.state()["documents"]
+
+
+def test_a_page_without_its_data_is_made_again(tmp_path: Path) -> None:
+    """What a state does not list is not there: the page shows what the Change List says, with the titles known now."""
+    source, contents = march(tmp_path)
+    path = MARCH.replace(".html", ".json")
+    (tmp_path / path).unlink()
+    documents = source.state()["documents"]
+    source.reseal(documents={name: digest for name, digest in documents.items() if name != path})
+    source.publish(contents | {"a.html": html_of("A")}, "2024-03-20T12:00")
+    assert [names for _, _, names in shown(page_of(source, MARCH))][:2] == [
+        ["new A"],
+        ["removed /old.html", "new /feed.atom"],
+    ]
 
 
 def test_forgetting_keeps_the_link_to_the_front_page(tmp_path: Path) -> None:
@@ -526,7 +576,7 @@ def test_forgetting_keeps_the_link_to_the_front_page(tmp_path: Path) -> None:
     for month in (3, 4):
         source.publish({**FIRST, "a.html": html_of(str(month)), "b.html": b""}, f"2024-0{month}-02T12:00", page=page)
     source.forget(f"{SITEURL}/b.html", built=utc("2024-04-03T12:00"))
-    pages = sorted((tmp_path / "resourcesync/site/2/changes").iterdir())
+    pages = sorted((tmp_path / "resourcesync/site/2/changes").glob("*.html"))
     assert len(pages) == 2
     for file in pages:
         links = page_of(source, file.relative_to(tmp_path).as_posix()).xpath("//h1/a/@href")

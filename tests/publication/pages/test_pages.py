@@ -10,7 +10,6 @@ from urllib.parse import unquote
 import pytest
 from lxml import html
 
-from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication import forget_uris, read_previous
 from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.options import PageOptions
@@ -198,9 +197,6 @@ def test_a_theme_replaces_templates(tmp_path: Path) -> None:
     source = publish(tmp_path / "output", 1, **everything(page=page))
     assert page_of(source, SET).findtext(".//h1/a") == "<b><b> <&>"
     assert page_of(source).findtext(".//h1/a") == "A site"
-    (theme / "resourcesync/set.html").write_text("line one\n{% nonsense %}")
-    with pytest.raises(PublicationError, match=r"set\.html:2: TemplateSyntaxError: .*nonsense.*theme's templates/"):
-        source.publish({}, "2024-03-01T12:00", page=page)
 
 
 def repository(output: Path, at: str) -> Source:

@@ -160,12 +160,12 @@ def test_whole(site: Live, new: Source, into: Path) -> None:
     """Every document that the state lists comes once, byte for byte, and can be read back as from an output."""
     found = fetched(site, into)
     assert contents(into) == vouched(new)
-    pages = {CLOSED_PAGE, OPEN_PAGE}
+    pages = {CLOSED_PAGE, OPEN_PAGE, *(page.replace(".html", ".json") for page in (CLOSED_PAGE, OPEN_PAGE))}
     assert {RESOURCE_LIST, CAPABILITY_LIST, INDEX, ARCHIVE, CLOSED_LIST, OPEN_LIST, STATE, *pages} == set(
         contents(into)
     )
     assert site.asked() == Counter(contents(into).keys())
-    assert (found.folder, found.received, found.state.generation) == (into, 8, 2)
+    assert (found.folder, found.received, found.state.generation) == (into, 10, 2)
     assert found.digest == sha256((new.output / STATE).read_bytes()).hexdigest()
     previous, there = read_previous(into, LAYOUT), new.previous()
     assert previous is not None
@@ -466,7 +466,7 @@ def test_half_deployed(old: Source, new: Source, into: Path) -> None:
         found = fetched(site, into, clock=time.clock)
         asked = site.asked()
     assert contents(into) == vouched(new)
-    assert (time.slept[0], asked[STATE], found.received) == (1, len(time.slept) + 1, 8)
+    assert (time.slept[0], asked[STATE], found.received) == (1, len(time.slept) + 1, 10)
     assert asked[RESOURCE_LIST] == asked[INDEX] == 2
     assert max(asked[path] for path in contents(into) if path != STATE) == 2
 
@@ -619,7 +619,7 @@ def test_limits(site: Live, new: Source, into: Path) -> None:
     """A number of documents, the state, each document and all of them have limits; at a limit, all is well."""
     sizes = {path: len(data) for path, data in vouched(new).items()}
     state, largest = sizes.pop(STATE), max(sizes.values())
-    assert failure(site, into, allowance=FetchLimits(documents=5)) == f"URL/{STATE} lists 8 documents, more than 5"
+    assert failure(site, into, allowance=FetchLimits(documents=5)) == f"URL/{STATE} lists 10 documents, more than 5"
     said = f"URL/{STATE} is larger than {state - 1} bytes"
     assert failure(site, into, allowance=FetchLimits(state_size=state - 1)) == said
     assert site.asked() == {STATE: 2}
@@ -629,7 +629,7 @@ def test_limits(site: Live, new: Source, into: Path) -> None:
     assert failure(site, into, allowance=FetchLimits(total_size=state)) == said
     assert "is larger than 9 bytes" in failure(site, into, allowance=FetchLimits(total_size=state + 9))
     total = 6 * sum([state, *sizes.values()])
-    fetched(site, into, allowance=FetchLimits(documents=8, state_size=state, size=largest, total_size=total))
+    fetched(site, into, allowance=FetchLimits(documents=10, state_size=state, size=largest, total_size=total))
 
 
 def test_time_of_all(site: Live, into: Path) -> None:
@@ -655,5 +655,5 @@ def test_many_documents(source: Source, into: Path) -> None:
         source.write(path, data)
     altered(source, documents={path: sha256(data).hexdigest() for path, data in more.items()})
     with live(files(source.output)) as site:
-        assert fetched(site, into).received == 208
+        assert fetched(site, into).received == 210
     assert contents(into) == vouched(source)

@@ -26,7 +26,7 @@ from tests.publication.support import LAYOUT, SITEURL, STATE, UPDATED, Source, c
 
 DAMAGED = r"the publication in the output is damaged: .*: upload it again, or publish once with RESOURCESYNC_FIRST=1"
 RESOURCE_LIST = "resourcesync/site/resourcelist.xml"
-OPEN_PAGE = "resourcesync/site/changes/20240201T000000Z.html"
+OPEN_CHANGES = "resourcesync/site/changes/20240201T000000Z.json"
 OPEN_LIST = "resourcesync/site/changelist-20240201T000000Z.xml"
 CLOSED_LIST = "resourcesync/site/changelist-20240101T000000Z.xml"
 
@@ -270,7 +270,11 @@ def test_a_change_list_without_a_hash(source: Source) -> None:
     [
         (RESOURCE_LIST, b"<loc>", b"<lok>", "not as this program writes it"),
         (RESOURCE_LIST, b"</urlset>", b"</urlsot>", "not as this program writes it"),
-        (OPEN_PAGE, b'data-time="2024-02-05', b'data-time="2024-02-31', "is not a date or time that exists"),
+        (OPEN_CHANGES, b'"time": "2024-02-05', b'"time": "2024-02-31', "is not a date or time that exists"),
+        (OPEN_CHANGES, b'"kind"', b'"sort"', f"{OPEN_CHANGES} is not as this program writes it: 'kind' is missing"),
+        (OPEN_CHANGES, b'"uri": "', b'"uri": 1, "x": "', "are not all texts"),
+        (OPEN_CHANGES, b'"more": 0', b'"more": null', f"{OPEN_CHANGES} is not as this program writes it"),
+        (OPEN_CHANGES, b"{", b"", f"{OPEN_CHANGES} is not as this program writes it"),
     ],
 )
 def test_documents_that_are_not_ours(source: Source, path: str, old: bytes, new: bytes, what: str) -> None:
