@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from hashlib import sha256
 from heapq import merge
 from io import SEEK_END, BytesIO
@@ -158,10 +158,16 @@ class Frame(NamedTuple):
     size: int = 0
 
 
+@cache
+def _leave_imports_alone() -> None:
+    """Keep the garbage collector of a worker from examining what was imported again and again."""
+    gc.freeze()
+
+
 def compare(task: Task) -> Compared:
     """Compare a range with its entries before."""
-    if parent_process() and not gc.get_freeze_count():  # it would collect what was imported again and again
-        gc.freeze()
+    if parent_process():
+        _leave_imports_alone()
     frames = [frame_of(file) for file in task.old]
     with ExitStack() as stack:
         comparison = _Comparison(task, stack)

@@ -5,6 +5,7 @@ import posixpath
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -102,18 +103,21 @@ def _source_folder(folder: str, top: Path) -> str | None:
 
 
 def _loaded_modules(top: Path) -> Iterator[str]:
-    folders: dict[str, set[str]] = {}
-    ours = __package__.partition(".")[0]
-    for module in list(sys.modules.values()):
-        file = str(getattr(module, "__file__", None))
-        # Our own modules set nothing, also where they lie in the repository, as a copy among a site's plug-ins does.
-        if file.endswith(".py") and str(getattr(module, "__name__", "")).partition(".")[0] != ours:
-            folders.setdefault(file.rpartition(os.sep)[0], set()).add(file)
-    for name, files in folders.items():
+    # Our own modules set nothing, also where they lie in the repository, as a copy among a site's plug-ins does.
+    ours = os.path.join(os.path.dirname(str(sys.modules[__package__.partition(".")[0]].__file__)), "")  # noqa: PTH118, PTH120
+    folders: dict[str, list[str]] = {}
+    for file in {getattr(module, "__file__", None) for module in list(sys.modules.values())}:
+        if isinstance(file, str) and file.endswith(".py") and not file.startswith(ours):
+            folders.setdefault(file.rpartition(os.sep)[0], []).append(file)
+    for folder, files in folders.items():
         # Most modules are installed ones: their folders need not be resolved, which takes longest.
-        installed = _INSTALLED.intersection(Path(name).parts) - set(top.parts)
-        if not installed and _source_folder(name, top) is not None:
+        if (not _is_installed(folder) or _is_installed(str(top))) and _source_folder(folder, top) is not None:
             yield from filter(None, (_relative(Path(file), top) for file in files))
+
+
+@lru_cache(maxsize=10_000)
+def _is_installed(folder: str) -> bool:
+    return not _INSTALLED.isdisjoint(Path(folder).parts)
 
 
 def _relative(path: Path, top: Path) -> str | None:
