@@ -36,7 +36,6 @@ class Page:
         self.options, self.path = options, path
         self.language = Language.of(options.page.language)
         self._environment = environment_of(options.page)
-        self._failed: set[str] = set()  # the templates of the theme that failed, also for the other pages of the set
 
     def at(self, path: str) -> Self:
         """Return another page of the set."""
@@ -78,15 +77,13 @@ class Page:
         except Exception as error:
             if not page.templates:
                 raise
-            if template not in self._failed:
-                file, line = (getattr(error, each, None) for each in ("filename", "lineno"))
-                where = f"{file}:{line}: " if file and line else ""
-                logger.warning(
-                    "ResourceSync: a page for people is written without the theme: %s%s: %s: correct the theme's "
-                    "templates/%s, or remove it",
-                    *(where, type(error).__name__, error, name),
-                )
-            self._failed.add(template)
+            file, line = (getattr(error, each, None) for each in ("filename", "lineno"))
+            where = f"{file}:{line}: " if file and line else ""
+            logger.warning(  # which Pelican prints once, however many pages there are
+                "ResourceSync: a page for people (%s) is written without the theme's templates: %s%s: %s: correct or "
+                "remove these, in the theme's templates/resourcesync",
+                *(template, where, type(error).__name__, str(error).rstrip(".")),
+            )
         return environment_of(PageOptions(language=page.language)).get_template(name).render(values).encode()
 
     def href(self, path: str) -> str:

@@ -489,6 +489,7 @@ def test_a_theme_breaks_nothing(tmp_path: Path, theme: str) -> None:
     contents = {**FIRST, "a.html": html_of("A & <b>"), "b.html": html_of("B"), "b.css": b""}
     source.publish(contents, "2024-03-02T12:00", page=page, site_name="A & B")
     source.publish({**FIRST, "b.html": html_of("B")}, "2024-03-03T12:00", page=page, site_name="A & B")
+    assert [file.read_bytes().decode() for file in (tmp_path / "output/resourcesync").rglob("*.html")]
     source.publish(FIRST, "2024-03-04T12:00", page=PageOptions(**shared), site_name="A & B")
     expected = [
         ["entfernt B"],
@@ -505,17 +506,17 @@ def test_a_theme_breaks_nothing(tmp_path: Path, theme: str) -> None:
 
 
 def test_a_theme_that_fails_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """One warning for each template that fails says where and why; the pages are ours then."""
+    """A warning for each page says what fails, where and why; the pages are ours then."""
     source = empty(tmp_path / "output")
     (tmp_path / "theme/resourcesync").mkdir(parents=True)
     (tmp_path / "theme/resourcesync/days.html").write_text("line one\n{% nonsense %}")
     page = PageOptions(templates=(tmp_path / "theme",))
     source.publish({**FIRST, "a.html": html_of("A")}, "2024-03-02T12:00", page=page)
     assert [names for _, _, names in shown(page_of(source))] == [["new A"]]
-    assert [each.levelname for each in caplog.records] == ["WARNING"] * 3  # the pages of the list, the site and the set
+    assert {each.levelname for each in caplog.records} == {"WARNING"}
     for template, message in zip(("changes", "index", "set"), caplog.messages, strict=True):
-        assert "days.html:2: TemplateSyntaxError: Encountered unknown tag 'nonsense'" in message
-        assert f"correct the theme's templates/resourcesync/{template}.html, or remove it" in message
+        assert f"a page for people ({template}.html) is written without the theme's templates: " in message
+        assert "days.html:2: TemplateSyntaxError: Encountered unknown tag 'nonsense': correct or remove" in message
 
 
 def test_what_the_next_publication_reads(tmp_path: Path) -> None:
@@ -555,18 +556,61 @@ def test_what_the_next_publication_reads(tmp_path: Path) -> None:
     assert path in source.state()["documents"]
 
 
-def test_a_page_without_its_data_is_made_again(tmp_path: Path) -> None:
-    """What a state does not list is not there: the page shows what the Change List says, with the titles known now."""
+@pytest.mark.parametrize(("versions", "left"), [(VersionOptions(number=2), []), (None, []), (VersionOptions(), ["b"])])
+def test_an_old_page_links_to_no_version_that_goes(
+    tmp_path: Path, versions: VersionOptions | None, left: list[str]
+) -> None:
+    """Also if the page is of a time of which versions were missing before."""
+    source, february = Source(tmp_path), "resourcesync/site/changes/20240201T000000Z.html"
+    contents: dict[str, bytes] = {}
+
+    def publish(month: int, versions: VersionOptions | None) -> list[str]:
+        """Change a page; return those whose versions the page about February links to."""
+        contents["a.html"] = html_of(f"{month}")
+        source.publish(contents, f"2024-0{month}-10T12:00", versions=versions)
+        links = page_of(source, february).xpath("//a[@class='version']") if month > 1 else ()
+        return [each.getprevious().text_content() for each in links]
+
+    publish(1, VersionOptions(number=2))
+    contents["b.html"] = html_of("b")
+    assert publish(2, VersionOptions(number=2)) == ["b", "2"]
+    for month, title in ((3, "b"), (4, "b"), (5, "new")):
+        contents["b.html"] = html_of(title)
+        assert "b" in publish(month, VersionOptions(number=2))
+    contents["b.html"] = html_of("newer")
+    assert publish(6, versions) == left
+
+
+@pytest.mark.parametrize(("end", "title"), [("html", "Old, renewed"), ("json", "/old.html")])
+@pytest.mark.parametrize("month", [3, 5])
+def test_a_page_that_is_not_listed_is_made_again(tmp_path: Path, end: str, title: str, month: int) -> None:
+    """Of an open or a closed list: without its JSON, it shows what the list says, with the titles known now."""
     source, contents = march(tmp_path)
-    path = MARCH.replace(".html", ".json")
+    source.publish(contents | {"a.html": html_of("A")}, f"2024-0{month}-20T12:00")
+    path = MARCH.replace("html", end)
     (tmp_path / path).unlink()
     documents = source.state()["documents"]
     source.reseal(documents={name: digest for name, digest in documents.items() if name != path})
-    source.publish(contents | {"a.html": html_of("A")}, "2024-03-20T12:00")
-    assert [names for _, _, names in shown(page_of(source, MARCH))][:2] == [
-        ["new A"],
-        ["removed /old.html", "new /feed.atom"],
-    ]
+    source.publish(contents, f"2024-0{month}-21T12:00")
+    assert f"removed {title}" in [name for _, _, names in shown(page_of(source, MARCH)) for name in names]
+    assert source.state()["documents"].keys() >= {MARCH, MARCH.replace("html", "json")}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("Another", "Another"), ("", ""), ("A\x0bgarden \ufffe\ud800", "A garden"), ("long" * 500, "long" * 500)],
+)
+def test_another_name(tmp_path: Path, name: str, expected: str) -> None:
+    """A name that changed alone, whatever it is, is in the state, and a takedown writes the pages with it."""
+    source, contents = march(tmp_path)
+    source.publish(contents, "2024-03-20T12:00", site_name="A house")
+    before = source.documents()
+    source.publish(contents, "2024-03-20T12:00", site_name=name)
+    assert source.state().get("site_name", "") == expected
+    changed = {path for path, data in source.documents().items() if data != before[path]}
+    assert not [path for path in changed if path.endswith(".xml") or path.startswith(MARCH.removesuffix("html"))]
+    source.forget(f"{SITEURL}/new.html", built=utc("2024-03-21T12:00"))
+    assert page_of(source).findtext(".//h1/a") == (expected or "This site")
 
 
 def test_forgetting_keeps_the_link_to_the_front_page(tmp_path: Path) -> None:

@@ -224,6 +224,23 @@ def test_the_page_of_a_site_stays_its_own(tmp_path: Path) -> None:
     assert page_of(site).xpath("//ul[@class='cards']//a/@href") == ["repository/index.html"]
 
 
+@pytest.mark.parametrize("text", ["", '<html lang="fr"><!-- other sets: end --><!-- other sets: begin -->\n'])
+def test_the_page_of_a_site_with_a_theme(tmp_path: Path, text: str) -> None:
+    """A repository leaves a page as it is on which it has no place, and learns nothing from it."""
+    (tmp_path / "theme/resourcesync").mkdir(parents=True)
+    (tmp_path / "theme/resourcesync/index.html").write_text(text)
+    page = PageOptions(templates=(tmp_path / "theme",), language="de")
+    site = Source(tmp_path / "output")
+    site.publish({"a.html": b"a"}, "2024-03-01T12:00", page=page)
+    repository(site.output, "2024-03-01T12:00")
+    assert (site.output / "resourcesync/index.html").read_text() == text.rstrip("\n")
+    text = '<html lang="fr"><!-- other sets: begin -->\n<!-- other sets: end -->'
+    (tmp_path / "theme/resourcesync/index.html").write_text(text)
+    site.publish({"a.html": b"b"}, "2024-03-02T12:00", page=page)
+    repository(site.output, "2024-03-03T12:00")
+    assert "Hier auch veröffentlicht" in text_of(page_of(site))
+
+
 def test_a_site_takes_over_from_a_repository(tmp_path: Path) -> None:
     """The page of a repository becomes that of the site which publishes into the same folder."""
     repository(tmp_path, "2024-03-01T12:00")
