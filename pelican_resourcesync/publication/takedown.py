@@ -44,6 +44,7 @@ from pelican_resourcesync.publication.model.options import Archives, Dumps, Opti
 from pelican_resourcesync.publication.model.ranges import Body, FixedBoundaries
 from pelican_resourcesync.publication.model.resource import EDITION, SHA_256, Resource, Resources, Row
 from pelican_resourcesync.publication.model.state import ChangeListSummary, Part
+from pelican_resourcesync.publication.pages.change_pages import parse_shown
 from pelican_resourcesync.publication.pages.overview import overview_of_stage
 from pelican_resourcesync.publication.pages.pages import PageSet, write_pages
 from pelican_resourcesync.publication.parts import count_entries
@@ -286,7 +287,7 @@ class _Copy:
 
     def _write(self, path: str) -> None:
         target, kind = self._moved(path), kind_of(path)
-        if kind_of(target) is not kind:  # it has the same address for ever, and is written anew
+        if kind_of(target) is not kind or path.endswith(".html"):  # a page, which is written anew
             return
         (self._folder / target).parent.mkdir(parents=True, exist_ok=True)
         if kind.is_package:
@@ -298,6 +299,8 @@ class _Copy:
             (self._folder / target).write_bytes(history._replace(lines=lines).render())
         elif is_xml(path):
             self._write_document(path)
+        elif path.endswith(".json"):
+            self._write_shown(path)
         else:
             link_or_copy(self._previous.folder / path, self._folder / target)
         self._note(target)
@@ -329,6 +332,16 @@ class _Copy:
         links = tuple(self._link(link) for link in document.links)
         with (self._folder / target).open("wb") as stream:
             write(replace(document, links=links, entries=entries), stream)
+
+    def _write_shown(self, path: str) -> None:
+        with explain_damage(self._previous.where):
+            shown = parse_shown((self._previous.folder / path).read_bytes(), path)
+        changes = [
+            replace(change, href="") if change.href in self._uris else change
+            for change in shown.changes
+            if change.uri not in self._uris
+        ]
+        (self._folder / self._moved(path)).write_bytes(shown._replace(changes=changes).render())
 
     def _entry(self, entry: Entry) -> Entry:
         links = tuple(self._link(link) for link in entry.links if link.href not in self._uris)

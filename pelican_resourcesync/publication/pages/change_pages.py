@@ -32,11 +32,16 @@ def read_shown(publication: PreviousPublication, start: datetime) -> ShownChange
     if path not in publication.state.documents:
         return None
     with explain_damage(publication.where):
-        try:
-            return ShownChanges.parse((publication.folder / path).read_bytes())
-        except ValueError as error:
-            what = f"{path} is not as this program writes it: {error}"
-            raise DamagedError(what) from error
+        return parse_shown((publication.folder / path).read_bytes(), path)
+
+
+def parse_shown(data: bytes, path: str) -> ShownChanges:
+    """Return what the page beside the JSON at a path shows. Raises `DamagedError` if it is not as it was written."""
+    try:
+        return ShownChanges.parse(data)
+    except ValueError as error:
+        what = f"{path} is not as this program writes it: {error}"
+        raise DamagedError(what) from error
 
 
 def latest_shown(publication: PreviousPublication) -> Iterator[tuple[str, ShownChanges]]:
@@ -106,9 +111,7 @@ class ChangePageWriter:
         layout, versions = self._options.layout, self._versions
         if not found.unchanged or not previous.state.documents.keys() >= {*paths}:
             return False
-        if (previous.layout, previous.state.restart_number) != (layout, layout.restart_number):
-            return False
-        if versions.lost(found.start, found.until):
+        if previous.layout != layout or versions.lost(found.start, found.until):
             return False
         shown = read_shown(previous, found.start) if self._hidden or self._updated or versions.may_lack else None
         if shown is None:

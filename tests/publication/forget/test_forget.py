@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.protocol import Limits
-from pelican_resourcesync.publication import Archives, Change, ChangeHistory, TakedownResult, forget_uris
+from pelican_resourcesync.protocol import Limits, Link
+from pelican_resourcesync.publication import Archives, Change, ChangeHistory, Resource, TakedownResult, forget_uris
 from pelican_resourcesync.publication.takedown import find_uris
 from tests.publication.support import DELETED, SITEURL, UPDATED, Source, change, tree, utc
 from tests.support.follower import Follower
@@ -210,6 +210,22 @@ def test_a_uri_may_be_written_otherwise(source: Source, path: str) -> None:
     """Percent-encoded or not, in small letters or capitals."""
     assert take_down(source, path).uris == (f"{SITEURL}/caf%C3%A9.html",)
     assert len(list(naming(source, "caf%"))) == 1
+
+
+def test_page_that_shows_a_record(tmp_path: Path) -> None:
+    """A record stays, and what is published about it leads to its page no longer."""
+    source = Source(tmp_path / "output")
+    link = Link(rel="alternate", href=f"{SITEURL}/b.html", type="text/html")
+    for day, data in ((5, b"one"), (6, b"two")):
+        file = source.write("record.xml", data)
+        resources = [
+            Resource(f"{SITEURL}/record.xml", file, links=(link,), title="A record"),
+            Resource(link.href, source.write("b.html", b"b")),
+        ]
+        source.publish(resources, f"2024-02-0{day}T12:00")
+    take_down(source, "b.html")
+    assert list(naming(source, "b.html")) == ["resourcesync/site/2/changelist-20240201T000000Z.xml"]
+    assert "A record" in source.documents()["resourcesync/site/2/changes/20240201T000000Z.html"].decode()
 
 
 def test_a_uri_as_it_is_written_is_meant() -> None:
