@@ -83,6 +83,9 @@ def publish_sets(
             each.require_plausible_time()
         names = [each.options.layout.set_name for each in planned]
         states = [write_set(stage, each, names, on_packed) for each in planned]
+        for request in requests:
+            if request.records:  # after all sets are written, because their pages show titles in records
+                stage.add_records(request.options.layout, request.records)
         pages = [
             PageSet(each.options, overview_of_stage(stage, each.options.layout, state))
             for each, state in zip(planned, states, strict=True)
@@ -207,7 +210,7 @@ def _write_state(
 ) -> PublicationState:
     layout, request = planned.options.layout, planned.request
     sets = tuple(sorted(set_names)) if len(set_names) > 1 else ()
-    state = write_state(
+    return write_state(
         stage,
         replace(planned.state, sets=sets, parts=parts),
         layout,
@@ -215,9 +218,6 @@ def _write_state(
         request.options.key,
         withdraws=bool(planned.withdrawn),
     )
-    if request.records:
-        stage.add_records(layout, request.records)
-    return state
 
 
 def _each_once(sets: Sequence[Iterable[str]]) -> Iterable[str]:
