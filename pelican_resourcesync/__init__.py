@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 from pelican_resourcesync.version import __version__
 
 if TYPE_CHECKING:
-    from pelican_resourcesync.aggregator import Aggregator, mirror
     from pelican_resourcesync.checker import CheckError, CheckReport, check
     from pelican_resourcesync.destination import (
         FollowedChange,
@@ -46,10 +45,11 @@ if TYPE_CHECKING:
         StatusError,
         TransportError,
     )
-    from pelican_resourcesync.folder import publish
-    from pelican_resourcesync.signing import SignatureError
+    from pelican_resourcesync.publishers.aggregator import Aggregator, mirror
+    from pelican_resourcesync.publishers.folder import publish
+    from pelican_resourcesync.publishers.static_site import PublishResult
     from pelican_resourcesync.source import SourceError
-    from pelican_resourcesync.static_site import PublishResult
+    from pelican_resourcesync.system.signing import SignatureError
 
 __all__ = [
     "AbsentError",
@@ -81,7 +81,16 @@ __all__ = [
     "register",
 ]
 #: Where these names are, what is quick to import first.
-_MODULES = ("errors", "signing", "source", "destination", "checker", "aggregator", "static_site", "folder")
+_MODULES = (
+    "errors",
+    "system.signing",
+    "source",
+    "destination",
+    "checker",
+    "publishers.aggregator",
+    "publishers.static_site",
+    "publishers.folder",
+)
 
 
 def register() -> None:

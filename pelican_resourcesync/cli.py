@@ -9,8 +9,8 @@ from typing import Any
 from pelican_resourcesync.commands import announce, check, follow, key, mirror, publish, serve, site, upload
 from pelican_resourcesync.commands.running import PROGRAM, UNUSABLE
 from pelican_resourcesync.errors import ResourceSyncError
-from pelican_resourcesync.printable import printable
-from pelican_resourcesync.standard_streams import run_program
+from pelican_resourcesync.system.printable import printable
+from pelican_resourcesync.system.standard_streams import run_program
 from pelican_resourcesync.version import __version__
 
 

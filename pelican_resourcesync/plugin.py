@@ -14,18 +14,18 @@ from pelican import Pelican, signals
 from pelican.log import DEFAULT_LOG_HANDLER
 
 from pelican_resourcesync.errors import ResourceSyncError
-from pelican_resourcesync.lock import locked
-from pelican_resourcesync.printable import get_logger, make_printable, print_line
-from pelican_resourcesync.should_publish import (
+from pelican_resourcesync.publishers.should_publish import (
     NO_ADDRESS,
     PAGE_URL,
-    WORK_FOLDER,
     published_names,
     why_not_to_publish,
 )
+from pelican_resourcesync.system.files import WORK_FOLDER
+from pelican_resourcesync.system.lock import locked
+from pelican_resourcesync.system.printable import get_logger, make_printable, print_line
 
 if TYPE_CHECKING:
-    from pelican_resourcesync.site import Session
+    from pelican_resourcesync.publishers.pelican import Session
 
 logger = get_logger(__name__)
 
@@ -126,7 +126,7 @@ def _begin(pelican: Pelican) -> "Session | None":
     else:
         settings["RESOURCESYNC_URL"] = PAGE_URL
     with _frozen_heap():
-        from pelican_resourcesync.site import Session
+        from pelican_resourcesync.publishers.pelican import Session
 
         session = Session(settings, publishes=not why_not, began=began)
     _retain(pelican, session.output_retention)

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
-from pelican_resourcesync.printable import printable, printable_lines
 from pelican_resourcesync.settings import shown, suggestion
-from pelican_resourcesync.standard_streams import run_program
-from pelican_resourcesync.stopping import stopping
+from pelican_resourcesync.system.printable import printable, printable_lines
+from pelican_resourcesync.system.standard_streams import run_program
+from pelican_resourcesync.system.stopping import stopping
 from pelican_resourcesync.version import __version__
 from repo_bridge.settings import FILE, ROWS, BridgeSettings, check_options, read_settings
 

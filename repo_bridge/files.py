@@ -12,8 +12,8 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from pelican_resourcesync.errors import failing_disk
-from pelican_resourcesync.files import link_or_copy
 from pelican_resourcesync.publication import RECORDS, TEMPORARY_PREFIX, remove_tree, same_bytes
+from pelican_resourcesync.system.files import link_or_copy
 from repo_bridge.errors import InventoryError
 from repo_bridge.model import Bitstream
 from repo_bridge.report import MOST_LEFT_OUT

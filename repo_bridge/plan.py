@@ -17,7 +17,7 @@ from pelican_resourcesync.publication import (
     sets_published_by,
     well_known_hints,
 )
-from pelican_resourcesync.signing import signing_key
+from pelican_resourcesync.system.signing import signing_key
 from repo_bridge.inventory import Inventory
 from repo_bridge.readers import RepositoryReader, needs_records_set
 from repo_bridge.settings import BridgeSettings

@@ -12,10 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pelican_resourcesync.cluster import mapped
 from pelican_resourcesync.errors import BytesError, PublicationError, SettingsError, describe, failing_disk
-from pelican_resourcesync.files import sync
-from pelican_resourcesync.printable import get_logger
 from pelican_resourcesync.protocol import ChangeKind, render_datetime
 from pelican_resourcesync.publication import (
     MD5,
@@ -35,6 +32,9 @@ from pelican_resourcesync.publication import (
     recovered,
     require_plausible,
 )
+from pelican_resourcesync.system.cluster import mapped
+from pelican_resourcesync.system.files import sync
+from pelican_resourcesync.system.printable import get_logger
 from pelican_resourcesync.terminal import Progress, format_count
 from repo_bridge.errors import InventoryError
 from repo_bridge.files import Digests, Files, RecordFiles, hashes, new_record_files

@@ -21,7 +21,6 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
 
-from pelican_resourcesync.cluster import mapped
 from pelican_resourcesync.errors import SettingsError, TransportError, failing_disk
 from pelican_resourcesync.http import BucketPath
 from pelican_resourcesync.protocol import render_link, render_metadata
@@ -37,6 +36,7 @@ from pelican_resourcesync.publication import (
     parse_time,
     render_time,
 )
+from pelican_resourcesync.system.cluster import mapped
 from pelican_resourcesync.terminal import Progress, format_count
 from repo_bridge.access import AnonymousView, hidden
 from repo_bridge.errors import DatabaseError, QueryError, TableError

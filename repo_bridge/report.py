@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pelican_resourcesync.printable import printable
 from pelican_resourcesync.publication import ExpectedSet, Publication, replace_file
+from pelican_resourcesync.system.printable import printable
 from pelican_resourcesync.terminal import expectations, format_count, summaries
 from repo_bridge.model import Reason
 from repo_bridge.reading import ImportResult

@@ -15,7 +15,7 @@ from jinja2 import BytecodeCache
 from jinja2.bccache import Bucket
 from pelican.settings import DEFAULT_CONFIG
 
-from pelican_resourcesync.should_publish import PREVIEWS
+from pelican_resourcesync.publishers.should_publish import PREVIEWS
 from tests.support.sites import Site, import_sample_site
 
 #: A file system in memory, and the bytes that a test run may need there.

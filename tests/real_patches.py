@@ -11,8 +11,8 @@ import subprocess
 import sys
 from time import perf_counter
 
-from pelican_resourcesync.dcz import LARGEST, apply_patch, make_patch
-from pelican_resourcesync.publication.patches import SMALL
+from pelican_resourcesync.publication.kinds.patches import SMALL
+from pelican_resourcesync.system.dcz import LARGEST, apply_patch, make_patch
 
 
 def main(repository: str, branch: str, most: str = "2000") -> int:

@@ -7,16 +7,16 @@ from time import process_time
 import pytest
 
 from pelican_resourcesync.checker.resources import _SITEMAP
-from pelican_resourcesync.html_titles import title_of_html
 from pelican_resourcesync.http import Headers, links_of_headers, links_of_page
 from pelican_resourcesync.http.buckets import _why
 from pelican_resourcesync.http.client import _FIELD
-from pelican_resourcesync.printable import printable
 from pelican_resourcesync.protocol import SITEMAP_NS
-from pelican_resourcesync.publication.pages.pages import _with_others
-from pelican_resourcesync.site.predecessors import _SITEURL
-from pelican_resourcesync.static_site import alternates_of, with_link
-from pelican_resourcesync.static_site.sitemap_dates import ForeignSitemap
+from pelican_resourcesync.publication.kinds.pages.pages import _with_others
+from pelican_resourcesync.publishers.pelican.predecessors import _SITEURL
+from pelican_resourcesync.publishers.static_site import alternates_of, with_link
+from pelican_resourcesync.publishers.static_site.sitemap_dates import ForeignSitemap
+from pelican_resourcesync.system.html_titles import title_of_html
+from pelican_resourcesync.system.printable import printable
 from repo_bridge.reading.dump import parse_head, parse_row
 from repo_bridge.reading.saf import _PERMISSION
 from repo_bridge.setup import _parse, _value

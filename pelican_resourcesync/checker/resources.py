@@ -22,7 +22,6 @@ from pelican_resourcesync.checker.fetchers import Fetcher
 from pelican_resourcesync.checker.rule import Findings
 from pelican_resourcesync.checker.scan import Attributes, RawEntry
 from pelican_resourcesync.checker.values import Measurement, digests, measure, number, quoted, wrong_digest
-from pelican_resourcesync.dcz import LARGEST, MEDIA_TYPE, PatchError, apply_patch, base_of, has_patches
 from pelican_resourcesync.errors import TooLargeError, TransportError
 from pelican_resourcesync.http import (
     DamagedZipError,
@@ -33,6 +32,7 @@ from pelican_resourcesync.http import (
     looks_like_page,
 )
 from pelican_resourcesync.protocol import PATCH
+from pelican_resourcesync.system.dcz import LARGEST, MEDIA_TYPE, PatchError, apply_patch, base_of, has_patches
 
 #: Possessive quantifiers, so that matching takes linear time whatever a host sends.
 _SITEMAP = re.compile(r"^[ \t]*+sitemap[ \t]*+:[ \t]*+(\S++)", re.IGNORECASE | re.MULTILINE)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from pelican_resourcesync.commands.follow import write_line
 from pelican_resourcesync.commands.running import DONE, INCOMPLETE, PROGRAM
 from pelican_resourcesync.errors import DocumentError, SettingsError, TransportError
-from pelican_resourcesync.printable import printable
-from pelican_resourcesync.strict_json import parse_json
-from pelican_resourcesync.units import seconds
+from pelican_resourcesync.system.printable import printable
+from pelican_resourcesync.system.strict_json import parse_json
+from pelican_resourcesync.system.units import seconds
 
 if TYPE_CHECKING:
-    from pelican_resourcesync.announce import PublishedSite, Since
+    from pelican_resourcesync.delivery.announce import PublishedSite, Since
     from pelican_resourcesync.protocol import ChangeKind
     from pelican_resourcesync.publication import Hub
 
@@ -61,7 +61,7 @@ def _since(text: str) -> datetime | int:
 
 def run(options: Namespace) -> int:
     """Notify hubs, announce the pages that changed, and print what was done."""
-    from pelican_resourcesync.announce import NotAnnouncedError, PublishedSite
+    from pelican_resourcesync.delivery.announce import NotAnnouncedError, PublishedSite
     from pelican_resourcesync.http import origin
 
     if options.endpoint and origin(options.endpoint) is None:
@@ -105,7 +105,7 @@ def _announce(site: "PublishedSite", since: "Since", options: Namespace) -> Iter
 
 
 def _notify(site: "PublishedSite", hubs: "Mapping[Hub, Sequence[str]]") -> Iterator[str]:
-    from pelican_resourcesync.announce import NotAnnouncedError, notify
+    from pelican_resourcesync.delivery.announce import NotAnnouncedError, notify
 
     for hub, names in hubs.items():
         try:
@@ -119,7 +119,7 @@ def _notify(site: "PublishedSite", hubs: "Mapping[Hub, Sequence[str]]") -> Itera
 def _announce_pages(
     site: "PublishedSite", key: str, pages: "Mapping[str, ChangeKind]", options: Namespace
 ) -> Iterator[str]:
-    from pelican_resourcesync.announce import ENDPOINT, NotAnnouncedError, announce
+    from pelican_resourcesync.delivery.announce import ENDPOINT, NotAnnouncedError, announce
 
     endpoint, announced = options.endpoint or ENDPOINT, 0
     try:
@@ -133,7 +133,7 @@ def _announce_pages(
 
 def _write_lines(site: "PublishedSite", since: "Since", options: Namespace) -> None:
     """Write a line of JSON for each change, described as `follow` does, as soon as they are live."""
-    from pelican_resourcesync.announce import NotAnnouncedError, change_time
+    from pelican_resourcesync.delivery.announce import NotAnnouncedError, change_time
     from pelican_resourcesync.protocol import Metadata, render_datetime
 
     changes = site.changes(since)

@@ -6,7 +6,7 @@ from dataclasses import fields
 
 from pelican_resourcesync.commands.running import PROGRAM
 from pelican_resourcesync.commands.source_options import add_jobs, add_max_documents
-from pelican_resourcesync.printable import printable_lines
+from pelican_resourcesync.system.printable import printable_lines
 
 
 def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:

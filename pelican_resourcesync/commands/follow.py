@@ -23,9 +23,9 @@ from pelican_resourcesync.commands.source_options import (
     options_of,
 )
 from pelican_resourcesync.errors import SettingsError, failing_disk
-from pelican_resourcesync.files import replace_file
-from pelican_resourcesync.printable import get_logger
-from pelican_resourcesync.standard_streams import CLOSED, flush_output
+from pelican_resourcesync.system.files import replace_file
+from pelican_resourcesync.system.printable import get_logger
+from pelican_resourcesync.system.standard_streams import CLOSED, flush_output
 
 if TYPE_CHECKING:
     from pelican_resourcesync.destination import FollowedChange, Following

@@ -5,8 +5,8 @@ from argparse import ArgumentParser, Namespace, _SubParsersAction
 
 from pelican_resourcesync.commands.running import DONE
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.printable import printable
-from pelican_resourcesync.signing import ENVIRONMENT, SigningKey, signing_key
+from pelican_resourcesync.system.printable import printable
+from pelican_resourcesync.system.signing import ENVIRONMENT, SigningKey, signing_key
 
 
 def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:

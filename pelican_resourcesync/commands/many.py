@@ -27,9 +27,9 @@ from pelican_resourcesync.commands import mirror, running
 from pelican_resourcesync.commands.running import DONE, INCOMPLETE, PROBLEMS, UNUSABLE
 from pelican_resourcesync.commands.source_options import add_reading, options_of
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
-from pelican_resourcesync.printable import get_logger, printable, printable_lines
-from pelican_resourcesync.stopping import stopping
-from pelican_resourcesync.units import rate
+from pelican_resourcesync.system.printable import get_logger, printable, printable_lines
+from pelican_resourcesync.system.stopping import stopping
+from pelican_resourcesync.system.units import rate
 
 _LONGEST = 3600.0  # seconds for a Source, unless `max_run` says something else
 _GRACE = 600.0  # seconds after that, for a pause or a slow disk, until its process is killed
@@ -195,7 +195,7 @@ def _do_all(queues: list[list[Namespace]], ready: list[float], arguments: Namesp
 
     with ThreadPoolExecutor(arguments.jobs) as threads, ExitStack() as stack:
         if arguments.cluster:
-            from pelican_resourcesync.cluster import connected
+            from pelican_resourcesync.system.cluster import connected
 
             do_one = partial(_do_on_cluster, stack.enter_context(connected(arguments.cluster)))
         stack.callback(_stop, left, timers)

@@ -14,7 +14,7 @@ from pelican_resourcesync.commands import running
 from pelican_resourcesync.commands.running import DONE, INCOMPLETE, PROBLEMS
 from pelican_resourcesync.commands.source_options import add_by, add_reading, add_source, number, options_of
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
-from pelican_resourcesync.printable import printable
+from pelican_resourcesync.system.printable import printable
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -207,7 +207,7 @@ def do(task: Task, arguments: Namespace, **more: Any) -> _Report:
         return task(BucketMirror(arguments.source, folder, options), arguments)
     mirror = Mirror(arguments.source, folder, options)
     if "publish" in arguments:
-        from pelican_resourcesync.aggregator import Aggregator
+        from pelican_resourcesync.publishers.aggregator import Aggregator
 
         mirror = Aggregator(arguments.source, folder, arguments.publish, options)
     return task(mirror, arguments)

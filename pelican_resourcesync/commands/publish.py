@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pelican_resourcesync.commands.running import DONE, PROBLEMS, PROGRAM
-from pelican_resourcesync.printable import printable
+from pelican_resourcesync.system.printable import printable
 
 if TYPE_CHECKING:
-    from pelican_resourcesync.folder import FolderDryRun
+    from pelican_resourcesync.publishers.folder import FolderDryRun
+    from pelican_resourcesync.publishers.static_site import PublishResult
     from pelican_resourcesync.settings import FolderSettings
-    from pelican_resourcesync.static_site import PublishResult
 
 
 def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
@@ -31,7 +31,7 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
 
 def run(options: Namespace) -> int:
     """Publish, or show what would be published, and print what came of it."""
-    from pelican_resourcesync.folder import read_folder_settings
+    from pelican_resourcesync.publishers.folder import read_folder_settings
 
     settings, base, why_not = read_folder_settings(options.folder, options.base_url, options.config)
     if options.dry_run and not why_not:
@@ -40,7 +40,7 @@ def run(options: Namespace) -> int:
 
 
 def _publish(settings: "FolderSettings", options: Namespace) -> int:
-    from pelican_resourcesync.folder import publish
+    from pelican_resourcesync.publishers.folder import publish
     from pelican_resourcesync.terminal import Progress, as_json
 
     began = time.perf_counter()
@@ -69,7 +69,7 @@ def _lines(result: "PublishResult", settings: "FolderSettings", seconds: float) 
 
 
 def _foresee(settings: "FolderSettings", base: Path, options: Namespace) -> int:
-    from pelican_resourcesync.folder import dry_run_folder
+    from pelican_resourcesync.publishers.folder import dry_run_folder
     from pelican_resourcesync.terminal import as_json
 
     planned = dry_run_folder(settings, base, allow_empty=options.allow_empty)

@@ -11,9 +11,9 @@ from typing import Any, Self, TextIO
 
 from pelican_resourcesync.commands.source_options import options_of
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError, TransportError
-from pelican_resourcesync.printable import get_logger, printable
-from pelican_resourcesync.stopping import stopping
-from pelican_resourcesync.units import seconds
+from pelican_resourcesync.system.printable import get_logger, printable
+from pelican_resourcesync.system.stopping import stopping
+from pelican_resourcesync.system.units import seconds
 
 PROGRAM = "pelican-resourcesync"
 DONE, PROBLEMS, UNUSABLE, INCOMPLETE = 0, 1, 2, 3
@@ -104,8 +104,8 @@ def _listening(arguments: Namespace) -> Iterator[Callable[[float], None]]:
         yield time.sleep
         return
     from pelican_resourcesync.destination import MirrorOptions
+    from pelican_resourcesync.destination.listening import Listener
     from pelican_resourcesync.http import new_client
-    from pelican_resourcesync.listening import Listener
 
     options = MirrorOptions(**options_of(arguments))
     client = new_client(proxies=options.proxy, user_agent=options.user_agent)

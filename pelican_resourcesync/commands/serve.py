@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pelican_resourcesync.commands.running import DONE
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.printable import printable
+from pelican_resourcesync.system.printable import printable
 
 
 def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
@@ -22,7 +22,7 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
 
 def run(options: Namespace) -> int:
     """Serve the folder until the user stops it."""
-    from pelican_resourcesync.serving import FolderServer
+    from pelican_resourcesync.delivery.serve import FolderServer
 
     if not options.folder.is_dir():
         message = f"{options.folder} is no folder: publish a site first, and pass its output"

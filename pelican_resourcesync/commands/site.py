@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from pelican_resourcesync.commands.running import DONE, PROBLEMS, PROGRAM
 from pelican_resourcesync.commands.source_options import count
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.printable import printable_lines
-from pelican_resourcesync.strict_json import parse_json
+from pelican_resourcesync.system.printable import printable_lines
+from pelican_resourcesync.system.strict_json import parse_json
 
 if TYPE_CHECKING:
-    from pelican_resourcesync.site import Takedown
-    from pelican_resourcesync.site.backfill import BackfillSummary
+    from pelican_resourcesync.publishers.pelican import Takedown
+    from pelican_resourcesync.publishers.pelican.backfill import BackfillSummary
 
 SETTINGS = Path("pelicanconf.py")
 #: What the user must know before building past commits of a repository.
@@ -86,14 +86,14 @@ def show(options: Namespace) -> int:
 
 
 def _output_of(settings: Path) -> str:
-    from pelican_resourcesync.site import read_configuration
+    from pelican_resourcesync.publishers.pelican import read_configuration
 
     return str(read_configuration(settings).output)
 
 
 def forget(options: Namespace) -> int:
     """Remove resources from everything that is published, and say what the user still has to do."""
-    from pelican_resourcesync.site import read_configuration, take_down
+    from pelican_resourcesync.publishers.pelican import read_configuration, take_down
     from pelican_resourcesync.terminal import as_json, spinner
 
     if options.output and not options.settings:
@@ -124,7 +124,7 @@ def _takedown_lines(done: "Takedown") -> Iterator[str]:
 
 def backfill(options: Namespace) -> int:
     """Build the past commits of the site, and publish its whole history."""
-    from pelican_resourcesync.site.backfill import run_backfill
+    from pelican_resourcesync.publishers.pelican.backfill import run_backfill
 
     done = run_backfill(
         options.settings or SETTINGS,

@@ -6,8 +6,8 @@ from argparse import Action, ArgumentParser, Namespace, _ActionsContainer
 from dataclasses import fields
 from typing import Any
 
-from pelican_resourcesync.signing import parse_public
-from pelican_resourcesync.units import rate, seconds, size
+from pelican_resourcesync.system.signing import parse_public
+from pelican_resourcesync.system.units import rate, seconds, size
 
 USER, PASSWORD = "RESOURCESYNC_USER", "RESOURCESYNC_PASSWORD"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from pelican_resourcesync.commands.running import DONE, INCOMPLETE, PROGRAM, progress
 from pelican_resourcesync.commands.source_options import count
 from pelican_resourcesync.errors import SettingsError, TransportError
-from pelican_resourcesync.printable import printable
-from pelican_resourcesync.units import seconds
+from pelican_resourcesync.system.printable import printable
+from pelican_resourcesync.system.units import seconds
 
 
 def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
@@ -35,10 +35,10 @@ def _grace(text: str) -> float:
 
 def run(options: Namespace) -> int:
     """Upload, and print a summary."""
+    from pelican_resourcesync.delivery.upload import step_files, upload
     from pelican_resourcesync.http import Bucket, is_bucket
-    from pelican_resourcesync.stopping import stopping
+    from pelican_resourcesync.system.stopping import stopping
     from pelican_resourcesync.terminal import format_bytes, format_count
-    from pelican_resourcesync.uploading import step_files, upload
 
     if options.order:
         sys.stdout.writelines(f"{path}\n" for path in step_files(options.output, options.order))

@@ -32,7 +32,7 @@ from pelican_resourcesync.destination.state import (
 from pelican_resourcesync.errors import ConflictError
 from pelican_resourcesync.http import Bucket, Version
 from pelican_resourcesync.source import IncompleteError, Source
-from pelican_resourcesync.strict_json import parse_json
+from pelican_resourcesync.system.strict_json import parse_json
 
 _POINTER = f"{STATE_FOLDER}/state.json"  # the name of the state in the bucket, which is never replaced
 _NAME = re.compile(rf"{STATE_FOLDER}/state-[0-9a-f]{{16}}\.sqlite3")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from pelican_resourcesync.destination.options import MirrorError
 from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.source import Position
-from pelican_resourcesync.strict_json import parse_json
+from pelican_resourcesync.system.strict_json import parse_json
 
 _VERSION = 1
 _POSITION = (str, int, str, str, str, str, str)

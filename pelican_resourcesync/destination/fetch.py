@@ -7,7 +7,6 @@ from http import HTTPStatus
 from itertools import islice
 from shutil import copyfile
 
-from pelican_resourcesync.dcz import PatchError, apply_patch
 from pelican_resourcesync.destination.files import copy_of, hash_of
 from pelican_resourcesync.destination.installer import Installer
 from pelican_resourcesync.destination.mirrors import Mirrors
@@ -33,6 +32,7 @@ from pelican_resourcesync.source import (
     may_contain,
     why_unreadable,
 )
+from pelican_resourcesync.system.dcz import PatchError, apply_patch
 
 _PAGE = 500  # entries of a manifest that are looked up at once
 _PATCHED = Response(url="", status=200, headers=Headers())  # the head of what a patch gives

@@ -11,8 +11,8 @@ from typing import Any
 
 from pelican_resourcesync.destination.options import STATE_FOLDER
 from pelican_resourcesync.destination.state import CopyState, StoredResource
-from pelican_resourcesync.files import sync
 from pelican_resourcesync.source import part_name
+from pelican_resourcesync.system.files import sync
 
 _SYNC_EACH = 16  # files; more are synced together
 _BLOCK = 1_048_576  # bytes

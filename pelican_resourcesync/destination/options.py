@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from pelican_resourcesync.printable import get_logger
 from pelican_resourcesync.source import Several, SourceError, SourceOptions
+from pelican_resourcesync.system.printable import get_logger
 
 #: The folder in the copy that has the state.
 STATE_FOLDER = ".mirror"

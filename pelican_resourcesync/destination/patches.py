@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from pelican_resourcesync.dcz import LARGEST, MEDIA_TYPE, has_patches
 from pelican_resourcesync.protocol import PATCH
 from pelican_resourcesync.source import ListedResource, strongest
+from pelican_resourcesync.system.dcz import LARGEST, MEDIA_TYPE, has_patches
 
 
 class ListedPatch(NamedTuple):

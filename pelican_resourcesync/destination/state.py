@@ -10,14 +10,14 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pelican_resourcesync.dcz import LARGEST
 from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError
-from pelican_resourcesync.files import replace_file
-from pelican_resourcesync.files import sync as flush
 from pelican_resourcesync.http import shown, without_query
-from pelican_resourcesync.lock import lock_file
 from pelican_resourcesync.source import PRIVATE, REBUILT, VERIFIED, IncompleteError, ListedResource
-from pelican_resourcesync.strict_json import parse_json
+from pelican_resourcesync.system.dcz import LARGEST
+from pelican_resourcesync.system.files import replace_file
+from pelican_resourcesync.system.files import sync as flush
+from pelican_resourcesync.system.lock import lock_file
+from pelican_resourcesync.system.strict_json import parse_json
 
 _FORMAT = 2
 #: What security rests on, in a file of its own: a database may be damaged, and is made anew.

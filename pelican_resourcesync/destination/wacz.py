@@ -21,7 +21,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from pelican_resourcesync.destination.routes import NEVER
 from pelican_resourcesync.destination.state import PastVersion, StoredResource
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.html_titles import HTML, title_of_html
+from pelican_resourcesync.system.html_titles import HTML, title_of_html
 from pelican_resourcesync.version import __version__
 
 _BUILT_IN = MimeTypes(filenames=())  # the same on every system

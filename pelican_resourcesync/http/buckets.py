@@ -24,10 +24,10 @@ from pelican_resourcesync.errors import (
     TooLargeError,
     TransportError,
 )
-from pelican_resourcesync.files import sha256
 from pelican_resourcesync.http.client import Headers, Response
 from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds
 from pelican_resourcesync.http.web import Hashing, Received, Web
+from pelican_resourcesync.system.files import sha256
 
 #: How long a request may take with all its attempts, in seconds: obstore ends each after 30 seconds.
 LONGEST_REQUEST = 60.0

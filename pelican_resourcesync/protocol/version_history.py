@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol.values import parse_datetime
-from pelican_resourcesync.strict_json import parse_json
+from pelican_resourcesync.system.strict_json import parse_json
 
 _NAME = r"[0-9a-f]{64}(?:\.[a-z0-9]{1,8})?"
 _LENGTH = "(?:0|[1-9][0-9]{0,15})"

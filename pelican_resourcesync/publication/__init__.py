@@ -6,8 +6,6 @@ neither Pelican nor git, so a bridge from a database can use it too.
 Other packages import from here.
 """
 
-from pelican_resourcesync.lock import locked
-from pelican_resourcesync.publication.changes import MOST_EXAMPLES, changes_since
 from pelican_resourcesync.publication.disk.durable import (
     RESERVED_PREFIX,
     TEMPORARY_PREFIX,
@@ -19,8 +17,14 @@ from pelican_resourcesync.publication.disk.durable import (
     temporary_sibling,
 )
 from pelican_resourcesync.publication.disk.staging import recover, recovered, work_folder_for
-from pelican_resourcesync.publication.documents.other_publishers import find_other_sets
-from pelican_resourcesync.publication.former import former_states
+from pelican_resourcesync.publication.disk.workspace import Workspace
+from pelican_resourcesync.publication.kinds.changes import MOST_EXAMPLES, changes_since
+from pelican_resourcesync.publication.kinds.documents.other_publishers import find_other_sets
+from pelican_resourcesync.publication.kinds.former import former_states
+from pelican_resourcesync.publication.kinds.pages.overview import DOCUMENTS, Amount, Overview
+from pelican_resourcesync.publication.kinds.pages.rendering import mirror_command
+from pelican_resourcesync.publication.kinds.parts import Map
+from pelican_resourcesync.publication.kinds.versions import VersionIndex
 from pelican_resourcesync.publication.model.clock import TICK, build_time, later, whole_milliseconds
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.kinds import RESOURCE_LIST_PART, VERSION, headers_of, kind_of
@@ -62,9 +66,6 @@ from pelican_resourcesync.publication.model.resource import (
 )
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER, is_loopback
 from pelican_resourcesync.publication.model.state import FirstPublication, PublicationState, parse_state, render_state
-from pelican_resourcesync.publication.pages.overview import DOCUMENTS, Amount, Overview
-from pelican_resourcesync.publication.pages.rendering import mirror_command
-from pelican_resourcesync.publication.parts import Map
 from pelican_resourcesync.publication.plan import ExpectedSet, PublishRequest
 from pelican_resourcesync.publication.previous.previous import (
     Ancestry,
@@ -101,8 +102,7 @@ from pelican_resourcesync.publication.status import (
     remote_status,
 )
 from pelican_resourcesync.publication.takedown import TakedownResult, forget_uris
-from pelican_resourcesync.publication.versions import VersionIndex
-from pelican_resourcesync.publication.workspace import Workspace
+from pelican_resourcesync.system.lock import locked
 
 __all__ = [
     "DESCRIPTION",

@@ -5,18 +5,18 @@ from dataclasses import replace
 from typing import Any
 
 from pelican_resourcesync.protocol import Capability
-from pelican_resourcesync.publication.archives import ArchiveWriter
 from pelican_resourcesync.publication.disk.staging import Stage
-from pelican_resourcesync.publication.documents.contents import Contents
-from pelican_resourcesync.publication.documents.documents import Documents
-from pelican_resourcesync.publication.documents.writer import DocumentWriter
-from pelican_resourcesync.publication.dumps.writer import DumpWriter
+from pelican_resourcesync.publication.kinds.archives import ArchiveWriter
+from pelican_resourcesync.publication.kinds.documents.contents import Contents
+from pelican_resourcesync.publication.kinds.documents.documents import Documents
+from pelican_resourcesync.publication.kinds.documents.writer import DocumentWriter
+from pelican_resourcesync.publication.kinds.dumps.writer import DumpWriter
 from pelican_resourcesync.publication.model.kinds import kind_of
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.state import Part, PublicationState, render_state
 from pelican_resourcesync.publication.previous.previous import KnownGeneration, PreviousPublication
-from pelican_resourcesync.signing import SigningKey
+from pelican_resourcesync.system.signing import SigningKey
 from pelican_resourcesync.version import __version__
 
 

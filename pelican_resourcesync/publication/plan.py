@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.html_titles import visible
 from pelican_resourcesync.http import BucketPath
 from pelican_resourcesync.protocol import Capability, ChangeKind, Hash
-from pelican_resourcesync.publication.archives import archives_stay, dumps_after, lists_after
-from pelican_resourcesync.publication.changes import (
+from pelican_resourcesync.publication.kinds.archives import archives_stay, dumps_after, lists_after
+from pelican_resourcesync.publication.kinds.changes import (
     MOST_EXAMPLES,
     ChangeListBuilder,
     Decision,
@@ -21,9 +20,9 @@ from pelican_resourcesync.publication.changes import (
     DecisionByHistory,
     NewChanges,
 )
-from pelican_resourcesync.publication.documents.contents import ChangeDumpContents, Contents, ResourceSnapshot
-from pelican_resourcesync.publication.documents.documents import Documents
-from pelican_resourcesync.publication.dumps.changedump import (
+from pelican_resourcesync.publication.kinds.documents.contents import ChangeDumpContents, Contents, ResourceSnapshot
+from pelican_resourcesync.publication.kinds.documents.documents import Documents
+from pelican_resourcesync.publication.kinds.dumps.changedump import (
     begin_of_dumps,
     dump_of,
     dumped_after,
@@ -32,7 +31,12 @@ from pelican_resourcesync.publication.dumps.changedump import (
     retain_dumped,
     without_bytes,
 )
-from pelican_resourcesync.publication.dumps.packing import ChangePacker
+from pelican_resourcesync.publication.kinds.dumps.packing import ChangePacker
+from pelican_resourcesync.publication.kinds.notifications import notifications_after
+from pelican_resourcesync.publication.kinds.parts import Map
+from pelican_resourcesync.publication.kinds.past import AddedPast, add_past
+from pelican_resourcesync.publication.kinds.patches import PatchMaker
+from pelican_resourcesync.publication.kinds.resource_list import ResourceListPlan
 from pelican_resourcesync.publication.model.clock import is_ahead, later, require_plausible_time
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory, Withdrawn
 from pelican_resourcesync.publication.model.options import Options
@@ -45,12 +49,8 @@ from pelican_resourcesync.publication.model.state import (
     PublicationState,
 )
 from pelican_resourcesync.publication.model.versions import AddedLinks
-from pelican_resourcesync.publication.notifications import notifications_after
-from pelican_resourcesync.publication.parts import Map
-from pelican_resourcesync.publication.past import AddedPast, add_past
-from pelican_resourcesync.publication.patches import PatchMaker
 from pelican_resourcesync.publication.previous.previous import KnownGeneration, PreviousPublication
-from pelican_resourcesync.publication.resource_list import ResourceListPlan
+from pelican_resourcesync.system.html_titles import visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

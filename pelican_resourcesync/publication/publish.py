@@ -12,21 +12,21 @@ from pathlib import Path
 
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.disk.staging import Stage, staging
-from pelican_resourcesync.publication.documents.other_publishers import find_other_sets
-from pelican_resourcesync.publication.documents.writer import DocumentWriter, write_entry_points
 from pelican_resourcesync.publication.generation import GenerationWriter, write_state
+from pelican_resourcesync.publication.kinds.documents.other_publishers import find_other_sets
+from pelican_resourcesync.publication.kinds.documents.writer import DocumentWriter, write_entry_points
+from pelican_resourcesync.publication.kinds.pages.change_pages import ChangePageWriter
+from pelican_resourcesync.publication.kinds.pages.overview import overview_of_stage
+from pelican_resourcesync.publication.kinds.pages.pages import PageSet, write_pages
+from pelican_resourcesync.publication.kinds.parts import Map
+from pelican_resourcesync.publication.kinds.patches import write_patches
+from pelican_resourcesync.publication.kinds.versions import VersionIndex, VersionWriter
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.resource import parse_time
 from pelican_resourcesync.publication.model.sanity_checks import are_few, require_few_deletions
 from pelican_resourcesync.publication.model.state import Part, PublicationState
 from pelican_resourcesync.publication.model.versions import PublicVersions
-from pelican_resourcesync.publication.pages.change_pages import ChangePageWriter
-from pelican_resourcesync.publication.pages.overview import overview_of_stage
-from pelican_resourcesync.publication.pages.pages import PageSet, write_pages
-from pelican_resourcesync.publication.parts import Map
-from pelican_resourcesync.publication.patches import write_patches
 from pelican_resourcesync.publication.plan import PlannedPublication, PublishRequest, plan_next
-from pelican_resourcesync.publication.versions import VersionIndex, VersionWriter
 
 #: After so many unexplained updates in consecutive publications, a URI is reported as unstable.
 _UNSTABLE = 2

@@ -17,6 +17,8 @@ from pelican_resourcesync.errors import (
 from pelican_resourcesync.http import Web
 from pelican_resourcesync.protocol import read
 from pelican_resourcesync.publication.disk.durable import same_bytes
+from pelican_resourcesync.publication.kinds.pages.overview import Amount, Overview, overview_of
+from pelican_resourcesync.publication.kinds.versions import count_versions
 from pelican_resourcesync.publication.model.clock import is_ahead
 from pelican_resourcesync.publication.model.layout import (
     DESCRIPTION,
@@ -26,10 +28,8 @@ from pelican_resourcesync.publication.model.layout import (
     set_of,
     well_known_reachable,
 )
-from pelican_resourcesync.publication.pages.overview import Amount, Overview, overview_of
 from pelican_resourcesync.publication.previous.fetch import Fetched, FetchLimits, fetch_publication
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, publications_in, read_previous
-from pelican_resourcesync.publication.versions import count_versions
 
 #: Report the current state: do not wait for a deployment to finish.
 _ALLOWANCE = FetchLimits(patience=0.0)

@@ -16,7 +16,6 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.files import link_or_copy, measure
 from pelican_resourcesync.protocol import (
     Capability,
     ChangeKind,
@@ -32,10 +31,15 @@ from pelican_resourcesync.protocol import (
     write,
 )
 from pelican_resourcesync.publication.disk.staging import staging
-from pelican_resourcesync.publication.documents.other_publishers import find_other_sets
-from pelican_resourcesync.publication.documents.writer import write_entry_points
-from pelican_resourcesync.publication.dumps.package import open_package, repacked, write_package
 from pelican_resourcesync.publication.generation import carry_publication
+from pelican_resourcesync.publication.kinds.documents.other_publishers import find_other_sets
+from pelican_resourcesync.publication.kinds.documents.writer import write_entry_points
+from pelican_resourcesync.publication.kinds.dumps.package import open_package, repacked, write_package
+from pelican_resourcesync.publication.kinds.pages.change_pages import parse_shown
+from pelican_resourcesync.publication.kinds.pages.overview import overview_of_stage
+from pelican_resourcesync.publication.kinds.pages.pages import PageSet, write_pages
+from pelican_resourcesync.publication.kinds.parts import count_entries
+from pelican_resourcesync.publication.kinds.versions import VersionIndex, carry_versions
 from pelican_resourcesync.publication.model.clock import later
 from pelican_resourcesync.publication.model.history import ChangeHistory, parse_change
 from pelican_resourcesync.publication.model.kinds import VERSION_INDEX, kind_of
@@ -44,15 +48,11 @@ from pelican_resourcesync.publication.model.options import Archives, Dumps, Opti
 from pelican_resourcesync.publication.model.ranges import Body, FixedBoundaries
 from pelican_resourcesync.publication.model.resource import EDITION, SHA_256, Resource, Resources, Row
 from pelican_resourcesync.publication.model.state import ChangeListSummary, Part
-from pelican_resourcesync.publication.pages.change_pages import parse_shown
-from pelican_resourcesync.publication.pages.overview import overview_of_stage
-from pelican_resourcesync.publication.pages.pages import PageSet, write_pages
-from pelican_resourcesync.publication.parts import count_entries
 from pelican_resourcesync.publication.plan import PlannedPublication, PublishRequest, plan_next
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage, require_signed
 from pelican_resourcesync.publication.publish import write_set
-from pelican_resourcesync.publication.versions import VersionIndex, carry_versions
-from pelican_resourcesync.signing import SigningKey
+from pelican_resourcesync.system.files import link_or_copy, measure
+from pelican_resourcesync.system.signing import SigningKey
 
 _LIMITS = Limits()
 #: In these indexes, parts of which nothing is left are not listed.

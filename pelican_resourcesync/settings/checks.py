@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, TypeGuard
 from urllib.parse import urlsplit
 
-from pelican_resourcesync.dcz import has_patches
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.http import BucketPath, is_bucket
 from pelican_resourcesync.protocol import EDITIONS, LOWEST_PRIORITY
 from pelican_resourcesync.publication import PERIODS, Archives, Dumps, Hub, VersionOptions
 from pelican_resourcesync.settings.setting import Check, Setting, suggestion
+from pelican_resourcesync.system.dcz import has_patches
 
 #: The keywords for where the previous publication is; any other value is a URL or a folder.
 PREVIOUS = ("live", "output")

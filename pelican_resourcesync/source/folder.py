@@ -6,7 +6,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from pelican_resourcesync.errors import AbsentError, PermanentError, TransportError
-from pelican_resourcesync.files import inside
 from pelican_resourcesync.http import (
     Client,
     Headers,
@@ -20,6 +19,7 @@ from pelican_resourcesync.http import (
 )
 from pelican_resourcesync.protocol import read
 from pelican_resourcesync.source.options import SourceError
+from pelican_resourcesync.system.files import inside
 
 #: Where the standard has the Source Description of a host.
 WELL_KNOWN = ".well-known/resourcesync"

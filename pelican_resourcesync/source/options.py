@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
 from pelican_resourcesync.http import USER_AGENT, Pace, Request
 from pelican_resourcesync.source.resource import matches_type
-from pelican_resourcesync.units import rate
+from pelican_resourcesync.system.units import rate
 
 _QUERY = re.compile("[?#].*", re.DOTALL)
 Several = tuple[str, ...] | list[str]

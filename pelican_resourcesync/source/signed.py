@@ -7,10 +7,10 @@ from typing import Any
 
 from pelican_resourcesync.http import shown
 from pelican_resourcesync.protocol import parse_datetime
-from pelican_resourcesync.signing import RELATION, SignatureError, can_verify, signer, verify_state
 from pelican_resourcesync.source.resource import uri_of
 from pelican_resourcesync.source.source import OpenDocument, Source, not_signed
-from pelican_resourcesync.strict_json import parse_json
+from pelican_resourcesync.system.signing import RELATION, SignatureError, can_verify, signer, verify_state
+from pelican_resourcesync.system.strict_json import parse_json
 
 #: What is remembered: the trusted keys, and which state of each set was verified last.
 VERIFIED = "verified"

@@ -37,11 +37,11 @@ from pelican_resourcesync.http import (
     without_query,
 )
 from pelican_resourcesync.protocol import Document, Entry, Metadata, Root, read
-from pelican_resourcesync.signing import SignatureError
 from pelican_resourcesync.source.folder import FolderClient
 from pelican_resourcesync.source.options import IncompleteError, SourceError, SourceOptions
 from pelican_resourcesync.source.receive import ResourceSink, Space
 from pelican_resourcesync.source.resource import ListedResource, listed_resource, uri_of
+from pelican_resourcesync.system.signing import SignatureError
 
 _REMEMBERED = 1_000_000  # bytes of a document that is kept for the next run
 _IN_MEMORY = 1_000_000

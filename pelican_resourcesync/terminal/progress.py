@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from pelican_resourcesync.printable import printable
+from pelican_resourcesync.system.printable import printable
 from pelican_resourcesync.terminal.text import duration, format_bytes, format_count
 
 if TYPE_CHECKING:

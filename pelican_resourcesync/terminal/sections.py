@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
-from pelican_resourcesync.printable import printable
+from pelican_resourcesync.system.printable import printable
 
 if TYPE_CHECKING:
     from rich.text import Text

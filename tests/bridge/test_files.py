@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.checker import Level, check
 from pelican_resourcesync.publication import Archives, Dumps
-from pelican_resourcesync.publication.dumps import packing
+from pelican_resourcesync.publication.kinds.dumps import packing
 from repo_bridge.errors import InventoryError
 from repo_bridge.files import Files, RecordFiles, StoredFile, find_file, is_stored, new_record_files, relative_path
 from repo_bridge.report import MOST_LEFT_OUT, BridgeResult

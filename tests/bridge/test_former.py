@@ -18,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pelican_resourcesync import mirror
-from pelican_resourcesync.dcz import apply_patch
 from pelican_resourcesync.publication import Archives, Dumps, VersionOptions, former_states
-from pelican_resourcesync.signing import ENVIRONMENT, SigningKey
+from pelican_resourcesync.system.dcz import apply_patch
+from pelican_resourcesync.system.signing import ENVIRONMENT, SigningKey
 from repo_bridge import inventory
 from repo_bridge.settings import Query
 from sample_site.dspace.repository import Sample, Thing, Value, rows_of

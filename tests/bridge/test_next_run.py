@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pelican_resourcesync.announce import PublishedSite
+from pelican_resourcesync.delivery.announce import PublishedSite
 from pelican_resourcesync.publication import Dumps, Hub
 from repo_bridge import inventory
 from repo_bridge.errors import InventoryError

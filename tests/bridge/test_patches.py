@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.dcz import apply_patch
 from pelican_resourcesync.publication import VersionOptions
+from pelican_resourcesync.system.dcz import apply_patch
 from sample_site.dspace.repository import Sample, Value
 from tests.bridge.support.press import SET, UI, Press, book
 

@@ -10,11 +10,11 @@ import pytest
 from distributed import LocalCluster
 
 from pelican_resourcesync.checker import check
+from pelican_resourcesync.delivery.upload import upload
 from pelican_resourcesync.errors import ConflictError, MismatchError, PublicationError, SettingsError, TransportError
 from pelican_resourcesync.http import Bucket, BucketPath, buckets
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication import Archives, Options
-from pelican_resourcesync.uploading import upload
 from repo_bridge import plan
 from repo_bridge.errors import TableError
 from repo_bridge.settings import read_settings

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from distributed import LocalCluster
 
-from pelican_resourcesync.cluster import mapped
 from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.system.cluster import mapped
 from repo_bridge.errors import TableError
 from repo_bridge.tables import resources, sorter
 from tests.bridge.support.press import Press, day, files_in

@@ -8,7 +8,7 @@ import pytest
 
 from pelican_resourcesync.publication import ChangeHistory
 from tests.commands.support import URL, output_of
-from tests.publication.pages.sites import publish
+from tests.publication.kinds.pages.sites import publish
 from tests.publication.support import Source, utc
 from tests.support.live import files, live, status
 from tests.support.sites import Site

@@ -13,7 +13,7 @@ from threading import Thread, main_thread
 from urllib.parse import urlencode
 
 from pelican_resourcesync.cli import main
-from pelican_resourcesync.listening import Listener
+from pelican_resourcesync.destination.listening import Listener
 from tests.destination.sources import BEGIN, FakeSource, document, entry, files_of, living, stamp
 from tests.support.hub import Hub, call
 from tests.support.live import closed_port, live

@@ -15,13 +15,13 @@ from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 from lxml import etree
 
-from pelican_resourcesync import aggregator
-from pelican_resourcesync.aggregator import Aggregator, mirror
 from pelican_resourcesync.checker import check
 from pelican_resourcesync.cli import main
 from pelican_resourcesync.destination import Mirror, MirrorResult
 from pelican_resourcesync.destination.provenance import links_of_copy
 from pelican_resourcesync.errors import PublicationError, SettingsError
+from pelican_resourcesync.publishers import aggregator
+from pelican_resourcesync.publishers.aggregator import Aggregator, mirror
 from pelican_resourcesync.source import ListedResource, ProgressCallback
 from tests.destination.sources import BEGIN, FAST, FakeSource, digest, document, fake_source, files_of, stamp
 from tests.destination.test_life import HEALTH, LONG, PATIENT, Life

@@ -15,7 +15,7 @@ import pytest
 from pelican_resourcesync.cli import main
 from pelican_resourcesync.destination import BucketMirror, IncompleteError, Mirror, MirrorError, MirrorOptions
 from tests.destination.sources import FAST
-from tests.folder.support import Folder
+from tests.publishers.folder.support import Folder
 from tests.support.bucket import BucketServer, bucket_server
 from tests.support.live import Live, content, late, live, static
 from tests.support.sites import ROOT

@@ -24,7 +24,7 @@ from pelican_resourcesync.commands.running import progress_text
 from pelican_resourcesync.commands.source_options import options_of
 from pelican_resourcesync.destination import MirrorOptions
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.lock import lock_file
+from pelican_resourcesync.system.lock import lock_file
 from tests.destination.linked import LinkedSource, link
 from tests.destination.sources import FakeSource, entry, fake_source, files_of, living
 from tests.support.live import late, live, status

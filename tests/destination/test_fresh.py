@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync import publish
-from pelican_resourcesync.aggregator import Aggregator
 from pelican_resourcesync.cli import main
 from pelican_resourcesync.destination import Mirror
+from pelican_resourcesync.publishers.aggregator import Aggregator
 from tests.destination.sources import FAST, digest
 from tests.destination.test_aggregator import copied, listed
 

@@ -22,11 +22,11 @@ from threading import Event, Thread
 import pytest
 from pelican.log import LimitFilter
 
-from pelican_resourcesync import listening
 from pelican_resourcesync.cli import main
+from pelican_resourcesync.destination import listening
+from pelican_resourcesync.destination.listening import Listener
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.http import Request, Sink, new_client
-from pelican_resourcesync.listening import Listener
 from tests.destination.pushed import PushedSource, equal, listen, pushed, wait
 from tests.destination.sources import FakeSource, document, fake_source
 from tests.support.hub import call

@@ -291,7 +291,7 @@ def test_stopped(tmp_path: Path) -> None:
 
 def test_no_scheduler(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing can be done without one."""
-    monkeypatch.setattr("pelican_resourcesync.cluster._PATIENCE", 0.3)
+    monkeypatch.setattr("pelican_resourcesync.system.cluster._PATIENCE", 0.3)
     config = table(tmp_path, '[sources.a]\nsource = "a"\nfolder = "b"')
     code, outcomes, err = run(capsys, config, "--cluster", f"tcp://127.0.0.1:{closed_port()}")
     assert (code, outcomes) == (2, {})

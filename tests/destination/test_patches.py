@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync import dcz
 from pelican_resourcesync.destination import Mirror, MirrorOptions, MirrorResult
 from pelican_resourcesync.publication.model.options import Dumps, VersionOptions
+from pelican_resourcesync.system import dcz
 from tests.destination.sources import FAST, files_of
 from tests.publication.support import Source
 from tests.support.live import Live, files, live

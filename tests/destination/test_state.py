@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.aggregator import Aggregator
 from pelican_resourcesync.destination import (
     STATE_FOLDER,
     TRUSTED,
@@ -22,6 +21,7 @@ from pelican_resourcesync.destination import (
     state,
 )
 from pelican_resourcesync.errors import ResourceSyncError
+from pelican_resourcesync.publishers.aggregator import Aggregator
 from tests.destination.sources import FAST, FakeSource, fake_source, files_of
 from tests.destination.test_aggregator import copied
 from tests.support.live import Ask, status

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from pelican_resourcesync.announce import PublishedSite
 from pelican_resourcesync.cli import main
+from pelican_resourcesync.delivery.announce import PublishedSite
 from pelican_resourcesync.destination import Following, Mirror
 from pelican_resourcesync.protocol import parse_datetime, render_datetime
 from tests.destination.sources import FAST, files_of

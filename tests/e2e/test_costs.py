@@ -8,9 +8,9 @@ from unittest.mock import patch
 
 import pytest
 
-from pelican_resourcesync.site.publisher import Publisher
-from pelican_resourcesync.site.session import Session
-from pelican_resourcesync.static_site import PublishResult
+from pelican_resourcesync.publishers.pelican.publisher import Publisher
+from pelican_resourcesync.publishers.pelican.session import Session
+from pelican_resourcesync.publishers.static_site import PublishResult
 from tests.bench.sites import edit, make_site
 from tests.support.sites import Site, public_files, strip
 from tests.support.work import Work, counted
@@ -97,7 +97,7 @@ def test_what_a_build_imports(tmp_path: Path) -> None:
     site.configure(SITEURL="")
     imported = _imported(site)
     assert not heavy & imported
-    assert len([each for each in imported if each.startswith("pelican_resourcesync.")]) < 8
+    assert len([each for each in imported if each.startswith("pelican_resourcesync.")]) < 10
     assert (site.output / "resourcesync").is_dir()
 
 

@@ -10,7 +10,7 @@ import pytest
 from pelican.settings import read_settings
 
 from pelican_resourcesync.publication import HashedState
-from pelican_resourcesync.site.predecessors import earlier_addresses
+from pelican_resourcesync.publishers.pelican.predecessors import earlier_addresses
 from tests.support.live import Ask, Manner, content, files, first, front, hosts, late, page, status
 from tests.support.museum import ARCHIVE, HOME, KEPT, MUSEUM, STATE, Museum, digest, tree
 

@@ -11,7 +11,7 @@ import pytest
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication import Layout, PublicationState, render_state
 from pelican_resourcesync.publication.disk import install as installing
-from pelican_resourcesync.static_site import removed_layouts
+from pelican_resourcesync.publishers.static_site import removed_layouts
 from tests.e2e.test_neighbours import CAPABILITY_LIST
 from tests.support.live import served
 from tests.support.museum import tree

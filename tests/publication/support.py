@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from pelican_resourcesync.protocol import ChangeKind, Limits
-from pelican_resourcesync.publication.changes import ChangeListBuilder, dated_changes
 from pelican_resourcesync.publication.disk.durable import TEMPORARY_PREFIX
+from pelican_resourcesync.publication.kinds.changes import ChangeListBuilder, dated_changes
+from pelican_resourcesync.publication.kinds.parts import OPEN
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.layout import RECORDS, Layout
 from pelican_resourcesync.publication.model.options import Archives, Dumps, Options
 from pelican_resourcesync.publication.model.ranges import Body, Calendar, Range, RangeBoundaries
 from pelican_resourcesync.publication.model.resource import FileResources, Representation, Resource
-from pelican_resourcesync.publication.parts import OPEN
 from pelican_resourcesync.publication.plan import PublishRequest
 from pelican_resourcesync.publication.previous.previous import (
     KnownGeneration,

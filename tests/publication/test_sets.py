@@ -14,7 +14,7 @@ from pelican_resourcesync.publication.model.options import Archives, Dumps
 from pelican_resourcesync.publication.model.ranges import Calendar
 from pelican_resourcesync.publication.model.resource import FileResources, Resource
 from tests.publication.disk.faults import disturbed, fail
-from tests.publication.dumps.test_writer import seen
+from tests.publication.kinds.dumps.test_writer import seen
 from tests.publication.support import EVERYTHING, SITEURL, Source, is_listed, tree
 from tests.publication.unpacking import resource_dump, resources_in
 from tests.publication.watching import Watch, read

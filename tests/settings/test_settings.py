@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync import dcz
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.publication import Archives, Dumps, Hub, VersionOptions
 from pelican_resourcesync.settings import (
@@ -24,6 +23,7 @@ from pelican_resourcesync.settings import (
     rows_of,
     shown,
 )
+from pelican_resourcesync.system import dcz
 
 BOTH_DUMPS = Dumps(resourcedump=True, changedump=True, package_size=100_000_000)
 ALL_ARCHIVES = Archives(resourcelist=None, resourcedump=12, changelist=None, changedump=None)

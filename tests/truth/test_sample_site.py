@@ -12,8 +12,8 @@ from urllib.parse import quote, unquote
 import pytest
 
 from tests.destination.sources import files_of
+from tests.publication.kinds.test_versions import in_force
 from tests.publication.support import Source
-from tests.publication.test_versions import in_force
 from tests.support.sites import import_sample_site, our_command
 from tests.support.web_archive import WebArchive
 from tests.truth.__main__ import main

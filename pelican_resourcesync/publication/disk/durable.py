@@ -13,7 +13,7 @@ from secrets import token_hex
 from stat import S_ISLNK
 
 from pelican_resourcesync.errors import PublicationError, failing_disk
-from pelican_resourcesync.files import sync
+from pelican_resourcesync.system.files import sync
 
 #: The prefix of all temporary names: stages, and files about to replace others.
 RESERVED_PREFIX = ".resourcesync-"

@@ -17,8 +17,6 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.exchange import exchange
-from pelican_resourcesync.files import link_or_copy, sync
 from pelican_resourcesync.publication.disk.durable import (
     RESERVED_PREFIX,
     TEMPORARY_PREFIX,
@@ -32,7 +30,9 @@ from pelican_resourcesync.publication.disk.durable import (
 )
 from pelican_resourcesync.publication.model.kinds import KINDS
 from pelican_resourcesync.publication.model.layout import FOLDER, WELL_KNOWN, Layout
-from pelican_resourcesync.strict_json import parse_json
+from pelican_resourcesync.system.exchange import exchange
+from pelican_resourcesync.system.files import link_or_copy, sync
+from pelican_resourcesync.system.strict_json import parse_json
 
 #: The folder of the documents in a stage, laid out like the output.
 DOCUMENTS = "documents"

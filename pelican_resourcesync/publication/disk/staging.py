@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pelican_resourcesync.errors import PublicationError, describe, failing_disk
-from pelican_resourcesync.files import link_or_copy, measure, sha256, sync
-from pelican_resourcesync.lock import locked
 from pelican_resourcesync.publication.disk.durable import (
     RESERVED_PREFIX,
     TEMPORARY_PREFIX,
@@ -38,9 +36,11 @@ from pelican_resourcesync.publication.disk.install import (
     put_back,
     unfinished,
 )
+from pelican_resourcesync.publication.disk.workspace import Workspace
 from pelican_resourcesync.publication.model.kinds import kind_of
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, STATE, WELL_KNOWN, Layout
-from pelican_resourcesync.publication.workspace import Workspace
+from pelican_resourcesync.system.files import link_or_copy, measure, sha256, sync
+from pelican_resourcesync.system.lock import locked
 
 
 class Stage:

@@ -10,7 +10,7 @@ from pelican_resourcesync.http import BucketPath
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.sanity_checks import FIND_OUT
-from pelican_resourcesync.signing import SigningKey
+from pelican_resourcesync.system.signing import SigningKey
 
 #: The calendar periods at which ranges can end.
 PERIODS = ("day", "week", "month", "year")

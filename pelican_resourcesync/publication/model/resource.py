@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, Self
 
 from pelican_resourcesync.errors import DocumentError, failing_disk
-from pelican_resourcesync.files import measure
 from pelican_resourcesync.protocol import (
     LONGEST_LOC,
     Hash,
@@ -24,6 +23,7 @@ from pelican_resourcesync.protocol import (
     render_metadata,
 )
 from pelican_resourcesync.publication.model.media_types import media_type
+from pelican_resourcesync.system.files import measure
 
 #: The names of the hash that we compute and of the one that repositories keep (X08).
 SHA_256, MD5 = "sha-256", "md5"

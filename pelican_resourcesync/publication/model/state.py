@@ -9,14 +9,14 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.printable import printable
 from pelican_resourcesync.protocol import parse_datetime, render_datetime
 from pelican_resourcesync.publication.model.kinds import kind_of
 from pelican_resourcesync.publication.model.layout import SET_NAME
 from pelican_resourcesync.publication.model.options import SITE, Hub
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER, is_public
-from pelican_resourcesync.signing import SigningKey, signer
-from pelican_resourcesync.strict_json import parse_json
+from pelican_resourcesync.system.printable import printable
+from pelican_resourcesync.system.signing import SigningKey, signer
+from pelican_resourcesync.system.strict_json import parse_json
 
 FORMAT = 1
 

@@ -22,7 +22,6 @@ from pelican_resourcesync.errors import (
     TransportError,
     describe,
 )
-from pelican_resourcesync.files import link_or_copy, sha256
 from pelican_resourcesync.http import Bounds, Received, Web, links_of_page
 from pelican_resourcesync.protocol import Capability, parse_version_history, read, version_lengths
 from pelican_resourcesync.publication.model.kinds import RESOURCE_LIST_PART, VERSION_INDEX, kind_of
@@ -35,6 +34,7 @@ from pelican_resourcesync.publication.model.layout import (
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER
 from pelican_resourcesync.publication.model.state import PublicationState, parse_state
 from pelican_resourcesync.publication.previous.store import Budget, Store
+from pelican_resourcesync.system.files import link_or_copy, sha256
 
 _TITLE = re.compile(rb"<title[^<>]*+>([^<]*+)", re.IGNORECASE)
 _WORD = re.compile(rb"[\w\x80-\xff]+")

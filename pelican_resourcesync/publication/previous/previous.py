@@ -15,9 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pelican_resourcesync.errors import DocumentError, PublicationError, ResourceSyncError
-from pelican_resourcesync.files import is_within, measure, sha256
 from pelican_resourcesync.http import BucketPath
-from pelican_resourcesync.printable import printable
 from pelican_resourcesync.protocol import Document, Entry, Root, parse_links, read
 from pelican_resourcesync.publication.model.kinds import RESOURCE_LIST_PART, kind_of
 from pelican_resourcesync.publication.model.layout import FOLDER, SET_NAME, Layout
@@ -25,8 +23,10 @@ from pelican_resourcesync.publication.model.ranges import Body, Range
 from pelican_resourcesync.publication.model.resource import Listed, Row, parse_representation, parse_time
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER, is_loopback, known_hosts
 from pelican_resourcesync.publication.model.state import Part, PublicationState, parse_state
-from pelican_resourcesync.signing import ADOPT, ENVIRONMENT, SignatureError, SigningKey, verify_state
-from pelican_resourcesync.strict_json import parse_json
+from pelican_resourcesync.system.files import is_within, measure, sha256
+from pelican_resourcesync.system.printable import printable
+from pelican_resourcesync.system.signing import ADOPT, ENVIRONMENT, SignatureError, SigningKey, verify_state
+from pelican_resourcesync.system.strict_json import parse_json
 
 #: The number of parts whose resources are held in memory for looking them up.
 _HELD = 4

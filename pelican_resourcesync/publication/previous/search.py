@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Protocol
 
 from pelican_resourcesync.errors import PublicationError, TransportError
-from pelican_resourcesync.files import link_or_copy
 from pelican_resourcesync.http import STANDARD_BOUNDS, Bucket, BucketPath, Web, is_bucket
-from pelican_resourcesync.printable import get_logger
+from pelican_resourcesync.publication.disk.workspace import Workspace
 from pelican_resourcesync.publication.model.layout import FOLDER, Layout
 from pelican_resourcesync.publication.model.sanity_checks import FIRST, START_OVER, is_loopback, require_same_site
 from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, PublicationState
@@ -37,8 +36,9 @@ from pelican_resourcesync.publication.previous.previous import (
     read_state,
     require_signed,
 )
-from pelican_resourcesync.publication.workspace import Workspace
-from pelican_resourcesync.signing import SigningKey
+from pelican_resourcesync.system.files import link_or_copy
+from pelican_resourcesync.system.printable import get_logger
+from pelican_resourcesync.system.signing import SigningKey
 
 logger = get_logger(__name__)
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from threading import Lock
 
 from pelican_resourcesync.errors import AbsentError, MismatchError, TransportError
-from pelican_resourcesync.files import link_or_copy, measure
 from pelican_resourcesync.http import Bounds, Web, is_bucket
 from pelican_resourcesync.publication.model.layout import replaced_path
+from pelican_resourcesync.system.files import link_or_copy, measure
 
 #: As many connections as a browser opens to one host: documents are small, so round trips take most of the time.
 _AT_ONCE = 6

@@ -15,10 +15,10 @@ from typing import Any, Literal
 
 import pytest
 
-from pelican_resourcesync import exchange
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication import recover
 from pelican_resourcesync.publication.disk import install
+from pelican_resourcesync.system import exchange
 from tests.publication import support
 
 #: The calls that change names in folders.

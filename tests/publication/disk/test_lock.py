@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync import lock
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.lock import locked
+from pelican_resourcesync.system import lock
+from pelican_resourcesync.system.lock import locked
 
 _HOLDER = """
 import sys, time
 from pathlib import Path
-from pelican_resourcesync.lock import locked
+from pelican_resourcesync.system.lock import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

@@ -12,12 +12,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from pelican_resourcesync import exchange
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.publication.disk import install
 from pelican_resourcesync.publication.disk.durable import TEMPORARY_PREFIX, replace_file
 from pelican_resourcesync.publication.disk.staging import recover, recovered, staging
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, WELL_KNOWN
+from pelican_resourcesync.system import exchange
 from tests.publication.disk.faults import MODES, Mode, disturbed, fail, installing
 from tests.publication.support import LAYOUT, STATE, Source, tree
 

@@ -20,7 +20,7 @@ from pelican_resourcesync.publication import (
     is_published,
     predecessor_messages,
 )
-from pelican_resourcesync.site.saved_documents import SavedDocuments
+from pelican_resourcesync.publishers.pelican.saved_documents import SavedDocuments
 from tests.publication.support import Source
 from tests.support.live import PAGE, Ask, closed_port, content, files, hosts, live, status
 from tests.support.museum import ARCHIVE, MUSEUM, digest, is_now

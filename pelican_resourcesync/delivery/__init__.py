@@ -1,0 +1,1 @@
+"""Delivery of what is published: an upload, announcements, a server. Each module is imported by itself."""

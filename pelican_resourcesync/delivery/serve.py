@@ -1,0 +1,184 @@
+"""Serve a folder over HTTP as static hosts do, and as a TimeGate (RFC 7089): with the version that was in force."""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from email.utils import format_datetime, parsedate_to_datetime
+from http import HTTPStatus
+from pathlib import Path
+from threading import Lock
+from typing import Any, cast
+from urllib.parse import quote
+from wsgiref.simple_server import WSGIRequestHandler
+
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.http import LimitedServer, is_plain, uri_of_path
+from pelican_resourcesync.protocol import Version
+from pelican_resourcesync.publication import (
+    FOLDER,
+    LINK_FORMAT,
+    WELL_KNOWN,
+    Layout,
+    PreviousPublication,
+    VersionIndex,
+    layouts_in,
+    media_type,
+    parse_time,
+    publication_in,
+)
+from pelican_resourcesync.system.files import inside
+from pelican_resourcesync.system.printable import get_logger
+
+#: Below this path, followed by the URI of a resource, is a redirection to its version.
+TIMEGATE = "timegate/"
+_URI = ":/@!$&'()*+,;=~"
+_logger = get_logger("pelican_resourcesync")
+
+_Headers = list[tuple[str, str]]
+_Answer = tuple[HTTPStatus, _Headers, Path | bytes]
+
+
+_LONGEST_HEAD = 30.0  # seconds until a request has been read
+
+
+class _Handler(WSGIRequestHandler):
+    def get_environ(self) -> dict[str, Any]:
+        """Return the request, which was read."""
+        cast("LimitedServer", self.server).note(self.connection)
+        return super().get_environ()
+
+
+class FolderServer(LimitedServer):
+    """Serves a folder: see `ServedFolder`."""
+
+    def __init__(self, address: tuple[str, int], folder: Path) -> None:
+        """Listen at an address. Raises `OSError` or `OverflowError` if that cannot be used."""
+        super().__init__(address, _Handler, _LONGEST_HEAD)
+        self.set_app(ServedFolder(folder))
+
+
+class ServedFolder:
+    """A folder with a publication, as a WSGI application.
+
+    A request with `Accept-Datetime` gets the version of the resource that was in force then, also of one that is gone,
+    and 404 if there was none at that time: never just the closest one.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Serve this folder."""
+        self._folder = folder
+        self._lock = Lock()
+        self._states: dict[Path, int] = {}
+        self._sets: list[tuple[PreviousPublication, VersionIndex]] = []
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        """Answer a request."""
+        path = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "replace").removeprefix("/")
+        query = environ.get("QUERY_STRING", "")
+        if environ["REQUEST_METHOD"] in {"GET", "HEAD"}:
+            status, headers, body = self._answer(path, query and f"?{query}", environ.get("HTTP_ACCEPT_DATETIME"))
+        else:
+            status, headers, body = HTTPStatus.METHOD_NOT_ALLOWED, [("Allow", "GET, HEAD")], b""
+        length = body.stat().st_size if isinstance(body, Path) else len(body)
+        start_response(f"{status.value} {status.phrase}", [*headers, ("Content-Length", str(length))])
+        if environ["REQUEST_METHOD"] == "HEAD":
+            return []
+        return environ["wsgi.file_wrapper"](body.open("rb")) if isinstance(body, Path) else [body]
+
+    def _answer(self, path: str, query: str, asked: str | None) -> _Answer:
+        if path.startswith(TIMEGATE):
+            return self._negotiated(quote(path.removeprefix(TIMEGATE), safe=_URI) + query, asked, leads=True)
+        uri = next((uri_of_path(each.layout.siteurl, path) + query for each, _ in self._read()), "")
+        if asked is not None and uri and not path.startswith(f"{FOLDER}/"):
+            return self._negotiated(uri, asked)
+        file = self._file(path)
+        if file is None:
+            return _said(HTTPStatus.NOT_FOUND, f"There is no {path or 'page'} here.")
+        found = self._find(uri)
+        links = _links(found[0], uri) if found else []
+        return HTTPStatus.OK, [("Content-Type", _type(media_type(file.name))), *links], file
+
+    def _negotiated(self, uri: str, asked: str | None, *, leads: bool = False) -> _Answer:
+        """Return the version in force at the time that is asked for, now without one, or where it is."""
+        found = self._find(uri)
+        if found is None:
+            return _said(HTTPStatus.NOT_FOUND, f"There are no versions of {uri} here.")
+        layout, versions = found
+        try:
+            time = parsedate_to_datetime(asked).astimezone(UTC) if asked else datetime.now(UTC)
+        except (ValueError, OverflowError):
+            return _said(
+                HTTPStatus.BAD_REQUEST, f"Accept-Datetime is {asked!a}: make it like {_date(datetime.now(UTC))}."
+            )
+        headers = _links(layout, uri)
+        version = _in_force(versions, time)
+        if version is None:
+            return _said(HTTPStatus.NOT_FOUND, f"{uri} was not there at {_date(time)}.", headers)
+        path = f"{layout.versions}/{version.name}"
+        if leads:
+            return _said(HTTPStatus.FOUND, layout.uri(path), [*headers, ("Location", layout.uri(path))])
+        began = _date(parse_time(version.time) or time)
+        memento = [("Content-Location", f"/{path}"), ("Memento-Datetime", began)]
+        typed = ("Content-Type", _type(version.type or media_type(version.name)))
+        file = inside(self._folder, path)
+        if file is None:
+            return _said(HTTPStatus.NOT_FOUND, f"The version of {uri} at {_date(time)} is missing.", headers)
+        return HTTPStatus.OK, [typed, *headers, *memento], file
+
+    def _find(self, uri: str) -> tuple[Layout, list[Version]] | None:
+        """Return the versions of a resource, and the layout of a set that has them."""
+        found = ((each.layout, index.versions(uri)) for each, index in self._read())
+        return next((each for each in found if each[1]), None)
+
+    def _read(self) -> list[tuple[PreviousPublication, VersionIndex]]:
+        """Return the publications in the folder, read again if they changed; a damaged one is none, with a warning."""
+        files = (self._folder / layout.state for layout in layouts_in(self._folder))
+        states = {file: file.stat().st_mtime_ns for file in files if file.is_file()}
+        with self._lock:
+            if states != self._states:
+                self._sets = [*self._undamaged()]
+                self._states = states
+            return self._sets
+
+    def _undamaged(self) -> Iterator[tuple[PreviousPublication, VersionIndex]]:
+        for layout in layouts_in(self._folder):
+            try:
+                if found := publication_in(self._folder, layout):
+                    yield found, VersionIndex(found)
+            except (PublicationError, OSError) as error:
+                _logger.warning("the set %s is served without versions: %s", layout.set_name, error)
+
+    def _file(self, path: str) -> Path | None:
+        """Return the file at a path, the index of a folder, or the page of a URL without an ending."""
+        if any(each.startswith(".") for each in path.removeprefix(WELL_KNOWN).split("/")):
+            return None  # such as the state of a copy
+        names = (path, f"{path}index.html" if path.endswith("/") or not path else f"{path}.html")
+        for name in names:
+            if is_plain(name) and (file := inside(self._folder, name)):
+                return file
+        return None
+
+
+def _in_force(versions: Iterable[Version], time: datetime) -> Version | None:
+    """Return the version of a time; its seconds count, because `Accept-Datetime` has no parts of them."""
+    begun = [each for each in versions if (begin := parse_time(each.time)) and begin.replace(microsecond=0) <= time]
+    return begun[-1] if begun and begun[-1].name else None
+
+
+def _links(layout: Layout, uri: str) -> list[tuple[str, str]]:
+    timemap = layout.uri(layout.timemap(uri))
+    link = f'<{uri}>; rel="original timegate", <{timemap}>; rel="timemap"; type="{LINK_FORMAT}"'
+    return [("Vary", "Accept-Datetime"), ("Link", link)]
+
+
+def _said(status: HTTPStatus, text: str, headers: Iterable[tuple[str, str]] = ()) -> _Answer:
+    return status, [("Content-Type", "text/plain; charset=utf-8"), *headers], f"{text}\n".encode()
+
+
+def _type(media_type: str) -> str:
+    if not (media_type.isascii() and media_type.isprintable()):  # no header can have it
+        return "application/octet-stream"
+    return f"{media_type}; charset=utf-8" if media_type.startswith("text/") else media_type
+
+
+def _date(time: datetime) -> str:
+    return format_datetime(time, usegmt=True)

@@ -1,0 +1,445 @@
+"""The changes of a publication: which candidates changed, when, and in which Change Lists they are published (CH)."""
+
+import marshal
+from bisect import bisect_right
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from heapq import merge
+from itertools import accumulate, groupby, islice
+from operator import itemgetter
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from pelican_resourcesync.http import BucketPath
+from pelican_resourcesync.protocol import (
+    ChangeKind,
+    Limits,
+    parse_datetime,
+    render_datetime,
+    render_entries,
+    split_entries,
+)
+from pelican_resourcesync.publication.kinds.parts import (
+    LONGEST_TIME,
+    OPEN,
+    UNKNOWN,
+    Candidate,
+    Finals,
+    Segment,
+    candidates_in,
+    time_line,
+)
+from pelican_resourcesync.publication.model.clock import TICK, later
+from pelican_resourcesync.publication.model.history import Change, ChangeHistory, describe_change, parse_change
+from pelican_resourcesync.publication.model.ranges import Body, Range, RangeBoundaries
+from pelican_resourcesync.publication.model.resource import (
+    Listed,
+    Representation,
+    parse_time,
+    render_links,
+    render_representation,
+)
+from pelican_resourcesync.publication.model.state import sortable
+from pelican_resourcesync.publication.model.versions import AddedLinks
+
+#: The number of changes that are sorted in memory; more are sorted in files, some of which are read at a time.
+_MOST, _BATCH = 50_000, 1_000
+
+#: At most this many URIs are given as examples.
+MOST_EXAMPLES = 10
+
+_KINDS = (ChangeKind.CREATED, ChangeKind.UPDATED, ChangeKind.DELETED)
+
+
+class DatedChange(NamedTuple):
+    """A change at its `time` as a text that sorts: `entry` is its entry, in which the times are open."""
+
+    time: str
+    uri: str
+    kind: str
+    entry: str
+
+
+def _is_no_page(change: DatedChange) -> bool:
+    """Return whether a change should come after others as an example; a deletion has no type."""
+    return 'type="text/html"' not in change.entry and not change.uri.endswith(("/", ".html"))
+
+
+_dated_change = partial(tuple.__new__, DatedChange)  # without a function in Python for each
+
+
+class ChangeSorter:
+    """Changes in any number, sorted by time and URI, as tuples of their times, URIs, kinds and entries."""
+
+    def __init__(self, folder: Path) -> None:
+        """Keep what does not fit into memory in a folder."""
+        self._folder = folder
+        self._held: list[tuple[str, str, str, str]] = []
+        self._last = ("", "", "", "")
+        self._files: list[Path] = []
+
+    def add(self, changes: Iterable[tuple[str, str, str, str]]) -> None:
+        """Add changes: at most as many as one part of a list has."""
+        self._held += changes
+        if len(self._held) >= _MOST:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._held.sort()
+        if not self._files or self._held[0] < self._last:  # they usually come in order, and one file is enough
+            self._files.append(self._folder / f"sorted-{len(self._files)}")
+        with self._files[-1].open("ab") as stream:
+            for begin in range(0, len(self._held), _BATCH):
+                data = marshal.dumps(self._held[begin : begin + _BATCH])
+                stream.write(len(data).to_bytes(8) + data)  # `marshal.load` would read every value by itself
+        self._last = self._held[-1]
+        self._held = []
+
+    def sorted(self) -> Iterator[DatedChange]:
+        """Yield all changes, sorted."""
+        if self._held:
+            self._flush()
+        return map(_dated_change, merge(*map(_read, self._files)))
+
+
+def _read(file: Path) -> Iterator[tuple[str, str, str, str]]:
+    with file.open("rb") as stream:
+        while length := stream.read(8):
+            yield from marshal.loads(stream.read(int.from_bytes(length)))  # noqa: S302 - ours
+
+
+class Decision:
+    """Decides about candidates, part by part in the order of URIs, and dates what changed.
+
+    A change that the history does not explain gets the time `unexplained`. A time that a source other than the history
+    knows is used if it is later than `known`, up to which everything was published.
+    """
+
+    def __init__(
+        self, history: ChangeHistory, unexplained: datetime, edition: int, folder: Path, added: AddedLinks
+    ) -> None:
+        """Write the changes and what drafts are filled with to a folder; `added` writes more links."""
+        self._history = history
+        self._unexplained = unexplained
+        self._edition = edition
+        self._folder = folder
+        self._added = added
+        self._fills = 0
+        self.sorter = ChangeSorter(folder)
+        self.deleted = 0
+
+    def decide(self, segment: Segment) -> tuple[Segment, bool]:
+        """Return a segment with what its draft is filled with, and whether any of its resources changed."""
+        found = candidates_in(segment)
+        if not found:
+            return segment, False
+        changes: list[tuple[str, Candidate]] = []
+        fills: list[tuple[str, str]] = []
+        for candidate, dated in self._dated(found):
+            changes += dated
+            if candidate.kind != ChangeKind.DELETED:
+                fills.append((dated[-1][0], candidate.uri) if dated else ("", candidate.lastmod))
+        self._add(changes)
+        data = marshal.dumps(fills)
+        if isinstance(segment.body.file, BucketPath):  # another machine will write the document
+            return replace(segment, fills=data), bool(changes)
+        file = self._folder / f"fills-{self._fills}"
+        self._fills += 1
+        file.write_bytes(data)
+        return replace(segment, fills=file), bool(changes)
+
+    def finish(self) -> None:
+        """Decide about what only the history knows."""
+
+    def _dated(self, found: list[Candidate]) -> Iterator[tuple[Candidate, list[tuple[str, Candidate]]]]:
+        """Yield each candidate with its changes and their times."""
+        raise NotImplementedError
+
+    def _add(self, changes: Sequence[tuple[str, Candidate]]) -> None:
+        if changes:
+            times, changed = zip(*changes, strict=True)
+            uris, kinds, *_ = zip(*changed, strict=True)
+            linked = (each._replace(links=each.links + self._added.links(each.uri, each.md, OPEN)) for each in changed)
+            self.sorter.add(zip(times, uris, kinds, _entries([*linked], self._edition), strict=True))
+
+
+class DecisionByBytes(Decision):
+    """With a previous publication: the bytes decide, and the history only says when.
+
+    If the bytes are not known, the history decides, too.
+    """
+
+    def __init__(  # noqa: PLR0913, PLR0917 - see `Decision`
+        self,
+        history: ChangeHistory,
+        unexplained: datetime,
+        known: datetime,
+        edition: int,
+        folder: Path,
+        added: AddedLinks,
+        require_known_hosts: Callable[[Iterable[str]], None],
+    ) -> None:
+        """See `Decision`; `require_known_hosts` raises an error if the previous publication lists what is elsewhere."""
+        super().__init__(history, unexplained, edition, folder, added)
+        self._known = known
+        self._require_known_hosts = require_known_hosts
+        self._times = {change.uri: change.time for change in history.changes}
+
+    def _dated(self, found: list[Candidate]) -> Iterator[tuple[Candidate, list[tuple[str, Candidate]]]]:
+        self._require_known_hosts(each.uri for each in found if each.kind == ChangeKind.DELETED)
+        times = self._history.times({each.uri: each.time for each in found})
+        unexplained = _key(self._unexplained)
+        for each in found:
+            time, other = self._times.get(each.uri), times.get(each.uri)
+            listed = parse_time(each.lastmod) if other else None
+            if other is not None and (listed is None or other > listed):
+                time = other if other > self._known else self._unexplained
+            if each.kind == UNKNOWN:
+                each = each._replace(kind=ChangeKind.UPDATED.value if time else "")  # noqa: PLW2901
+            self.deleted += each.kind == ChangeKind.DELETED
+            yield each, [(_key(time) if time else unexplained, each)] if each.kind else []
+
+    def finish(self) -> None:
+        """Decide about what is withdrawn, which no list has any more."""
+        deleted = [Candidate(uri, ChangeKind.DELETED.value, "", "", "") for uri in self._history.withdrawn]
+        self._add([(_key(self._unexplained), candidate) for candidate in deleted])
+
+
+class DecisionByHistory(Decision):
+    """In a first publication: the history decides, corrected if it does not lead to the current resources."""
+
+    def __init__(
+        self, history: ChangeHistory, unexplained: datetime, edition: int, folder: Path, added: AddedLinks
+    ) -> None:
+        """See `Decision`."""
+        super().__init__(history, unexplained, edition, folder, added)
+        lives: dict[str, list[Change]] = {}
+        for change in history.changes:
+            lives.setdefault(change.uri, []).append(change)
+        self._lives = deque(sorted(lives.items()))
+
+    def finish(self) -> None:
+        """Decide about the resources that are gone."""
+        self._add([dated for uri, life in self._lives for dated in self._life(uri, life, None)])
+
+    def _dated(self, found: list[Candidate]) -> Iterator[tuple[Candidate, list[tuple[str, Candidate]]]]:
+        for each in found:
+            gone: list[tuple[str, Candidate]] = []
+            while self._lives and self._lives[0][0] < each.uri:
+                gone += self._life(*self._lives.popleft(), None)
+            self._add(gone)
+            life = self._lives.popleft()[1] if self._lives and self._lives[0][0] == each.uri else []
+            yield each, self._life(each.uri, life, each)
+
+    def _life(self, uri: str, life: Sequence[Change], now: Candidate | None) -> list[tuple[str, Candidate]]:
+        """Return the changes of one URI; `now` is its resource, if there still is one."""
+        steps = [*steps_of(life)]
+        exists = bool(steps) and steps[-1].kind is not ChangeKind.DELETED
+        if exists != (now is not None):
+            time = max(self._unexplained, steps[-1].time + TICK) if steps else self._unexplained
+            steps.append(Change(time, uri, ChangeKind.DELETED if exists else ChangeKind.CREATED))
+        self.deleted += now is None and bool(steps)
+        return [(_key(each.time), _described(each, now)) for each in steps]
+
+
+def steps_of(life: Iterable[Change]) -> Iterator[Change]:
+    """Yield the changes of one URI, at most one per time, so that it is created before it is updated or deleted."""
+    present = False
+    last: dict[datetime, Change] = {change.time: change for change in life}
+    for change in last.values():
+        stays = change.kind is not ChangeKind.DELETED
+        if present or stays:
+            kind = ChangeKind.DELETED if not stays else ChangeKind.UPDATED if present else ChangeKind.CREATED
+            yield change if change.kind is kind else change._replace(kind=kind)
+        present = stays
+
+
+def _described(change: Change, now: Candidate | None) -> Candidate:
+    """Return a change of the past; those whose bytes are known have the links of their resource."""
+    if change.representation is None:
+        return Candidate(change.uri, change.kind.value, "", "", "")
+    links = (now.links if now else "") or render_links(change.links)
+    return Candidate(change.uri, change.kind.value, render_representation(change.representation), links, "")
+
+
+def _key(time: datetime) -> str:
+    return sortable(render_datetime(time))
+
+
+def dated_changes(changes: Iterable[Change], edition: int) -> list[DatedChange]:
+    """Return changes, sorted by time and URI, for a `ChangeListBuilder`."""
+    found = [(_key(each.time), _described(each, None)) for each in changes]
+    entries = _entries([each for _, each in found], edition)
+    dated = zip(found, entries, strict=True)
+    return sorted(DatedChange(time, each.uri, each.kind, entry) for (time, each), entry in dated)
+
+
+def _entries(changed: Sequence[Candidate], edition: int) -> list[str]:
+    """Return the entries of changes, in which the times are open."""
+    mds = [describe_change(each.kind, OPEN, each.md, edition) for each in changed]
+    links = [each.links for each in changed]
+    return render_entries([each.uri for each in changed], [time_line(OPEN)] * len(changed), mds, links)
+
+
+#: Divides changes of one time into those that fit into a package.
+Divide = Callable[[Sequence[Change]], Iterable[Sequence[Change]]]
+
+
+@dataclass(slots=True)
+class NewChanges:
+    """The changes of a publication, as published: their ranges, times and numbers, and `examples` of each kind."""
+
+    ranges: list[Range] = field(default_factory=list)
+    kinds: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    finals: Finals = field(default_factory=Finals)
+    last: datetime | None = None
+    updated: list[str] = field(default_factory=list)
+    bodies: list[Body] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[Change]:
+        for each in self.bodies:
+            yield from map(parse_change, each.entries())
+
+
+class ChangeListBuilder:
+    """Divides changes, in chronological order, into ranges, and writes drafts of their Change Lists to `folder`.
+
+    No change is back-dated: each time becomes strictly later than the last one published and than the time before it.
+    Changes of the same time stay together, but at most as many as one document holds, and only those that `divide`
+    leaves together. The others come a millisecond later. `frame` are the bytes of a Change List without its entries.
+    """
+
+    def __init__(
+        self, boundaries: RangeBoundaries, limits: Limits, frame: int, folder: Path, divide: Divide | None = None
+    ) -> None:
+        """See above."""
+        self._boundaries = boundaries
+        self._most, self._size = limits.entries, limits.size - frame
+        self._folder = folder
+        self._divide = divide
+        self._found = NewChanges()
+        self._range: Range | None = None
+        self._entries = self._bytes = 0
+        self._last: datetime | None = None
+        self._stack = ExitStack()
+        self._draft: BinaryIO | None = None
+
+    def build(
+        self,
+        changes: Iterable[DatedChange],
+        *,
+        floor: datetime | None,
+        begin: datetime | None,
+        opened: Range | None,
+        note_updates: bool,
+    ) -> NewChanges:
+        """Return the changes as published; `opened` is the range that the previous publication left open.
+
+        If there is none, the first range begins at `begin`, or else at the cut before its first change. `note_updates`
+        is whether the URIs that were updated are listed.
+        """
+        self._range = opened
+        with self._stack:
+            for key, group in groupby(changes, key=itemgetter(0)):
+                time = parse_datetime(f"{key}Z")
+                for together in self._together(group):
+                    time = floor = later(time, floor)
+                    final = render_datetime(time)
+                    self._found.finals.add(key, together[0].uri, final)
+                    self._found.last = time
+                    self._append(time, begin, together, final)
+                    if note_updates:
+                        self._found.updated += [each.uri for each in together if each.kind == ChangeKind.UPDATED]
+        self._found.ranges += [self._range] if self._range else []
+        return self._found
+
+    def _together(self, group: Iterator[DatedChange]) -> Iterator[list[DatedChange]]:
+        """Divide changes of one time into those that are published at one time."""
+        held = [*islice(group, self._most)]
+        while held:
+            sizes = accumulate(len(each.entry.encode()) + 2 * LONGEST_TIME for each in held)
+            fitting = max(1, bisect_right([*sizes], self._size))
+            yield from self._divided(held[:fitting])
+            held = [*held[fitting:], *islice(group, fitting)]
+
+    def _divided(self, together: list[DatedChange]) -> Iterator[list[DatedChange]]:
+        if self._divide is None:
+            yield together
+            return
+        entries = split_entries("".join(each.entry.replace(OPEN, f"{each.time}Z") for each in together))
+        begin = 0
+        for segment in self._divide([*map(parse_change, entries)]):
+            yield together[begin : begin + len(segment)]
+            begin += len(segment)
+
+    def _append(self, time: datetime, begin: datetime | None, together: Sequence[DatedChange], final: str) -> None:
+        """Add changes of one time to the current range, or to the next."""
+        data = "".join([each.entry for each in together]).replace(OPEN, final).encode()
+        mark = self._boundaries.before(time)
+        if self._range is None:
+            self._range = Range(start=begin if begin is not None else mark or time - TICK)
+        elif self._range.unchanged:
+            self._reopen(self._range)
+        if self._entries and (end := self._end(time, mark, len(together), len(data))):
+            self._found.ranges.append(replace(self._range, until=end))
+            self._range, self._entries, self._bytes, self._draft = Range(start=end), 0, 0, None
+        if self._draft is None:
+            file = self._folder / f"changes-{len(self._found.bodies)}"
+            body = Body(file, is_draft=True)
+            self._found.bodies.append(body)
+            self._range = replace(self._range, bodies=(*self._range.bodies, body))
+            self._stack.close()
+            self._draft = self._stack.enter_context(file.open("wb"))
+        self._draft.write(data)
+        self._entries += len(together)
+        self._bytes += len(data)
+        self._last = time
+        kinds = Counter([each.kind for each in together])
+        self._found.kinds.update(kinds)
+        for kind in kinds:
+            known = self._found.examples.get(kind, ())
+            uris = (each.uri for each in sorted(together, key=_is_no_page) if each.kind == kind)
+            self._found.examples[kind] = (*known, *islice(uris, MOST_EXAMPLES - len(known)))
+        created, updated, deleted = (
+            before + kinds[kind] for before, kind in zip(self._range.counts, _KINDS, strict=True)
+        )
+        self._range = replace(self._range, counts=(created, updated, deleted))
+
+    def _reopen(self, opened: Range) -> None:
+        """Continue the range that was left open."""
+        data = b"".join(each.read() for each in opened.bodies)
+        last = data.rfind(b"<lastmod>")
+        self._entries, self._bytes = sum(opened.counts), len(data)
+        if last >= 0:
+            self._last = parse_datetime(data[last + 9 : data.index(b"<", last + 9)].decode())
+        self._range = replace(opened, unchanged=False)
+
+    def _end(self, time: datetime, mark: datetime | None, entries: int, size: int) -> datetime | None:
+        """Return the end of the current range, or `None` if it stays open; never earlier than its last change."""
+        last = self._last or time
+        if mark is not None and self._range and mark > self._range.start:
+            return max(mark, last)
+        full = self._entries + entries > self._most or self._bytes + size > self._size
+        return last if full else None
+
+
+def changes_since(
+    before: Mapping[str, Listed], now: Mapping[str, Representation], listed: Iterable[Change], *, unexplained: datetime
+) -> list[Change]:
+    """Return the changes from one state of resources to another, in chronological order and by URI: the bytes decide.
+
+    A change has the time of the last one `listed` of its URI, or else `unexplained`.
+    """
+    times = {change.uri: change.time for change in listed}
+    found = []
+    for uri in before.keys() | now.keys():
+        old, new = before.get(uri), now.get(uri)
+        if old is None or new is None or old.representation.differs(new):
+            kind = ChangeKind.CREATED if old is None else ChangeKind.DELETED if new is None else ChangeKind.UPDATED
+            found.append(Change(times.get(uri, unexplained), uri, kind, new))
+    return sorted(found, key=lambda change: (change.time, change.uri))

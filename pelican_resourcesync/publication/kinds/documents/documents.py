@@ -1,0 +1,211 @@
+"""The documents of a publication, as `Document` objects of the protocol package."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Self
+
+from pelican_resourcesync.protocol import (
+    VERSION_HISTORY,
+    Capability,
+    ChangeFreq,
+    Document,
+    Entry,
+    Hash,
+    Link,
+    Metadata,
+    Renderer,
+    Root,
+)
+from pelican_resourcesync.publication.kinds.documents.contents import ChangeDumpContents
+from pelican_resourcesync.publication.model.history import Change
+from pelican_resourcesync.publication.model.layout import DESCRIPTION, HTML_PAGE, Layout
+from pelican_resourcesync.publication.model.options import Hub, Options
+from pelican_resourcesync.publication.model.ranges import Range
+from pelican_resourcesync.publication.model.resource import EDITION, SHA_256, Representation
+from pelican_resourcesync.system.signing import JSON, RELATION
+
+#: The media types of packages and of the documents themselves.
+ZIP, XML = "application/zip", "application/xml"
+
+_LONGEST_TIME = datetime(2000, 1, 1, 1, 1, 1, 1, UTC)  # as a text
+
+#: The path of a closed document, and its interval.
+Closed = tuple[str, datetime, datetime | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """Creates the documents of one set, for one edition of the standard.
+
+    `describedby` is the URI of a page about the site (`SD04`, `CL03`). A Capability List links to a `signed` state, and
+    to the list of all `versions` if every resource has some. `hubs` pass on the change notifications.
+    """
+
+    layout: Layout
+    describedby: str
+    edition: int = EDITION
+    signed: bool = False
+    versions: bool = False
+    hubs: tuple[Hub, ...] = ()
+
+    @classmethod
+    def of(cls, options: Options) -> Self:
+        """Create them as the options say."""
+        describedby = options.describedby or options.layout.uri(HTML_PAGE)
+        signed, versions = options.key is not None, options.versions is not None and options.versions.of_all
+        return cls(options.layout, describedby, options.edition, signed, versions, options.hubs)
+
+    def capability_list(self, capabilities: Mapping[Capability, str]) -> Document:
+        """Return the Capability List of the documents with these paths (`CL01` to `CL05`, `CN04`)."""
+        links = [
+            Link(rel="describedby", href=self.describedby),
+            Link(rel="up", href=self.layout.uri(DESCRIPTION)),
+        ]
+        if self.signed:
+            links.append(Link(rel=RELATION, href=self.layout.uri(self.layout.state), type=JSON))
+        if self.versions:
+            links.append(Link(rel=VERSION_HISTORY, href=self.layout.uri(self.layout.version_index)))
+        further = {Capability.CHANGE_NOTIFICATION: self._hub_links()}
+        entries = [
+            Entry(loc=self.layout.uri(path), md=Metadata(capability=capability), links=further.get(capability, ()))
+            for capability, path in capabilities.items()
+        ]
+        md = Metadata(capability=Capability.CAPABILITYLIST)
+        return Document(root=Root.URLSET, md=md, links=tuple(links), entries=entries)
+
+    def resource_list(self, at: datetime, archive: str = "") -> Document:
+        """Return the Resource List as of `at` (`RL01` to `RL03`), without its entries.
+
+        `archive` is the path of the Resource List Archive, if there is one (`AR05`).
+        """
+        md = Metadata(capability=Capability.RESOURCELIST, at=at)
+        return Document(root=Root.URLSET, md=md, links=self._links(archive))
+
+    def resource_dump(self, at: datetime, packages: Iterable[Entry], archive: str = "") -> Document:
+        """Return the Resource Dump as of `at` with these entries for its packages (`RD01`)."""
+        md = Metadata(capability=Capability.RESOURCEDUMP, at=at)
+        return Document(root=Root.URLSET, md=md, links=self._links(archive), entries=packages)
+
+    def resource_dump_manifest(self, at: datetime) -> Document:
+        """Return the manifest of a package without its entries (`RD05`)."""
+        md = Metadata(capability=Capability.RESOURCEDUMP_MANIFEST, at=at)
+        return Document(root=Root.URLSET, md=md, links=(self._up(),))
+
+    def package_entry(self, path: str, length: int, sha256: str, interval: Metadata) -> Entry:
+        """Return a dump's entry for one package, with a link to the copy of its manifest (`RD01`, `RD02`, `CD01`)."""
+        hashes = (Hash(algorithm=SHA_256, digest=sha256),)
+        return Entry(
+            loc=self.layout.uri(path),
+            md=replace(interval, hash=hashes, length=length, type=ZIP),
+            links=(Link(rel="contents", href=self.layout.uri(self.layout.manifest(path)), type=XML),),
+        )
+
+    def change_list(self, commit_range: Range) -> Document:
+        """Return the Change List of a range without its entries (`CH01` to `CH04`); only `until` ever changes."""
+        index = Link(rel="index", href=self.layout.uri(self.layout.change_list_index))
+        return Document(
+            root=Root.URLSET,
+            md=Metadata(capability=Capability.CHANGELIST, from_=commit_range.start, until=commit_range.until),
+            links=(self._up(), index),
+        )
+
+    def notification(self, changed: Range) -> Document:
+        """Return a notification of changes without its entries (`CN01`).
+
+        What HTTP headers say of a topic is in it, too, because not every host can send headers.
+        """
+        md = Metadata(capability=Capability.CHANGE_NOTIFICATION, from_=changed.start, until=changed.until)
+        topic = Link(rel="self", href=self.layout.uri(self.layout.notification))
+        return Document(root=Root.URLSET, md=md, links=(self._up(), topic, *self._hub_links()))
+
+    def frame_of_changes(self) -> bytes:
+        """Return the longest that a Change List or, if there are hubs, a notification can be without its entries."""
+        renderer, longest = Renderer(Root.URLSET, self.edition), Range(start=_LONGEST_TIME, until=_LONGEST_TIME)
+        heads = [self.change_list(longest), *([self.notification(longest)] if self.hubs else [])]
+        return (max(map(renderer.head, heads), key=len) + renderer.tail()).encode()
+
+    def index_of_changes(
+        self, of: Capability, ranges: Sequence[Range | ChangeDumpContents], archive: str = ""
+    ) -> Document:
+        """Return the index of the Change Lists or Change Dumps (`of`) of ranges, oldest first (`CH07`, `CD05`)."""
+        path_of = self.layout.change_list if of is Capability.CHANGELIST else self.layout.change_dump
+        return Document(
+            root=Root.SITEMAPINDEX,
+            md=Metadata(capability=of, from_=ranges[0].start),
+            links=self._links(archive),
+            entries=[self._pointer(path_of(each.start), each.start, each.until) for each in ranges],
+        )
+
+    def change_dump(self, dumped: ChangeDumpContents, packages: Iterable[Entry]) -> Document:
+        """Return the Change Dump of a range with these entries for its packages, oldest first (`CD01`)."""
+        index = Link(rel="index", href=self.layout.uri(self.layout.change_dump_index))
+        md = Metadata(capability=Capability.CHANGEDUMP, from_=dumped.start, until=dumped.until)
+        return Document(root=Root.URLSET, md=md, links=(self._up(), index), entries=packages)
+
+    def change_dump_manifest(self, start: datetime, until: datetime) -> Document:
+        """Return the manifest of a package of changes without its entries (`CD02`)."""
+        md = Metadata(capability=Capability.CHANGEDUMP_MANIFEST, from_=start, until=until)
+        return Document(root=Root.URLSET, md=md, links=(self._up(),))
+
+    def archive_of_changes(self, of: Capability, closed: Iterable[Closed]) -> Document:
+        """Return the archive of closed Change Lists or Change Dumps (`of`), oldest first (AR)."""
+        return self._archive(of, [self._pointer(*each, ChangeFreq.NEVER) for each in closed])
+
+    def archive_of_states(self, of: Capability, archived: Iterable[tuple[str, datetime]]) -> Document:
+        """Return the archive of Resource Lists or Resource Dumps (`of`): paths and `at`, oldest first (`AR02`)."""
+        entries = [
+            Entry(loc=self.layout.uri(path), changefreq=ChangeFreq.NEVER, md=Metadata(at=at)) for path, at in archived
+        ]
+        return self._archive(of, entries)
+
+    def _archive(self, of: Capability, entries: Sequence[Entry]) -> Document:
+        md = Metadata(capability=Capability(f"{of}-archive"))
+        return Document(root=Root.URLSET, md=md, links=(self._up(),), entries=entries)
+
+    def _links(self, archive: str) -> tuple[Link, ...]:
+        """Return the links of a current document: to its parent (`up`) and to the archive of its kind (`AR05`)."""
+        return (self._up(), Link(rel="archives", href=self.layout.uri(archive))) if archive else (self._up(),)
+
+    def _hub_links(self) -> tuple[Link, ...]:
+        return tuple(Link(rel="hub", href=each.url) for each in self.hubs)
+
+    def _up(self) -> Link:
+        return Link(rel="up", href=self.layout.uri(self.layout.capability_list))
+
+    def _pointer(
+        self, path: str, start: datetime, until: datetime | None, changefreq: ChangeFreq | None = None
+    ) -> Entry:
+        return Entry(loc=self.layout.uri(path), changefreq=changefreq, md=Metadata(from_=start, until=until))
+
+
+def as_part(document: Document, index: str) -> Document:
+    """Return the document of a part, which links to its `index` (`X13`)."""
+    return replace(document, links=(*document.links, Link(rel="index", href=index)))
+
+
+def description(sets: Mapping[str, str], describedby: str, neighbours: Iterable[Entry] = ()) -> Document:
+    """Return the Source Description of a site, including the sets of other publishers (SD).
+
+    `sets` maps the URI of each Capability List to the URI of a page about the set; `describedby` is a page about the
+    site.
+    """
+    about = (Link(rel="describedby", href=describedby),)
+    md = Metadata(capability=Capability.CAPABILITYLIST)
+    own = [Entry(loc=loc, md=md, links=(Link(rel="describedby", href=page),)) for loc, page in sets.items()]
+    entries = sorted([*own, *neighbours], key=lambda entry: entry.loc)
+    return Document(root=Root.URLSET, md=Metadata(capability=Capability.DESCRIPTION), links=about, entries=entries)
+
+
+def change_entries(changes: Iterable[Change]) -> Iterator[Entry]:
+    """Yield the entries of changes."""
+    for change in changes:
+        shown = change.representation or Representation()
+        md = Metadata(
+            change=change.kind,
+            datetime=change.time,
+            hash=(shown.hash,) if shown.hash else (),
+            length=shown.length,
+            type=shown.type,
+        )
+        yield Entry(loc=change.uri, lastmod=change.time, md=md, links=change.links)

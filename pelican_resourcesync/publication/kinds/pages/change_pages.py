@@ -1,0 +1,193 @@
+"""The pages about changes: one for each Change List, written when it changes, and never again once it is closed.
+
+What a page shows is also in JSON beside it, which the next publication reads: nothing else has the titles of what was
+deleted. Both are documents of the set, with their hashes in `publication.json`.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+
+from pelican_resourcesync.protocol import ChangeKind, split_entries
+from pelican_resourcesync.publication.disk.staging import Stage
+from pelican_resourcesync.publication.kinds.pages.days import MOST_CHANGES, ShownChanges, TitledChange, days_of
+from pelican_resourcesync.publication.kinds.pages.rendering import Page, restore_command
+from pelican_resourcesync.publication.kinds.pages.titles import is_html, shown_path, title_of
+from pelican_resourcesync.publication.model.history import Change, parse_change
+from pelican_resourcesync.publication.model.options import Options
+from pelican_resourcesync.publication.model.ranges import Range
+from pelican_resourcesync.publication.model.resource import Resources, parse_representation
+from pelican_resourcesync.publication.model.state import PublicationState
+from pelican_resourcesync.publication.model.versions import PublicVersions
+from pelican_resourcesync.publication.previous.previous import DamagedError, PreviousPublication, explain_damage
+from pelican_resourcesync.system.html_titles import HTML, clean
+
+_END = b"  </url>\n"
+
+
+def read_shown(publication: PreviousPublication, start: datetime) -> ShownChanges | None:
+    """Return what the page about the Change List that begins at `start` shows; `None` if there is none."""
+    path = publication.layout.change_data(start)
+    if path not in publication.state.documents:
+        return None
+    with explain_damage(publication.where):
+        return parse_shown((publication.folder / path).read_bytes(), path)
+
+
+def parse_shown(data: bytes, path: str) -> ShownChanges:
+    """Return what the page beside the JSON at a path shows. Raises `DamagedError` if it is not as it was written."""
+    try:
+        return ShownChanges.parse(data)
+    except ValueError as error:
+        what = f"{path} is not as this program writes it: {error}"
+        raise DamagedError(what) from error
+
+
+def latest_shown(publication: PreviousPublication) -> Iterator[tuple[str, ShownChanges]]:
+    """Yield what the pages about changes show, each with its path, the latest first, read one by one."""
+    for each in reversed(publication.state.change_lists):
+        shown = read_shown(publication, each.start)
+        yield publication.layout.change_page(each.start), shown or ShownChanges()
+
+
+class ChangePageWriter:
+    """The writer of the pages about the changes of a set; `state` knows when it was published, now and before.
+
+    What changed since the `previous` publication has its title from `resources`, or from the latest page that shows it.
+    What a page shows already stays as it is, but for `hidden` URIs, which no page shows any more, and `updated` ones,
+    of which each page shows the title that they have now. No page links to a version that is not public any
+    more, or says how to restore a time of which `versions` are missing.
+    """
+
+    def __init__(  # noqa: PLR0913 - keyword-only
+        self,
+        stage: Stage,
+        options: Options,
+        state: PublicationState,
+        *,
+        previous: PreviousPublication | None,
+        resources: Resources | None = None,
+        hidden: Collection[str] = (),
+        updated: Collection[str] = (),
+        versions: PublicVersions | None = None,
+    ) -> None:
+        """See above."""
+        self._stage, self._options, self._state = stage, options, state
+        self._updated, self._versions = updated, versions or PublicVersions(None, None)
+        self._previous, self._resources, self._hidden = previous, resources, hidden
+        self._page = Page(options, options.layout.change_pages)
+        self._unread = latest_shown(previous) if previous else iter(())
+        self._titles: dict[str, str] = {}
+
+    def write(self, ranges: Sequence[Range]) -> None:
+        """Write the page of each range with its JSON, or carry both over if nothing on the page has changed."""
+        layout, previous = self._options.layout, self._previous
+        for number, each in enumerate(ranges):
+            paths = layout.change_page(each.start), layout.change_data(each.start)
+            if previous and self._stays(previous, each, paths):
+                for path in paths:
+                    self._stage.carry(path, previous.folder / path, previous.state.documents[path])
+                continue
+            known = read_shown(previous, each.start) if previous else None
+            before = self._retitled(known) if known else None
+            shown = (before or ShownChanges()).after(*self._new(each, is_shown=before is not None), self._hidden)
+            neighbours = ranges[max(0, number - 1) : number], ranges[number + 1 : number + 2]
+            page, data = paths
+            self._stage.write(page, self._render(page, each, shown, *neighbours))
+            self._stage.write(data, shown.render())
+
+    def _retitled(self, shown: ShownChanges) -> ShownChanges:
+        """Return what a page shows with the present titles of what was updated, and only the versions that are left."""
+        changes = [
+            replace(each, title=self._title(each.uri)) if each.title and each.uri in self._updated else each
+            for each in shown.changes
+        ]
+        changes = [each if self._versions.has(each.version) else replace(each, version="") for each in changes]
+        return shown._replace(changes=changes)
+
+    def _stays(self, previous: PreviousPublication, found: Range, paths: Sequence[str]) -> bool:
+        """Return whether the page of a range stays as it is; it is read only if something on it may have changed."""
+        layout, versions = self._options.layout, self._versions
+        if not found.unchanged or not previous.state.documents.keys() >= {*paths}:
+            return False
+        if previous.layout != layout or versions.lost(found.start, found.until):
+            return False
+        shown = read_shown(previous, found.start) if self._hidden or self._updated or versions.may_lack else None
+        if shown is None:
+            return True
+        return self._retitled(shown) == shown and not any(each.uri in self._hidden for each in shown.changes)
+
+    def _new(self, found: Range, *, is_shown: bool) -> tuple[list[TitledChange], int]:
+        """Return the changes of a range that are not shown yet, the latest first, and how many others there are.
+
+        Of the changes of a resource on one day the last one is shown, as what they come to.
+        """
+        bodies = [each for each in found.bodies if each.is_draft or not is_shown]
+        entries = [entry for each in bodies for entry in each.read().split(_END)[:-1]]
+        changes = [
+            parse_change(text)
+            for entry in reversed(entries[-MOST_CHANGES:])
+            for text in split_entries((entry + _END).decode())
+        ]
+        oldest = {(each.time.astimezone(UTC).date(), each.uri): each.kind for each in changes}
+        shown = []
+        for change in changes:
+            first = oldest.pop((change.time.astimezone(UTC).date(), change.uri), None)
+            if first and (change.kind is not ChangeKind.DELETED or first is not ChangeKind.CREATED):
+                shown.append(self._titled(change, first))
+        return shown, len(entries) - len(changes)
+
+    def _titled(self, change: Change, first: ChangeKind) -> TitledChange:
+        title = self._title(change.uri)
+        if change.kind is ChangeKind.DELETED:
+            return TitledChange(change.uri, change.kind, change.time, title, "")
+        kind = ChangeKind.CREATED if first is ChangeKind.CREATED else ChangeKind.UPDATED
+        mementos = (each.href for each in change.links if each.rel == "memento")
+        return TitledChange(change.uri, kind, change.time, title, _href(change), next(mementos, ""))
+
+    def _title(self, uri: str) -> str:
+        """Return the title that a resource has, or had."""
+        resource = self._resources.get(uri) if self._resources else None
+        if resource is None:
+            return clean(self._former_title(uri))
+        return clean(title_of(resource, self._options.layout, self._options.site_name))
+
+    def _former_title(self, uri: str) -> str:
+        """Return the title on the latest page that shows a URI, else the path of what was a page."""
+        while uri not in self._titles:
+            page = next(self._unread, None)
+            if page is None:
+                row = self._previous.resources.row(uri) if self._previous else None
+                is_page = parse_representation(row.representation).type in HTML if row else is_html(uri)
+                return shown_path(uri, self._options.layout) if is_page else ""
+            self._titles = {each.uri: each.title for each in reversed(page[1].changes)} | self._titles
+        return self._titles[uri]
+
+    def _render(
+        self, path: str, found: Range, shown: ShownChanges, before: Sequence[Range], after: Sequence[Range]
+    ) -> bytes:
+        page, layout = self._page.at(path), self._options.layout
+        end = found.until or self._state.at
+        earlier = before if self._options.archives.changelist is None else ()  # else the page before will go
+        return page.render(
+            "changes.html",
+            [page.text("Changes"), page.language.period(found.start, end)],
+            at=end,
+            days=days_of([(path, shown)], self._state),
+            more=shown.more,
+            restore_command=partial(restore_command, layout.siteurl),
+            versions_since=self._versions.since,
+            is_restart=self._state.restart_number > 1,
+            of_repository=self._state.read_as_of is not None,
+            list=page.href(layout.change_list(found.start)),
+            before=[layout.change_page(each.start) for each in earlier],
+            after=[layout.change_page(each.start) for each in after],
+        )
+
+
+def _href(change: Change) -> str:
+    """Return the address to visit: for a record, that of the page that shows it; `""` if a browser should not."""
+    pages = (each.href for each in change.links if each.rel == "alternate" and each.type in HTML)
+    page = next(pages, change.uri)
+    return page if page.startswith(("https://", "http://")) else ""

@@ -1,0 +1,198 @@
+"""What a set publishes, read from its documents alone, so that it is the same for a folder and for a URL."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from pelican_resourcesync.protocol import Capability
+from pelican_resourcesync.publication.disk.staging import Stage
+from pelican_resourcesync.publication.kinds.dumps.changedump import read_dumped
+from pelican_resourcesync.publication.kinds.pages.change_pages import latest_shown
+from pelican_resourcesync.publication.kinds.pages.days import ChangeDay, ShownChanges, days_of
+from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication.model.state import ChangeListSummary, Part, PublicationState
+from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
+
+#: The latest changes: at least so many of what people read, if so many others are not enough.
+_ENOUGH_READ, _MOST_READ = 50, 3_000
+
+#: The days of the periods in which changes are counted, and how many days have to pass before they are.
+_YEAR, _ENOUGH = 365.25, timedelta(days=30)
+_PERIODS = ((1, "day"), (7, "week"), (30.4, "month"))
+
+#: What the documents are called, and what is in them.
+DOCUMENTS = {
+    Capability.CAPABILITYLIST: ("Capability List", "all documents of this set"),
+    Capability.RESOURCELIST: ("Resource List", "all resources as they are now"),
+    Capability.RESOURCEDUMP: ("Resource Dump", "all resources as they are now, in packages"),
+    Capability.CHANGELIST: ("Change List Index", "all Change Lists, the oldest first"),
+    Capability.CHANGEDUMP: ("Change Dump Index", "all changes with their bytes, in packages"),
+    Capability.RESOURCELIST_ARCHIVE: ("Resource List Archive", "earlier Resource Lists"),
+    Capability.RESOURCEDUMP_ARCHIVE: ("Resource Dump Archive", "earlier Resource Dumps"),
+    Capability.CHANGELIST_ARCHIVE: ("Change List Archive", "closed Change Lists"),
+    Capability.CHANGEDUMP_ARCHIVE: ("Change Dump Archive", "closed Change Dumps"),
+    Capability.CHANGE_NOTIFICATION: ("Change Notification", "the latest changes, which hubs send to subscribers"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A number of resources, packages or other files, and their bytes as far as they are known."""
+
+    number: int = 0
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveOverview:
+    """An archive: the number of its documents and the beginning or the time of the oldest."""
+
+    number: int
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """What a set publishes.
+
+    `documents` are the paths of its documents by capability. `total` are all resources, `types` those of each media
+    type and `years` those last changed in each year, as far as it is known. `ranges` are the Change Lists, oldest
+    first, and `days` the latest changes, the latest first. `dump` and `change_dump` are the packages of the current
+    Resource Dump and of all Change Dumps. `last` is the time of the last change, `None` if none is known.
+    `began` is the time of the first publication, and `is_restart` whether others came before it, under other addresses.
+    `of_repository` is whether the resources are those of a repository and not of a site.
+    """
+
+    at: datetime
+    documents: Mapping[Capability, str]
+    total: Amount
+    types: Mapping[str, Amount]
+    years: Mapping[int, int]
+    ranges: Sequence[ChangeListSummary]
+    days: Sequence[ChangeDay]
+    dump: Amount
+    change_dump: Amount
+    archives: Mapping[Capability, ArchiveOverview]
+    last: datetime | None
+    began: datetime
+    is_restart: bool
+    of_repository: bool
+
+    @property
+    def open(self) -> ChangeListSummary | None:
+        """The Change List that still grows, if there is one."""
+        return self.ranges[-1] if self.ranges and self.ranges[-1].until is None else None
+
+    @property
+    def changes(self) -> int:
+        """The number of listed changes."""
+        return sum(each.changes for each in self.ranges)
+
+    @property
+    def rate(self) -> tuple[float, str] | None:
+        """The number of changes in the shortest period with at least one, and that period, such as `week`.
+
+        `None` if nothing changes, or if it is too early to say: within a month of the first publication, in which
+        everything is new.
+        """
+        counted = [each for each in self.ranges if each.start >= self.began]
+        changes = sum(each.changes for each in counted)
+        if not changes or self.at - counted[0].start < _ENOUGH:
+            return None
+        daily = changes / ((self.at - counted[0].start) / timedelta(days=1))
+        return next(((daily * days, period) for days, period in _PERIODS if daily * days >= 1), (daily * _YEAR, "year"))
+
+
+def overview_of(publication: PreviousPublication) -> Overview:
+    """Return what a publication contains. Raises `PublicationError` if one of its documents is damaged."""
+    with explain_damage(publication.where):
+        return _read(publication)
+
+
+def overview_of_stage(stage: Stage, layout: Layout, state: PublicationState) -> Overview:
+    """Return what a publication contains whose documents have just been written to a stage."""
+    publication = PreviousPublication(
+        folder=stage.documents,
+        layout=layout,
+        state=state,
+        digest="",
+        where="the stage",
+    )
+    return overview_of(publication)
+
+
+def _read(publication: PreviousPublication) -> Overview:
+    layout = publication.layout
+    types, years, last = _survey(publication.state.parts)
+    days = days_of(_latest(publication), publication.state)
+    lengths = publication.state.packages
+    packages = [
+        Amount(len(each.packages), sum(lengths.get(package.path, 0) for package in each.packages))
+        for each in read_dumped(publication)
+    ]
+    return Overview(
+        at=publication.state.at,
+        documents={Capability.CAPABILITYLIST: layout.capability_list}
+        | {
+            Capability(entry.md.capability): entry.loc.removeprefix(f"{layout.siteurl}/")
+            for entry in publication.entries(layout.capability_list)
+            if entry.md and entry.md.capability in DOCUMENTS
+        },
+        total=_sum(types.values()),
+        types=types,
+        years=years,
+        ranges=publication.state.change_lists,
+        days=days,
+        dump=_sum(Amount(1, entry.md.length or 0) for entry in publication.entries(layout.resource_dump) if entry.md),
+        change_dump=_sum(packages),
+        archives=dict(_archives(publication)),
+        last=days[0].time if days else last,
+        began=publication.state.began,
+        is_restart=publication.state.restart_number > 1,
+        of_repository=publication.state.read_as_of is not None,
+    )
+
+
+def _survey(parts: Iterable[Part]) -> tuple[dict[str, Amount], dict[int, int], datetime | None]:
+    """Count resources by media type, the most frequent first, and by year of their last change, the newest first."""
+    types: dict[str, Amount] = {}
+    years: Counter[int] = Counter()
+    times = []
+    for counts in (each.counts for each in parts):
+        for type_, amount in counts.types.items():
+            types[type_] = _sum([types.get(type_, Amount()), Amount(*amount)])
+        years.update({int(year): number for year, number in counts.years.items()})
+        times += [datetime.fromisoformat(counts.last)] if counts.last else []
+    types = dict(sorted(types.items(), key=lambda each: (-each[1].number, each[0])))
+    return types, dict(sorted(years.items(), reverse=True)), max(times, default=None)
+
+
+def _latest(publication: PreviousPublication) -> Iterator[tuple[str, ShownChanges]]:
+    """Yield the latest pages about changes, with their paths."""
+    read = total = 0
+    for path, shown in latest_shown(publication):
+        yield path, shown
+        read += sum(bool(each.title) for each in shown.changes)
+        total += len(shown.changes)
+        if read >= _ENOUGH_READ or total >= _MOST_READ:
+            break
+
+
+def _archives(publication: PreviousPublication) -> Iterator[tuple[Capability, ArchiveOverview]]:
+    for capability in (
+        Capability.RESOURCELIST_ARCHIVE,
+        Capability.RESOURCEDUMP_ARCHIVE,
+        Capability.CHANGELIST_ARCHIVE,
+        Capability.CHANGEDUMP_ARCHIVE,
+    ):
+        entries = publication.entries(publication.layout.archive(capability.removesuffix("-archive")))
+        times = [entry.md.at or entry.md.from_ for entry in entries if entry.md]
+        known = [time for time in times if time]
+        if known:
+            yield capability, ArchiveOverview(len(entries), min(known))
+
+
+def _sum(amounts: Iterable[Amount]) -> Amount:
+    found = list(amounts)
+    return Amount(sum(each.number for each in found), sum(each.size for each in found))

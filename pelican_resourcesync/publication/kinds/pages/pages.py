@@ -1,0 +1,256 @@
+"""The pages for people: of the site, and for each set its own, the list of all about changes, a feed and a badge."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import islice
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from pelican_resourcesync.protocol import Capability, ChangeKind, Entry
+from pelican_resourcesync.publication.disk.staging import Stage
+from pelican_resourcesync.publication.kinds.pages.chart import chart_of, decimal
+from pelican_resourcesync.publication.kinds.pages.overview import DOCUMENTS, Amount, Overview
+from pelican_resourcesync.publication.kinds.pages.rendering import Page, environment_of, mirror_command
+from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, HTML_PAGE, Layout, set_of
+from pelican_resourcesync.publication.model.options import SITE, Options, PageOptions
+from pelican_resourcesync.publication.model.state import PublicationState
+from pelican_resourcesync.publication.previous.previous import sets_published_by, state_in
+
+#: How much a page shows: days of changes, names of each, periods, media types; and how much a feed has.
+_MOST_DAYS, _MOST_NAMES, _MOST_PERIODS, _MOST_TYPES, _MOST_IN_FEED = 7, 15, 12, 20, 50
+
+#: How often something changes, by the period.
+_RATES = {
+    "day": "about %(number)s changes a day",
+    "week": "about %(number)s changes a week",
+    "month": "about %(number)s changes a month",
+    "year": "about %(number)s changes a year",
+}
+_BEGIN, _END = "<!-- other sets: begin -->\n", "<!-- other sets: end -->"
+
+
+@dataclass(frozen=True, slots=True)
+class PageSet:
+    """A published set: its options and what it contains."""
+
+    options: Options
+    overview: Overview
+
+
+def write_pages(stage: Stage, sets: Sequence[PageSet], others: Sequence[Entry]) -> None:
+    """Write the page of the site, and for each set its page, list of pages about changes, feed and badge.
+
+    `others` are other publishers' sets.
+
+    A repository leaves the page of a site that publishes into the same output: only the other sets on it are brought up
+    to date.
+    """
+    options = sets[0].options
+    found = [_other(options.output, options.layout, each.loc) for each in others]
+    file, of_repository = options.output / HTML_PAGE, sets[0].overview.of_repository
+    site = _sets_of_site(options, [each.options.layout for each in sets]) if of_repository else {}
+    if site and file.is_file():
+        for each in sets:
+            layout = each.options.layout
+            known = _other(options.output, layout, layout.uri(layout.capability_list))
+            found.append(replace(known, resources=each.overview.total.number, at=each.overview.at))
+        text = file.read_bytes().decode("utf-8", "surrogateescape")
+        language = next(iter(site.values())).language
+        text = _with_others(text, [each for each in found if each.name not in site], language)
+        stage.write(HTML_PAGE, text.encode("utf-8", "surrogateescape"))
+    else:
+        page = Page(options, HTML_PAGE)
+        stage.write(HTML_PAGE, page.render("index.html", others=sorted(set(found)), **_shown(page, sets)))
+    several = len(sets) > 1 or bool(site)
+    for each in sets:
+        layout = each.options.layout
+        page = Page(each.options, layout.html_page)
+        heading = [page.text("Set %(name)s", name=layout.set_name)] if several else []
+        stage.write(layout.html_page, page.render("set.html", heading, several=several, **_shown(page, [each])))
+        stage.write(layout.change_pages, _change_pages(page.at(layout.change_pages), each, heading))
+        stage.write(layout.feed, _feed(page.at(layout.feed), each, heading))
+        stage.write(layout.badge, _badge(page.at(layout.badge), each.overview))
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Other:
+    """A set of another publisher: where its page or else its Capability List is, and how many resources it has."""
+
+    name: str
+    href: str
+    resources: int = 0
+    at: datetime | None = None
+
+
+def _other(output: Path, layout: Layout, uri: str) -> _Other:
+    """Return what the page shows of another set; its page, if it has one here."""
+    found = set_of(uri)
+    if found is None:
+        return _Other(uri, uri)
+    name = unquote(found[1])
+    own = uri == layout.uri(layout.capability_list)
+    state = state_in(output, Layout(layout.siteurl, name))
+    numbers = (sum(each.counts.entries for each in state.parts), state.at) if state else ()
+    if own or (output / FOLDER / name / "index.html").is_file():
+        return _Other(name, f"{found[1]}/index.html", *numbers)
+    return _Other(name, uri.removeprefix(f"{layout.siteurl}/{FOLDER}/"), *numbers)
+
+
+def _sets_of_site(options: Options, own: Sequence[Layout]) -> dict[str, PublicationState]:
+    """Return the sets of a site in the output, by name, without our `own`."""
+    sets, names = sets_published_by(SITE, options.output, [options.layout.siteurl]), {each.set_name for each in own}
+    return {name: state for name, state in sets.items() if name not in names}
+
+
+def _with_others(page: str, others: Iterable[_Other], language: str) -> str:
+    """Return a page in a language with these other sets."""
+    environment = environment_of(PageOptions(language=language))
+    text = environment.get_template("resourcesync/others.html").render(others=sorted(set(others)))
+    before, begin, rest = page.partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    return f"{before}{begin}{text}{end}{after}" if end else page
+
+
+def _change_pages(page: Page, shown: PageSet, heading: Sequence[str]) -> bytes:
+    """Return the page with links to all pages about changes."""
+    heading = [*heading, page.text("All changes")]
+    return page.render("periods.html", heading, at=shown.overview.at, periods=[*_periods(page, shown)])
+
+
+def _feed(page: Page, shown: PageSet, heading: Sequence[str]) -> bytes:
+    """Return the Atom feed of the latest changes of what people read or, if there is nothing, of all (RFC 4287)."""
+    overview, layout = shown.overview, shown.options.layout
+    read = [each for day in overview.days for each in day.read]
+    found = sorted(read or (each for day in overview.days for each in day.files), key=attrgetter("time"), reverse=True)
+    return page.render(
+        "changes.atom",
+        heading,
+        id=layout.uri(layout.feed),
+        page=layout.uri(layout.html_page),
+        hubs=[each.url for each in shown.options.hubs],
+        updated=found[0].time if found else overview.at,
+        changes=found[:_MOST_IN_FEED],
+    )
+
+
+def _badge(page: Page, overview: Overview) -> bytes:
+    return page.render("badge.svg", text=_badge_text(overview), width=_badge_width(overview))
+
+
+def _shown(page: Page, sets: Sequence[PageSet]) -> dict[str, Any]:
+    """Return what the templates show of sets."""
+    options = page.options.page
+    return {
+        "feeds": [each.options.layout.feed for each in sets],
+        "sets": [_shown_set(page, each) for each in sets],
+        "at": max(each.overview.at for each in sets),
+        "command": mirror_command(sets[0].options.layout.siteurl),
+        "facts": options.facts if len(sets) == 1 else (),
+        "license": options.license,
+        "contact": options.contact,
+    }
+
+
+def _shown_set(page: Page, shown: PageSet) -> dict[str, Any]:
+    overview, layout = shown.overview, shown.options.layout
+    types = list(overview.types.items())
+    return {
+        "name": layout.set_name,
+        "total": overview.total,
+        "changes": overview.changes,
+        "last": overview.last,
+        "began": overview.began,
+        "open": overview.open,
+        "chart": chart_of(overview.ranges, overview.at, lambda start: page.href(layout.change_page(start))),
+        "days": overview.days[:_MOST_DAYS],
+        "names": _MOST_NAMES,
+        "of_repository": overview.of_repository,
+        "is_restart": overview.is_restart,
+        "periods": [*islice(_periods(page, shown), _MOST_PERIODS)],
+        "more_periods": max(0, len(overview.ranges) - _MOST_PERIODS),
+        "types": [
+            {"name": name, "number": each.number, "size": each.size, "share": _share(each, overview.total)}
+            for name, each in types[:_MOST_TYPES]
+        ],
+        "more_types": max(0, len(types) - _MOST_TYPES),
+        "years": list(overview.years.items()),
+        "documents": [*_documents(page, overview)],
+        "rate": _rate(page, overview.rate),
+        "resource_list": page.href(layout.resource_list),
+        "page": page.href(layout.html_page),
+        "page_uri": layout.uri(layout.html_page),
+        "change_pages": page.href(layout.change_pages),
+        "feed": page.href(layout.feed),
+        "badge": page.href(layout.badge),
+        "badge_uri": layout.uri(layout.badge),
+        "badge_text": _badge_text(overview),
+        "badge_width": _badge_width(overview),
+        **{kind: sum(getattr(each, kind) for each in overview.ranges) for kind in ChangeKind},
+    }
+
+
+def _periods(page: Page, shown: PageSet) -> Iterator[dict[str, Any]]:
+    """Yield the Change Lists with the pages about them, the latest first."""
+    for each in reversed(shown.overview.ranges):
+        yield {"href": page.href(shown.options.layout.change_page(each.start)), "list": each}
+
+
+def _documents(page: Page, overview: Overview) -> Iterator[dict[str, str]]:
+    yield _document(page, "Source Description", DESCRIPTION, "where clients start: all sets of this site")
+    amounts: Mapping[Capability, str] = {
+        Capability.RESOURCEDUMP: _packages(page, overview.dump),
+        Capability.CHANGEDUMP: _packages(page, overview.change_dump),
+        **{
+            each: page.text(
+                "Documents: %(number)s, since %(date)s",
+                number=page.language.number(found.number),
+                date=page.language.date(found.since),
+            )
+            for each, found in overview.archives.items()
+        },
+    }
+    for capability, (name, purpose) in DOCUMENTS.items():
+        if capability in overview.documents:
+            yield _document(page, name, overview.documents[capability], purpose, amounts.get(capability, ""))
+        if capability is Capability.CHANGELIST and overview.open:
+            since = page.text(
+                "the changes since %(date)s; it still grows", date=page.language.date(overview.open.start)
+            )
+            yield _document(page, "Open Change List", overview.open.path, since)
+
+
+def _document(page: Page, name: str, path: str, purpose: str, amount: str = "") -> dict[str, str]:
+    return {"name": name, "href": page.href(path), "purpose": page.text(purpose), "amount": amount}
+
+
+def _packages(page: Page, amount: Amount) -> str:
+    return page.text(
+        "Packages: %(number)s, %(size)s",
+        number=page.language.number(amount.number),
+        size=page.language.size(amount.size),
+    )
+
+
+def _rate(page: Page, rate: tuple[float, str] | None) -> str:
+    """Return how often something changes."""
+    if rate is None:
+        return ""
+    number, period = rate
+    return page.text(_RATES[period], number=page.language.number(number, int(number < 10)))  # noqa: PLR2004 - 9.5 or 12
+
+
+def _share(part: Amount, total: Amount) -> str:
+    """Return the share of the bytes, of the number of resources if no bytes are known, in percent."""
+    return decimal(100 * part.size / total.size if total.size else 100 * part.number / total.number)
+
+
+def _badge_text(overview: Overview) -> str:
+    number = overview.total.number
+    return f"{number:,} resource{'' if number == 1 else 's'}"
+
+
+def _badge_width(overview: Overview) -> int:
+    return 108 + 7 * len(_badge_text(overview))

@@ -1,0 +1,311 @@
+"""A folder of files that any program built, published: what is in it, at which time it changed, and the documents."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pelican_resourcesync.errors import HistoryError, PublicationError, SettingsError, failing_disk
+from pelican_resourcesync.http import path_of_uri
+from pelican_resourcesync.protocol import Link
+from pelican_resourcesync.publication import (
+    FOLDER,
+    Calendar,
+    ChangeHistory,
+    ExpectedSet,
+    FileResources,
+    PageOptions,
+    PlainOutput,
+    Predecessor,
+    PublishRequest,
+    Resource,
+    build_time,
+    media_type,
+    plan_sets,
+    predecessor_messages,
+    publish_sets,
+    recovered,
+    require_plausible,
+    well_known_hints,
+)
+from pelican_resourcesync.publishers.git import committer_time, find_repository
+from pelican_resourcesync.publishers.should_publish import why_preview
+from pelican_resourcesync.publishers.static_site import (
+    ALLOW_DELETIONS,
+    ROBOTS,
+    UNFILED,
+    Exclusion,
+    PublishResult,
+    Selector,
+    SiteUrls,
+    add_discovery_files,
+    add_robots_lines,
+    alternates_of,
+    as_is,
+    find_predecessors,
+    find_removed_sets,
+    is_html,
+    layouts_of,
+    link_pages,
+    options_of,
+    own_sitemaps,
+    removed_layouts,
+    removed_set_warnings,
+    require_free_places,
+    require_plain_names,
+    require_private_work_folder,
+    scan,
+    selection_warnings,
+    unstable_warnings,
+    update_sitemap,
+)
+from pelican_resourcesync.settings import FolderSettings, in_file, parse_folder_settings, read_toml
+from pelican_resourcesync.terminal import Progress
+
+#: The settings file, in the working directory.
+FILE = "resourcesync.toml"
+_SHOWN = 5
+#: A commit dated further ahead than this was made on a machine with a wrong clock.
+_TOLERANCE = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderDryRun:
+    """What would be published, by name of the set; `stopped` is the message that would stop it, or empty."""
+
+    sets: Mapping[str, ExpectedSet]
+    stopped: str = ""
+    hints: tuple[str, ...] = ()
+
+
+def publish(
+    folder: str | Path | None = None,
+    *,
+    base_url: str | None = None,
+    config: str | Path | None = None,
+    progress: Progress | None = None,
+    allow_empty: bool = False,
+) -> PublishResult:
+    """Publish a folder that any program built; return what was published.
+
+    `base_url` is the URL at which the folder is public. A folder without files is published only with `allow_empty`.
+    What is not passed comes from the settings in `config`, by default `resourcesync.toml` in the working directory, if
+    it exists. Nothing is published, and a hint says why, if the settings say so or this is a preview. Raises
+    `SettingsError` for a setting that cannot be used, and `PublicationError` if it cannot be published; the previous
+    publication is then kept.
+    """
+    settings, base, why_not = read_folder_settings(folder, base_url, config)
+    if why_not:
+        return PublishResult({}, [], [why_not], [])
+    output, progress = _folder_of(settings, base), progress or Progress(sys.stderr)
+    with failing_disk(f"{output} is not published"), recovered(output, base), ExitStack() as stack:
+        site = _Folder(settings, base, stack, allow_empty=allow_empty)
+        require_free_places(output, settings, site.layouts)
+        progress.say(f"publishing {output}")
+        add_discovery_files(output, settings, site.layouts)
+        requests = site.requests(output / ROBOTS)
+        removed = list(removed_layouts(output, settings.base_url, site.removed_sets))
+        publications = publish_sets(requests, progress.packed, removed)
+        layouts = [each.options.layout for each in requests]
+        hints = [*site.hints, update_sitemap(output, layouts, wanted=settings.sitemap)]
+        site.warnings += [
+            *removed_set_warnings(site.removed_sets, settings),
+            *unstable_warnings(publications, settings, only_many=True),
+        ]
+        notes = [note for each in publications for note in each.notes]
+        by_name = dict(zip(site.layouts, publications, strict=True))
+        return PublishResult(by_name, site.warnings, [*filter(None, hints)], notes)
+
+
+def read_folder_settings(
+    folder: str | Path | None, base_url: str | None, config: str | Path | None
+) -> tuple[FolderSettings, Path, str]:
+    """Return the settings, the folder of their file, and why nothing is to be published, or an empty text."""
+    file = Path(config or FILE)
+    raw = read_toml(file) if config or file.is_file() else {}
+    given = {"folder": folder and str(Path(folder).absolute()), "base_url": base_url}
+    raw |= {key: value for key, value in given.items() if value is not None}
+    settings = parse_folder_settings(raw, in_file(file))
+    why = why_preview(os.environ) if settings.enabled else "it is not enabled"
+    return settings, file.absolute().parent, f"nothing is published, because {why}" if why else ""
+
+
+def dry_run_folder(settings: FolderSettings, base: Path, *, allow_empty: bool = False) -> FolderDryRun:
+    """Return what `publish` would publish and what would stop it, and change no file of the folder."""
+    folder = _folder_of(settings, base)
+    with failing_disk(f"{folder} is not published"), ExitStack() as stack:
+        site = _Folder(settings, base, stack, allow_empty=allow_empty)
+        require_free_places(folder, settings, site.layouts)
+        scratch = Path(stack.enter_context(TemporaryDirectory(prefix="resourcesync-"))) if settings.robots else folder
+        if settings.robots:
+            if (folder / ROBOTS).is_file():
+                (scratch / ROBOTS).write_bytes((folder / ROBOTS).read_bytes())
+            add_robots_lines(scratch, settings, site.layouts)
+        stopped = ""
+        with plan_sets(site.requests(scratch / ROBOTS, write=False)) as planned:
+            try:
+                require_plausible(planned)
+            except PublicationError as error:
+                stopped = str(error)
+            sets = {each.options.layout.set_name: each.expected() for each in planned}
+        return FolderDryRun(sets=sets, stopped=stopped, hints=(*site.hints, *site.warnings))
+
+
+def _folder_of(settings: FolderSettings, base: Path) -> Path:
+    for key, value in (("folder", settings.folder), ("base_url", settings.base_url)):
+        if not value:
+            option = "FOLDER" if key == "folder" else "--base-url"
+            message = f"{settings.setting(key)} is not set: set it, or pass {option}"
+            raise SettingsError(message)
+    folder = settings.folder
+    if folder is None or not folder.is_dir():
+        message = f"there is no folder {folder}: build the site first, or pass the folder that the generator writes"
+        raise PublicationError(message)
+    require_private_work_folder(base, folder)
+    return folder
+
+
+class _Folder:
+    """The resources of a folder, and the sets that they are published in."""
+
+    def __init__(self, settings: FolderSettings, base: Path, stack: ExitStack, *, allow_empty: bool) -> None:
+        self._allow_empty = allow_empty
+        self._settings, self._siteurl = settings, settings.base_url
+        self._path = folder = _folder_of(settings, base)
+        self.built = build_time()
+        self.hints: list[str] = []
+        self.warnings: list[str] = []
+        self._commit = self._commit_of(base)
+        output = PlainOutput(folder)
+        self._predecessors: Mapping[str, Predecessor] = find_predecessors(base, settings, self._siteurl, output, stack)
+        self.removed_sets = find_removed_sets(self._predecessors, settings, self._siteurl, output, base)
+        self.layouts = layouts_of(settings, self._siteurl, self._predecessors)
+        self.hints += [*predecessor_messages(self._predecessors), *well_known_hints(self._siteurl)]
+        self._uris = self._find()
+        self._sets = self._find_sets()
+
+    def _commit_of(self, base: Path) -> tuple[str, datetime] | None:
+        """Return the commit that was built and its time; `None` without git, or if that time is in the future."""
+        try:
+            repository = find_repository(base)
+        except HistoryError as error:
+            if any((each / ".git").exists() for each in (base, *base.parents)):
+                self.hints.append(f"changes get the time of this publication, not of the commit: {error}")
+            return None
+        try:
+            commit = repository.head_commit()
+        finally:
+            repository.close()
+        time_ = committer_time(commit)
+        return None if time_ > self.built + _TOLERANCE else (commit.sha, time_)
+
+    def _find(self) -> dict[str, str]:
+        """Return the URIs of the resources by path, in the order of the URIs."""
+        settings, outside = self._settings, list[str]()
+        urls = SiteUrls(self._siteurl, settings.clean_urls, settings.index_urls)
+        never = (*settings.never_listed, *(each.name for each in own_sitemaps(self._path)))
+        exclusion = Exclusion(never)
+        found: dict[str, str] = {}
+        for path, leads_out in scan(self._path, FOLDER):
+            if exclusion.excludes(path):
+                continue
+            if leads_out:
+                outside.append(path)
+            uri = urls.uri(path)
+            other = found.setdefault(uri, path)
+            if other != path:
+                message = f"{other} and {path} have the same URI, {uri}: exclude one ({settings.setting('exclude')})"
+                raise PublicationError(message)
+        require_plain_names(self._path, {path: uri for uri, path in found.items()})
+        if not found and not self._allow_empty:
+            message = f"there is no file to publish in {self._path}: build the site first, or add --allow-empty"
+            raise PublicationError(message)
+        if settings.robots and not exclusion.excludes(ROBOTS):  # which may be written only now
+            found.setdefault(urls.uri(ROBOTS), ROBOTS)
+        if outside:
+            names = ", ".join(sorted(outside)[:_SHOWN]) + (", …" if outside[_SHOWN:] else "")
+            message = (
+                f"{self._path} has symbolic links that lead out of it ({names}): replace them with copies, or exclude "
+                f"them ({settings.setting('exclude')})"
+            )
+            raise PublicationError(message)
+        return {found[uri]: uri for uri in sorted(found)}
+
+    def _find_sets(self) -> dict[str, list[str]]:
+        """Return the paths of the resources in each set."""
+        settings, sets = self._settings, dict[str, list[str]]()
+        for each in settings.sets:
+            selector = Selector(each.selection, self._siteurl, as_is)
+            sets[each.name] = [path for path in self._uris if selector.matches(path)]
+            if settings.names_sets:
+                resources = dict.fromkeys(self._uris, UNFILED)
+                self.warnings += selection_warnings(each, settings.setting(f"sets.{each.name}"), resources)
+        return sets
+
+    def requests(self, robots: Path, *, write: bool = True) -> list[PublishRequest]:
+        """Add links to the pages, and return a request to publish each set, with `robots.txt` read from that file.
+
+        Without `write`, no page is changed, and the request is as if it was.
+        """
+        pages = {path: self.layouts[name] for name in reversed(self._sets) for path in self._sets[name]}
+        measured = link_pages(self._path, pages if self._settings.html_links else {}, self._uris, write=write)
+        links = self._links()
+        resources = {
+            path: Resource(uri, file, None, measured.get(path) or Resource(uri, file).represent(), links.get(path, ()))
+            for path, uri in self._uris.items()
+            for file in [robots if path == ROBOTS else self._path / path]
+        }
+        return [self._request(name, [resources[path] for path in paths]) for name, paths in self._sets.items()]
+
+    def _links(self) -> dict[str, tuple[Link, ...]]:
+        """Return the links between pages and what they name as their alternates in other media types (LN02), by path.
+
+        What several pages name, such as the feed of a site, is not another form of each of them.
+        """
+        paths = {path_of_uri(self._siteurl, uri): path for path, uri in self._uris.items()}
+        named: dict[str, set[str]] = {}
+        for page, uri in self._uris.items():
+            for link in alternates_of((self._path / page).read_bytes(), uri) if is_html(page) else ():
+                other = paths.get(path_of_uri(self._siteurl, link), page)
+                if media_type(other) != media_type(page):
+                    named.setdefault(other, set()).add(page)
+        found: dict[str, tuple[Link, ...]] = {}
+        for other, pages in named.items():
+            if len(pages) == 1:
+                [page] = pages
+                alternate = Link(rel="alternate", href=self._uris[other], type=media_type(other))
+                found[page] = (*found.get(page, ()), alternate)
+                found[other] = (Link(rel="canonical", href=self._uris[page]),)
+        return found
+
+    def _request(self, name: str, resources: Sequence[Resource]) -> PublishRequest:
+        settings, predecessor = self._settings, self._predecessors[name]
+        commit, landed = self._commit or (None, None)
+        options = options_of(
+            self._path,
+            self.layouts[name],
+            settings,
+            next(each for each in settings.sets if each.name == name),
+            site_name=settings.site_name,
+            page=PageOptions(language=settings.language, license=settings.license, contact=settings.contact),
+            on_deletions=(
+                "was the site built completely? If the deletions are right, publish once with "
+                f"{ALLOW_DELETIONS}=1 in the environment"
+            ),
+        )
+        return PublishRequest(
+            resources=FileResources(resources),
+            # Nothing but the bytes says what changed, so what is updated again and again may be unstable.
+            history=ChangeHistory(
+                built=self.built, complete=predecessor.previous is not None, commit=commit, landed=landed
+            ),
+            boundaries=Calendar(str(settings.changes_by)),
+            options=options,
+            previous=predecessor.previous,
+            restarted_from=predecessor.restarted_from,
+            not_live=predecessor.not_live,
+        )

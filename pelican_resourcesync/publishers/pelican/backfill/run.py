@@ -1,0 +1,392 @@
+"""The whole backfill: from today's settings file to a publication of the whole past, next to the public one."""
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TextIO
+
+from pelican.utils import clean_output_dir
+
+from pelican_resourcesync.errors import HistoryError, PublicationError, failing_disk
+from pelican_resourcesync.publication import (
+    FOLDER,
+    FileResources,
+    KnownGeneration,
+    Layout,
+    PlainOutput,
+    Predecessor,
+    PreviousPublication,
+    Publication,
+    PublishRequest,
+    Resource,
+    Workspace,
+    layout_after,
+    locked,
+    publish_sets,
+    read_previous,
+    recovered,
+)
+from pelican_resourcesync.publishers.git import Landing, Repository
+from pelican_resourcesync.publishers.pelican.backfill.builds import Builder, default_jobs
+from pelican_resourcesync.publishers.pelican.backfill.history import (
+    BuildHistory,
+    BuildOutputs,
+    landings_of,
+    records_of,
+)
+from pelican_resourcesync.publishers.pelican.backfill.records import (
+    BuildRecord,
+    BuildStore,
+    BuiltFile,
+    Environment,
+    installed_packages,
+    landings_since,
+)
+from pelican_resourcesync.publishers.pelican.configuration import Configuration, options_of, read_configuration
+from pelican_resourcesync.publishers.pelican.history import boundaries_of, repository_of
+from pelican_resourcesync.publishers.pelican.predecessors import predecessors
+from pelican_resourcesync.publishers.pelican.scope import settings_folder_of
+from pelican_resourcesync.publishers.static_site import (
+    add_discovery_files,
+    find_removed_sets,
+    removed_layouts,
+    removed_set_warnings,
+    update_sitemap,
+)
+from pelican_resourcesync.system.files import sha256
+from pelican_resourcesync.terminal import Progress, format_count, past_of
+
+#: The timeout of one build, in seconds.
+TIMEOUT = 3600
+#: Settings that builds of past commits do not take from `-e`: they use today's values, or none.
+_TODAY = ("RESOURCESYNC", "SITEURL", "OUTPUT_PATH", "CACHE_CONTENT", "LOAD_CONTENT_CACHE")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackfillSummary:
+    """The result of a backfill: the publication of each set, or none where the output already contained exactly that.
+
+    `built` is the number of commits built now, `known` of those built before. `skipped` are the commits left out, with
+    the reasons. `where` is the URL of the documents, `output` the folder to publish.
+    """
+
+    publications: Mapping[str, Publication]
+    built: int
+    known: int
+    skipped: Mapping[str, str]
+    where: str
+    output: Path
+
+
+def run_backfill(  # noqa: PLR0913 - keyword-only options
+    file: Path,
+    stream: TextIO,
+    *,
+    output: Path | None = None,
+    since: str | None = None,
+    jobs: int | None = None,
+    extra: Mapping[str, Any] | None = None,
+    timeout: float = TIMEOUT,
+) -> BackfillSummary:
+    """Build the past of the site with that settings file, and publish it to its output, or to another folder.
+
+    The commits from `since` on (by default all) are built, `jobs` at a time (by default one for each core), each in at
+    most `timeout` seconds, with the settings in `extra` in place of its own. Progress is written to `stream`. Raises a
+    `ResourceSyncError` where it fails or is interrupted; the documents in the output are unchanged then.
+    """
+    imports = tuple(sys.path)  # before the settings file adds folders of today's work tree
+    today = read_configuration(file, extra)
+    today = replace(today, pelican={**today.pelican, "OUTPUT_PATH": str((output or today.output).absolute())})
+    if not today.settings.enabled or not today.siteurl:
+        why = "SITEURL is empty" if today.settings.enabled else "'enabled' is False"
+        message = f"{why} in {file}: pass the settings that the site is published with (--settings)"
+        raise PublicationError(message)
+    repository, progress = repository_of(today.pelican), Progress(stream)
+    try:
+        with failing_disk("backfill stopped", "fix this and run backfill again, finished builds are kept"):
+            workspace = Workspace(settings_folder_of(today.pelican))
+            workspace.create()
+            workspace.backfill.mkdir(exist_ok=True)
+            with recovered(today.output, workspace.base), locked(workspace.backfill):
+                store, environment = BuildStore(workspace.backfill), _environment_of(today, repository.top, extra or {})
+                builder = Builder(environment, store, repository.top, imports, timeout)
+                return _Backfill(today, repository, store, environment, progress).run(builder, since, jobs)
+    except KeyboardInterrupt:
+        message = "interrupted: run backfill again to continue, finished builds are kept"
+        raise PublicationError(message) from None
+    finally:
+        progress.close()
+        repository.close()
+
+
+@dataclass(slots=True)
+class _Backfill:
+    """One run of a backfill, while its output is locked."""
+
+    today: Configuration
+    repository: Repository
+    store: BuildStore
+    environment: Environment
+    progress: Progress
+    removed_sets: Sequence[str] = ()
+    #: By plug-in, the number of builds without it.
+    missing_plugins: Counter[str] = field(default_factory=Counter)
+
+    def run(self, builder: Builder, since: str | None, jobs: int | None) -> BackfillSummary:
+        """Build the commits without a valid record, and publish the history in all records."""
+        self.store.clean()
+        with self._find_public() as public:
+            return self._run(public, builder, since, jobs)
+
+    def _run(
+        self, public: Mapping[str, Predecessor], builder: Builder, since: str | None, jobs: int | None
+    ) -> BackfillSummary:
+        known = {name: each.previous or each.restarted_from for name, each in public.items()}
+        postponed = {sha: time for each in known.values() if each for sha, time in each.state.postponed.items()}
+        landings = landings_of(self.repository, postponed)
+        chosen = self._choose(landings, since)
+        missing = [landing for landing in chosen if not self._is_recorded(landing)]
+        self._build(builder, missing, jobs or default_jobs(), last=chosen[-1])
+
+        states = self._states()
+        history, number, is_listed = self._history(public, landings, chosen)
+        outputs = history.outputs
+        previous = {name: each.previous for name, each in public.items() if each.previous and number}
+        for landing, record in records_of(self.store, chosen[number:], self.environment):
+            history.add(landing, record)
+            if previous and landing is not chosen[-1] and record.commit not in history.skipped:
+                self._publish(history, landing, outputs.resources(record), previous)
+                previous = self._published(outputs.layouts)
+        [(landing, record)] = records_of(self.store, chosen[-1:], self.environment)
+        if record.commit in history.skipped:
+            raise _unusable(record, history.skipped[record.commit])
+        resources = outputs.resources(record)
+        files = {file.path: file for file in (*record.files, *resources.values())}
+        if number < len(chosen) or not is_listed or not self._has_output(files):
+            self._clean_output()
+            self._write_output(outputs, files)
+        publications = self._publish(history, landing, resources, previous, known)
+        update_sitemap(self.today.output, list(outputs.layouts.values()), wanted=self.today.settings.sitemap)
+        is_new = self._states() != states
+
+        self._report(history.skipped, outputs.layouts if is_new else {}, restarted=not previous)
+        built = len({landing.commit.sha for landing in missing} - history.skipped.keys())
+        return BackfillSummary(
+            publications=publications if is_new else {},
+            built=built,
+            known=len(chosen) - len(history.skipped) - built,
+            skipped=history.skipped,
+            where=f"{self.today.siteurl}/{FOLDER}/",
+            output=self.today.output,
+        )
+
+    @contextmanager
+    def _find_public(self) -> Iterator[Mapping[str, Predecessor]]:
+        """Yield the publication to continue, or to start over from, for each set. A build looks in the same places."""
+        today, output = self.today, PlainOutput(self.today.output)
+        with ExitStack() as stack:
+            try:
+                found = stack.enter_context(predecessors(today, today.output))
+            except PublicationError:  # one that is damaged, for example, or of another address
+                if today.settings.previous != "live":
+                    raise
+                today = replace(today, settings=replace(today.settings, previous="none"))
+                found = stack.enter_context(predecessors(today, today.output))
+            base = settings_folder_of(today.pelican)
+            self.removed_sets = find_removed_sets(found, today.settings, today.siteurl, output, base)
+            yield found
+
+    def _history(
+        self, public: Mapping[str, Predecessor], landings: Sequence[Landing], chosen: Sequence[Landing]
+    ) -> tuple[BuildHistory, int, bool]:
+        """Return the history of the builds that are published already, their number, and whether that is all of it.
+
+        The publication is continued if it lists exactly what the records say up to its commit, or if it began without
+        its past, and that was built or can be added. Otherwise the documents start over.
+        """
+        shas = {landing.commit.sha: number for number, landing in enumerate(chosen, 1)}
+        previous = {name: each.previous for name, each in public.items() if each.previous}
+        numbers = {shas.get(each.state.commit or "", 0) for each in previous.values()}
+        number = numbers.pop() if len(numbers) == 1 else 0
+        if number:
+            history = self._begin(previous, {}, landings)
+            for landing, record in records_of(self.store, chosen[:number], self.environment):
+                history.add(landing, record)
+            is_listed = all(history.is_listed(name, each) for name, each in previous.items())
+            if is_listed or all(self._has_room_for_past(each, shas) for each in previous.values()):
+                return history, number, is_listed
+        known = {name: each.previous or each.restarted_from for name, each in public.items()}
+        return self._begin({}, known, landings), 0, False
+
+    def _has_room_for_past(self, previous: PreviousPublication, shas: Collection[str]) -> bool:
+        """Return whether what was built before the first publication can be added to a publication, or was."""
+        first = previous.state.first
+        if first is None or first.commit not in shas or previous.state.siteurl != self.today.siteurl:
+            return False
+        oldest = next((change for each in previous.ranges for change in each.changes), None)
+        return not first.past or (oldest is not None and oldest.representation is not None)
+
+    def _begin(
+        self,
+        previous: Mapping[str, PreviousPublication],
+        restarted: Mapping[str, KnownGeneration | None],
+        landings: Sequence[Landing],
+    ) -> BuildHistory:
+        layouts = {
+            name: layout_after(layout, previous.get(name), restarted.get(name))
+            for name, layout in self.today.layouts.items()
+        }
+        return BuildHistory(
+            BuildOutputs(self.store, self.today.pelican, self.today.settings, layouts), layouts, landings
+        )
+
+    def _choose(self, landings: Sequence[Landing], revision: str | None) -> list[Landing]:
+        """Return the commits to build; store from which on, and in which environment, for later builds of the site."""
+        since = self.repository.commit(revision) if revision else None
+        chosen = landings_since(landings, since)
+        if not chosen:
+            message = f"--since is {revision!r}, a commit that was never the head of this branch: use its merge"
+            raise HistoryError(message)
+        before, _ = self.store.environment() or (self.environment, None)
+        if before != self.environment:
+            self.progress.message(f"commits are built again: {self.environment.difference(before)}.")
+        self.store.put_environment(self.environment, since)
+        return chosen
+
+    def _is_recorded(self, landing: Landing) -> bool:
+        """Return whether a commit has a valid record, and need not be built."""
+        record = self.store.record(landing, self.environment.digest)
+        if record is None or record.retry:
+            return False
+        self.missing_plugins.update(record.missing)
+        return True
+
+    def _build(self, builder: Builder, missing: Sequence[Landing], jobs: int, last: Landing) -> None:
+        """Build the missing commits, the last one first: if that fails, there is nothing to publish."""
+        order = sorted(missing, key=lambda landing: landing is not last)
+        self.progress.begin(len(order))
+        with closing(builder.build(order, jobs)) as builds:
+            for landing, record in builds:
+                if record.failure and landing is last:
+                    raise _unusable(record, record.failure)
+                self.progress.count(failed=bool(record.failure))
+                self.store.put_record(record)
+                self.missing_plugins.update(record.missing)
+        self.progress.close()
+        for name, number in sorted(self.missing_plugins.items()):
+            self.progress.message(
+                f"the plug-in {name!r} cannot be imported and is left out of {format_count(number, 'commit')}: "
+                "install it and run backfill again to build the site as it was"
+            )
+
+    def _states(self) -> dict[str, str]:
+        """Return the SHA-256 of the state of each set in the output."""
+        files = {name: self.today.output / layout.state for name, layout in self.today.layouts.items()}
+        return {name: sha256(file.read_bytes()) for name, file in files.items() if file.is_file()}
+
+    def _published(self, layouts: Mapping[str, Layout]) -> dict[str, PreviousPublication]:
+        """Return the publication in the output, as the one to continue."""
+        found = {name: read_previous(self.today.output, layout) for name, layout in layouts.items()}
+        return {name: each for name, each in found.items() if each}
+
+    def _has_output(self, files: Mapping[str, BuiltFile]) -> bool:
+        """Return whether all files are in the output, as long as they should be."""
+        try:
+            return all((self.today.output / path).stat().st_size == file.length for path, file in files.items())
+        except OSError:
+            return False
+
+    def _clean_output(self) -> None:
+        """Delete what a build would delete (`DELETE_OUTPUT_DIRECTORY`), but never the sources."""
+        settings, output = self.today.pelican, self.today.output
+        content = Path(os.path.realpath(settings["PATH"]))
+        if settings["DELETE_OUTPUT_DIRECTORY"] and not content.is_relative_to(os.path.realpath(output)):
+            clean_output_dir(str(output), [*settings["OUTPUT_RETENTION"], FOLDER])
+
+    def _write_output(self, outputs: BuildOutputs, files: Mapping[str, BuiltFile]) -> None:
+        """Write what a build by Pelican would have written. After an interruption, the command can be run again."""
+        output = self.today.output
+        for path in files:
+            (output / path).parent.mkdir(parents=True, exist_ok=True)
+        for path, file in files.items():
+            outputs.copy(file.sha256, output / path)
+        add_discovery_files(output, self.today.settings, outputs.layouts)
+
+    def _publish(
+        self,
+        history: BuildHistory,
+        landing: Landing,
+        resources: Mapping[str, BuiltFile],
+        previous: Mapping[str, PreviousPublication],
+        restarted: Mapping[str, KnownGeneration | None] = MappingProxyType({}),
+    ) -> dict[str, Publication]:
+        """Publish the resources of one commit after the `previous` ones; new sets get all their history at the end."""
+        today, outputs, requests = self.today, history.outputs, {}
+        for own in today.settings.sets:
+            if own.name not in previous and landing is not history.landings[-1]:
+                continue  # a set that is new
+            listed = outputs.in_set(own.name, resources)
+            files = [Resource(uri, outputs.path(resources[uri].sha256), None, listed[uri]) for uri in listed]
+            options = options_of(today.pelican, today.settings, outputs.layouts[own.name], own)
+            if own.name in previous:
+                past = history.before_first(own.name, previous[own.name])
+                known = replace(history.up_to(landing), past=past)
+            else:
+                known = history.of(own.name)
+            requests[own.name] = PublishRequest(
+                resources=FileResources(files),
+                history=known,
+                boundaries=boundaries_of(today.settings, self.repository, history.landings),
+                options=replace(options, allow_deletions=True),  # what a commit deleted was deleted
+                previous=previous.get(own.name),
+                restarted_from=restarted.get(own.name),
+            )
+        removed = list(removed_layouts(today.output, today.siteurl, self.removed_sets))
+        published = dict(zip(requests, publish_sets([*requests.values()], removed_sets=removed), strict=True))
+        for name, each in published.items():
+            if each.added:
+                self.progress.message(f"{f'{name}: ' if len(published) > 1 else ''}{past_of(each)}.")
+        return published
+
+    def _report(self, skipped: Mapping[str, str], layouts: Mapping[str, Layout], *, restarted: bool) -> None:
+        """Report the commits that were left out, and where the documents were published, if they were."""
+        for sha, reason in skipped.items():
+            self.progress.message(f"{sha[:10]} is skipped: {reason}")
+        folders = [f"{layout.folder}/" for layout in layouts.values() if restarted and layout.restart_number > 1]
+        if folders:
+            self.progress.message(
+                "the public documents do not list what was built, so they stay as they are, and new ones are next to "
+                f"them, in {', '.join(folders)}"
+            )
+        for line in removed_set_warnings(self.removed_sets, self.today.settings) if layouts else ():
+            self.progress.message(f"{line}.")
+
+
+def _environment_of(today: Configuration, top: Path, extra: Mapping[str, Any]) -> Environment:
+    """Return the environment of builds in the repository at `top`; `HistoryError` where it has no settings file."""
+    file, here = Path(os.path.realpath(today.file)), Path.cwd()
+    if not file.is_relative_to(top):
+        message = f"{today.file} is not in the repository {top}, so no commit has its settings: commit it there"
+        raise HistoryError(message)
+    folder = here if here.is_relative_to(top) else file.parent
+    return Environment(
+        siteurl=today.siteurl,
+        folder=folder.relative_to(top).as_posix(),
+        settings=file.relative_to(top).as_posix(),
+        clean_urls=today.settings.clean_urls,
+        index_urls=today.settings.index_urls,
+        overrides={
+            **{name: value for name, value in extra.items() if name not in _TODAY},
+            "SITEURL": today.pelican["SITEURL"],
+        },
+        packages=installed_packages(),
+    )
+
+
+def _unusable(last: BuildRecord, reason: str) -> PublicationError:
+    return PublicationError(f"the last commit, {last.commit[:10]}, cannot be published: {reason}")

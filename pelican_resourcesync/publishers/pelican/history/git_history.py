@@ -1,0 +1,345 @@
+"""The history of a site in git, for its publication: changes and their times, by the user's settings.
+
+With a previous publication, the bytes decide what changed, and git when. For a first publication, the sources decide
+both (`first_publication`).
+Where git has no answer, a warning explains why, and nothing is made up.
+"""
+
+from collections import ChainMap
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, cast
+
+from pelican_resourcesync.errors import HistoryError
+from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.publication import (
+    PERIODS,
+    Calendar,
+    Change,
+    ChangeHistory,
+    FirstPublication,
+    FixedBoundaries,
+    Listed,
+    PreviousPublication,
+    RangeBoundaries,
+    build_time,
+    is_loopback,
+    later,
+)
+from pelican_resourcesync.publishers.git import (
+    Commit,
+    Landing,
+    PathChange,
+    Repository,
+    UnreadableHistoryError,
+    committer_time,
+    find_repository,
+    landing_times,
+)
+from pelican_resourcesync.publishers.pelican.history.first_publication import Commits, FirstHistory
+from pelican_resourcesync.publishers.pelican.history.removals import explained_deletions
+from pelican_resourcesync.publishers.pelican.history.sources import Sources
+from pelican_resourcesync.publishers.pelican.outputs import OutputFile, ResourceSet, Run
+from pelican_resourcesync.publishers.pelican.scope import Scope, find_scope
+from pelican_resourcesync.publishers.static_site import Exclusion, files_of
+from pelican_resourcesync.settings import CORRECT, Settings
+
+_NO_PAST = "no changes from before the first publication are listed"
+#: The history of a set, and where its commit ranges may be cut.
+SetHistory = tuple[ChangeHistory, RangeBoundaries]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreviousState:
+    """What publications made together have in common: their `commit`, and the landing times `postponed` in their state.
+
+    `first` is the first publication, if changes from before it can be added, and `resources` are those of all of them.
+    """
+
+    commit: str | None
+    postponed: Mapping[str, datetime]
+    first: FirstPublication | None
+    resources: Mapping[str, Listed]
+
+    @classmethod
+    def group(
+        cls, previous: Mapping[str, PreviousPublication | None]
+    ) -> "list[tuple[PreviousState | None, Collection[str]]]":
+        """Group sets, by name, that continue from the same commit; those without a publication are under `None`."""
+        groups: dict[object, dict[str, PreviousPublication | None]] = {}
+        for name, each in previous.items():
+            key = (each.state.commit, sorted(each.state.postponed.items()), each.state.first) if each else None
+            groups.setdefault(repr(key), {})[name] = each
+        return [(cls._of([each for each in group.values() if each]), group.keys()) for group in groups.values()]
+
+    @classmethod
+    def _of(cls, previous: Sequence[PreviousPublication]) -> "PreviousState | None":
+        if not previous:
+            return None
+        return cls(
+            commit=previous[0].state.commit,
+            postponed=previous[0].state.postponed,
+            first=previous[0].state.first,
+            resources=ChainMap(*cast("list[dict[str, Listed]]", [each.resources for each in reversed(previous)])),
+        )
+
+
+class GitHistory:
+    """A reader of the history of one build. `warnings` need action by the user, `hints` may."""
+
+    def __init__(self, run: Run, settings: Settings, since: PreviousState | None) -> None:
+        """Read the history of `run`; `since` is what was published before, `None` for a first publication."""
+        self._run = run
+        self._settings = settings
+        self._previous = since
+        self._exclusion = Exclusion(settings.never_listed)
+        self._built = build_time()
+        self._past: set[str] = set()
+        self.warnings: list[str] = []
+        self.hints: list[str] = []
+
+    def read(self, written: Sequence[OutputFile], sets: Sequence[ResourceSet]) -> dict[str, SetHistory]:
+        """Return, for each set, the changes and times for a build of these outputs."""
+        history, boundaries = self._read(written)
+        built = {each.uri for each in written}
+        found = {}
+        for each in sets:
+            own = history
+            if self._previous is None:  # otherwise the bytes decide, and sets contain what they select today
+                own = replace(own, changes=each.changes_within(own.changes, built))
+            if own.past is not None:
+                own = replace(own, past=each.changes_within(own.past, built))
+            found[each.settings.name] = own, boundaries
+        return found
+
+    def _read(self, written: Sequence[OutputFile]) -> SetHistory:
+        try:
+            repository = repository_of(self._run.settings)
+        except HistoryError as error:
+            self.warnings.append(f"{error}. The Resource List is published alone, with the times of the files")
+            return ChangeHistory(built=self._built, complete=False), self._boundaries(None, [])
+        try:
+            return self._read_repository(repository, written)
+        except UnreadableHistoryError as error:
+            known = "only the bytes say what changed" if self._previous else _NO_PAST
+            self.warnings.append(f"{error}. Until then, {known}")
+            return self._without_past(repository, repository.head_commit())
+        finally:
+            repository.close()
+
+    def _without_past(self, repository: Repository, head: Commit) -> SetHistory:
+        """Return what is known of the commit built alone. The past of a first publication can be added later."""
+        landed = committer_time(head)
+        history = ChangeHistory(built=self._built, complete=False, commit=head.sha, landed=landed)
+        return history, self._boundaries(repository, [])
+
+    def _read_repository(self, repository: Repository, written: Sequence[OutputFile]) -> SetHistory:
+        line = list(repository.first_parent_commits() if self._previous else repository.log())
+        if repository.is_shallow and (self._previous or self._settings.history != "none"):
+            if self._previous is None:
+                self.warnings.append(
+                    "the repository is a shallow clone, so no changes from before this publication are listed, and an "
+                    "earlier SITEURL is not noticed: the first build with the whole history adds them (fetch-depth: 0 "
+                    "in GitHub Actions, GIT_DEPTH: 0 in GitLab CI, or git fetch --unshallow)"
+                )
+            return self._without_past(repository, line[-1])
+        known = self._previous.postponed if self._previous else {}
+        landings = list(landing_times(line, built=max(self._built, datetime.now(UTC)), known=known))
+        self._warn_of_clocks(landings, known)
+        scope = find_scope(repository.top, self._run.settings)
+        uncommitted = repository.uncommitted(scope.paths())
+        self._hint_at(uncommitted)
+        history = ChangeHistory(
+            built=self._built,
+            commit=line[-1].sha,
+            landed=landings[-1].time,
+            postponed={each.commit.sha: each.time for each in landings if each.postponed},
+        )
+        if self._previous is None:
+            changes = self._first(repository, scope, landings, uncommitted, written)
+            history = replace(history, changes=changes or (), complete=changes is not None)
+        else:
+            since = self._since(repository, landings, self._previous.commit)
+            past = self._past_before(repository, scope, landings, written)
+            history = replace(history, past=past, touched=bool(since or uncommitted))
+            if history.touched:
+                changes, explained = self._touched(repository, scope, since, uncommitted, written)
+                history = replace(history, changes=changes, explained=explained)
+        self._warn_of_patterns({*self._past, *(self._previous.resources if self._previous else ())})
+        return history, self._boundaries(repository, landings)
+
+    def _since(self, repository: Repository, landings: Sequence[Landing], base: str | None) -> list[Landing]:
+        """Return the landings after the published commit, with their changes.
+
+        There are none where that commit is not in this history: only the bytes decide then.
+        """
+        times = {each.commit.sha: each.time for each in landings}
+        if base not in times or base == landings[-1].commit.sha:
+            return []
+        return [Landing(commit, times[commit.sha]) for commit in repository.log(base)]
+
+    def _touched(
+        self,
+        repository: Repository,
+        scope: Scope,
+        since: Sequence[Landing],
+        uncommitted: Sequence[PathChange],
+        written: Sequence[OutputFile],
+    ) -> tuple[Sequence[Change], frozenset[str]]:
+        """Return an update for each resource whose source was changed or removed since, at the time of that change.
+
+        Also return the deletions that commits explain.
+        """
+        times: dict[str, datetime] = {}
+        with Sources(self._run, written, repository, scope) as sources:
+            gone = self._previous.resources.keys() - sources.uris if self._previous else set()
+            for time, changes in self._commits(since, uncommitted):
+                for change in changes:
+                    times |= dict.fromkeys(sources.built_from(change), time)
+                    times |= {uri: time for uri in (sources.published_before(change) if gone else ()) if uri in gone}
+            committed = (change for each in since for change in each.commit.changes)
+            explained = explained_deletions(sources, committed, self._run) if gone else frozenset()
+            self._warn_of_unreadable(sources, "deletions of what they published have the time of the commit built")
+        return [Change(time, uri, ChangeKind.UPDATED) for uri, time in times.items()], explained
+
+    def _past_before(
+        self, repository: Repository, scope: Scope, landings: Sequence[Landing], written: Sequence[OutputFile]
+    ) -> Sequence[Change] | None:
+        """Return the changes up to the commit of the first publication, by the rule, if that listed none."""
+        first = self._previous.first if self._previous else None
+        if first is None or first.past or self._settings.history in ("none", "built"):
+            return None
+        times = {each.commit.sha: each.time for each in landings}
+        if first.commit not in times:
+            self.hints.append(
+                f"the commit of the first publication, {first.commit[:10]}, is not in the history of this branch, so "
+                "changes from before it cannot be listed: build a branch that has it, or set RESOURCESYNC['history'] "
+                "to 'none'"
+            )
+            return None
+        whole = [Landing(commit, times[commit.sha]) for commit in repository.log()]
+        changes = self._first(repository, scope, whole, (), written)
+        return None if changes is None else [each for each in changes if each.time <= times[first.commit]]
+
+    def _first(
+        self,
+        repository: Repository,
+        scope: Scope,
+        landings: Sequence[Landing],
+        uncommitted: Sequence[PathChange],
+        written: Sequence[OutputFile],
+    ) -> Sequence[Change] | None:
+        """Return the changes for a first publication, by the rule; `None` if git cannot read all that it needs."""
+        commits = self._commits(self._from_the_beginning(repository, landings), uncommitted)
+        paths = ([change.path for change in changes] for _, changes in commits)
+        configured = [number for number, changed in enumerate(paths) if not scope.settings.isdisjoint(changed)]
+        with Sources(self._run, written, repository, scope) as sources:
+            history = FirstHistory(sources, self._is_excluded)
+            changes = history.read(commits, certain_from=configured[-1] + 1 if configured else len(commits))
+            then = f"{_NO_PAST} until a build can read them (if they are lost, set RESOURCESYNC['history'] to 'none')"
+            return None if self._warn_of_unreadable(sources, then) else changes
+
+    def _commits(self, landings: Sequence[Landing], uncommitted: Sequence[PathChange]) -> Commits:
+        """Return the changes of `landings`, and those that are not committed, which land with this build."""
+        commits: list[tuple[datetime, Sequence[PathChange]]] = [(each.time, each.commit.changes) for each in landings]
+        if uncommitted:
+            commits.append((later(self._built, commits[-1][0]) if commits else self._built, uncommitted))
+        return commits
+
+    def _is_excluded(self, uri: str) -> bool:
+        excluded = self._exclusion.excludes_uri(self._run.urls.siteurl, uri)
+        self._past |= {uri} if excluded else set()
+        return excluded
+
+    def _from_the_beginning(self, repository: Repository, landings: Sequence[Landing]) -> Sequence[Landing]:
+        """Return the landings from the start of the history on; the first of them contains all files of its commit."""
+        first = self._begin(repository, landings)
+        tree = {change.path: change for each in landings[: first + 1] for change in each.commit.changes}
+        there = tuple(change for change in tree.values() if change.new is not None)
+        return [replace(landings[first], commit=replace(landings[first].commit, changes=there)), *landings[first + 1 :]]
+
+    def _begin(self, repository: Repository, landings: Sequence[Landing]) -> int:
+        """Return the index of the landing that the setting `history` names."""
+        if self._settings.history in ("all", "built"):
+            return 0
+        try:
+            begin = repository.commit("HEAD" if self._settings.history == "none" else self._settings.history)
+        except HistoryError as error:
+            message = f"RESOURCESYNC['history']: {error}; or use 'all' or 'none'"
+            raise HistoryError(message) from error
+        shas = [each.commit.sha for each in landings]
+        if begin not in shas:
+            message = (
+                f"'history' is {self._settings.history!r}, a commit that was never the head of this branch: "
+                "use 'all', 'none' or one of its first-parent history"
+            )
+            raise HistoryError(message)
+        return shas.index(begin)
+
+    def _boundaries(self, repository: Repository | None, landings: Sequence[Landing]) -> RangeBoundaries:
+        return boundaries_of(self._settings, repository, landings)
+
+    def _warn_of_clocks(self, landings: Sequence[Landing], known: Iterable[str]) -> None:
+        ahead = [each.commit for each in landings if each.postponed and each.commit.sha not in known]
+        if ahead:
+            first = ahead[0]
+            self.warnings.append(
+                f"the commit {first.sha[:10]} is dated {committer_time(first):%Y-%m-%d}, in the future"
+                f"{f', and {len(ahead) - 1} more are' if ahead[1:] else ''}: it counts as landed just after its parent"
+            )
+
+    def _warn_of_unreadable(self, sources: Sources, consequence: str) -> bool:
+        """Return whether git cannot read what the history needs, and warn of that."""
+        if sources.unreadable:
+            number = len(sources.unreadable)
+            self.warnings.append(
+                f"git cannot read past versions of {number:,} {'source' if number == 1 else 'sources'}, such as "
+                f"{min(sources.unreadable)}, so {consequence}: make its remote available, or clone the repository again"
+            )
+        return bool(sources.unreadable)
+
+    def _hint_at(self, uncommitted: Sequence[PathChange]) -> None:
+        if uncommitted and not is_loopback(self._run.urls.siteurl):
+            files = "1 file" if len(uncommitted) == 1 else f"{len(uncommitted):,} files"
+            self.hints.append(
+                f"uncommitted changes of {files}, such as {uncommitted[0].path}, are published with the time of this "
+                "build: commit before you build"
+            )
+
+    def _warn_of_patterns(self, uris: Iterable[str]) -> None:
+        """Warn of a pattern that matches nothing, now or in the past: it may be misspelt."""
+        past = [path for uri in uris for path in files_of(self._run.urls.siteurl, uri)]
+        default = Settings(sitemap=CORRECT).never_listed
+        own = Exclusion(tuple(each for each in self._exclusion.unused(past) if each not in default))
+        for pattern in own.unused(self._run.paths()) if own.patterns else ():
+            self.warnings.append(f"RESOURCESYNC['exclude'] has {pattern!r}, which no file of the output matches")
+
+
+def repository_of(settings: Mapping[str, Any]) -> Repository:
+    """Return the repository of a site: that of the sources, or its superproject where settings or theme are there."""
+    repository = find_repository(Path(settings["PATH"]))
+    while (outer := repository.superproject()) is not None:
+        scope = find_scope(outer.top, settings)
+        inner = repository.top.relative_to(outer.top)
+        within = all(Path(path).is_relative_to(inner) for path in (*scope.settings, *scope.theme))
+        (outer if within else repository).close()
+        if within:
+            break
+        repository = outer
+    return repository
+
+
+def boundaries_of(settings: Settings, repository: Repository | None, landings: Sequence[Landing]) -> RangeBoundaries:
+    """Return where the setting `changes_by` cuts commit ranges, in a history of these landings."""
+    by = settings.changes_by
+    if isinstance(by, int):
+        return FixedBoundaries([each.time for each in landings[by - 1 :: by]])
+    if by in PERIODS:
+        return Calendar(by)
+    pattern = by.partition(":")[2] or "*"
+    tags = repository.tags() if repository else {}
+    tagged = {commit for commit, names in tags.items() if any(fnmatchcase(name, pattern) for name in names)}
+    return FixedBoundaries([each.time for each in landings if each.commit.sha in tagged])

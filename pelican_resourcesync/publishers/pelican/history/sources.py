@@ -1,0 +1,249 @@
+"""What each file of the repository publishes: today by the build, at other times by Pelican's own readers.
+
+Past versions are read with today's settings. Past code is never run.
+"""
+
+import logging
+import posixpath
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+from pelican.contents import Article, Content, Page, SkipStub, Static
+from pelican.readers import MarkdownReader, Readers
+
+from pelican_resourcesync.publishers.git import LINK, SUBMODULE, UNCOMMITTED, PathChange, Repository
+from pelican_resourcesync.publishers.pelican.outputs import OutputFile, Role, Roles, Run, copied_source, is_moved
+from pelican_resourcesync.publishers.pelican.scope import Scope
+
+_CLASSES: Mapping[Role, type[Content]] = {Role.ARTICLE: Article, Role.PAGE: Page, Role.STATIC: Static}
+#: The start of a blob whose content is in Git LFS, not in the repository.
+_POINTER = b"version https://git-lfs.github.com/spec/"
+#: The lines of a source that may decide whether Pelican publishes it.
+_STATUS = re.compile(rb"^.*(?:title|status|date).*$", re.IGNORECASE | re.MULTILINE)
+#: From when on Pelican publishes a version without a date to wait for, and one that it does not publish.
+_ALWAYS, NEVER = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+#: How many of today's sources are read to see whether Pelican's readers give the URLs of the build.
+_SAMPLE = 20
+
+
+class Sources:
+    """A reader of what the files of one site publish. It has a temporary folder: use it as a context manager."""
+
+    def __init__(self, run: Run, written: Sequence[OutputFile], repository: Repository, scope: Scope) -> None:
+        """Read files of `repository`, in which `scope` says where the sources are; `written` are today's resources."""
+        self.uris = frozenset(each.uri for each in written)
+        self._run = run
+        self._repository = repository
+        self._scope = scope
+        self._folder = tempfile.TemporaryDirectory(prefix="resourcesync-")
+        roots = [str(root) for kind in ("ARTICLE", "PAGE") for root in run.settings[f"{kind}_PATHS"]]
+        depth = max((root.count("..") for root in roots), default=0)  # so that no path leads out of the folder
+        self._root = Path(self._folder.name, "site")
+        self._path = str(self._root.joinpath(*["content"] * (depth + 1)))
+        default_date = run.settings.get("DEFAULT_DATE")
+        self._settings = {
+            **run.settings,
+            "PATH": self._path,
+            "CACHE_CONTENT": False,
+            "LOAD_CONTENT_CACHE": False,
+            "WITH_FUTURE_DATES": True,  # else the clock of this machine would decide
+            "DEFAULT_DATE_FORMAT": "",  # formatted dates are never in URLs, and are slow
+            "DATE_FORMATS": {},
+            "DEFAULT_DATE": None if default_date == "fs" else default_date,
+        }
+        self._readers = Readers(self._settings)
+        self._roles = Roles(run.settings, tuple(self._readers.extensions))
+        self._written = {(str(each.source), each.role): each for each in written if each.source and each.role}
+        self._versions: dict[tuple[str, Role, str | None], tuple[datetime | None, tuple[str, ...]]] = {}
+        self._known: dict[tuple[str, Role, tuple[bytes, ...]], datetime | None] = {}  # by the lines of `_STATUS`
+        self._roles_of: dict[str, Sequence[Role]] = {}
+        self._attaches = False
+        self.unreadable: set[str] = set()  # the paths of which git cannot read a version that is needed
+
+    def __enter__(self) -> Self:
+        """Suppress log messages: nobody can correct a past source."""
+        self._disabled = logging.root.manager.disable
+        logging.disable(logging.CRITICAL)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Remove the temporary folder."""
+        logging.disable(self._disabled)
+        self._folder.cleanup()
+
+    def prefetch(self, changes: Iterable[PathChange]) -> None:
+        """Prepare to read the files that `changes` replaced or removed, or that are not checked out, in this order."""
+        parsed = [each for each in changes if set(self.roles(each.path)) - {Role.STATIC}]
+        absent = (each.new for each in parsed if not (self._repository.top / each.path).exists())
+        self._repository.prefetch([*filter(None, (*(each.old for each in parsed), *absent))])
+
+    def roles(self, path: str) -> Sequence[Role]:
+        """Return the roles of a file by the build, else by Pelican's rules. A file of the theme is static."""
+        if path not in self._roles_of:
+            source = self._scope.source(path)
+            found = {role for role in Role if (source, role) in self._written}
+            role = self._roles.of(source) if source is not None and not found else None
+            copied = [Role.STATIC] if any(self._copied(path)) else []
+            self._roles_of[path] = sorted({*found, *copied, *([role] if role else [])})
+        return self._roles_of[path]
+
+    def built(self, path: str, role: Role) -> Sequence[str]:
+        """Return the URIs of the build whose source is this file."""
+        uris = list(self._copied(path)) if role is Role.STATIC else []
+        written = self._written.get((str(self._scope.source(path)), role))
+        if written is not None:
+            uris += [written.uri, *self._source_copy(written.content, role)]
+        return [uri for uri in uris if uri in self.uris]
+
+    def built_from(self, change: PathChange) -> Iterator[str]:
+        """Yield the URIs of the build whose source a change affects; for a submodule, those of all sources below."""
+        for role in self.roles(change.path):
+            yield from self.built(change.path, role)
+        if change.mode == SUBMODULE and (folder := self._scope.source(change.path)) is not None:
+            yield from (each.uri for (source, _), each in self._written.items() if source.startswith(f"{folder}/"))
+
+    def published_before(self, change: PathChange) -> Iterator[str]:
+        """Yield the URIs that the file had which a change replaced or removed, as far as they are known."""
+        former = replace(change, new=change.old)
+        for role in self.roles(change.path) if change.old else ():
+            yield from self.past(former, role)
+
+    def past(self, change: PathChange, role: Role) -> Sequence[str]:
+        """Return the URIs that a file has as of a change, by Pelican's readers; none where they are not known."""
+        return self._read(change, role)[1]
+
+    def version(self, change: PathChange, role: Role) -> tuple[Sequence[str], Any] | None:
+        """Return the URIs of a file as of a change, and the object if it is an article; `None` if they are not known.
+
+        A file that was removed, or is not published, has none.
+        """
+        since, uris = self._read(change, role) if change.new else (NEVER, ())
+        if since is None:
+            return None
+        data = self._data(change) if uris and role is Role.ARTICLE else None
+        return uris, self._content(str(self._scope.source(change.path)), role, data) if data else None
+
+    def published_from(self, change: PathChange, role: Role) -> datetime | None:
+        """Return from when on Pelican publishes a file as of a change; `NEVER` for a draft, `None` if not known.
+
+        Only an article can have a date to wait for. Most versions are not read for this, because their lines with the
+        title, the status and the date are those of today.
+        """
+        source = self._scope.source(change.path)
+        data = self._data(change) if role is not Role.STATIC and change.mode != LINK else None
+        if source is None or data is None:
+            return self._read(change, role)[0]
+        key = (source, role, tuple(_STATUS.findall(data)))
+        file = Path(self._run.settings["PATH"], source)
+        if key not in self._known and (source, role) in self._written and file.is_file():
+            today = tuple(_STATUS.findall(file.read_bytes()))
+            self._known[source, role, today] = self._date(self._written[source, role].content, role)
+        if key not in self._known:
+            self._known[key] = self._read(change, role)[0]
+        return self._known[key]
+
+    def are_reliable(self, role: Role, today: Iterable[PathChange], is_excluded: Callable[[str], bool]) -> bool:
+        """Return whether Pelican's readers alone say what the build published of the sources of `today`.
+
+        Where a plug-in drops sources or sets URLs later, they could give a past URL that never existed. `{attach}` does
+        that to static files, so call this when all versions have been read.
+        """
+        sources = [each for each in today if role in self.roles(each.path)]
+        built = [each for each in sources if self.built(each.path, role)]
+        for each in sources:
+            since, uris = self._read(each, role) if each not in built else (NEVER, ())
+            if since is not None and since <= datetime.now(UTC) and not all(map(is_excluded, uris)):
+                return False
+        built.sort(key=lambda each: not self._is_moved(each.path, role))
+        sample = [*built[:_SAMPLE], *built[:: len(built) // _SAMPLE + 1]]
+        are_same = all(set(self.built(each.path, role)) <= set(self.past(each, role)) for each in sample)
+        return are_same and not (role is Role.STATIC and self._attaches)
+
+    def _is_moved(self, path: str, role: Role) -> bool:
+        """Return whether a plug-in or a link has set the URL of a source of the build, instead of its metadata."""
+        written = self._written.get((str(self._scope.source(path)), role))
+        return written is not None and is_moved(written.content)
+
+    def _copied(self, path: str) -> Iterator[str]:
+        """Yield the URIs of a file of the theme and of a template page."""
+        copied = self._scope.theme_file(path)
+        if copied is not None and not self._roles.ignored(posixpath.basename(copied)):
+            yield self._run.urls.uri(copied)
+        template = self._run.settings["TEMPLATE_PAGES"].get(self._scope.source(path))
+        if template:
+            yield self._run.urls.uri(template)
+
+    def _source_copy(self, content: Any, role: Role) -> Iterator[str]:
+        """Yield the URI of the copy of a source (`OUTPUT_SOURCES`)."""
+        copy = copied_source(content, self._run.settings) if role is not Role.STATIC else None
+        if copy:
+            yield self._run.urls.uri(copy)
+
+    def _date(self, content: Any, role: Role) -> datetime:
+        waits = role is Role.ARTICLE and not self._run.settings["WITH_FUTURE_DATES"]
+        return content.date if waits else _ALWAYS
+
+    def _read(self, change: PathChange, role: Role) -> tuple[datetime | None, tuple[str, ...]]:
+        """Return from when on Pelican publishes a version (`None`: not known), and at which URIs."""
+        key = (change.path, role, None if role is Role.STATIC else change.new)
+        if key not in self._versions:
+            self._versions[key] = self._parse(change, role)
+        return self._versions[key]
+
+    def _parse(self, change: PathChange, role: Role) -> tuple[datetime | None, tuple[str, ...]]:
+        source = self._scope.source(change.path)
+        copies = tuple(self._copied(change.path)) if role is Role.STATIC else ()
+        if copies or source is None:
+            return _ALWAYS, copies
+        data = b"" if role is Role.STATIC else self._data(change)
+        if data is None or (change.mode == LINK and role is not Role.STATIC):
+            return None, ()
+        try:
+            content = self._content(source, role, data)
+            if isinstance(content, SkipStub):
+                return NEVER, ()
+            if role is not Role.STATIC and (content.status != "published" or not content.is_valid()):
+                return NEVER, ()
+            uri = self._run.urls.uri(content.save_as, content.url)
+            written = [uri] if content.save_as else []
+            return self._date(content, role), (*written, *self._source_copy(content, role))
+        except Exception:  # noqa: BLE001 - readers of plug-ins may raise anything for a past source
+            return None, ()
+
+    def _content(self, source: str, role: Role, data: bytes) -> Any:
+        """Return Pelican's object. Plug-ins get their signals: they may decide what is public."""
+        reader = self._readers.readers.get(posixpath.splitext(source)[1][1:])
+        if type(reader) is MarkdownReader:  # only the metadata matters, and is much faster to read
+            data = data.replace(b"\r\n", b"\n").partition(b"\n\n")[0] + b"\n\n"
+        file = Path(self._path, source)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+        try:
+            return self._readers.read_file(
+                base_path=self._path,
+                path=source,
+                content_class=_CLASSES[role],
+                fmt="static" if role is Role.STATIC else None,
+                context={},
+            )
+        finally:
+            shutil.rmtree(self._root)  # a later version may have a file in place of a folder
+
+    def _data(self, change: PathChange) -> bytes | None:
+        """Return the bytes of a file as of a change; `None` where they are not on this machine."""
+        name = str(change.new)
+        if name.startswith(UNCOMMITTED):
+            return (self._repository.top / change.path).read_bytes()
+        data = self._repository.blob(name)
+        if data is None and change.mode != SUBMODULE:
+            self.unreadable.add(change.path)
+        if data is None or data.startswith(_POINTER):
+            return None
+        self._attaches = self._attaches or b"attach}" in data or b"|attach|" in data
+        return data

@@ -1,0 +1,202 @@
+"""What leads from a site to the documents: links in pages (DI02), a file of `Link` headers (DI03), `robots.txt` (DI04).
+
+Also `.nojekyll`, with which GitHub Pages publishes `.well-known`.
+"""
+
+import html
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
+from os.path import lexists
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.http import links_of_page
+from pelican_resourcesync.publication import (
+    Hub,
+    Layout,
+    Representation,
+    find_other_sets,
+    media_type,
+    replace_file,
+    replace_files,
+)
+from pelican_resourcesync.publishers.static_site.paths import is_html
+from pelican_resourcesync.publishers.static_site.sitemap import sitemap_name
+from pelican_resourcesync.settings import Settings, key_file
+from pelican_resourcesync.system.files import sha256
+
+#: How much of a page is searched for its head, in bytes.
+_SEARCHED = 1 << 20
+#: First the constructs that may contain text that only looks like a tag, then the relevant tags. As browsers see it,
+#: each ends with the page if nothing ends it earlier, so nothing is read twice and matching takes linear time.
+_TOKENS = re.compile(
+    rb"<!--.*?(?:-->|\Z)"
+    rb"|<(?P<raw>script|style|title|noscript|template)\b[^>]*+(?:>|\Z).*?(?:</(?P=raw)\s*+>|\Z)"
+    rb"|(?P<start><head(?![^\s>])[^>]*+(?:>|\Z))"
+    rb"|(?P<link><(?:link|base)\b[^>]*+(?:>|\Z))"
+    rb"|(?P<end></head\s*+>|<body\b)",
+    re.DOTALL | re.IGNORECASE,
+)
+_RESOURCESYNC = re.compile(rb"""\brel\s*=\s*(?:["'][^"']*\bresourcesync\b|resourcesync\b)""", re.IGNORECASE)
+_ALTERNATE = re.compile(rb"alternate|<base", re.IGNORECASE)
+ROBOTS = "robots.txt"
+#: A host may send a compressed copy instead of the page next to it, so a page with such a copy is not changed.
+_COMPRESSED = (".gz", ".br", ".zst")
+
+_BEGIN, _END = "# resourcesync: begin", "# resourcesync: end"
+_BLOCK = re.compile(rf"^{_BEGIN}\r?$(?:(?!^{_BEGIN}).)*?^{_END}\r?(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+
+
+def add_discovery_files(output: Path, settings: Settings, layouts: Mapping[str, Layout]) -> None:
+    """Add what leads to the documents besides pages: lines in `robots.txt` and in files for the host, by the settings.
+
+    `layouts` are those of the sets, by name. Hosts that hide folders with a dot are told to keep `.well-known`.
+    """
+    keep_dot_folders(output)
+    if settings.indexnow_key:
+        file, key = output / key_file(settings.indexnow_key), settings.indexnow_key.encode()
+        if not file.is_file() or file.read_bytes() != key:
+            replace_file(file, key)
+    if settings.robots:
+        add_robots_lines(output, settings, layouts)
+    whole = next((each.name for each in settings.sets if each.selection.everything), None)
+    if whole is not None:
+        add_link_headers(output, layouts[whole], settings.link_headers, _topics(layouts.values(), settings.hubs))
+
+
+def require_free_places(output: Path, settings: Settings, layouts: Mapping[str, Layout]) -> None:
+    """Raise `PublicationError` if something else is where a publication is written, before anything is written."""
+    find_other_sets(output, [*layouts.values()])
+    places = {".nojekyll", *settings.link_headers, *(path for each in layouts.values() for path in each.entry_points)}
+    places |= {ROBOTS} if settings.robots else set()
+    places |= {sitemap_name(output)} if settings.sitemap else set()
+    places |= {key_file(settings.indexnow_key)} if settings.indexnow_key else set()
+    for place in (output / path for path in sorted(places)):
+        if lexists(place) and not place.is_file():
+            message = f"{place} is not a file, and a file of the publication belongs there: move it away"
+            raise PublicationError(message)
+        if lexists(place.parent) and not place.parent.is_dir():
+            message = f"{place.parent} is not a folder, and a folder of the publication belongs there: move it away"
+            raise PublicationError(message)
+
+
+def _topics(layouts: Iterable[Layout], hubs: Sequence[Hub]) -> dict[str, str]:
+    """Return the `Link` headers of the topics of hubs: of each set the notification and the feed (`CN03`), by path."""
+    known = "".join(f', <{each.url}>; rel="hub"' for each in hubs)
+    topics = {path: layout for layout in layouts if hubs for path in (layout.notification, layout.feed)}
+    return {path: f'<{layout.uri(path)}>; rel="self"{known}' for path, layout in topics.items()}
+
+
+def add_robots_lines(folder: Path, settings: Settings, layouts: Mapping[str, Layout]) -> None:
+    """Add the Resource List of each set, and the sitemap if there is one, to `robots.txt` in a folder."""
+    for layout in layouts.values():
+        add_robots_line(folder, layout)
+    if settings.sitemap:
+        add_robots_line(folder, next(iter(layouts.values())), sitemap_name(folder))
+
+
+def add_robots_line(output: Path, layout: Layout, sitemap: str = "") -> None:
+    """Add the Resource List, or the `sitemap` at a path, to the end of the site's own `robots.txt`, once (`DI04`)."""
+    file = output / "robots.txt"
+    line = f"Sitemap: {layout.uri(sitemap or layout.resource_list)}"
+    text = _text(file)
+    if line not in (each.strip() for each in text.splitlines()):
+        _save(file, _with_newline(text) + line + "\n")
+
+
+def add_link_headers(output: Path, layout: Layout, files: Iterable[str], topics: Mapping[str, str] = {}) -> None:
+    """Add rules to the hosts' header files so that every response links to the Capability List (`DI03`).
+
+    `topics` are further links of the files at these paths.
+    """
+    links = {"*": f'<{layout.uri(layout.capability_list)}>; rel="resourcesync"; type="application/xml"', **topics}
+    for name in files:
+        file = output / name
+        block = f"{_BEGIN}\n{_header_rules(name, layout, links)}\n{_END}\n"
+        _save(file, _with_newline(_BLOCK.sub("", _text(file))) + block)
+
+
+def keep_dot_folders(output: Path) -> None:
+    """Write `.nojekyll`, so that GitHub Pages publishes dot-folders when it publishes a branch."""
+    file = output / ".nojekyll"
+    if not file.exists():
+        _save(file, "")
+
+
+def _header_rules(name: str, layout: Layout, links: Mapping[str, str]) -> str:
+    if name == "_headers":
+        base = urlsplit(layout.siteurl).path
+        return "\n".join(f"{base}/{path}\n  Link: {link}" for path, link in links.items())
+    escaped = {path: link.replace("%", "%%").replace('"', '\\"') for path, link in links.items()}
+    only = {path: f" \"expr=%{{REQUEST_URI}} -strmatch '*/{path}'\"" for path in links if path != "*"}
+    rules = "".join(f'  Header add Link "{link}"{only.get(path, "")}\n' for path, link in escaped.items())
+    return f"<IfModule mod_headers.c>\n{rules}</IfModule>"
+
+
+def _text(file: Path) -> str:
+    return file.read_bytes().decode("utf-8", "surrogateescape") if file.is_file() else ""
+
+
+def _with_newline(text: str) -> str:
+    return text if not text or text.endswith("\n") else f"{text}\n"
+
+
+def _save(file: Path, text: str) -> None:
+    data = text.encode("utf-8", "surrogateescape")
+    if not file.is_file() or file.read_bytes() != data:
+        replace_file(file, data)
+
+
+def link_pages(
+    output: Path, pages: Mapping[str, Layout], paths: Collection[str], *, write: bool = True
+) -> dict[str, Representation]:
+    """Add to each of the `pages`, by path, a link to the Capability List of that layout; `paths` are all resources.
+
+    A page without a head, or with such a link already, is not changed. Returns what these pages are then, so that they
+    need not be read again. Without `write`, no page is changed.
+    """
+    uris = {layout: layout.uri(layout.capability_list) for layout in set(pages.values())}
+    linked = {}
+
+    def changed() -> Iterator[tuple[Path, bytes]]:
+        for path, layout in pages.items():
+            if is_linkable(path, paths):
+                page = (output / path).read_bytes()
+                new = with_link(page, uris[layout])
+                linked[path] = Representation.measured(sha256(new or page), len(new or page), media_type(path))
+                if new is not None and write:
+                    yield output / path, new
+
+    replace_files(changed())
+    return linked
+
+
+def is_linkable(path: str, paths: Collection[str]) -> bool:
+    """Return whether a resource is an HTML page without a compressed copy among all `paths`."""
+    return is_html(path) and not any(path + end in paths for end in _COMPRESSED)
+
+
+def alternates_of(page: bytes, uri: str) -> list[str]:
+    """Return the URIs that the head of an HTML page at a URI names as its alternates."""
+    if b"alternate" not in page[:_SEARCHED].lower():  # as in most pages: finding the head takes longer
+        return []
+    head = takewhile(lambda token: not token["end"], _TOKENS.finditer(page, 0, _SEARCHED))
+    links = (token["link"] for token in head if token["link"])
+    return links_of_page(b"".join(filter(_ALTERNATE.search, links)), uri, "alternate")
+
+
+def with_link(page: bytes, capability_list: str) -> bytes | None:
+    """Return the bytes of an HTML page with the link at the end of its head; `None` where it stays unchanged."""
+    inside = False
+    for token in _TOKENS.finditer(page, 0, _SEARCHED):
+        if token["start"]:
+            inside = True
+        elif token["link"] and inside and _RESOURCESYNC.search(token["link"]):
+            return None
+        elif token["end"]:
+            at, href = token.start(), html.escape(capability_list)
+            link = f'<link rel="resourcesync" type="application/xml" href="{href}" />\n'.encode("ascii")
+            return page[:at] + link + page[at:] if inside else None
+    return None

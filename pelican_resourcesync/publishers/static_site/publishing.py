@@ -1,0 +1,163 @@
+"""What is published of a site, but for its resources: which publications are continued, which sets end, and options."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pelican_resourcesync.errors import PublicationError, SettingsError
+from pelican_resourcesync.publication import (
+    SITE,
+    Layout,
+    Options,
+    Output,
+    Predecessor,
+    PredecessorSearch,
+    Publication,
+    PublicationState,
+    sets_published_by,
+    state_in,
+)
+from pelican_resourcesync.settings import SetSettings, Settings
+from pelican_resourcesync.system.signing import signing_key
+
+#: The environment variable that allows many deletions in one build.
+ALLOW_DELETIONS = "RESOURCESYNC_ALLOW_DELETIONS"
+#: Of so many resources, and of one in so many, it is said that they change with every publication.
+_MANY, _SHARE = 10, 5
+
+
+@dataclass(frozen=True, slots=True)
+class PublishResult:
+    """The publication of each set, and messages: `warnings` need action by the user, `hints` may need it."""
+
+    publications: Mapping[str, Publication]
+    warnings: Sequence[str]
+    hints: Sequence[str]
+    notes: Sequence[str]
+
+
+def layouts_of(
+    settings: Settings, siteurl: str, predecessors: Mapping[str, Predecessor] | None = None
+) -> dict[str, Layout]:
+    """Return the layout of the documents of each set, by its name; without `predecessors`, as if none was restarted."""
+    found, layouts = predecessors or {}, (Layout(siteurl, each.name) for each in settings.sets)
+    return {each.set_name: found.get(each.set_name, Predecessor()).layout(each) for each in layouts}
+
+
+def find_predecessors(
+    base: Path, settings: Settings, siteurl: str, output: Output, stack: ExitStack
+) -> dict[str, Predecessor]:
+    """Return the predecessor of each set, by its name. Fetched files exist until `stack` is closed.
+
+    `base` is the folder of the settings. Raises `PublicationError` where it cannot be determined or continued.
+    """
+    found = {}
+    for name, layout in layouts_of(settings, siteurl).items():
+        previous, moved_from, key = settings.previous, settings.moved_from, signing_key()
+        search = PredecessorSearch(layout, output, base, previous=previous, moved_from=moved_from, key=key)
+        stack.callback(search.close)
+        found[name] = search.find()
+    return found
+
+
+def find_removed_sets(
+    found: Mapping[str, Predecessor], settings: Settings, siteurl: str, output: Output, base: Path
+) -> Sequence[str]:
+    """Return the names of former sets: those published together with the predecessors of today's sets.
+
+    Where none of today's sets was ever published, former sets are the set `site`, which is the only one without the
+    setting `sets`, and those of the site in the output. The other parameters are those of `PredecessorSearch`.
+    """
+    known = [state for each in found.values() if (state := _known(each))]
+    names = {name for each in known for name in each.sets}
+    site = Layout(siteurl)
+    if not known and site.set_name not in found:
+        search = PredecessorSearch(site, output, base, previous=settings.previous, moved_from=settings.moved_from)
+        with closing(search), suppress(PublicationError):
+            before = _known(search.find())
+            names |= {site.set_name, *before.sets} if before else set()
+    if not known and output.folder:
+        names.update(sets_published_by(SITE, output.folder, [siteurl, settings.moved_from]))
+    return sorted(names - found.keys())
+
+
+def _known(predecessor: Predecessor) -> PublicationState | None:
+    """Return the state of a predecessor; `None` if none was ever published."""
+    known = predecessor.previous or predecessor.restarted_from
+    return known.state if known and known.state.generation else None
+
+
+def removed_layouts(output: Path, siteurl: str, names: Iterable[str]) -> Iterator[Layout]:
+    """Yield the layouts of former sets in an output, without sets that others have published there since."""
+    for layout in (Layout(siteurl, name) for name in names):
+        state = state_in(output, layout)
+        if state and state.publisher == SITE:
+            yield layout
+
+
+def removed_set_warnings(names: Sequence[str], settings: Settings) -> Iterator[str]:
+    """Yield one warning that sets are no longer published, and what to do; nothing where there are none."""
+    if names:
+        several = len(names) > 1
+        yield (
+            f"the set{'s' if several else ''} {' and '.join(map(repr, names))} {'are' if several else 'is'} no longer "
+            f"in {settings.setting('sets')}, so {'their' if several else 'its'} documents are removed, and copies of "
+            f"{'them' if several else 'it'} are no longer updated: delete "
+            f"{' and '.join(f'resourcesync/{name}/' for name in names)} from the host, too, or add "
+            f"{'them' if several else 'it'} to the setting again"
+        )
+
+
+def options_of(output: Path, layout: Layout, settings: Settings, own: SetSettings, **specific: Any) -> Options:
+    """Return the options for publishing a set into a folder, from the settings and those of the set, `own`.
+
+    `specific` are options that the settings do not have.
+    """
+    return Options(
+        output=output,
+        layout=layout,
+        edition=settings.edition,
+        describedby=settings.describedby,
+        dumps=settings.dumps if own.dumps is None else own.dumps,
+        archives=(settings.archives if own.archives is None else own.archives).keeping(settings.keep),
+        patches=settings.patches,
+        allow_deletions=settings.allow_deletions or os.environ.get(ALLOW_DELETIONS) == "1",
+        moved_from=settings.moved_from,
+        versions=settings.versions and replace(settings.versions, timegate=settings.timegate),
+        mirrors=settings.mirrors,
+        hubs=settings.hubs,
+        key=signing_key(),
+        **specific,
+    )
+
+
+def require_private_work_folder(base: Path, output: Path) -> None:
+    """Raise `SettingsError` where the folder `.resourcesync` in `base`, the folder of the settings, would be public."""
+    if Path(os.path.realpath(base)).is_relative_to(os.path.realpath(output)):
+        message = (
+            f"the output {output} contains {base}, the folder of the settings, so settings, sources and the work "
+            "folder .resourcesync would be public: write to a folder of its own, such as output"
+        )
+        raise SettingsError(message)
+
+
+def unstable_warnings(
+    publications: Sequence[Publication], settings: Settings, *, only_many: bool = False
+) -> Iterator[str]:
+    """Yield a warning about resources whose bytes change on every build: each Destination fetches them every time.
+
+    `only_many`: only if they are many. Where bytes alone say what changed, feeds and lists of news change, too.
+    """
+    unstable = sorted({uri for each in publications for uri in each.unstable})
+    total = max(each.resources for each in publications)
+    if len(unstable) >= (max(_MANY, total / _SHARE) if only_many else 1):
+        number = f"{len(unstable):,} of {total:,} resources change" if len(unstable) > 1 else "1 resource changes"
+        why = "" if only_many else " although no source changed"
+        yield (
+            f"{number} on every build{why}, for example {unstable[0]}, and every Destination downloads that each time. "
+            "Such pages often show the time of the build or a random number: remove it from the templates, or exclude "
+            f"them ({settings.setting('exclude')})"
+        )

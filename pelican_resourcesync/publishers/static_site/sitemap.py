@@ -1,0 +1,285 @@
+"""The sitemap of a site: its pages, with the dates of the changes that were published."""
+
+import gzip
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from datetime import UTC, date, datetime
+from heapq import merge
+from itertools import chain, count, groupby
+from operator import itemgetter
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from pelican_resourcesync.errors import DocumentError
+from pelican_resourcesync.http import path_of_uri, served_paths, uri_of_path
+from pelican_resourcesync.protocol import SITEMAP_NS, parse_datetime, render_datetime
+from pelican_resourcesync.publication import (
+    Layout,
+    ResourceList,
+    Row,
+    build_time,
+    is_later,
+    parse_representation,
+    read_state,
+    replace_file,
+)
+from pelican_resourcesync.publishers.static_site.paths import leads_outside
+from pelican_resourcesync.publishers.static_site.sitemap_dates import (
+    ForeignSitemap,
+    SitemapEntry,
+    UnreadableSitemapError,
+)
+from pelican_resourcesync.settings import CORRECT, REPLACE
+
+_SITEMAP = "sitemap.xml"
+#: The names that generators give to the file that search engines begin with.
+_ENTRY_POINTS = (_SITEMAP, "sitemap-index.xml", "sitemap_index.xml")
+#: Tells our sitemaps from those of other programs.
+_MARK = "<!-- Written by pelican-resourcesync -->"
+#: The limits of a sitemap: entries, and bytes.
+MOST_ENTRIES, MOST_BYTES = 50_000, 50_000_000
+_HEAD = f'<?xml version="1.0" encoding="UTF-8"?>\n{_MARK}\n<{{root}} xmlns="{SITEMAP_NS}">\n'
+_SPARE = 1_000  # bytes for the beginning and the end of a file
+#: The media types of what search engines show as pages.
+_PAGES = frozenset(("text/html", "application/xhtml+xml", "application/pdf"))
+_INDEX = "index.html"
+#: One day on this share of so many pages is when the site was built.
+_NEARLY_ALL, _SEVERAL = 0.9, 10
+_DAY = len("2026-01-01")
+
+
+def is_page(media_type: str | None) -> bool:
+    """Return whether a resource of this media type is a page for search engines: HTML or PDF."""
+    return (media_type or "").partition(";")[0].strip().lower() in _PAGES
+
+
+def sitemap_name(output: Path) -> str:
+    """Return the path of the sitemap in an output that search engines begin with, whoever wrote it or is to write."""
+    return next((each for each in _ENTRY_POINTS if (output / each).is_file()), _SITEMAP)
+
+
+def own_sitemaps(output: Path) -> list[Path]:
+    """Return the sitemaps in an output that we wrote."""
+    return [each for each in sorted(output.glob("sitemap*.xml")) if each.is_file() and _is_ours(each)]
+
+
+def _is_ours(file: Path) -> bool:
+    with file.open("rb") as stream:
+        return _MARK.encode() in stream.read(_SPARE)
+
+
+def update_sitemap(output: Path, layouts: Collection[Layout], *, wanted: bool | str) -> str:
+    """Write the sitemap of the published sets, or remove it if it is not `wanted`.
+
+    A sitemap of another program is left alone, unless `wanted` says to replace it, or to correct its dates. Returns a
+    message if there is something for the user to know about it, for example that it cannot be read.
+    """
+    before, name = own_sitemaps(output), sitemap_name(output)
+    file = output / name
+    taken = file.is_file() and file not in before
+    if taken and wanted == CORRECT:
+        try:
+            return _Correction(output, layouts).correct(file)
+        except UnreadableSitemapError as error:
+            return str(error)
+    written = set()
+    if wanted and (not taken or wanted == REPLACE):
+        for part, text in _files(layouts, output, name):
+            _save(output / part, text.encode())
+            written.add(output / part)
+    for each in before:
+        if each not in written:
+            each.unlink()
+    message = (
+        f"the sitemap is not written, because another program has written {name}: the setting sitemap may be "
+        f"{REPLACE!r}, or {CORRECT!r} for true dates in that one"
+    )
+    return message if taken and wanted is True else ""
+
+
+def _save(file: Path, data: bytes) -> None:
+    """Write a file and the compressed copy beside it, if there is one, unless they have these bytes already."""
+    if not file.is_file() or file.read_bytes() != data:
+        replace_file(file, data)
+    copy = file.with_name(f"{file.name}.gz")
+    if copy.is_file() and copy.read_bytes() != (packed := gzip.compress(data, mtime=0)):
+        replace_file(copy, packed)
+
+
+def _files(layouts: Collection[Layout], output: Path, name: str) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of each file: parts before their index, or a single file."""
+    siteurl = next(iter(layouts)).siteurl
+    parts = _parts(_pages(layouts, output))
+    first, second = next(parts, ([], "")), next(parts, None)
+    if second is None:
+        yield name, _text("urlset", first[0])
+        return
+    index = []
+    names = (_SITEMAP.replace(".", f"-{number}.") for number in count(1))
+    free = (name for name in names if not (output / name).exists() or _is_ours(output / name))
+    for part_name, (lines, latest) in zip(free, chain([first, second], parts), strict=False):
+        yield part_name, _text("urlset", lines)
+        index.append(_line("sitemap", f"{siteurl}/{part_name}", latest))
+    yield name, _text("sitemapindex", index)
+
+
+def _pages(layouts: Iterable[Layout], output: Path) -> Iterator[Row]:
+    """Yield the pages in all Resource Lists, each URI once."""
+    states = [read_state(output, each) for each in layouts]
+    lists = [ResourceList(output.joinpath, known.state.parts).rows() for known in states if known]
+    for _, same in groupby(merge(*lists, key=itemgetter(0)), key=itemgetter(0)):
+        row = next(same)
+        if is_page(parse_representation(row.representation).type):
+            yield row
+
+
+def _parts(rows: Iterable[Row]) -> Iterator[tuple[list[str], str]]:
+    """Yield the lines of each file, and the time of the latest change in it."""
+    part: list[str] = []
+    size, latest = _SPARE, ""
+    for row in rows:
+        line = _line("url", row.uri, row.lastmod)
+        length = len(line.encode())
+        if part and (len(part) == MOST_ENTRIES or size + length > MOST_BYTES):
+            yield part, latest
+            part, size, latest = [], _SPARE, ""
+        part.append(line)
+        size += length
+        latest = row.lastmod if is_later(row.lastmod, latest) else latest
+    if part:
+        yield part, latest
+
+
+def _text(root: str, lines: Iterable[str]) -> str:
+    return "".join([_HEAD.format(root=root), *lines, f"</{root}>\n"])
+
+
+def _line(name: str, loc: str, time: str) -> str:
+    lastmod = f"<lastmod>{time}</lastmod>" if time else ""
+    return f"<{name}><loc>{escape(loc)}</loc>{lastmod}</{name}>\n"
+
+
+class _Correction:
+    """Corrects the dates in a sitemap of another program, and nothing else in it.
+
+    A page that was seen to change gets the time of that change. Every other one keeps its date, unless that is a stamp,
+    which says when the site was built: it is later than this build; or of its day, and so are more than half of these
+    pages; or of one day that nine in ten of them have, of ten or more. A page that has not changed since it was first
+    published was not changed later than that.
+    """
+
+    def __init__(self, output: Path, layouts: Collection[Layout]) -> None:
+        self._output, self._built = output, build_time()
+        self._siteurl = next(iter(layouts)).siteurl
+        self._known = dict[str, tuple[str, datetime]]()  # when each page changed, and since when that is known
+        for layout in layouts:
+            if known := read_state(output, layout):
+                rows = _pages([layout], output)
+                self._known = {row.uri: (row.lastmod, known.state.began) for row in rows} | self._known
+        self._stamps: Collection[date] = ()
+        self._stamped_today = False
+        self._unknown: list[str] = []
+
+    def correct(self, file: Path) -> str:
+        """Correct a sitemap and the parts that it lists; return a message about URLs that are no pages of the site.
+
+        Nothing is written if one of them cannot be read.
+        """
+        parts = {file: None} | {part: None for each in _read(file).entries if (part := self._part(each, file))}
+        self._find_stamps(each for part in parts for each in _read(part).entries)
+        latest: dict[Path | None, str] = {}
+        for part in reversed(parts):  # the index is the last one
+            sitemap = _read(part)
+            dates = [self._date(each, latest.get(self._part(each, file))) for each in sitemap.entries]
+            latest[part] = max(filter(_moment, dates), key=lambda each: _moment(each) or self._built, default="")
+            _save(part, sitemap.with_dates(dates))
+        if not self._unknown:
+            return ""
+        number = len(self._unknown)
+        which = f"{number:,} URLs" if number > 1 else "1 URL"
+        return (
+            f"{which} in {file.name} {'are' if number > 1 else 'is'} no page of this site, for example "
+            f"{self._unknown[0]}, so no dates are known"
+        )
+
+    def _part(self, entry: SitemapEntry, index: Path) -> Path | None:
+        path = path_of_uri(self._siteurl, entry.uri) if entry.is_part else None
+        part = self._output / path if path else index
+        return part if part != index and part.is_file() and not leads_outside(part, self._output) else None
+
+    def _find_stamps(self, entries: Iterable[SitemapEntry]) -> None:
+        """Find the stamps among the dates of all pages that were not seen to change, in all files together.
+
+        The other pages do not count: their dates may come from an earlier run, and a second run must change nothing.
+        """
+        days, total, today = Counter[date](), 0, 0
+        for entry in entries:
+            if entry.is_part or self._page(entry.uri)[0]:
+                continue
+            total += 1
+            if moment := _moment(entry.date):
+                days[moment.date()] += len(entry.date) >= _DAY  # a year is no day
+                today += self._is_of_today(moment)
+        self._stamped_today = today > total / 2
+        if total >= _SEVERAL:
+            self._stamps = {day for day, number in days.items() if number >= total * _NEARLY_ALL}
+
+    def _is_of_today(self, moment: datetime) -> bool:
+        return self._built.astimezone(moment.tzinfo).date() == moment.date()
+
+    def _date(self, entry: SitemapEntry, latest: str | None) -> str:
+        """Return the right date of an entry: the one that it has, if that means the same; of a part the `latest`."""
+        before, right = _moment(entry.date), latest
+        if right is None:
+            changed, began = self._page(entry.uri)
+            if began is None:
+                self._unknown.append(entry.uri)
+            right = changed or self._without_stamp(entry.date, before, began)
+        return entry.date if before and before == _moment(right) else right
+
+    def _without_stamp(self, text: str, moment: datetime | None, began: datetime | None) -> str:
+        """Return the date of a page that was not seen to change since it `began`, or an empty text for a stamp."""
+        if moment is None:
+            return text
+        of_build = moment > self._built or (self._stamped_today and self._is_of_today(moment))
+        if of_build or moment.date() in self._stamps:
+            return ""
+        if began is None or moment <= began:
+            return text
+        return render_datetime(began)[: len(text) if len(text) <= _DAY else None]
+
+    def _page(self, loc: str) -> tuple[str, datetime | None]:
+        """Return when a page changed, if that was seen, and since when it would have been; `None` for no page."""
+        return next((self._known[uri] for uri in self._spellings(loc) if uri in self._known), ("", None))
+
+    def _spellings(self, loc: str) -> Iterator[str]:
+        """Yield the URIs that the page at a URL may have: generators link to the same file in different ways."""
+        yield loc
+        path = path_of_uri(self._siteurl, loc)
+        for file in served_paths(path) if path is not None else ():
+            for end in ("", _INDEX, ".html"):
+                if file.endswith(end):
+                    yield uri_of_path(self._siteurl, file.removesuffix(end))
+
+
+def _read(file: Path) -> ForeignSitemap:
+    is_too_large = file.stat().st_size > MOST_BYTES
+    try:
+        return ForeignSitemap(b"" if is_too_large else file.read_bytes())
+    except UnreadableSitemapError as error:
+        advice = "let the generator write it again in the standard form, or set sitemap to 'replace' or false"
+        why = ": it is too large" if is_too_large else error
+        message = f"the dates in {file} cannot be corrected{why}: {advice}"
+        raise UnreadableSitemapError(message) from error
+
+
+def _moment(text: str) -> datetime | None:
+    """Return the time that a date means, in its own zone, else in UTC; `None` if it is none."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        try:
+            return parse_datetime(text)  # a year, or a month
+        except DocumentError:
+            return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

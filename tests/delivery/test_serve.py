@@ -1,0 +1,237 @@
+"""`serve`: a folder over HTTP, and the versions that were in force."""
+
+import http.client
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from pelican_resourcesync.cli import main
+from pelican_resourcesync.delivery.serve import FolderServer
+from pelican_resourcesync.http import server as server_module
+from pelican_resourcesync.publication import VersionOptions
+from tests.publication.kinds.test_versions import ONE, TWO, three, timemap
+from tests.publication.support import HOSTILE_NAMES, SITEURL, Source
+
+HOME = "resourcesync/site"
+Answer = tuple[int, http.client.HTTPMessage, bytes]
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[int]:
+    """Serve a folder; yield the port."""
+    with FolderServer(("127.0.0.1", 0), folder) as server:
+        thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        yield server.server_port
+        server.shutdown()
+        thread.join()
+
+
+def get(port: int, path: str, method: str = "GET", **headers: str) -> Answer:
+    """Request a path."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+        answer = connection.getresponse()
+        return answer.status, answer.headers, answer.read()
+    finally:
+        connection.close()
+
+
+def day(number: int, time: str = "12:00:00") -> str:
+    """Return a time in March 2024 as headers have it."""
+    return f"{['Fri', 'Sat', 'Sun', 'Mon'][number - 1]}, {number:02} Mar 2024 {time} GMT"
+
+
+@pytest.fixture
+def port(source: Source) -> Iterator[int]:
+    """Serve what `three` publishes."""
+    three(source)
+    (source.output / "b.txt").unlink()
+    with serving(source.output) as number:
+        yield number
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Source:
+    """Return a set of which nothing was published."""
+    return Source(tmp_path / "output")
+
+
+@pytest.mark.promise("In force")
+@pytest.mark.parametrize(
+    ("path", "time", "data", "began"),
+    [
+        ("a.html", day(1, "11:59:59"), None, ""),
+        ("a.html", day(1), b"1", day(1)),
+        ("a.html", day(2, "11:59:59"), b"1", day(1)),
+        ("a.html", day(2), b"2", day(2)),  # published half a second later, but headers have no parts of seconds
+        ("a.html", day(3, "11:59:59"), b"2", day(2)),
+        ("a.html", day(4), b"1", day(3)),
+        ("b.txt", day(3, "11:59:59"), b"2", day(1)),
+        ("b.txt", day(3), None, ""),
+        ("c.html", day(1), None, ""),
+        ("nowhere.html", day(1), None, ""),
+    ],
+)
+def test_what_was_in_force(port: int, path: str, time: str, data: bytes | None, began: str) -> None:
+    """A time gets the version of then, never the closest one: also of what is gone, and nothing before the first."""
+    status, headers, body = get(port, f"/{path}", Accept_Datetime=time)
+    leads, to, _ = get(port, f"/timegate/{SITEURL}/{path}", Accept_Datetime=time)
+    if data is None:
+        assert (status, leads, headers["Memento-Datetime"]) == (404, 404, None)
+        return
+    ending = path.rpartition(".")[2]
+    name = f"{HOME}/versions/{ONE if data == b'1' else TWO}.{ending}"
+    assert (status, body, headers["Memento-Datetime"]) == (200, data, began)
+    assert (headers["Content-Location"], headers["Vary"]) == (f"/{name}", "Accept-Datetime")
+    assert headers["Content-Type"] == {"html": "text/html; charset=utf-8", "txt": "text/plain; charset=utf-8"}[ending]
+    assert (leads, to["Location"], to["Vary"]) == (302, f"{SITEURL}/{name}", "Accept-Datetime")
+    assert re.fullmatch(
+        rf'<{SITEURL}/{path}>; rel="original timegate", <{SITEURL}/{HOME}/timemaps/[0-9a-f]{{32}}\.link>; '
+        r'rel="timemap"; type="application/link-format"',
+        headers["Link"],
+    )
+    assert get(port, f"/{name}")[::2] == (200, data)
+
+
+@pytest.mark.promise("Nothing from outside")
+def test_files(port: int, source: Source) -> None:
+    """Files are served as static hosts do, with links to their versions; nothing outside of the folder is."""
+    (source.output / "d").mkdir()
+    (source.output / "d/index.html").write_bytes(b"d")
+    (source.output / ".mirror").mkdir()
+    (source.output / ".mirror/state").write_bytes(b"state")
+    (source.output.parent / "secret.txt").write_bytes(b"secret")
+    (source.output / "out.txt").symlink_to(source.output.parent / "secret.txt")
+    status, headers, body = get(port, "/a.html")
+    assert (status, body, headers["Content-Length"], headers["Memento-Datetime"]) == (200, b"1", "1", None)
+    assert 'rel="original timegate"' in headers["Link"]
+    assert get(port, "/a")[::2] == (200, b"1")
+    assert get(port, "/d/")[::2] == (200, b"d")
+    assert get(port, "/a.html", "HEAD")[::2] == (200, b"")
+    assert [
+        get(port, path)[0]
+        for path in ("/", "/b.txt", "/../secret.txt", "/%2e%2e/secret.txt", "/out.txt", "/.mirror/state")
+    ] == [404] * 6
+    assert get(port, "/a.html", "POST")[0] == 405
+    for asked in ("yesterday", "Fri, 31 Dec 9999 23:59:59 -2300"):
+        assert get(port, "/a.html", Accept_Datetime=asked)[0] == 400
+    path = f"/{HOME}/resourcelist.xml"
+    assert get(port, path, Accept_Datetime=day(1))[2] == (source.output / path[1:]).read_bytes()
+
+
+def test_without_a_time(port: int) -> None:
+    """The TimeGate leads to the current version, also of what nobody asked the time for."""
+    assert get(port, f"/timegate/{SITEURL}/a.html")[1]["Location"] == f"{SITEURL}/{HOME}/versions/{ONE}.html"
+    assert get(port, f"/timegate/{SITEURL}/b.txt")[0] == 404
+    assert get(port, "/timegate/https://other.example/")[0] == 404
+
+
+def test_a_publication_meanwhile(port: int, source: Source) -> None:
+    """It counts at once."""
+    assert get(port, "/a.html", Accept_Datetime=day(4))[2] == b"1"
+    source.publish({"a.html": b"9", "c.html": b"1"}, "2024-03-04T12:00", versions=VersionOptions())
+    assert get(port, "/a.html", Accept_Datetime=day(4))[2] == b"9"
+    assert len(timemap(source, "a.html")) == 4
+
+
+def test_the_command(source: Source) -> None:
+    """It says where it serves, and ends when it is stopped."""
+    three(source)
+    command = [sys.executable, "-m", "pelican_resourcesync", "serve", str(source.output), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout
+        line = process.stdout.readline()
+        found = re.fullmatch(rf"Serving {source.output} at http://127\.0\.0\.1:(\d+)/\n", line)
+        assert found
+        assert get(int(found[1]), "/a.html", Accept_Datetime=day(2))[2] == b"2"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 0
+
+
+def line_of(source: Source, path: str) -> tuple[Path, str]:
+    """Return the version history of a publication, and the line of a resource in it."""
+    index = source.output / HOME / "versions.jsonl"
+    [line] = [each for each in index.read_text().splitlines() if f"/{path}" in each]
+    return index, line
+
+
+@pytest.mark.promise("Nothing from outside")
+@pytest.mark.parametrize("name", [*HOSTILE_NAMES, f"{ONE}/../../../../secret", "link"])
+def test_hostile_versions(source: Source, name: str) -> None:
+    """Nothing but a version is answered, whatever a history lists; other sets are served as they were."""
+    three(source)
+    (source.output.parent / "secret").write_bytes(b"secret")
+    index, line = line_of(source, "a.html")
+    if name == "link":  # which the folder itself has, under the name of a version
+        (source.output / HOME / f"versions/{ONE}.html").unlink()
+        (source.output / HOME / f"versions/{ONE}.html").symlink_to(source.output.parent / "secret")
+    else:
+        index.write_text(index.read_text().replace(line, line.replace(f'"{ONE}.html"', json.dumps(name))))
+    source.reseal()
+    other = Source(source.output, set_name="other")
+    other.publish({"o.html": b"other"}, "2024-03-01T12:00", versions=VersionOptions())
+    with serving(source.output) as port:
+        for path, headers in (("a.html", {"Accept_Datetime": day(1)}), (f"timegate/{SITEURL}/a.html", {})):
+            status, _, body = get(port, f"/{path}", **headers)
+            assert b"secret" not in body
+            assert status in ({200, 302, 404} if name == "link" else {404})
+        assert get(port, "/o.html", Accept_Datetime=day(2))[2] == b"other"
+        assert get(port, "/a.html")[::2] == (200, b"1")
+
+
+def test_a_damaged_set(source: Source, caplog: pytest.LogCaptureFixture) -> None:
+    """A set whose state is damaged has no versions, with a warning; files and other sets are served."""
+    three(source)
+    other = Source(source.output, set_name="other")
+    other.publish({"o.html": b"other"}, "2024-03-01T12:00", versions=VersionOptions())
+    for data in (b"{", b"[" * 9_000, b"\xff"):
+        (source.output / "resourcesync/publication.json").write_bytes(data)
+        with serving(source.output) as port:
+            assert get(port, "/a.html", Accept_Datetime=day(2))[0] == 404
+            assert get(port, "/a.html")[::2] == (200, b"1")
+            assert get(port, "/o.html", Accept_Datetime=day(2))[2] == b"other"
+    assert len([each for each in caplog.messages if "the set site is served without versions: " in each]) == 3
+
+
+@pytest.mark.parametrize("path", ["a" * 300, "a/" * 5_000, "a%00b", "%ff", "a%0d%0ab", "a.html/x", "%2fetc/passwd"])
+def test_names_that_no_file_can_have(port: int, path: str) -> None:
+    """They are not there."""
+    for headers in ({}, {"Accept_Datetime": day(2)}):
+        assert get(port, f"/{path}", **headers)[0] == 404
+        assert get(port, f"/timegate/{SITEURL}/{path}", **headers)[0] == 404
+
+
+def test_slow_clients(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More clients than can be answered at once end those that send nothing, and a request has to come in time."""
+    three(source)
+    monkeypatch.setattr(server_module, "_MOST", 4)
+    with serving(source.output) as port, ExitStack() as stack:
+        slow = [stack.enter_context(socket.create_connection(("127.0.0.1", port), 10)) for _ in range(20)]
+        for each in slow:
+            each.sendall(b"GET /a.html HTTP/1.1\r\nX")
+        assert get(port, "/a.html")[::2] == (200, b"1")
+        assert [each.recv(1) for each in slow[:16]] == [b""] * 16
+        assert threading.active_count() < 16
+        monkeypatch.setattr(server_module, "monotonic", lambda: time.monotonic() + 31)
+        assert slow[-1].recv(1) == b""
+
+
+def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder that is none, and a port that cannot be used, are one message."""
+    assert main(["serve", str(tmp_path / "none")]) == 2
+    assert "none is no folder: publish a site first" in capsys.readouterr().err
+    assert main(["serve", str(tmp_path), "--port", "99999"]) == 2
+    assert "--port 99999 cannot be used: " in capsys.readouterr().err

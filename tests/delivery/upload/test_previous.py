@@ -1,0 +1,109 @@
+"""A build that continues what is in a bucket, with its credentials."""
+
+import hashlib
+import json
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from pelican_resourcesync.delivery.upload import upload
+from pelican_resourcesync.errors import TransportError
+from pelican_resourcesync.http import STANDARD_BOUNDS, Bucket
+from pelican_resourcesync.publication.previous import fetch
+from tests.delivery.upload.conftest import contents, files_of, page
+from tests.publishers.folder.support import Folder
+from tests.support.bucket import BucketServer
+
+STATE = "resourcesync/publication.json"
+
+
+def test_each_clone_continues_the_bucket(folder: Folder, server: BucketServer) -> None:
+    """The first publication finds an empty bucket; a fresh clone then continues what was uploaded, packages too."""
+    shutil.rmtree(folder.public / "resourcesync")
+    folder.configure("allow_deletions = true\ndumps = true", previous=server.bucket)
+    assert f"there is no publication at {server.bucket}/{STATE}: this is the first publication" in folder.run().stdout
+    upload(folder.public, Bucket(server.bucket))
+    folder.rebuild({"index.html": page("of a fresh clone"), "new.html": page("new")})
+    folder.run()
+    assert json.loads((folder.public / STATE).read_bytes())["generation"] == 2
+    assert [each[1:] for each in folder.changes()] == [
+        ("updated", ""), ("deleted", "a/b.html"), ("deleted", "c%20d%20%C3%A9.txt"), ("created", "new.html"),
+    ]  # fmt: skip
+    upload(folder.public, Bucket(server.bucket))
+    folder.rebuild({"index.html": page("of a fresh clone")})
+    folder.run()
+    assert len([*(folder.public / "resourcesync/site").glob("changedump-*.zip")]) == 2
+    upload(folder.public, Bucket(server.bucket))
+
+
+def test_bucket_that_cannot_be_read(folder: Folder, server: BucketServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is published where it is not known what was: a wrong bucket, no permission, half an upload."""
+    folder.configure(previous="s3://absent/site")
+    assert "The specified bucket does not exist" in folder.stops()
+    upload(folder.public, Bucket(server.bucket))
+    folder.configure(previous=server.bucket)
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    monkeypatch.setattr(fetch, "REAL_CLOCK", replace(fetch.REAL_CLOCK, sleep=lambda _: None))
+    server.put("resourcesync/site/resourcelist.xml", b"newer")
+    server.fault = lambda *_: 403
+    assert "403" in folder.stops()
+    server.fault = lambda *_: 0
+    with pytest.raises(TransportError, match="larger than 3 bytes"):
+        Bucket(server.bucket).read(STATE, replace(STANDARD_BOUNDS, size=3))
+
+
+@pytest.mark.parametrize("last", ["Z.xml", "resourcelist.xml", "site/index.html", "publication.json"])
+def test_upload_that_was_killed(folder: Folder, server: BucketServer, last: str) -> None:
+    """The last complete publication is continued, wherever the upload of the next one ended."""
+    folder.configure("allow_deletions = true", previous=server.bucket)
+    upload(folder.public, Bucket(server.bucket))
+    folder.write({"index.html": page("second")})
+    folder.run()
+    upload(folder.public, Bucket(server.bucket))
+    folder.write({"index.html": page("third")})
+    folder.run()
+    server.fault = lambda method, path: 403 if method == "PUT" and path.endswith(last) else 0
+    with pytest.raises(TransportError, match="403"):
+        upload(folder.public, Bucket(server.bucket))
+    server.fault = lambda *_: 0
+    folder.rebuild({"index.html": page("of a fresh clone"), "new.html": page("new")})
+    folder.run()
+    state = json.loads((folder.public / STATE).read_bytes())
+    assert state["generation"] == 3
+    assert state["predecessor"] == hashlib.sha256(server.contents()[STATE]).hexdigest()
+    for _ in "123":
+        upload(folder.public, Bucket(server.bucket), grace=0)
+    assert contents(server) == files_of(folder.public)
+    assert not [path for path in server.contents() if "/.replaced/" in path]
+
+
+def test_page_of_a_killed_upload_does_not_stay(folder: Folder, server: BucketServer) -> None:
+    """What was written since the last upload ended need not be what is listed: here a page that is as it was before."""
+    folder.configure("allow_deletions = true", previous=server.bucket)
+    upload(folder.public, Bucket(server.bucket))
+    server.age(but=STATE)
+    before = server.contents()["index.html"]
+    folder.rebuild({"index.html": before.replace(b"first", b"never"), "a/b.html": page("other")})
+    folder.run()
+    server.fault = lambda method, path: 403 if method == "PUT" and path.endswith("Z.xml") else 0
+    with pytest.raises(TransportError, match="403"):
+        upload(folder.public, Bucket(server.bucket))
+    server.fault = lambda *_: 0
+    assert b"never" in server.contents()["index.html"]
+    folder.rebuild({"index.html": before, "a/b.html": page("third")})
+    folder.run()
+    upload(folder.public, Bucket(server.bucket), grace=0)
+    assert contents(server) == files_of(folder.public)
+    assert server.contents()["index.html"] == before
+
+
+def test_starting_over(folder: Folder, server: BucketServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What starts over has new addresses, and continues the bucket for an upload."""
+    folder.configure("allow_deletions = true", previous=server.bucket)
+    upload(folder.public, Bucket(server.bucket))
+    monkeypatch.setenv("RESOURCESYNC_FIRST", "1")
+    folder.rebuild({"index.html": page("of a fresh clone")})
+    folder.run()
+    upload(folder.public, Bucket(server.bucket))
+    assert json.loads(server.contents()[STATE])["restart_number"] > 1

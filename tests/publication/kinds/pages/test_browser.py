@@ -1,0 +1,74 @@
+"""The pages in a real browser: nothing breaks, nothing leaves the host, and everybody can read them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pelican_resourcesync.publication.model.options import PageOptions, VersionOptions
+from tests.publication.kinds.pages.sites import HOSTILE, counts, everything, publish
+from tests.support.browser import look_at, needs_chromium
+
+#: By name: months of history, resources beyond them, the site's name, the language, the width, whether it is dark, and
+#: the number at the top of the axis.
+_CASES: dict[str, tuple[int, int, str, str, int, bool, int]] = {
+    "empty": (0, 0, "", "en", 320, False, 1),
+    "one range": (1, 0, "Notes", "de", 1280, True, 4),
+    "hostile": (3, 0, HOSTILE, "fr", 320, True, 10),
+    "large": (200, 9_000, "Archive", "ja", 1280, False, 20),  # the first bar, of 9,004, is cut
+}
+
+
+@needs_chromium
+@pytest.mark.parametrize("name", _CASES)
+def test_in_a_browser(tmp_path: Path, name: str) -> None:
+    """Every link resolves, bars are as high as their counts, nothing is reported, and axe finds no violation."""
+    ranges, more, site_name, language, width, dark, top = _CASES[name]
+    options: dict[str, Any] = everything(site_name=site_name, page=PageOptions(language=language))
+    source = publish(tmp_path, ranges, more, **options)
+    seen = look_at(source.output, "resourcesync/index.html", width, dark=dark)
+    answer = seen.answer
+    assert seen.errors == []
+    assert "error" not in answer
+    assert answer["language"] == language
+    assert answer["scripts"] == 0
+    assert answer["broken"] == []
+    assert answer["links"] > 4
+    assert answer["overflow"] <= 0
+    assert answer["background"] == ("rgb(20, 24, 27)" if dark else "rgb(251, 250, 248)")
+    assert answer["violations"] == []
+    expected = list(counts(ranges))
+    if expected:
+        expected[0] = (expected[0][0] + more, *expected[0][1:])
+    bars = [{kind: count for kind, count, _ in parts} for _, parts in answer["bars"]]
+    assert [(bar.get("c", 0), bar.get("u-kind", 0), bar.get("d", 0)) for bar in bars] == expected
+    for (_, parts), total in zip(answer["bars"], map(sum, expected), strict=True):
+        unit = 144 / 107 * 100 / max(top, total)  # the drawing of 107 units is 9 rem high
+        assert [height for _, _, height in parts] == pytest.approx([count * unit for _, count, _ in parts], abs=0.1)
+
+
+@needs_chromium
+@pytest.mark.parametrize("dark", [False, True])
+def test_pages_about_changes_in_a_browser(tmp_path: Path, *, dark: bool) -> None:
+    """Everybody can read these, too, on a phone and on a screen: nothing is too wide, and axe finds no violation."""
+    options = everything(site_name=HOSTILE, page=PageOptions(language="fr"), versions=VersionOptions())
+    publish(tmp_path, 3, **options)
+    paths = sorted((tmp_path / "resourcesync/site/changes").glob("*.html"))
+    assert len(paths) == 4
+    for file in (paths[-2], paths[-1]):
+        answer = look_at(tmp_path, file.relative_to(tmp_path).as_posix(), 320 if dark else 1280, dark=dark).answer
+        assert (answer["broken"], answer["violations"], answer["scripts"]) == ([], [], 0)
+        assert answer["overflow"] <= 0
+        assert answer["links"] > 3
+
+
+@needs_chromium
+def test_what_the_browser_would_notice(tmp_path: Path) -> None:
+    """A page with a request elsewhere, a dead link and a picture without a text is found out."""
+    (tmp_path / "bad.html").write_text(
+        '<html lang="en"><title>Bad</title><img src="https://other.example/x.png"><a href="gone.xml">gone</a>'
+    )
+    seen = look_at(tmp_path, "bad.html", 320)
+    assert any("other.example" in line for line in seen.errors)
+    assert [each.rpartition("/")[2] for each in seen.answer["broken"]] == ["gone.xml"]
+    assert any(each.startswith("image-alt") for each in seen.answer["violations"])
