@@ -9,7 +9,6 @@ from pelican_resourcesync.http.client import (
     Response,
     Sink,
     is_sendable,
-    new_client,
     retry_after,
 )
 from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds, Pace, Turns
@@ -30,7 +29,7 @@ from pelican_resourcesync.http.urls import (
     uri_of_path,
     without_query,
 )
-from pelican_resourcesync.http.web import Received, Web, links_of_headers, links_of_page, looks_like_page
+from pelican_resourcesync.http.web import Received, Web, links_of_headers, links_of_page, looks_like_page, new_client
 from pelican_resourcesync.http.zips import DamagedZipError, ZipLimitError, ZipLimits, ZipReader
 
 __all__ = [

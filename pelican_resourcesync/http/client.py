@@ -318,20 +318,3 @@ def _status(status: int) -> str:
         return f"{status} {http.HTTPStatus(status).phrase}"
     except ValueError:
         return str(status)
-
-
-def new_client(*, proxies: bool = False, user_agent: str = USER_AGENT) -> Client:
-    """Return the fastest client that is installed; proxies of the environment are used only on request."""
-    if not proxies:
-        try:
-            from pelican_resourcesync.http.curl_client import CurlClient
-        except ImportError:
-            pass
-        else:
-            return CurlClient(user_agent)
-    from pelican_resourcesync.http.urllib3_client import Urllib3Client
-
-    client = Urllib3Client(user_agent, proxies=proxies)
-    if not proxies:
-        client.advice = "pip install 'pelican-resourcesync[mirror]' makes it fetch many files in a third of the time"
-    return client

@@ -11,7 +11,7 @@ from secrets import token_hex
 from typing import BinaryIO
 from urllib.parse import quote, urljoin
 
-from pelican_resourcesync.http.client import Client, Headers, Request, Response, Sink, new_client
+from pelican_resourcesync.http.client import USER_AGENT, Client, Headers, Request, Response, Sink
 from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds
 from pelican_resourcesync.http.urls import check_base
 
@@ -171,3 +171,23 @@ def _absolute(uri: str, links: list[str]) -> list[str]:
         except ValueError:
             absolute.append(link)
     return absolute
+
+
+def new_client(*, proxies: bool = False, user_agent: str = USER_AGENT) -> Client:
+    """Return the fastest client that is installed; proxies of the environment are used only on request."""
+    if not proxies:
+        try:
+            from pelican_resourcesync.http.curl_client import CurlClient
+        except ImportError:
+            pass
+        else:
+            return CurlClient(user_agent)
+    from pelican_resourcesync.http.urllib3_client import Urllib3Client
+
+    client = Urllib3Client(user_agent, proxies=proxies)
+    if not proxies:
+        client.advice = (
+            "pip install 'pelican-resourcesync[mirror]' makes a mirror of many small files use less than half of the "
+            "processor time"
+        )
+    return client
