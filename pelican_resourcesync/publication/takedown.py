@@ -323,10 +323,10 @@ class _Copy:
         document, target = _read(self._previous, path), self._moved(path)
         entries = [self._entry(entry) for entry in document.entries if entry.loc not in self._uris]
         if document.root is Root.SITEMAPINDEX and document.md and document.md.capability in _DIVIDED:
-            left = [entry for entry in entries if self._path(entry.loc) not in self._empty] or entries[:1]
-            for part in self._empty.intersection(self._path(entry.loc) for entry in entries if entry not in left):
+            parts = {self._path(entry.loc): entry for entry in entries}
+            entries = [entry for path, entry in parts.items() if path not in self._empty] or entries[:1]
+            for part in self._empty.intersection(parts).difference(self._path(entry.loc) for entry in entries):
                 del self._hashes[part]
-            entries = left
         elif not entries:
             self._empty.add(target)
         links = tuple(self._link(link) for link in document.links)
