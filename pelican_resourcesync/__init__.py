@@ -25,30 +25,25 @@ from pelican_resourcesync.version import __version__
 
 if TYPE_CHECKING:
     from pelican_resourcesync.checker import CheckError, CheckReport, check
-    from pelican_resourcesync.destination import (
-        FollowedChange,
-        IncompleteError,
-        Mirror,
-        MirrorError,
-        MirrorOptions,
-        MirrorResult,
-        follow,
-    )
+    from pelican_resourcesync.destination import FollowedChange, Mirror, MirrorResult, follow
     from pelican_resourcesync.errors import (
         AbsentError,
         DocumentError,
         HistoryError,
+        IncompleteError,
+        MirrorError,
         NoHostError,
         PublicationError,
         ResourceSyncError,
         SettingsError,
+        SourceError,
         StatusError,
         TransportError,
     )
+    from pelican_resourcesync.options import MirrorOptions
     from pelican_resourcesync.publishers.aggregator import Aggregator, mirror
     from pelican_resourcesync.publishers.folder import publish
     from pelican_resourcesync.publishers.static_site import PublishResult
-    from pelican_resourcesync.source import SourceError
     from pelican_resourcesync.system.signing import SignatureError
 
 __all__ = [
@@ -83,8 +78,8 @@ __all__ = [
 #: Where these names are, what is quick to import first.
 _MODULES = (
     "errors",
+    "options",
     "system.signing",
-    "source",
     "destination",
     "checker",
     "publishers.aggregator",

@@ -50,6 +50,22 @@ class BytesError(PublicationError):
         self.uri = uri
 
 
+class SourceError(ResourceSyncError):
+    """Raised when a Source cannot be used as it was asked for; the message says why, and what to do about it."""
+
+
+class MirrorError(SourceError):
+    """Raised when nothing can be mirrored; the message says why, and what to do about it."""
+
+
+class IncompleteError(SourceError):
+    """Raised when a mirror stops before it changes anything, because that could do harm.
+
+    Also when a follower cannot get some of the resources now; the message names the first of them, and the next run
+    tries again. And when a run takes longer than it may: the next one goes on.
+    """
+
+
 class TransportError(ResourceSyncError):
     """Raised when bytes cannot be fetched; the message names the URL, without its query, and says why.
 

@@ -24,8 +24,9 @@ from pelican_resourcesync.checker.rules import RULES
 from pelican_resourcesync.checker.scan import STANDARD_LIMITS, CheckLimits, Head, Scan, UnreadableError
 from pelican_resourcesync.errors import TooLargeError, TransportError
 from pelican_resourcesync.http import links_of_headers, links_of_page, looks_like_page
+from pelican_resourcesync.options import Several, by_keyword
 from pelican_resourcesync.protocol import EDITIONS
-from pelican_resourcesync.source import WELL_KNOWN, Several, by_keyword
+from pelican_resourcesync.source import WELL_KNOWN
 
 SOURCES = ("description", "capabilitylist")
 LinkFinder = Callable[[str], list[str]]

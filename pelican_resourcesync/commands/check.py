@@ -2,10 +2,10 @@
 
 import sys
 from argparse import ArgumentParser, Namespace, _SubParsersAction
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from pelican_resourcesync.commands.running import PROGRAM
-from pelican_resourcesync.commands.source_options import add_jobs, add_max_documents
+from pelican_resourcesync.options import ROWS, add_options
 from pelican_resourcesync.system.printable import printable_lines
 
 
@@ -29,8 +29,8 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     verb.add_argument("--strict", action="store_true", help="count warnings in the exit status")
     verb.add_argument("--json", action="store_true", help="print JSON")
     verb.add_argument("--rules", action="store_true", help="list the rules and exit")
-    add_max_documents(verb)
-    add_jobs(verb, 4)
+    add_options(verb, "max_documents")
+    replace(ROWS["jobs"], default="4").add(verb, "jobs")
 
 
 def run(arguments: Namespace) -> int:

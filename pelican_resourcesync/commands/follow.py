@@ -7,22 +7,16 @@ import shutil
 import subprocess
 import sys
 import time
-from argparse import SUPPRESS, ArgumentParser, BooleanOptionalAction, Namespace, _SubParsersAction
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace, _SubParsersAction
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from pelican_resourcesync.commands import running
-from pelican_resourcesync.commands.source_options import (
-    PASSWORD,
-    USER,
-    add_by,
-    add_reading,
-    add_source,
-    options_of,
-)
+from pelican_resourcesync.commands.running import PASSWORD, USER, options_of
 from pelican_resourcesync.errors import SettingsError, failing_disk
+from pelican_resourcesync.options import add_options, add_reading
 from pelican_resourcesync.system.files import replace_file
 from pelican_resourcesync.system.printable import get_logger
 from pelican_resourcesync.system.standard_streams import CLOSED, flush_output
@@ -40,7 +34,7 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     text = "write the changes of a Source as lines, or let a program handle them"
     verb = verbs.add_parser("follow", help=text, description=f"{text[0].upper()}{text[1:]}.")
     verb.set_defaults(verb=run)
-    add_source(verb)
+    running.add_source(verb)
     task = verb.add_argument_group("the run")
     how, position = (task.add_mutually_exclusive_group(required=each) for each in (True, False))
     how.add_argument("--json-lines", action="store_true", help="write a line of JSON for each change")
@@ -51,13 +45,7 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     )
     position.add_argument("--cursor", type=Path, metavar="FILE", help="where the position of what was handled is saved")
     running.add_repeating(task, task)
-    task.add_argument(
-        "--accept-older",
-        action="store_true",
-        default=SUPPRESS,
-        help="follow a Source that was set back to an older state",
-    )
-    add_by(task)
+    add_options(task, "accept_older", "by")
     running.add_logging(verb)
     add_reading(verb)
 
@@ -79,7 +67,8 @@ def _write_all(arguments: Namespace) -> int:
     since = arguments.since
 
     def once(_: running.Done) -> int:
-        from pelican_resourcesync.destination import IncompleteError, follow
+        from pelican_resourcesync.destination import follow
+        from pelican_resourcesync.errors import IncompleteError
 
         nonlocal since
         changes = follow(arguments.source, since, content=False, **options_of(arguments))
@@ -105,7 +94,8 @@ def _handle_all(arguments: Namespace) -> int:
     handle = _handler(arguments)
 
     def once(_: running.Done) -> int:
-        from pelican_resourcesync.destination import IncompleteError, follow, locked
+        from pelican_resourcesync.destination import follow, locked
+        from pelican_resourcesync.errors import IncompleteError
         from pelican_resourcesync.terminal import format_count
 
         with (
@@ -162,7 +152,7 @@ def _read(file: Path) -> str | None:
 def _save(file: Path, cursor: str) -> None:
     if not cursor:
         return
-    from pelican_resourcesync.destination import IncompleteError
+    from pelican_resourcesync.errors import IncompleteError
 
     advice = "correct that; some changes will be sent again"
     with failing_disk(f"{file} cannot be written", advice, IncompleteError):

@@ -11,7 +11,7 @@ import os
 import sys
 import time
 import traceback
-from argparse import SUPPRESS, Action, ArgumentParser, Namespace
+from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
@@ -21,15 +21,14 @@ from pathlib import Path
 from queue import SimpleQueue
 from textwrap import shorten
 from threading import Timer
-from typing import Any, NoReturn
+from typing import Any
 
 from pelican_resourcesync.commands import mirror, running
-from pelican_resourcesync.commands.running import DONE, INCOMPLETE, PROBLEMS, UNUSABLE
-from pelican_resourcesync.commands.source_options import add_reading, options_of
+from pelican_resourcesync.commands.running import DONE, INCOMPLETE, PROBLEMS, UNUSABLE, options_of
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
+from pelican_resourcesync.options import ROWS, MirrorOptions, Option, flag
 from pelican_resourcesync.system.printable import get_logger, printable, printable_lines
 from pelican_resourcesync.system.stopping import stopping
-from pelican_resourcesync.system.units import rate
 
 _LONGEST = 3600.0  # seconds for a Source, unless `max_run` says something else
 _GRACE = 600.0  # seconds after that, for a pause or a slow disk, until its process is killed
@@ -83,21 +82,12 @@ def run(task: mirror.Task, arguments: Namespace) -> int:
 # The Sources
 
 
-class _Options(ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise SettingsError(message)
-
-
 def read_sources(task: mirror.Task, given: Namespace) -> list[Namespace]:
     """Return the arguments of each Source of a file. Raises `SettingsError`, which names the file, table and key."""
     from pelican_resourcesync.http import is_bucket
     from pelican_resourcesync.settings import Setting, checks, in_file, read_toml
 
-    parser = _Options(add_help=False, allow_abbrev=False, argument_default=SUPPRESS)
-    mirror.add_update(parser)
-    add_reading(parser)
-    options = parser._actions  # noqa: SLF001 - argparse has no public list of them
-    known: dict[str, Any] = {each.dest: partial(_words, parser, each) for each in options}
+    known = {name: partial(_check, name, row) for name, row in ROWS.items() if row.group or name in mirror.UPDATE}
     places = {name: checks.required_text("a URL or a folder") for name in ("source", "folder")}
 
     def tables(setting: Setting, value: object) -> dict[str, dict[str, Any]]:
@@ -107,6 +97,7 @@ def read_sources(task: mirror.Task, given: Namespace) -> list[Namespace]:
     top = Setting("", in_file(given.config))
     shape = {"defaults": lambda setting, value: setting.table(value, known), "sources": tables}
     content = {"defaults": {}, "sources": {}} | top.table(read_toml(given.config), shape)
+    of_all = {name: value for name, value in vars(given).items() if name != "jobs"}  # which is of Sources there
     sources: list[Namespace] = []
     for name, table in content["sources"].items():
         if not places.keys() <= table.keys():
@@ -115,10 +106,7 @@ def read_sources(task: mirror.Task, given: Namespace) -> list[Namespace]:
         # Absolute, for the machines of a cluster.
         beside = given.config.parent.absolute()
         where, folder = (each if "://" in each else str(beside / each) for each in map(table.pop, places))
-        values = content["defaults"] | table
-        rest = {"max_run": _LONGEST} | vars(given) | {"jobs": 8}  # of the command line, where `jobs` is something else
-        source = Namespace(**{each: rest[each] for each in rest.keys() - values.keys()})
-        parser.parse_args([word for words in values.values() for word in words], source)
+        source = Namespace(**{"max_run": _LONGEST} | of_all | content["defaults"] | table)
         source.name, source.task, source.source = name, task, where
         source.folder = folder if is_bucket(folder) else Path(folder)
         # The login of the environment is not for all hosts, but its password is for those with a user.
@@ -139,19 +127,13 @@ def _overlap(one: Path | str, other: Path | str) -> bool:
     return inner.startswith(outer)
 
 
-def _words(parser: ArgumentParser, option: Action, setting: Any, value: object) -> list[str]:
-    """Return a value as words of the command line. Raises `SettingsError` if the option does not take it."""
-    name = option.option_strings[0]
-    values = value if isinstance(value, list) else [value]
-    words = [f"{name}={each}" for each in values] if option.nargs is None else [name] * (value is True)
-    with suppress(SettingsError):
-        taken = getattr(parser.parse_args(words), option.dest, None)
-        kinds = {bool} if option.nargs == 0 else {str, int, float}
-        if {type(each) for each in values} <= kinds and isinstance(value, list) <= isinstance(taken, list):
-            return words
-    takes = f"what {name} {option.metavar} takes" if option.nargs is None else "true or false"
+def _check(name: str, option: Option, setting: Any, value: object) -> Any:
+    """Return the value of an option. Raises `SettingsError` if it is none."""
+    with suppress(ValueError, ArgumentTypeError):
+        return option.read(value)
+    takes = f"what {flag(name)} {option.metavar} takes" if option.metavar else "true or false"
     message = f"{setting} cannot be used: write {takes} ({option.help})"
-    raise SettingsError(message.replace("%%", "%"))
+    raise SettingsError(message)
 
 
 def divide(sources: Iterable[Namespace]) -> list[list[Namespace]]:
@@ -193,7 +175,7 @@ def _do_all(queues: list[list[Namespace]], ready: list[float], arguments: Namesp
             ready[number] = time.monotonic() + outcome.pop("pause", 0.0)
             outcomes.put(outcome)
 
-    with ThreadPoolExecutor(arguments.jobs) as threads, ExitStack() as stack:
+    with ThreadPoolExecutor(getattr(arguments, "jobs", MirrorOptions().jobs)) as threads, ExitStack() as stack:
         if arguments.cluster:
             from pelican_resourcesync.system.cluster import connected
 
@@ -254,7 +236,7 @@ def do(source: Namespace) -> Outcome:
     from pelican_resourcesync.http import Pace
 
     begin, outcome = time.monotonic(), {"name": source.name, **mirror.values_of(source)}
-    pace = Pace(*rate(source.rate) if "rate" in source else ())
+    pace = Pace(*MirrorOptions(**options_of(source)).limits_of_rate)
     try:
         status, lines, counts, _ = mirror.do(source.task, source, pace=pace)
         outcome |= {"end": running.now(), "status": status, "lines": lines, **counts}

@@ -4,24 +4,24 @@ import json
 import logging
 import shlex
 import sys
-from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace, _SubParsersAction
+from argparse import ArgumentParser, Namespace, _SubParsersAction
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pelican_resourcesync.commands import running
-from pelican_resourcesync.commands.running import DONE, INCOMPLETE, PROBLEMS
-from pelican_resourcesync.commands.source_options import add_by, add_reading, add_source, number, options_of
+from pelican_resourcesync.commands.running import DONE, INCOMPLETE, PROBLEMS, options_of
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
+from pelican_resourcesync.options import MirrorOptions, add_options, add_reading
 from pelican_resourcesync.system.printable import printable
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from pelican_resourcesync.destination import Difference, FetchPlan, Mirror, MirrorResult, Moment
 
 _MOST_SHOWN = 20
+#: The options of how a copy is changed.
+UPDATE = ("atomic", "keep", "accept_older", "max_deletions", "publish", "by", "prefer")
 
 
 # The command line
@@ -34,23 +34,23 @@ def add_verbs(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     what = task.add_mutually_exclusive_group()
     what.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
     running.add_repeating(task, what)
-    task.add_argument("--adopt", action="store_true", help="use the files of a folder that is not a copy yet")
-    add_update(mirror)
+    add_options(task, "adopt")
+    _add_update(mirror)
     text = "compare a copy with the Source's list, and {}"
     audit = _add(verbs, "audit", text.format("change nothing"), partial(_run, _compare))
-    _add_prefer(audit)
+    add_options(audit, "prefer")
     repair = _add(verbs, "repair", text.format("correct what differs"), partial(_run, _correct))
-    add_update(repair)
+    _add_update(repair)
     restore = _add(verbs, "restore", "copy a Source as it was at a past time", _restore)
     task = restore.add_argument_group("the run")
     what = task.add_mutually_exclusive_group(required=True)
-    what.add_argument("--at", type=moment, metavar="TIME", help="the time, such as 2024-01-31T12:00:00Z")
+    add_options(what, "at")
     what.add_argument("--all-times", action="store_true", help="write all versions, into a WACZ file")
     what.add_argument(
         "--list-times", action="store_true", help="list the times that can be restored, and what is missing"
     )
     task.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
-    add_by(task)
+    add_options(task, "by")
     for verb in (mirror, audit, repair, restore):
         verb.add_argument("--json", action="store_const", const="counts", help="report in a line of JSON")
         # As an option of its own: a value that may be left out would take the SOURCE that follows.
@@ -66,7 +66,7 @@ def _add(
 ) -> ArgumentParser:
     verb = verbs.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
     verb.set_defaults(verb=run)
-    needed = [add_source(verb)]
+    needed = [running.add_source(verb)]
     nargs = "?" if run is _restore else None
     needed.append(
         verb.add_argument("folder", type=_place, nargs=nargs, metavar="FOLDER", help="the folder of the copy")
@@ -91,36 +91,11 @@ def _place(text: str) -> Path | str:
     return text if is_bucket(text) else Path(text)
 
 
-def add_update(verb: ArgumentParser) -> None:
+def _add_update(verb: ArgumentParser) -> None:
     """Add how a copy is changed."""
-    update = verb.add_argument_group("changes of the copy", argument_default=SUPPRESS)
-    update.add_argument(
-        "--atomic", action="store_true", help="build the next state beside the copy, and switch at once"
-    )
-    update.add_argument("--keep", type=number, metavar="N", help="with --atomic, keep N earlier states (1)")
-    update.add_argument(
-        "--accept-older", action="store_true", help="follow a Source that was set back to an older state"
-    )
-    update.add_argument("--max-deletions", type=float, metavar="N", help="stop if more than N %% would be deleted (20)")
-    update.add_argument("--publish", metavar="URL", help="publish the copy as a Source; its folder is public at URL")
-    add_by(update)
-    _add_prefer(verb)
-
-
-def _add_prefer(verb: ArgumentParser) -> None:
-    text = "copy the alternate of this media type, if there is one"
-    verb.add_argument("--prefer", action="append", default=[], metavar="TYPE", help=text)
-
-
-def moment(text: str) -> "datetime":
-    """Return the time that a text names. Raises `ArgumentTypeError`."""
-    from pelican_resourcesync.protocol import parse_datetime
-
-    try:
-        return parse_datetime(text)
-    except ResourceSyncError as error:
-        message = f"{text!a} is not a time such as 2024-01-31 or 2024-01-31T12:00:00Z"
-        raise ArgumentTypeError(message) from error
+    *update, prefer = UPDATE
+    add_options(verb.add_argument_group("changes of the copy"), *update)
+    add_options(verb, prefer)
 
 
 # What they do
@@ -194,12 +169,12 @@ def _run(task: Task, arguments: Namespace) -> int:
 
 def do(task: Task, arguments: Namespace, **more: Any) -> _Report:
     """Do something with a mirror that has the options in the arguments, and more; return what to report."""
-    from pelican_resourcesync.destination import BucketMirror, Mirror, MirrorOptions
+    from pelican_resourcesync.destination import BucketMirror, Mirror
 
-    if "keep" in arguments and "atomic" not in arguments:
+    folder, options = arguments.folder or Path(), MirrorOptions(**options_of(arguments), **more)
+    if "keep" in arguments and not options.atomic:
         message = "--keep N needs --atomic"
         raise SettingsError(message)
-    folder, options = arguments.folder or Path(), MirrorOptions(**options_of(arguments), **more)
     if isinstance(folder, str):
         if arguments.verb is _restore or "publish" in arguments:
             message = f"{folder} is a bucket: restore and --publish need a folder, whose files upload can put there"

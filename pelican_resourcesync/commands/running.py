@@ -1,28 +1,47 @@
 """Run a command that reads a Source, once or again and again, and show how far it has come."""
 
 import logging
+import os
 import sys
 import time
 from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace, _ActionsContainer
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any, Self, TextIO
 
-from pelican_resourcesync.commands.source_options import options_of
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError, TransportError
+from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.system.printable import get_logger, printable
 from pelican_resourcesync.system.stopping import stopping
 from pelican_resourcesync.system.units import seconds
 
 PROGRAM = "pelican-resourcesync"
 DONE, PROBLEMS, UNUSABLE, INCOMPLETE = 0, 1, 2, 3
+USER, PASSWORD = "RESOURCESYNC_USER", "RESOURCESYNC_PASSWORD"
 _PAUSE = 0.2  # seconds between two updates of the progress
 _POLL = 600.0  # seconds between two runs without a call of a hub
 _logger = get_logger("pelican_resourcesync")
 
 #: The URIs of what a run did, by kind, with `--json=resources`.
 Done = dict[str, list[str]]
+
+
+def add_source(verb: ArgumentParser) -> Action:
+    """Add the Source."""
+    text = "a site, a page, a Source Description, a list, or a folder"
+    return verb.add_argument("source", metavar="SOURCE", help=text)
+
+
+def options_of(arguments: Namespace) -> dict[str, Any]:
+    """Return the options that were given, by the names that `mirror` and `follow` have for them."""
+    values = vars(arguments)
+    known = {each.name: values[each.name] for each in fields(MirrorOptions) if each.name in values}
+    user = values["user"] if "user" in values else os.environ.get(USER, "")
+    if user and ":" not in user:
+        user += f":{os.environ.get(PASSWORD, '')}"
+    return known | {"user": user}
 
 
 def add_logging(verb: ArgumentParser) -> None:
@@ -103,7 +122,6 @@ def _listening(arguments: Namespace) -> Iterator[Callable[[float], None]]:
     if listen is None or callback is None:
         yield time.sleep
         return
-    from pelican_resourcesync.destination import MirrorOptions
     from pelican_resourcesync.destination.listening import Listener
     from pelican_resourcesync.http import new_client
 
@@ -162,7 +180,7 @@ class _Log(logging.Handler):
 
 def is_incomplete(error: ResourceSyncError, *, begun: bool, repeated: bool) -> bool:
     """Return whether an error means that a run is incomplete, rather than that nothing can be run."""
-    from pelican_resourcesync.source import IncompleteError, SourceError
+    from pelican_resourcesync.errors import IncompleteError, SourceError
 
     if isinstance(error, IncompleteError):
         return True

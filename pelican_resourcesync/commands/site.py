@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pelican_resourcesync.commands.running import DONE, PROBLEMS, PROGRAM
-from pelican_resourcesync.commands.source_options import count
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.system.printable import printable_lines
 from pelican_resourcesync.system.strict_json import parse_json
+from pelican_resourcesync.system.units import count
 
 if TYPE_CHECKING:
     from pelican_resourcesync.publishers.pelican import Takedown

@@ -6,10 +6,9 @@ from argparse import ArgumentParser, Namespace, _SubParsersAction
 from pathlib import Path
 
 from pelican_resourcesync.commands.running import DONE, INCOMPLETE, PROGRAM, progress
-from pelican_resourcesync.commands.source_options import count
 from pelican_resourcesync.errors import SettingsError, TransportError
 from pelican_resourcesync.system.printable import printable
-from pelican_resourcesync.system.units import seconds
+from pelican_resourcesync.system.units import count, seconds
 
 
 def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:

@@ -4,12 +4,10 @@ from pelican_resourcesync.destination.cloud import BucketMirror
 from pelican_resourcesync.destination.fetch import MirrorResult
 from pelican_resourcesync.destination.following import FollowedChange, Following, follow
 from pelican_resourcesync.destination.mirroring import Difference, Mirror
-from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError, MirrorOptions
 from pelican_resourcesync.destination.past import Moment
 from pelican_resourcesync.destination.paths import conflict_path_of, path_of
 from pelican_resourcesync.destination.plan import FetchPlan
-from pelican_resourcesync.destination.state import TRUSTED, CopyState, locked
-from pelican_resourcesync.source import IncompleteError
+from pelican_resourcesync.destination.state import STATE_FOLDER, TRUSTED, CopyState, locked
 
 __all__ = [
     "STATE_FOLDER",
@@ -20,10 +18,7 @@ __all__ = [
     "FetchPlan",
     "FollowedChange",
     "Following",
-    "IncompleteError",
     "Mirror",
-    "MirrorError",
-    "MirrorOptions",
     "MirrorResult",
     "Moment",
     "conflict_path_of",

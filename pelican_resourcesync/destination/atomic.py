@@ -21,10 +21,8 @@ from pathlib import Path
 from uuid import uuid4
 
 from pelican_resourcesync.destination.files import sync_all
-from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError
-from pelican_resourcesync.destination.state import DATABASE, CopyState, locked, save_trusted, unwritable
-from pelican_resourcesync.errors import failing_disk
-from pelican_resourcesync.source import IncompleteError
+from pelican_resourcesync.destination.state import DATABASE, STATE_FOLDER, CopyState, locked, save_trusted, unwritable
+from pelican_resourcesync.errors import IncompleteError, MirrorError, failing_disk
 from pelican_resourcesync.system.exchange import can_exchange, exchange
 
 _ID, _BASE = f"{STATE_FOLDER}/id", f"{STATE_FOLDER}/base"

@@ -20,18 +20,19 @@ from typing import Any
 from pelican_resourcesync.destination.fetch import MirrorResult
 from pelican_resourcesync.destination.files import Copy, InTheWayError, hash_of
 from pelican_resourcesync.destination.mirroring import Mirror
-from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError, MirrorOptions
 from pelican_resourcesync.destination.state import (
     DATABASE,
+    STATE_FOLDER,
     CopyState,
     StoredResource,
     check_trusted,
     disk_errors,
     save_trusted,
 )
-from pelican_resourcesync.errors import ConflictError
+from pelican_resourcesync.errors import ConflictError, IncompleteError, MirrorError
 from pelican_resourcesync.http import Bucket, Version
-from pelican_resourcesync.source import IncompleteError, Source
+from pelican_resourcesync.options import MirrorOptions
+from pelican_resourcesync.source import Source
 from pelican_resourcesync.system.strict_json import parse_json
 
 _POINTER = f"{STATE_FOLDER}/state.json"  # the name of the state in the bucket, which is never replaced

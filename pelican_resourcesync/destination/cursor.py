@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from pelican_resourcesync.destination.options import MirrorError
+from pelican_resourcesync.errors import MirrorError
 from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.source import Position
 from pelican_resourcesync.system.strict_json import parse_json

@@ -10,13 +10,13 @@ from shutil import copyfile
 from pelican_resourcesync.destination.files import copy_of, hash_of
 from pelican_resourcesync.destination.installer import Installer
 from pelican_resourcesync.destination.mirrors import Mirrors
-from pelican_resourcesync.destination.options import MirrorOptions, log_change
 from pelican_resourcesync.destination.patches import listed_patches
 from pelican_resourcesync.destination.paths import conflict_path_of, path_of
 from pelican_resourcesync.destination.plan import FetchPlan
-from pelican_resourcesync.destination.state import CopyState, Pending, StoredResource
-from pelican_resourcesync.errors import AbsentError, DocumentError, MismatchError, TransportError
+from pelican_resourcesync.destination.state import CopyState, Pending, StoredResource, log_change
+from pelican_resourcesync.errors import AbsentError, DocumentError, MismatchError, SourceError, TransportError
 from pelican_resourcesync.http import DamagedZipError, Headers, Request, Response, shown
+from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.source import (
     ALGORITHMS,
     REBUILT,
@@ -26,7 +26,6 @@ from pelican_resourcesync.source import (
     Packages,
     ResourceSink,
     Source,
-    SourceError,
     VerifiedContent,
     conditions,
     may_contain,

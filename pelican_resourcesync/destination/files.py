@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pelican_resourcesync.destination.options import STATE_FOLDER
-from pelican_resourcesync.destination.state import CopyState, StoredResource
+from pelican_resourcesync.destination.state import STATE_FOLDER, CopyState, StoredResource
 from pelican_resourcesync.source import part_name
 from pelican_resourcesync.system.files import sync
 

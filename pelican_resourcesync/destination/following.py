@@ -15,18 +15,25 @@ from typing import BinaryIO
 
 from pelican_resourcesync.destination.cursor import Cursor, LatestState
 from pelican_resourcesync.destination.mirrors import Mirrors
-from pelican_resourcesync.destination.options import MirrorError, log_change
 from pelican_resourcesync.destination.routes import COST_OF_REQUEST
-from pelican_resourcesync.destination.state import CopyState, open_state
-from pelican_resourcesync.errors import AbsentError, DocumentError, MismatchError, TransportError
+from pelican_resourcesync.destination.state import CopyState, log_change, open_state
+from pelican_resourcesync.errors import (
+    AbsentError,
+    DocumentError,
+    IncompleteError,
+    MirrorError,
+    MismatchError,
+    SourceError,
+    TransportError,
+)
 from pelican_resourcesync.http import DamagedZipError, Request, is_url, shown
+from pelican_resourcesync.options import SourceOptions, by_keyword
 from pelican_resourcesync.protocol import Capability, ChangeKind, Link
 from pelican_resourcesync.source import (
     PRIVATE,
     VERIFIED,
     ChangeLists,
     GapError,
-    IncompleteError,
     ListedDumps,
     ListedPackage,
     ListedResource,
@@ -35,11 +42,8 @@ from pelican_resourcesync.source import (
     Position,
     ResourceSink,
     Source,
-    SourceError,
-    SourceOptions,
     SourceSet,
     VerifiedContent,
-    by_keyword,
     find_sets,
     may_contain,
     part_name,

@@ -11,12 +11,13 @@ from pelican_resourcesync.destination.atomic import States
 from pelican_resourcesync.destination.fetch import Fetch, MirrorResult
 from pelican_resourcesync.destination.files import copy_of
 from pelican_resourcesync.destination.installer import Installer
-from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError, MirrorOptions, log_change
 from pelican_resourcesync.destination.past import Moment, Past
 from pelican_resourcesync.destination.paths import may_be_copy
 from pelican_resourcesync.destination.plan import FetchPlan, plan
-from pelican_resourcesync.destination.state import CopyState, PastVersion, open_state
+from pelican_resourcesync.destination.state import STATE_FOLDER, CopyState, PastVersion, log_change, open_state
 from pelican_resourcesync.destination.wacz import captures, require_wacz, write_wacz
+from pelican_resourcesync.errors import MirrorError
+from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.source import REBUILT, Source, find_sets, text_of
 
 _SHOWN = 1_000  # of what is missing

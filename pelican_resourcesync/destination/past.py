@@ -6,10 +6,9 @@ from functools import partial
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
-from pelican_resourcesync.destination.options import MirrorError
 from pelican_resourcesync.destination.routes import NEVER
 from pelican_resourcesync.destination.state import CopyState, PastVersion
-from pelican_resourcesync.errors import DocumentError, ResourceSyncError, TransportError
+from pelican_resourcesync.errors import DocumentError, MirrorError, ResourceSyncError, TransportError
 from pelican_resourcesync.protocol import (
     VERSION_HISTORY,
     Capability,

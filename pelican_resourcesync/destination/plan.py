@@ -6,32 +6,36 @@ from contextlib import closing
 from dataclasses import dataclass, field
 
 from pelican_resourcesync.destination.mirrors import Mirrors
-from pelican_resourcesync.destination.options import MirrorError, MirrorOptions
 from pelican_resourcesync.destination.past import Past
 from pelican_resourcesync.destination.patches import patch_text
 from pelican_resourcesync.destination.provenance import links_of_copy
 from pelican_resourcesync.destination.routes import NEVER, Route, find_routes
 from pelican_resourcesync.destination.state import CopyState, PastVersion
-from pelican_resourcesync.errors import AbsentError, DocumentError, TransportError
+from pelican_resourcesync.errors import (
+    AbsentError,
+    DocumentError,
+    IncompleteError,
+    MirrorError,
+    SourceError,
+    TransportError,
+)
 from pelican_resourcesync.http import host_to_name, is_url, shown
+from pelican_resourcesync.options import MirrorOptions, matches_type
 from pelican_resourcesync.protocol import Capability, ChangeKind, Entry, Metadata
 from pelican_resourcesync.source import (
     REBUILT,
     UNREADABLE,
     ChangeLists,
     GapError,
-    IncompleteError,
     ListedDumps,
     ListedPackage,
     ListedResource,
     Packages,
     Position,
     Source,
-    SourceError,
     SourceSet,
     find_sets,
     listed_resource,
-    matches_type,
     text_of,
 )
 

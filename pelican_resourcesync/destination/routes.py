@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from pelican_resourcesync.destination.options import MirrorOptions
 from pelican_resourcesync.destination.state import CopyState
+from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.source import ListedDumps, ListedPackage
 
 COST_OF_REQUEST = 20_000  # bytes that take about as long as a request

@@ -10,16 +10,20 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError
+from pelican_resourcesync.errors import IncompleteError, MirrorError
 from pelican_resourcesync.http import shown, without_query
-from pelican_resourcesync.source import PRIVATE, REBUILT, VERIFIED, IncompleteError, ListedResource
+from pelican_resourcesync.source import PRIVATE, REBUILT, VERIFIED, ListedResource
 from pelican_resourcesync.system.dcz import LARGEST
 from pelican_resourcesync.system.files import replace_file
 from pelican_resourcesync.system.files import sync as flush
 from pelican_resourcesync.system.lock import lock_file
+from pelican_resourcesync.system.printable import get_logger
 from pelican_resourcesync.system.strict_json import parse_json
 
 _FORMAT = 2
+#: The folder in the copy that has the state.
+STATE_FOLDER = ".mirror"
+_logger = get_logger("pelican_resourcesync")
 #: What security rests on, in a file of its own: a database may be damaged, and is made anew.
 TRUSTED = "trusted.json"
 _SOURCE = "source"
@@ -513,3 +517,8 @@ def _connect(own: Path, *, sync: bool, suspect: bool) -> tuple[sqlite3.Connectio
         connection.close()
         raise
     return connection, version is None, begun
+
+
+def log_change(kind: str, uri: str) -> None:
+    """Log what was done with a resource. `kind` and `uri` are attributes of the record, too."""
+    _logger.info("%s %s", kind, uri, extra={"kind": kind, "uri": uri})

@@ -2,7 +2,6 @@
 
 from pelican_resourcesync.http.buckets import LONGEST_REQUEST, Bucket, BucketPath, Version, is_bucket
 from pelican_resourcesync.http.client import (
-    USER_AGENT,
     Client,
     Headers,
     Request,
@@ -35,7 +34,6 @@ from pelican_resourcesync.http.zips import DamagedZipError, ZipLimitError, ZipLi
 __all__ = [
     "LONGEST_REQUEST",
     "STANDARD_BOUNDS",
-    "USER_AGENT",
     "Bounds",
     "Bucket",
     "BucketPath",

@@ -28,9 +28,7 @@ from pelican_resourcesync.errors import (
 )
 from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds, Deadline, Turns
 from pelican_resourcesync.http.urls import check_url, redirected, shown
-from pelican_resourcesync.version import __version__
-
-USER_AGENT = f"pelican-resourcesync/{__version__}"
+from pelican_resourcesync.version import USER_AGENT
 
 # What a status means that a request does not accept; any other is a failure that stays.
 REDIRECTS = (301, 302, 303, 307, 308)

@@ -14,7 +14,6 @@ import pycurl
 from pelican_resourcesync.errors import TransportError
 from pelican_resourcesync.http.client import (
     MOST_HEADERS,
-    USER_AGENT,
     Client,
     Headers,
     Request,
@@ -24,6 +23,7 @@ from pelican_resourcesync.http.client import (
 )
 from pelican_resourcesync.http.limits import Turns
 from pelican_resourcesync.http.urls import require_public, target_of
+from pelican_resourcesync.version import USER_AGENT
 
 if not hasattr(pycurl, "PREREQFUNCTION"):  # then private addresses cannot be refused
     message = f"pycurl {pycurl.version_info()[1]} is too old"

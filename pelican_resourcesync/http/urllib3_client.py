@@ -22,7 +22,6 @@ from urllib3.response import BaseHTTPResponse
 
 from pelican_resourcesync.errors import TransportError
 from pelican_resourcesync.http.client import (
-    USER_AGENT,
     Client,
     Headers,
     Request,
@@ -32,6 +31,7 @@ from pelican_resourcesync.http.client import (
 )
 from pelican_resourcesync.http.limits import Turns
 from pelican_resourcesync.http.urls import Origin, check_literal, require_public, target_of
+from pelican_resourcesync.version import USER_AGENT
 
 _FAILURES = (OSError, http.client.HTTPException, HTTPError, UnicodeError)
 _BLOCK = 65_536

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from pelican_resourcesync.destination import CopyState, Mirror, MirrorOptions, MirrorResult
+from pelican_resourcesync.destination import CopyState, Mirror, MirrorResult
 from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.options import CopyOptions, MirrorOptions, by_keyword
 from pelican_resourcesync.protocol import LONGEST_LOC, ChangeKind, Hash, Link, parse_links
 from pelican_resourcesync.publication import (
     SHA_256,
@@ -29,7 +30,6 @@ from pelican_resourcesync.publication import (
 )
 from pelican_resourcesync.publishers.static_site import SiteUrls
 from pelican_resourcesync.settings import OPTIONS, Setting, checks
-from pelican_resourcesync.source import by_keyword
 
 
 class Aggregator(Mirror):
@@ -111,14 +111,8 @@ def _within(link: Link, urls: dict[str, str]) -> Link:
     return Link(href=url, rel=link.rel, type=link.type, profile=link.profile) if url else link
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Arguments(MirrorOptions):
-    folder: str | Path = field(kw_only=False)
-    publish: str | None = None
-
-
-@by_keyword(_Arguments)
-def mirror(source: str, given: _Arguments) -> MirrorResult:
+@by_keyword(CopyOptions)
+def mirror(source: str, given: CopyOptions) -> MirrorResult:
     """Update the copy of a Source in a folder, or make it; return what was done.
 
     `source` is the URL of a site, a page or a document, or the output folder of a site. The options are those of

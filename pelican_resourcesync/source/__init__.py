@@ -3,14 +3,6 @@
 from pelican_resourcesync.source.discovery import SourceSet, find_sets
 from pelican_resourcesync.source.folder import WELL_KNOWN, SiteFolder
 from pelican_resourcesync.source.lists import ChangeLists, GapError, Position, in_order
-from pelican_resourcesync.source.options import (
-    IncompleteError,
-    ProgressCallback,
-    Several,
-    SourceError,
-    SourceOptions,
-    by_keyword,
-)
 from pelican_resourcesync.source.packages import ListedDumps, ListedPackage, OpenPackage, Packages, may_contain
 from pelican_resourcesync.source.receive import ResourceSink, VerifiedContent, part_name
 from pelican_resourcesync.source.resource import (
@@ -18,7 +10,6 @@ from pelican_resourcesync.source.resource import (
     UNREADABLE,
     ListedResource,
     listed_resource,
-    matches_type,
     strongest,
     text_of,
     uri_of,
@@ -36,28 +27,21 @@ __all__ = [
     "WELL_KNOWN",
     "ChangeLists",
     "GapError",
-    "IncompleteError",
     "ListedDumps",
     "ListedPackage",
     "ListedResource",
     "OpenPackage",
     "Packages",
     "Position",
-    "ProgressCallback",
     "ResourceSink",
-    "Several",
     "SiteFolder",
     "Source",
-    "SourceError",
-    "SourceOptions",
     "SourceSet",
     "VerifiedContent",
-    "by_keyword",
     "conditions",
     "find_sets",
     "in_order",
     "listed_resource",
-    "matches_type",
     "may_contain",
     "part_name",
     "strongest",

@@ -4,11 +4,10 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from urllib.parse import urljoin, urlsplit
 
-from pelican_resourcesync.errors import AbsentError, DocumentError, StatusError, TransportError
+from pelican_resourcesync.errors import AbsentError, DocumentError, SourceError, StatusError, TransportError
 from pelican_resourcesync.http import Sink, links_of_headers, links_of_page, shown
 from pelican_resourcesync.protocol import VERSION_HISTORY, Capability, Root
 from pelican_resourcesync.source.folder import WELL_KNOWN
-from pelican_resourcesync.source.options import SourceError
 from pelican_resourcesync.source.resource import uri_of
 from pelican_resourcesync.source.signed import Signatures
 from pelican_resourcesync.source.source import Source

@@ -5,7 +5,7 @@ from itertools import islice
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pelican_resourcesync.errors import AbsentError, PermanentError, TransportError
+from pelican_resourcesync.errors import AbsentError, PermanentError, SourceError, TransportError
 from pelican_resourcesync.http import (
     Client,
     Headers,
@@ -18,7 +18,6 @@ from pelican_resourcesync.http import (
     shown,
 )
 from pelican_resourcesync.protocol import read
-from pelican_resourcesync.source.options import SourceError
 from pelican_resourcesync.system.files import inside
 
 #: Where the standard has the Source Description of a host.

@@ -6,11 +6,10 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from pelican_resourcesync.errors import DocumentError, MismatchError
+from pelican_resourcesync.errors import DocumentError, MismatchError, SourceError
 from pelican_resourcesync.http import DamagedZipError, Headers, Request, Response, ZipLimits, ZipReader, shown
 from pelican_resourcesync.protocol import Capability, Entry, Metadata, Root, read
 from pelican_resourcesync.source.discovery import SourceSet
-from pelican_resourcesync.source.options import SourceError
 from pelican_resourcesync.source.receive import Expected, ResourceSink, VerifiedContent, part_name
 from pelican_resourcesync.source.resource import (
     ALGORITHMS,

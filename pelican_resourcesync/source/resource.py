@@ -6,7 +6,6 @@ import re
 from base64 import b64decode
 from binascii import Error as Base64Error
 from contextlib import suppress
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from string import punctuation
 from typing import NamedTuple
@@ -76,11 +75,6 @@ def why_unreadable(hash_: str) -> str:
     if not hash_.startswith(UNREADABLE):
         return ""
     return f"its entry cannot be read ({hash_.removeprefix(UNREADABLE)}): its publisher has to correct it"
-
-
-def matches_type(media_type: str, pattern: str) -> bool:
-    """Return whether a media type, perhaps with parameters, matches a pattern such as `image/*`."""
-    return fnmatchcase(media_type.partition(";")[0].strip().lower(), pattern.lower())
 
 
 def uri_of(loc: str, base: str) -> str:

@@ -16,7 +16,15 @@ from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO, Protocol, cast
 from urllib.parse import urljoin
 
-from pelican_resourcesync.errors import DocumentError, NoHostError, PermanentError, StatusError, TransportError
+from pelican_resourcesync.errors import (
+    DocumentError,
+    IncompleteError,
+    NoHostError,
+    PermanentError,
+    SourceError,
+    StatusError,
+    TransportError,
+)
 from pelican_resourcesync.http import (
     Bounds,
     Client,
@@ -36,9 +44,9 @@ from pelican_resourcesync.http import (
     shown,
     without_query,
 )
+from pelican_resourcesync.options import SourceOptions
 from pelican_resourcesync.protocol import Document, Entry, Metadata, Root, read
 from pelican_resourcesync.source.folder import FolderClient
-from pelican_resourcesync.source.options import IncompleteError, SourceError, SourceOptions
 from pelican_resourcesync.source.receive import ResourceSink, Space
 from pelican_resourcesync.source.resource import ListedResource, listed_resource, uri_of
 from pelican_resourcesync.system.signing import SignatureError

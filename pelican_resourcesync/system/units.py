@@ -7,6 +7,19 @@ _UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000, "t": 1_000_000_
 _TIMES = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
+def count(text: str) -> int:
+    """Return a number of things, at least 1. Raises `ValueError`, as does the next."""
+    found = int(text)
+    if found < 1:
+        raise ValueError
+    return found
+
+
+def number(text: str) -> int:
+    """Return a number of things, which may be 0."""
+    return count(text) if text != "0" else 0
+
+
 def size(text: str) -> int:
     """Return a number of bytes, from text like `2MB`. Raises `ArgumentTypeError`, as do the others."""
     return int(_number(text.lower().removesuffix("b"), _UNITS))

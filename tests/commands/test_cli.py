@@ -16,7 +16,7 @@ import pytest
 from pelican_resourcesync import __version__
 from pelican_resourcesync.checker import CheckOptions
 from pelican_resourcesync.cli import main, parser
-from pelican_resourcesync.destination import MirrorOptions
+from pelican_resourcesync.options import MirrorOptions
 from tests.commands.support import URL, output_of
 from tests.support.sites import ROOT, Site, our_process
 

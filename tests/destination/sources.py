@@ -10,7 +10,8 @@ from html import escape
 from pathlib import Path
 from typing import TypeVar
 
-from pelican_resourcesync.destination import STATE_FOLDER, MirrorOptions
+from pelican_resourcesync.destination import STATE_FOLDER
+from pelican_resourcesync.options import MirrorOptions
 from tests.support.live import Ask, Live, live
 
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)

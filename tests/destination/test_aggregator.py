@@ -20,9 +20,10 @@ from pelican_resourcesync.cli import main
 from pelican_resourcesync.destination import Mirror, MirrorResult
 from pelican_resourcesync.destination.provenance import links_of_copy
 from pelican_resourcesync.errors import PublicationError, SettingsError
+from pelican_resourcesync.options import ProgressCallback
 from pelican_resourcesync.publishers import aggregator
 from pelican_resourcesync.publishers.aggregator import Aggregator, mirror
-from pelican_resourcesync.source import ListedResource, ProgressCallback
+from pelican_resourcesync.source import ListedResource
 from tests.destination.sources import BEGIN, FAST, FakeSource, digest, document, fake_source, files_of, stamp
 from tests.destination.test_life import HEALTH, LONG, PATIENT, Life
 from tests.support.follower import Follower

@@ -16,8 +16,9 @@ from hypothesis import settings
 from hypothesis.stateful import invariant, run_state_machine_as_test
 
 from pelican_resourcesync.cli import main
-from pelican_resourcesync.destination import IncompleteError, Mirror, MirrorError, MirrorOptions
-from pelican_resourcesync.source import ProgressCallback
+from pelican_resourcesync.destination import Mirror
+from pelican_resourcesync.errors import IncompleteError, MirrorError
+from pelican_resourcesync.options import MirrorOptions, ProgressCallback
 from pelican_resourcesync.system import exchange
 from tests.destination.sources import FAST, FakeSource, fake_source, files_of
 from tests.destination.test_life import HEALTH, PATIENT, Life

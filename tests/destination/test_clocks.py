@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
-from pelican_resourcesync.destination import Following, IncompleteError, Mirror
-from pelican_resourcesync.errors import ResourceSyncError
+from pelican_resourcesync.destination import Following, Mirror
+from pelican_resourcesync.errors import IncompleteError, ResourceSyncError
 from tests.destination.sources import BEGIN, FAST, FakeSource, fake_source, files_of
 
 PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three", "e.bin": "four", "f.html": "five"}

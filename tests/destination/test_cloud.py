@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.cli import main
-from pelican_resourcesync.destination import BucketMirror, IncompleteError, Mirror, MirrorError, MirrorOptions
+from pelican_resourcesync.destination import BucketMirror, Mirror
+from pelican_resourcesync.errors import IncompleteError, MirrorError
+from pelican_resourcesync.options import MirrorOptions
 from tests.destination.sources import FAST
 from tests.publishers.folder.support import Folder
 from tests.support.bucket import BucketServer, bucket_server

@@ -20,10 +20,9 @@ import pytest
 
 import pelican_resourcesync as library
 from pelican_resourcesync.cli import main, parser
-from pelican_resourcesync.commands.running import progress_text
-from pelican_resourcesync.commands.source_options import options_of
-from pelican_resourcesync.destination import MirrorOptions
+from pelican_resourcesync.commands.running import options_of, progress_text
 from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.system.lock import lock_file
 from tests.destination.linked import LinkedSource, link
 from tests.destination.sources import FakeSource, entry, fake_source, files_of, living

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.destination import Following, IncompleteError, MirrorError, MirrorOptions
+from pelican_resourcesync.destination import Following
+from pelican_resourcesync.errors import IncompleteError, MirrorError, SourceError
 from pelican_resourcesync.http.limits import Pace
-from pelican_resourcesync.source import SourceError
+from pelican_resourcesync.options import MirrorOptions
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, stamp
 from tests.support.live import Ask, status
 

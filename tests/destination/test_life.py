@@ -21,7 +21,7 @@ from hypothesis.stateful import (
 
 from pelican_resourcesync.destination import FollowedChange, Following, Mirror
 from pelican_resourcesync.errors import ResourceSyncError
-from pelican_resourcesync.source import ProgressCallback
+from pelican_resourcesync.options import ProgressCallback
 from tests.destination.sources import FAST, FakeSource, fake_source, files_of
 from tests.support.live import Ask, Manner
 

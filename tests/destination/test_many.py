@@ -21,7 +21,7 @@ from distributed import LocalCluster
 
 from pelican_resourcesync.cli import main, parser
 from pelican_resourcesync.commands import many
-from pelican_resourcesync.commands.source_options import options_of
+from pelican_resourcesync.commands.running import options_of
 from pelican_resourcesync.destination import Mirror
 from pelican_resourcesync.errors import SettingsError
 from tests.destination.fleet import BROKEN, Fleet, fleet
@@ -328,11 +328,12 @@ def test_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     museum, archive = listed(tmp_path, text, *line.split())
     assert (museum.source, museum.folder) == ("https://museum.example/", tmp_path / "copies/museum")
     assert (museum.rate, museum.only, museum.max_size, museum.timeout) == ("2MB", ["*.pdf", "*.html"], 2_000_000, 5)
-    assert (museum.atomic, museum.keep, museum.jobs, museum.max_run) == (True, 3, 8, 9)
+    assert (museum.atomic, museum.keep, museum.max_run) == (True, 3, 9)
+    assert "jobs" not in museum  # of the command line, they are of Sources
     assert (archive.name, archive.source, archive.folder) == (
         "the archive", str(tmp_path / "output"), Path("/srv/archive"),
     )  # fmt: skip
-    assert (archive.rate, archive.only, archive.jobs, "atomic" in archive) == ("5", ["*.xml"], 2, False)
+    assert (archive.rate, archive.only, archive.jobs, archive.atomic) == ("5", ["*.xml"], 2, False)
     assert (museum.user, archive.user) == ("you:word", "")  # others must not get the login of the environment
     assert options_of(archive)["user"] == ""
     text = text.replace("/srv/archive", "s3://archive/copy")

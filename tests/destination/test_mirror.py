@@ -17,12 +17,13 @@ from urllib.parse import quote
 
 import pytest
 
-from pelican_resourcesync.destination import STATE_FOLDER, IncompleteError, Mirror, MirrorError, MirrorOptions
+from pelican_resourcesync.destination import STATE_FOLDER, Mirror
 from pelican_resourcesync.destination.files import Copy, hash_of
 from pelican_resourcesync.destination.state import CopyState, StoredResource
-from pelican_resourcesync.errors import StatusError
+from pelican_resourcesync.errors import IncompleteError, MirrorError, SourceError, StatusError
 from pelican_resourcesync.http import Headers, Pace, Response
-from pelican_resourcesync.source import ListedResource, ResourceSink, SourceError
+from pelican_resourcesync.options import MirrorOptions
+from pelican_resourcesync.source import ListedResource, ResourceSink
 from pelican_resourcesync.source.receive import SpaceError
 from pelican_resourcesync.source.source import crawl_delay
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.destination import Following, Mirror, MirrorOptions, MirrorResult
+from pelican_resourcesync.destination import Following, Mirror, MirrorResult
+from pelican_resourcesync.options import MirrorOptions
 from tests.destination.linked import LinkedSource, link
 from tests.destination.sources import FAST, files_of, living
 from tests.support.live import Live, Manner, closed_port, content, live, redirect, status

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.destination import IncompleteError, Mirror
-from pelican_resourcesync.errors import ResourceSyncError
+from pelican_resourcesync.destination import Mirror
+from pelican_resourcesync.errors import IncompleteError, ResourceSyncError
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
 from tests.support.live import Ask, content, hosts, live, served, status
 

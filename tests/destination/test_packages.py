@@ -11,17 +11,10 @@ from typing import Literal
 
 import pytest
 
-from pelican_resourcesync.destination import (
-    STATE_FOLDER,
-    FetchPlan,
-    Following,
-    IncompleteError,
-    Mirror,
-    MirrorOptions,
-    MirrorResult,
-)
+from pelican_resourcesync.destination import STATE_FOLDER, FetchPlan, Following, Mirror, MirrorResult
 from pelican_resourcesync.destination.files import Copy
-from pelican_resourcesync.errors import ResourceSyncError
+from pelican_resourcesync.errors import IncompleteError, ResourceSyncError
+from pelican_resourcesync.options import MirrorOptions
 from tests.checker.zips import ENCRYPTED, LINK, STORED, UTF8, Piece, zipped
 from tests.destination.archives import ArchivedSource, archived_source, manifest
 from tests.destination.sources import FAST, digest, document, entry, files_of, stamp

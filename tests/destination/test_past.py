@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pelican_resourcesync.cli import main
-from pelican_resourcesync.destination import Mirror, MirrorError, MirrorResult
-from pelican_resourcesync.errors import AbsentError, ResourceSyncError
+from pelican_resourcesync.destination import Mirror, MirrorResult
+from pelican_resourcesync.errors import AbsentError, MirrorError, ResourceSyncError
 from tests.destination.archives import ArchivedSource, archived_source
 from tests.destination.sources import BEGIN, FAST, document, entry, files_of, stamp
 from tests.support.live import content, status

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.destination import Mirror, MirrorOptions, MirrorResult
+from pelican_resourcesync.destination import Mirror, MirrorResult
+from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.publication.model.options import Dumps, VersionOptions
 from pelican_resourcesync.system import dcz
 from tests.destination.sources import FAST, files_of

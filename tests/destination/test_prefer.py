@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.destination import Mirror, MirrorOptions
+from pelican_resourcesync.destination import Mirror
+from pelican_resourcesync.options import MirrorOptions
 from tests.destination.linked import LinkedSource, link
 from tests.destination.sources import FAST, digest, files_of, living
 

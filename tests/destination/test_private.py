@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.destination import Following, IncompleteError, Mirror
-from pelican_resourcesync.errors import TransportError
+from pelican_resourcesync.destination import Following, Mirror
+from pelican_resourcesync.errors import IncompleteError, TransportError
 from pelican_resourcesync.http.urllib3_client import _Timed
 from tests.destination.sources import FAST, FakeSource, digest, entry, fake_source, files_of
 from tests.support.live import redirect

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.cli import main
-from pelican_resourcesync.destination import Following, IncompleteError, Mirror, MirrorError, MirrorResult, path_of
+from pelican_resourcesync.destination import Following, Mirror, MirrorResult, path_of
+from pelican_resourcesync.errors import IncompleteError, MirrorError
 from pelican_resourcesync.http import origin
 from pelican_resourcesync.publication import kind_of
 from repo_bridge.publisher import publish

@@ -11,11 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.destination import IncompleteError, Mirror, MirrorError
-from pelican_resourcesync.errors import DocumentError, MismatchError, ResourceSyncError
+from pelican_resourcesync.destination import Mirror
+from pelican_resourcesync.errors import (
+    DocumentError,
+    IncompleteError,
+    MirrorError,
+    MismatchError,
+    ResourceSyncError,
+    SourceError,
+)
 from pelican_resourcesync.http import Headers, Response, retry_after
 from pelican_resourcesync.protocol import Entry, Hash, Metadata
-from pelican_resourcesync.source import ListedResource, ResourceSink, Source, SourceError
+from pelican_resourcesync.source import ListedResource, ResourceSink, Source
 from pelican_resourcesync.source.resource import listed_resource, strongest
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of, stamp
 from tests.support.live import Ask, truncated

@@ -11,16 +11,8 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.destination import (
-    STATE_FOLDER,
-    TRUSTED,
-    IncompleteError,
-    Mirror,
-    MirrorError,
-    mirroring,
-    state,
-)
-from pelican_resourcesync.errors import ResourceSyncError
+from pelican_resourcesync.destination import STATE_FOLDER, TRUSTED, Mirror, mirroring, state
+from pelican_resourcesync.errors import IncompleteError, MirrorError, ResourceSyncError
 from pelican_resourcesync.publishers.aggregator import Aggregator
 from tests.destination.sources import FAST, FakeSource, fake_source, files_of
 from tests.destination.test_aggregator import copied

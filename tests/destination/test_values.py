@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.destination import Following, IncompleteError, Mirror
-from pelican_resourcesync.errors import DocumentError, ResourceSyncError
+from pelican_resourcesync.destination import Following, Mirror
+from pelican_resourcesync.errors import DocumentError, IncompleteError, ResourceSyncError
 from pelican_resourcesync.http import retry_after
 from tests.destination.archives import ArchivedSource, archived_source, manifest
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of, stamp

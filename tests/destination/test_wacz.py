@@ -12,10 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from pelican_resourcesync.cli import main
-from pelican_resourcesync.destination import Mirror, MirrorError, MirrorOptions, MirrorResult
+from pelican_resourcesync.destination import Mirror, MirrorResult
 from pelican_resourcesync.destination.routes import NEVER
 from pelican_resourcesync.destination.state import PastVersion, StoredResource, open_state
 from pelican_resourcesync.destination.wacz import captures
+from pelican_resourcesync.errors import MirrorError
+from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.source import ListedResource
 from tests.destination.archives import ArchivedSource, archived_source
 from tests.destination.sources import BEGIN, FAST, digest, entry, fake_source

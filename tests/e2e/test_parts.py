@@ -8,7 +8,7 @@ import pytest
 
 from pelican_resourcesync.checker import check
 from pelican_resourcesync.destination import Mirror as Destination
-from pelican_resourcesync.destination import MirrorOptions
+from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.protocol import Limits
 from tests.destination.sources import files_of
 from tests.publication.support import Source

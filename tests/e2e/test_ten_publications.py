@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.destination import Mirror as Destination
-from pelican_resourcesync.destination import MirrorOptions, path_of
+from pelican_resourcesync.destination import path_of
 from pelican_resourcesync.http import origin
+from pelican_resourcesync.options import MirrorOptions
 from tests.destination.sources import files_of
 from tests.support.follower import Follower
 from tests.support.live import served

@@ -20,8 +20,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from pelican_resourcesync.destination import STATE_FOLDER, Mirror, MirrorOptions
+from pelican_resourcesync.destination import STATE_FOLDER, Mirror
 from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.protocol import ChangeKind, Limits
 from pelican_resourcesync.publication import Archives, Dumps, Publication, PublishRequest, publish_sets, recover
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory

@@ -15,8 +15,8 @@ from threading import Event, Thread
 import pytest
 
 from pelican_resourcesync.delivery.upload import upload
-from pelican_resourcesync.destination import IncompleteError, Mirror
-from pelican_resourcesync.errors import ResourceSyncError, TransportError
+from pelican_resourcesync.destination import Mirror
+from pelican_resourcesync.errors import IncompleteError, ResourceSyncError, TransportError
 from pelican_resourcesync.http import Bucket
 from tests.delivery.upload.conftest import page
 from tests.destination.sources import FAST, files_of

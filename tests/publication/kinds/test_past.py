@@ -11,7 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pelican_resourcesync.destination import Following, Mirror, MirrorOptions
+from pelican_resourcesync.destination import Following, Mirror
+from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication import Archives, Change, ChangeHistory, Dumps, RangeBoundaries
 from pelican_resourcesync.publication.model.ranges import Calendar

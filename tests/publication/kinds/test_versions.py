@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from lxml import etree
 from pywb.utils.memento import MementoUtils
 
-from pelican_resourcesync.destination import Mirror, MirrorOptions, MirrorResult
+from pelican_resourcesync.destination import Mirror, MirrorResult
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.http import Web
+from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.protocol import Version
 from pelican_resourcesync.publication import Options, Representation, Resource, VersionOptions, read_previous
 from pelican_resourcesync.publication.kinds.versions import VersionIndex, count_versions
