@@ -24,7 +24,7 @@ def test_calls_for_each_resource(tmp_path: Path) -> None:
 
 
 def test_work_for_each_kept_list(tmp_path: Path) -> None:
-    """A Change List that is kept is opened five times, and never written or flushed again; 1,500 calls with its page."""
+    """A Change List that is kept is opened five times, and never written again: 1,500 calls, its page included."""
     next_publication(tmp_path, 10, 1)
     few, many = (next_publication(tmp_path, 100, count) for count in (10, 30))
     assert (many.calls - few.calls) / 20 < 1_650
