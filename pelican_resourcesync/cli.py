@@ -1,16 +1,13 @@
-"""The command line. Errors become exit statuses here and nowhere else."""
+"""The command line: its commands, each a function that returns an exit status or raises an error."""
 
-import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from pelican_resourcesync.commands import announce, check, follow, key, mirror, publish, serve, site, upload
-from pelican_resourcesync.commands.running import PROGRAM, UNUSABLE
-from pelican_resourcesync.errors import ResourceSyncError
-from pelican_resourcesync.system.printable import printable
-from pelican_resourcesync.system.standard_streams import run_program
+from pelican_resourcesync.commands.running import PROGRAM
+from pelican_resourcesync.system.exits import run_command
 from pelican_resourcesync.version import __version__
 
 
@@ -19,16 +16,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Raises `SystemExit` for wrong usage, and for `--help` and `--version`, as `argparse` does.
     """
-    return run_program(PROGRAM, partial(_run, arguments))
+    return run_command(PROGRAM, partial(_run, arguments))
 
 
 def _run(arguments: Sequence[str] | None) -> int:
     options = parser().parse_args(arguments)
-    try:
-        status: int = options.verb(options)
-    except ResourceSyncError as error:
-        sys.stderr.write(f"{PROGRAM}: {printable(error)}\n")
-        return UNUSABLE
+    status: int = options.verb(options)
     return status
 
 

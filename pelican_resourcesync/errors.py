@@ -62,8 +62,17 @@ class IncompleteError(SourceError):
     """Raised when a mirror stops before it changes anything, because that could do harm.
 
     Also when a follower cannot get some of the resources now; the message names the first of them, and the next run
-    tries again. And when a run takes longer than it may: the next one goes on.
+    tries again. And when a run takes longer than it may, or an upload cannot go on now: the next one goes on.
     """
+
+
+class StoppedError(ResourceSyncError):
+    """Raised when a `signal` stopped a command; the message says what became of its work."""
+
+    def __init__(self, message: str, signal: int) -> None:
+        """Take the message and the number of the signal."""
+        super().__init__(message)
+        self.signal = signal
 
 
 class TransportError(ResourceSyncError):

@@ -1,4 +1,4 @@
-"""The command line of the bridge: one short function per command, and the place where errors become exit codes."""
+"""The command line of the bridge: one short function per command."""
 
 import signal
 import sys
@@ -8,16 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from pelican_resourcesync.errors import ResourceSyncError, SettingsError
+from pelican_resourcesync.errors import ResourceSyncError, SettingsError, StoppedError
 from pelican_resourcesync.settings import shown, suggestion
+from pelican_resourcesync.system.exits import DONE, INCOMPLETE, PROBLEMS, run_command
 from pelican_resourcesync.system.printable import printable, printable_lines
-from pelican_resourcesync.system.standard_streams import run_program
 from pelican_resourcesync.system.stopping import stopping
 from pelican_resourcesync.version import __version__
 from repo_bridge.settings import FILE, ROWS, BridgeSettings, check_options, read_settings
 
 PROGRAM = "repo-bridge"
-DONE, PROBLEMS, UNUSABLE, INCOMPLETE = range(4)
 #: Packages that not everybody needs, and the extras that install them.
 _OPTIONAL = {"sqlalchemy": "bridge", "psycopg": "bridge", "duckdb": "table"}
 
@@ -32,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Raises `SystemExit` for wrong usage, and for `--help` and `--version`, as `argparse` does.
     """
-    return run_program(PROGRAM, partial(_run, arguments))
+    return run_command(PROGRAM, partial(_run, arguments))
 
 
 def _run(arguments: Sequence[str] | None) -> int:
@@ -41,17 +40,18 @@ def _run(arguments: Sequence[str] | None) -> int:
         try:
             _require_no_more(rest, options.known)
             status: int = options.verb(options)
-        except KeyboardInterrupt:
-            return _stopped(signals)
-        except ResourceSyncError as error:
+        except (KeyboardInterrupt, ResourceSyncError) as error:
             # When the database calls one of our functions, its driver turns any exception there, even that of a signal,
             # into a database error.
-            return _stopped(signals) if signals else _unusable(str(error))
+            if not signals and isinstance(error, ResourceSyncError):
+                raise
+            message = "stopped: what was published before stays"
+            raise StoppedError(message, signals[0] if signals else signal.SIGINT) from error
         except ModuleNotFoundError as error:
             if error.name not in _OPTIONAL:
                 raise
-            extra = _OPTIONAL[error.name]
-            return _unusable(f"{error.name} is not installed: pip install 'pelican-resourcesync[{extra}]'")
+            message = f"{error.name} is not installed: pip install 'pelican-resourcesync[{_OPTIONAL[error.name]}]'"
+            raise SettingsError(message) from error
         return status
 
 
@@ -169,17 +169,6 @@ def _require_no_more(rest: Sequence[str], known: Sequence[str]) -> None:
         what = f"there is no option {name}" if name.startswith("-") else f"unexpected argument {shown(rest[0])}"
         message = f"{what}{suggestion(name, known)}: see --help"
         raise SettingsError(message)
-
-
-def _unusable(message: str) -> int:
-    sys.stderr.write(f"{PROGRAM}: {printable(message)}\n")
-    return UNUSABLE
-
-
-def _stopped(signals: Sequence[int]) -> int:
-    """Return the exit status that shells use for a signal."""
-    sys.stderr.write(f"{PROGRAM}: stopped: what was published before stays\n")
-    return 128 + (signals[0] if signals else signal.SIGINT)
 
 
 def _warn(warnings: Sequence[str]) -> None:

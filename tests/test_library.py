@@ -122,8 +122,9 @@ def test_every_error_can_be_named() -> None:
     exported = {getattr(pelican_resourcesync, name) for name in pelican_resourcesync.__all__ if name.endswith("Error")}
     ours = {each for each in errors() if each.__module__.startswith("pelican_resourcesync")}
     hidden = {each.__name__ for each in ours if not exported.intersection(each.__mro__) - {ResourceSyncError}}
-    # The first ends only the command `announce`; the second is always turned into a PublicationError.
-    assert hidden == {"NotAnnouncedError", "DamagedError"}
+    # The first ends only the command `announce`, the last a program; the second is always turned into a
+    # PublicationError.
+    assert hidden == {"NotAnnouncedError", "DamagedError", "StoppedError"}
 
 
 def test_functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

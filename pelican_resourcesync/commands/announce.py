@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pelican_resourcesync.commands.follow import write_line
-from pelican_resourcesync.commands.running import DONE, INCOMPLETE, PROGRAM
+from pelican_resourcesync.commands.running import PROGRAM
 from pelican_resourcesync.errors import DocumentError, SettingsError, TransportError
+from pelican_resourcesync.system.exits import DONE, INCOMPLETE
 from pelican_resourcesync.system.printable import printable
 from pelican_resourcesync.system.strict_json import parse_json
 from pelican_resourcesync.system.units import seconds

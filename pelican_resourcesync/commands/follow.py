@@ -17,9 +17,10 @@ from pelican_resourcesync.commands import running
 from pelican_resourcesync.commands.running import PASSWORD, USER, options_of
 from pelican_resourcesync.errors import SettingsError, failing_disk
 from pelican_resourcesync.options import add_options, add_reading
+from pelican_resourcesync.system.exits import CLOSED, DONE
 from pelican_resourcesync.system.files import replace_file
 from pelican_resourcesync.system.printable import get_logger
-from pelican_resourcesync.system.standard_streams import CLOSED, flush_output
+from pelican_resourcesync.system.standard_streams import flush_output
 
 if TYPE_CHECKING:
     from pelican_resourcesync.destination import FollowedChange, Following
@@ -83,7 +84,7 @@ def _write_all(arguments: Namespace) -> int:
         finally:
             since = changes.cursor or since
             _close(changes)
-        return running.DONE
+        return DONE
 
     return running.run(once, arguments, begun=lambda: bool(since))
 
@@ -123,7 +124,7 @@ def _handle_all(arguments: Namespace) -> int:
                 _close(changes)
                 _save(file, changes.cursor)
         running.say(arguments, [f"Complete: {format_count(count, 'change')} handled."], sys.stderr)
-        return running.DONE
+        return DONE
 
     return running.run(once, arguments, begun=file.exists)
 

@@ -3,8 +3,8 @@
 import sys
 from argparse import ArgumentParser, Namespace, _SubParsersAction
 
-from pelican_resourcesync.commands.running import DONE
 from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.system.exits import DONE
 from pelican_resourcesync.system.printable import printable
 from pelican_resourcesync.system.signing import ENVIRONMENT, SigningKey, signing_key
 

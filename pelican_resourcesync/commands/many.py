@@ -24,9 +24,10 @@ from threading import Timer
 from typing import Any
 
 from pelican_resourcesync.commands import mirror, running
-from pelican_resourcesync.commands.running import DONE, INCOMPLETE, PROBLEMS, UNUSABLE, options_of
+from pelican_resourcesync.commands.running import options_of
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
 from pelican_resourcesync.options import ROWS, MirrorOptions, Option, flag
+from pelican_resourcesync.system.exits import DONE, INCOMPLETE, PROBLEMS, UNUSABLE, explain
 from pelican_resourcesync.system.printable import get_logger, printable, printable_lines
 from pelican_resourcesync.system.stopping import stopping
 
@@ -240,16 +241,12 @@ def do(source: Namespace) -> Outcome:
     try:
         status, lines, counts, _ = mirror.do(source.task, source, pace=pace)
         outcome |= {"end": running.now(), "status": status, "lines": lines, **counts}
-    except ResourceSyncError as error:
-        begun, repeated = mirror.has_begun(source), bool(getattr(source, "every", None))
-        status = INCOMPLETE if running.is_incomplete(error, begun=begun, repeated=repeated) else UNUSABLE
-        outcome = _failed(source, str(error)) | {"begin": outcome["begin"], "status": status}
-    except OSError as error:  # a full disk, for example
-        outcome = _failed(source, f"{error.filename or source.folder} cannot be read or written: {error.strerror}")
-        outcome["status"] = INCOMPLETE
     except Exception as error:  # noqa: BLE001 - one Source stops nothing
-        sys.stderr.write(printable_lines(traceback.format_exc()))
-        outcome = _failed(source, f"unexpected error, please report it ({type(error).__name__}: {error})")
+        if not isinstance(error, ResourceSyncError | OSError):
+            sys.stderr.write(printable_lines(traceback.format_exc()))
+        begun, repeated = mirror.has_begun(source), bool(getattr(source, "every", None))
+        status, message = explain(error, begun=begun, repeated=repeated)
+        outcome = _failed(source, message) | {"begin": outcome["begin"], "status": status}
     outcome["seconds"] = round(time.monotonic() - begin, 3)
     return outcome | {"pause": pace.delay()}  # the next Source may request the same host at once
 

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pelican_resourcesync.commands import running
-from pelican_resourcesync.commands.running import DONE, INCOMPLETE, PROBLEMS, options_of
+from pelican_resourcesync.commands.running import options_of
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
 from pelican_resourcesync.options import MirrorOptions, add_options, add_reading
+from pelican_resourcesync.system.exits import DONE, INCOMPLETE, PROBLEMS
 from pelican_resourcesync.system.printable import printable
 
 if TYPE_CHECKING:

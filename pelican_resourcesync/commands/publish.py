@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pelican_resourcesync.commands.running import DONE, PROBLEMS, PROGRAM
+from pelican_resourcesync.commands.running import PROGRAM
+from pelican_resourcesync.system.exits import DONE, PROBLEMS
 from pelican_resourcesync.system.printable import printable
 
 if TYPE_CHECKING:

@@ -11,14 +11,14 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any, Self, TextIO
 
-from pelican_resourcesync.errors import ResourceSyncError, SettingsError, TransportError
+from pelican_resourcesync.errors import ResourceSyncError, SettingsError
 from pelican_resourcesync.options import MirrorOptions
+from pelican_resourcesync.system.exits import INCOMPLETE, UNUSABLE, explain
 from pelican_resourcesync.system.printable import get_logger, printable
 from pelican_resourcesync.system.stopping import stopping
 from pelican_resourcesync.system.units import seconds
 
 PROGRAM = "pelican-resourcesync"
-DONE, PROBLEMS, UNUSABLE, INCOMPLETE = 0, 1, 2, 3
 USER, PASSWORD = "RESOURCESYNC_USER", "RESOURCESYNC_PASSWORD"
 _PAUSE = 0.2  # seconds between two updates of the progress
 _POLL = 600.0  # seconds between two runs without a call of a hub
@@ -83,8 +83,7 @@ def _address(text: str) -> tuple[str, int]:
 def run(once: Callable[[Done], int], arguments: Namespace, *, begun: Callable[[], bool]) -> int:
     """Run something, which returns an exit status, once or with `--every` again and again; return the last status.
 
-    An error that may pass means incomplete: any once an earlier run has `begun`, unless what the user asked for
-    causes it, and with `--every` a failure of the network. Any other error ends it.
+    An error that may pass means incomplete (see `explain`). Any other one ends it.
     """
     every = getattr(arguments, "every", None)
     with stopping() as signals, _Log(arguments) as log, _listening(arguments) as wait:
@@ -92,15 +91,11 @@ def run(once: Callable[[Done], int], arguments: Namespace, *, begun: Callable[[]
             try:
                 log.done = {"created": [], "updated": [], "deleted": []}
                 status = once(log.done)
-            except ResourceSyncError as error:
-                _logger.error(error)  # noqa: TRY400 - the message says all
-                if not is_incomplete(error, begun=begun(), repeated=bool(every)):
-                    return UNUSABLE
-                status = INCOMPLETE
-            except OSError as error:  # of a folder for temporary files, for example
-                where, why = error.filename or "a file", error.strerror or type(error).__name__
-                _logger.error("%s cannot be read or written (%s): correct that, and run it again", where, why)  # noqa: TRY400 - likewise
-                status = INCOMPLETE
+            except (ResourceSyncError, OSError) as error:
+                status, message = explain(error, begun=begun(), repeated=bool(every))
+                _logger.error("%s", message)  # noqa: TRY400 - the message says all
+                if status == UNUSABLE:
+                    return status
             except KeyboardInterrupt:
                 _logger.warning("stopped; the next run goes on from here")
                 return INCOMPLETE
@@ -176,17 +171,6 @@ class _Log(logging.Handler):
     def __exit__(self, *_: object) -> None:
         _logger.removeHandler(self)
         _logger.setLevel(logging.NOTSET)
-
-
-def is_incomplete(error: ResourceSyncError, *, begun: bool, repeated: bool) -> bool:
-    """Return whether an error means that a run is incomplete, rather than that nothing can be run."""
-    from pelican_resourcesync.errors import IncompleteError, SourceError
-
-    if isinstance(error, IncompleteError):
-        return True
-    if repeated and isinstance(error, TransportError) and error.may_pass:
-        return True
-    return begun and not isinstance(error, SourceError | SettingsError)
 
 
 @contextmanager

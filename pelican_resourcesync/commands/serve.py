@@ -5,8 +5,8 @@ from argparse import ArgumentParser, Namespace, _SubParsersAction
 from contextlib import suppress
 from pathlib import Path
 
-from pelican_resourcesync.commands.running import DONE
 from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.system.exits import DONE
 from pelican_resourcesync.system.printable import printable
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pelican_resourcesync.commands.running import DONE, PROBLEMS, PROGRAM
+from pelican_resourcesync.commands.running import PROGRAM
 from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.system.exits import DONE, PROBLEMS
 from pelican_resourcesync.system.printable import printable_lines
 from pelican_resourcesync.system.strict_json import parse_json
 from pelican_resourcesync.system.units import count

@@ -5,8 +5,9 @@ import sys
 from argparse import ArgumentParser, Namespace, _SubParsersAction
 from pathlib import Path
 
-from pelican_resourcesync.commands.running import DONE, INCOMPLETE, PROGRAM, progress
-from pelican_resourcesync.errors import SettingsError, TransportError
+from pelican_resourcesync.commands.running import progress
+from pelican_resourcesync.errors import IncompleteError, SettingsError, TransportError
+from pelican_resourcesync.system.exits import DONE
 from pelican_resourcesync.system.printable import printable
 from pelican_resourcesync.system.units import count, seconds
 
@@ -58,8 +59,7 @@ def run(options: Namespace) -> int:
                 on_progress=report,
             )
     except (TransportError, KeyboardInterrupt) as error:
-        sys.stderr.write(f"{PROGRAM}: {printable(str(error) or 'stopped; the next upload goes on from here')}\n")
-        return INCOMPLETE
+        raise IncompleteError(str(error) or "stopped; the next upload goes on from here") from error
     if options.dry_run:
         sys.stdout.writelines(f"upload {printable(path)}\n" for path in done.changed)
         sys.stdout.writelines(f"remove {printable(path)}\n" for path in done.removed)

@@ -8,12 +8,6 @@ from io import BufferedWriter, FileIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
-from pelican_resourcesync.system.printable import printable
-
-#: The exit status if the reader of the output has ended: as if SIGPIPE had ended the program, which shells know.
-CLOSED = 128 + 13
-_INCOMPLETE = 3
-
 
 class _Output(FileIO):
     """Writes to an open file until that fails; what comes after that is lost. `failure` is why."""
@@ -30,28 +24,22 @@ class _Output(FileIO):
         return len(data)
 
 
-def run_program(name: str, run: Callable[[], int]) -> int:
-    """Return the exit status of a program, which is done in any case.
-
-    If its output cannot be written, a line says so, and the status is 3; if the reader of the output has ended, 141
-    instead of 0.
-    """
+@contextmanager
+def guarded_streams() -> Iterator[Callable[[], OSError | None]]:
+    """Let no use of a standard stream fail; yield what flushes standard output, and returns why that failed."""
     for number in range(3):  # a file that is opened later must not get the number of a stream that is closed
         try:
             os.fstat(number)
         except OSError:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # noqa: FBT003 - which has no keyword
-    with _guarded("stdin"), _guarded("stderr"):
-        with _guarded("stdout") as output:
-            status = run()
-        failure = output.failure if output else None
-        if failure is None:
-            return status
-        if isinstance(failure, ConnectionError):
-            return status or CLOSED
-        if status != _INCOMPLETE:
-            sys.stderr.write(printable(f"{name}: the output cannot be written: {failure.strerror}") + "\n")
-        return _INCOMPLETE
+    with _guarded("stdin"), _guarded("stderr"), _guarded("stdout") as output:
+
+        def failure() -> OSError | None:
+            with suppress(OSError):
+                sys.stdout.flush()
+            return output.failure if output else None
+
+        yield failure
 
 
 @contextmanager

@@ -212,7 +212,8 @@ def test_in_one_process(tmp_path: Path) -> None:
             ["done"],
             1.2,
         )
-        kind = {"status": 3, "complete": False, "error": "/tmp cannot be read or written: No space left on device"}
+        full_disk = "/tmp cannot be read or written (No space left on device): correct that, and run it again"
+        kind = {"status": 3, "complete": False, "error": full_disk}
         one.task, one.max_run = updated(), 1e-9
         outcome = many.do(one)
         assert (outcome["status"], outcome["error"][:35]) == (3, "it takes longer than 1e-09 seconds ")

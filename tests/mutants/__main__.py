@@ -27,6 +27,7 @@ PACKAGES: Mapping[str, str] = {
     "pelican_resourcesync/destination": "destination system/test_signing.py",
     "pelican_resourcesync/errors.py": "publication/disk system/test_printable.py destination/test_state.py commands",
     "pelican_resourcesync/system/exchange.py": "publication/disk destination/test_atomic.py",
+    "pelican_resourcesync/system/exits.py": "system/test_exits.py system/test_standard_streams.py commands",
     "pelican_resourcesync/system/files.py": "system/test_files.py publication/disk publication/kinds/test_versions.py",
     "pelican_resourcesync/publishers/folder.py": "publishers/folder",
     "pelican_resourcesync/publishers/git": "publishers/git",
@@ -42,6 +43,7 @@ PACKAGES: Mapping[str, str] = {
     "pelican_resourcesync/settings": "settings bridge/test_settings.py",
     "pelican_resourcesync/publishers/should_publish.py": "publishers/test_should_publish.py",
     "pelican_resourcesync/system/signing.py": "system/test_signing.py",
+    "pelican_resourcesync/options.py": "test_options.py destination/test_command.py destination/test_many.py",
     "pelican_resourcesync/publishers/pelican": (
         "publishers/pelican e2e/test_plugin.py e2e/test_sets.py e2e/test_deletions.py"
     ),
