@@ -122,10 +122,9 @@ Table = TypeVar("Table", bound=type)
 
 def _documented(table: Table) -> Table:
     """Add the rows of a table to its docstring."""
-    rows = (
-        f"- `{name}`: {rows_of(table)[name].help}" for name in inspect.get_annotations(table) if name in rows_of(table)
-    )
-    table.__doc__ = "\n".join([f"{inspect.cleandoc(table.__doc__ or '')}\n", *rows])
+    own, rows = inspect.get_annotations(table), rows_of(table)
+    lines = (f"- `{name}`: {row.help}" for name, row in rows.items() if name in own)
+    table.__doc__ = "\n".join([f"{inspect.cleandoc(table.__doc__ or '')}\n", *lines])
     return table
 
 

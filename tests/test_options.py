@@ -30,6 +30,8 @@ GIVEN: dict[str, tuple[Any, Any]] = {
     "key": (KEY, KEY),
     "at": ("2024-01-31", datetime(2024, 1, 31, tzinfo=UTC)),
 }
+#: Those that may be repeated.
+REPEATED = {"set", "only", "type", "header", "allow_host", "key", "prefer"}
 
 
 @pytest.mark.parametrize(("name", "row"), ROWS.items(), ids=[*ROWS])
@@ -40,15 +42,15 @@ def test_command_line_and_table(name: str, row: Option) -> None:
     add_options(parser, name)
     assert vars(parser.parse_args([])) == {}
     words = [flag(name), str(value)] if row.metavar else [flag(name)]
-    expected = [meaning] if row.several else meaning
+    expected = [meaning] if name in REPEATED else meaning
     assert vars(parser.parse_args(words)) == {name: expected}
     assert row.read(value) == expected
-    if row.several:
+    if name in REPEATED:
         assert row.read([value, value]) == [meaning, meaning]
         assert vars(parser.parse_args(words * 2)) == {name: [meaning, meaning]}
     if name != "publish":
         default = getattr(MirrorOptions(), name)
-        assert default == (row.parse(row.default) if row.default else () if row.several else default)
+        assert default == (row.parse(row.default) if row.default else () if name in REPEATED else default)
         assert row.default or not default
     assert f"{flag(name)} {row.metavar}".strip() in parser.format_help()
 
@@ -60,7 +62,7 @@ def test_other_values(name: str) -> None:
     wrong: list[Any] = [None, {}, [[1]]]
     if not row.metavar or (row.parse is not str and name != "user_agent"):
         wrong.append("5 %")
-    if not row.several:
+    if name not in REPEATED:
         wrong.append([1])
     for value in wrong:
         with pytest.raises((ValueError, ArgumentTypeError)):
