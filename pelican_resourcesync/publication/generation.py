@@ -1,11 +1,12 @@
 """Write all documents of one planned publication into the staging folder, and `publication.json`, which lists them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from pelican_resourcesync.protocol import Capability
 from pelican_resourcesync.publication.disk.staging import Stage
+from pelican_resourcesync.publication.kinds import PlannedDocuments
 from pelican_resourcesync.publication.kinds.archives import ArchiveWriter
 from pelican_resourcesync.publication.kinds.documents.contents import Contents
 from pelican_resourcesync.publication.kinds.documents.documents import Documents
@@ -24,9 +25,17 @@ class GenerationWriter:
     """Writer of the documents of one generation of a set."""
 
     def __init__(
-        self, writing: DocumentWriter, contents: Contents, on_packed: Callable[[int], None] = lambda _: None
+        self,
+        writing: DocumentWriter,
+        contents: Contents,
+        others: Sequence[PlannedDocuments] = (),
+        on_packed: Callable[[int], None] = lambda _: None,
     ) -> None:
-        """Write `contents` with `writing`; `on_packed` is called with the number of bytes just packed."""
+        """Write `contents` with `writing`, and documents of `others` kinds.
+
+        `on_packed` is called with the number of bytes just packed.
+        """
+        self._others = others
         options = writing.options
         self._writing = writing
         self._layout = options.layout
@@ -38,7 +47,9 @@ class GenerationWriter:
     def write(self) -> tuple[Part, ...]:
         """Write every document of the set; its Capability List names those at the top. Return the parts of the list."""
         archives = ArchiveWriter(self._writing, self._documents, self._dumps, self._contents.at).write(self._contents)
-        found = {**self._states(archives), **self._changes(archives), **archives, **self._notifications()}
+        found = {**self._states(archives), **self._changes(archives), **archives}
+        for planned in self._others:
+            found |= planned.write(self._writing, self._documents)
         capabilities = {each: found[each] for each in Capability if each in found}
         self._writing.put(self._layout.capability_list, self._documents.capability_list(capabilities))
         return self._parts
@@ -78,14 +89,6 @@ class GenerationWriter:
             self._writing.carry(path)
         else:  # if the site has moved, the links in the list change (X13), and its entries stay
             self._writing.put_bodies(path, self._documents.change_list(commit_range), commit_range.bodies)
-
-    def _notifications(self) -> dict[Capability, str]:
-        """Write the notifications of the latest changes, the last one at the topic; return its path."""
-        layout, notifications = self._layout, self._contents.notifications
-        for each in notifications:
-            path = layout.notification if each is notifications[-1] else layout.earlier_notification(each.start)
-            self._writing.put_bodies(path, self._documents.notification(each), each.bodies)
-        return {Capability.CHANGE_NOTIFICATION: layout.notification} if notifications else {}
 
 
 TOOL = f"pelican-resourcesync {__version__}"

@@ -11,6 +11,7 @@ from typing import BinaryIO
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.http import BucketPath
 from pelican_resourcesync.protocol import Capability, ChangeKind, Hash
+from pelican_resourcesync.publication import kinds
 from pelican_resourcesync.publication.kinds.archives import archives_stay, dumps_after, lists_after
 from pelican_resourcesync.publication.kinds.changes import (
     MOST_EXAMPLES,
@@ -32,7 +33,6 @@ from pelican_resourcesync.publication.kinds.dumps.changedump import (
     without_bytes,
 )
 from pelican_resourcesync.publication.kinds.dumps.packing import ChangePacker
-from pelican_resourcesync.publication.kinds.notifications import notifications_after
 from pelican_resourcesync.publication.kinds.parts import Map
 from pelican_resourcesync.publication.kinds.past import AddedPast, add_past
 from pelican_resourcesync.publication.kinds.patches import PatchMaker
@@ -94,7 +94,7 @@ class ExpectedSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedPublication:
-    """The next publication: the contents of its documents, its state, its `resources` and its `new_changes`.
+    """The next publication: its contents, the documents of `others` kinds, its state, `resources` and `new_changes`.
 
     `added` are the number of changes from before the first publication that are added, and the times of the first and
     the last. `gone` is the number of resources in the changes that no longer exist. Of what is `withdrawn`, only
@@ -103,6 +103,7 @@ class PlannedPublication:
 
     request: PublishRequest
     contents: Contents
+    others: Sequence[kinds.PlannedDocuments]
     state: PublicationState
     resources: ResourceListPlan
     new_changes: NewChanges
@@ -181,17 +182,19 @@ class _Planning:
         if previous and contents.at == previous.state.at and self._differs(contents, previous):
             # Names contain the time of the publication, so a file of the same name must not get different bytes.
             contents = self._contents(new, ranges, later(contents.at, contents.at))
+        news = self._news(new, contents.at)
         state = self._state(new, contents, ranges)
         return PlannedPublication(
             request=self._request,
             contents=contents,
+            others=[planned for plan in kinds.PLANS if (planned := plan(news))],
             state=state,
             resources=self._resources,
             new_changes=new,
             added=self._added.span(contents.ranges) if self._added else None,
             gone=gone,
-            removed_packages=self._removed_packages(self._withdrawn(new)),
-            withdrawn=self._withdrawn(new),
+            removed_packages=self._removed_packages(news.withdrawn),
+            withdrawn=news.withdrawn,
         )
 
     def _contents(self, new: NewChanges, ranges: Sequence[Range], at: datetime) -> Contents:
@@ -206,7 +209,16 @@ class _Planning:
             dumps=dumps_after(self._previous, ranges, self._options, self._withdrawn(new)),
             bytes=self._find,
             patches=self._patches.made if self._patches else {},
-            notifications=notifications_after(self._previous, new, self._options, at, self._frame),
+        )
+
+    def _news(self, new: NewChanges, at: datetime) -> kinds.News:
+        return kinds.News(
+            previous=self._previous,
+            changes=new,
+            options=self._options,
+            at=at,
+            withdrawn=self._withdrawn(new),
+            frame=self._frame,
         )
 
     def _all(self, ranges: Sequence[Range]) -> Sequence[Range]:

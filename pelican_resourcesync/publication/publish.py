@@ -171,7 +171,7 @@ def write_set(
 ) -> PublicationState:
     """Write everything of a set but what all sets of the output share; return its state. `names` are those of all."""
     writer, contents = DocumentWriter(stage, planned.options, planned.request.previous), planned.contents
-    parts = GenerationWriter(writer, contents, on_packed).write()
+    parts = GenerationWriter(writer, contents, planned.others, on_packed).write()
     write_patches(writer, contents.ranges, contents.patches, planned.withdrawn)
     _write_change_pages(stage, planned, _write_versions(stage, planned))
     return _write_state(stage, planned, parts, names)

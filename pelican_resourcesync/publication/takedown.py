@@ -287,7 +287,8 @@ class _Copy:
 
     def _write(self, path: str) -> None:
         target, kind = self._moved(path), kind_of(path)
-        if kind_of(target) is not kind or path.endswith(".html"):  # a page, which is written anew
+        is_page = kind_of(target) is not kind or path.endswith(".html")
+        if is_page or not self._is_filtered(path):  # what may name the URIs is not copied, and is written anew
             return
         (self._folder / target).parent.mkdir(parents=True, exist_ok=True)
         if kind.is_package:
@@ -304,6 +305,11 @@ class _Copy:
         else:
             link_or_copy(self._previous.folder / path, self._folder / target)
         self._note(target)
+
+    def _is_filtered(self, path: str) -> bool:
+        """Return whether a document has no words of resources, or only those that stay."""
+        is_known = path.endswith((".xml", ".zip", ".json")) or path.startswith(self._old.patches)  # by what links to it
+        return is_known or not kind_of(path).has_contents
 
     def _write_package(self, path: str) -> None:
         manifest, target = self._old.manifest(path), self._moved(path)

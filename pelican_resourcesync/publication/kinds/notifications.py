@@ -1,35 +1,53 @@
 """Change notifications: the changes of the last publication, which hubs pass on to their subscribers (CN)."""
 
-from collections.abc import Iterator, Sequence
-from datetime import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
-from pelican_resourcesync.publication.kinds.changes import NewChanges
-from pelican_resourcesync.publication.model.options import Options
+from pelican_resourcesync.protocol import Capability
+from pelican_resourcesync.publication.kinds.documents.documents import Documents
+from pelican_resourcesync.publication.kinds.documents.writer import DocumentWriter
+from pelican_resourcesync.publication.kinds.kind import News
 from pelican_resourcesync.publication.model.ranges import Body, Range
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
 
 
-def notifications_after(
-    previous: PreviousPublication | None, new: NewChanges, options: Options, at: datetime, frame: int
-) -> Sequence[Range]:
-    """Return the notifications of the new changes of a publication `at` a time, oldest first, each in its interval.
+@dataclass(frozen=True, slots=True)
+class Notifications:
+    """The notifications of a publication, oldest first, each in its interval."""
+
+    ranges: Sequence[Range]
+
+    def write(self, writing: DocumentWriter, documents: Documents) -> Mapping[Capability, str]:
+        """Write them, the last one at the topic; return its path."""
+        layout = writing.options.layout
+        for interval in self.ranges:
+            is_last = interval is self.ranges[-1]
+            path = layout.notification if is_last else layout.earlier_notification(interval.start)
+            writing.put_bodies(path, documents.notification(interval), interval.bodies)
+        return {Capability.CHANGE_NOTIFICATION: layout.notification}
+
+
+def plan_notifications(news: News) -> Notifications | None:
+    """Return the notifications of what is new, if there are hubs.
 
     Each begins where the one before ends. If nothing has changed, the last ones stay. The first is empty, because
-    nobody has a copy from before it. What does not fit into one document, whose frame takes so many bytes, is divided
-    as the Change Lists are.
+    nobody has a copy from before it. What does not fit into one document is divided as the Change Lists are.
     """
-    if not options.hubs:
-        return ()
+    return Notifications(_intervals(news)) if news.options.hubs else None
+
+
+def _intervals(news: News) -> Sequence[Range]:
+    previous, limits = news.previous, news.options.limits
     before = [*_published(previous)] if previous else []
-    drafts = [(each.until or at, body) for each in new.ranges for body in each.bodies if body.is_draft]
+    drafts = [(new.until or news.at, body) for new in news.changes.ranges for body in new.bodies if body.is_draft]
     if previous is None or not drafts:
-        return before or [Range(start=at, until=at)]
-    start = before[-1].until if before else None
-    size = frame + sum(len(body.read()) for _, body in drafts)
-    if new.kinds.total() <= options.limits.entries and size <= options.limits.size:
-        return [Range(start=start or previous.last, until=at, bodies=tuple(body for _, body in drafts))]
-    intervals = pairwise([start or previous.last, *(until for until, _ in drafts[:-1]), at])
+        return before or [Range(start=news.at, until=news.at)]
+    start = (before[-1].until if before else None) or previous.last
+    size = news.frame + sum(len(body.read()) for _, body in drafts)
+    if news.changes.kinds.total() <= limits.entries and size <= limits.size:
+        return [Range(start=start, until=news.at, bodies=tuple(body for _, body in drafts))]
+    intervals = pairwise([start, *(until for until, _ in drafts[:-1]), news.at])
     return [
         Range(start=start, until=until, bodies=(body,))
         for (start, until), (_, body) in zip(intervals, drafts, strict=True)

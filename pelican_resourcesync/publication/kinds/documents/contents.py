@@ -76,7 +76,7 @@ class Contents:
 
     `dump` is the Resource Dump, `None` for none; `dumped` are the Change Dumps. `lists` and `dumps` are the archived
     Resource Lists and Resource Dumps, oldest first. `bytes` finds the bytes that go into packages. `patches`
-    are the files of new patches, by path. `notifications` are those of the latest changes, if there are hubs.
+    are the files of new patches, by path.
     """
 
     at: datetime
@@ -88,4 +88,3 @@ class Contents:
     lists: Sequence[ResourceSnapshot] = ()
     dumps: Sequence[ResourceSnapshot] = ()
     patches: Mapping[str, Path] = field(default_factory=dict)
-    notifications: Sequence[Range] = ()
