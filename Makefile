@@ -41,7 +41,8 @@ imports: $(VENV)/installed
 compiled: $(VENV)/installed
 	$(BIN)/python -m compileall -q pelican_resourcesync repo_bridge sample_site tests
 
-PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(if $(LONG),--long)
+# Pytest keeps what it makes of the tests' modules, also where the environment says that Python keeps none.
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(if $(LONG),--long)
 
 tests: compiled
 	$(PYTEST)
