@@ -6,7 +6,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from pelican_resourcesync.system.files import WORK_FOLDER
+from pelican_resourcesync.system import WORK_FOLDER
 
 #: Environment variables that hosts set in preview builds, with a regular expression for the whole value.
 PREVIEWS = {

@@ -9,8 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 from stat import S_ISLNK
 
-#: The work folder next to the settings file, which is never a source; temporary files in an output begin so, too.
-WORK_FOLDER = ".resourcesync"
 _CHUNK = 65_536  # bytes read at a time: memory for more is had from the system, anew for every file
 _WINDOWS = os.name == "nt"
 

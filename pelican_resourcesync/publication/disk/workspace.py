@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pelican_resourcesync.system.files import WORK_FOLDER
+from pelican_resourcesync.system import WORK_FOLDER
 
 #: The age in seconds after which a temporary folder is treated as abandoned.
 _ABANDONED = 172_800.0
