@@ -248,10 +248,10 @@ def test_every_follower_stays_in_step(
         assert files_of(story.host.public / "resourcesync") == documents
 
 
-@pytest.fixture
-def origin(site: Site) -> Site:
+@pytest.fixture(scope="module")
+def first_origin(tmp_path_factory: pytest.TempPathFactory) -> Site:
     """Return a site with a past of four commits, in which an article came and went."""
-    strip(site)
+    site = strip(Site.create(tmp_path_factory.mktemp("origin") / "site"))
     site.article("a.md", "A")
     site.article("gone.md", "Gone")
     site.commit("2024-01-10T10:00:00Z")
@@ -265,14 +265,28 @@ def origin(site: Site) -> Site:
     return site
 
 
-@pytest.fixture
-def shallow(origin: Site, tmp_path: Path) -> Site:
+@pytest.fixture(scope="module")
+def first_shallow(first_origin: Site, tmp_path_factory: pytest.TempPathFactory) -> Site:
     """Return a clone of its last commit alone, from which it was first published."""
-    clone = clone_of(origin, tmp_path / "clone", "--depth", "1")
+    clone = clone_of(first_origin, tmp_path_factory.mktemp("shallow") / "clone", "--depth", "1")
     status, said = run(clone)
     assert status == 0
     (warning,) = warnings(said)
     assert "no changes from before this publication are listed" in warning
+    return clone
+
+
+@pytest.fixture
+def origin(first_origin: Site, tmp_path: Path) -> Site:
+    """Return a copy of that site."""
+    return first_origin.copied(tmp_path / "site")
+
+
+@pytest.fixture
+def shallow(first_shallow: Site, origin: Site, tmp_path: Path) -> Site:
+    """Return a copy of that clone, as if it was one of the copied site."""
+    clone = first_shallow.copied(tmp_path / "clone")
+    clone.git("remote", "set-url", "origin", origin.folder.as_uri())
     return clone
 
 

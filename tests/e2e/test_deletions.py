@@ -26,16 +26,24 @@ LISTINGS = {
 NAMES = ("ant", "bee", "cow", "dog", "eel", "fox", "gnu", "hen")
 
 
-@pytest.fixture
-def blog(site: Site) -> Site:
+@pytest.fixture(scope="module")
+def first_blog(tmp_path_factory: pytest.TempPathFactory) -> Site:
     """Return a published blog of eight articles, each with a tag, a category, an author and a month of its own."""
-    site.configure(**LISTINGS)
+    site = Site.create(tmp_path_factory.mktemp("blog") / "site", **LISTINGS)
     for number, name in enumerate(NAMES):
         write(site, name, number)
         for image in range(3):
             site.write(f"content/images/{name}{image}.svg", "<svg/>")
     site.write("content/pages/about.md", "Title: About\n\nText.\n")
-    return published(site)
+    site.commit("2024-01-01T10:00:00Z")
+    site.build()
+    return site
+
+
+@pytest.fixture
+def blog(first_blog: Site, tmp_path: Path) -> Site:
+    """Return a copy of that blog."""
+    return first_blog.copied(tmp_path / "site")
 
 
 def write(site: Site, name: str, number: int, title: str = "", **metadata: str) -> None:
@@ -47,13 +55,6 @@ def write(site: Site, name: str, number: int, title: str = "", **metadata: str) 
         "Date": f"2023-{number + 1:02}-01",
     }
     site.article(f"{name}.md", title or name, **{**own, **metadata})
-
-
-def published(site: Site) -> Site:
-    """Commit and build a site."""
-    site.commit("2024-01-01T10:00:00Z")
-    site.build()
-    return site
 
 
 Change = Callable[[Site], object]

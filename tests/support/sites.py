@@ -3,10 +3,12 @@
 import json
 import logging
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
+from copy import deepcopy
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
@@ -77,6 +79,11 @@ class Site:
         site.write(".gitignore", "output/\n__pycache__/\n")
         site.configure()
         return site
+
+    def copied(self, folder: Path) -> "Site":
+        """Return a copy of the site with all that was committed and built, which leaves this one as it is."""
+        shutil.copytree(self.folder, folder, symlinks=True)
+        return Site(folder, deepcopy(self.settings))
 
     @property
     def output(self) -> Path:
