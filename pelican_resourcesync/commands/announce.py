@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from pelican_resourcesync.commands.follow import write_line
 from pelican_resourcesync.commands.running import PROGRAM
-from pelican_resourcesync.errors import DocumentError, SettingsError, TransportError
-from pelican_resourcesync.system.exits import DONE, INCOMPLETE
+from pelican_resourcesync.errors import DocumentError, IncompleteError, SettingsError, TransportError
+from pelican_resourcesync.system.exits import DONE
 from pelican_resourcesync.system.printable import printable
 from pelican_resourcesync.system.strict_json import parse_json
 from pelican_resourcesync.system.units import seconds
@@ -79,9 +79,9 @@ def run(options: Namespace) -> int:
     except (TransportError, NotAnnouncedError, KeyboardInterrupt) as error:
         failures.append(f"nothing was announced: {str(error) or 'stopped'}")
     if failures:
-        lines = [*failures, *([_catch_up(site, options)] if site else [])]
+        *lines, last = [*failures, *([_catch_up(site, options)] if site else [])]
         sys.stderr.writelines(f"{PROGRAM}: {printable(line)}\n" for line in lines)
-        return INCOMPLETE
+        raise IncompleteError(last)
     if site and options.cursor and not options.dry_run:
         _save(options.cursor, site)
     return DONE
