@@ -71,9 +71,9 @@ class Recording:
         """Note what is there."""
         self.before = self._now = self._names()
         self.data = {
-            inode: str(path.readlink()) if path.is_symlink() else path.read_bytes()
-            for path, inode in self._paths()
-            if path.is_symlink() or path.is_file()
+            inode: str(Path(entry).readlink()) if entry.is_symlink() else Path(entry).read_bytes()
+            for _, inode, entry in self._entries()
+            if entry.is_symlink() or entry.is_file()
         }
 
     def note(self, *, at_once: bool = False) -> None:
@@ -94,32 +94,48 @@ class Recording:
     def flush(self, handle: int | None) -> None:
         """Note that a file or folder was flushed, or everything."""
         self.note()
-        for path, inode in self._paths():
-            if handle is None or os.fstat(handle).st_ino == inode:
-                self.events.append(_Flush(inode, path.read_bytes() if path.is_file() else None))
+        flushed = None if handle is None else os.fstat(handle).st_ino
+        top = self.top.stat().st_ino
+        if flushed in {None, top}:
+            self.events.append(_Flush(top))
+        for _, inode, entry in self._entries():
+            if flushed in {None, inode}:
+                self.events.append(_Flush(inode, Path(entry).read_bytes() if entry.is_file() else None))
 
     def close(self) -> None:
         """Let go of the inodes."""
         for handle in self._open.values():
             os.close(handle)
 
-    def _paths(self) -> Iterator[tuple[Path, int]]:
-        yield self.top, self.top.stat().st_ino
-        for path in sorted(self.top.rglob("*")):
-            yield path, path.lstat().st_ino
+    def _entries(self) -> Iterator[tuple[int, int, os.DirEntry[str]]]:
+        """Yield all that is below the top: the inode of the folder that it is in, its own, and its entry there."""
+        found = [(self.top.stat().st_ino, str(self.top))]
+        while found:
+            folder, path = found.pop()
+            with os.scandir(path) as entries:
+                for entry in sorted(entries, key=lambda entry: entry.name):
+                    inode = entry.stat(follow_symlinks=False).st_ino
+                    yield folder, inode, entry
+                    if entry.is_dir(follow_symlinks=False):
+                        found.append((inode, entry.path))
 
     def _names(self) -> Names:
+        self._hold(self.top.stat().st_ino, str(self.top))
+        self.folders.add(self.top.stat().st_ino)
         found = {}
-        for path, inode in self._paths():
-            if inode not in self._open:  # held open, so that no other file gets this inode
-                self._open[inode] = os.open(path, os.O_PATH | os.O_NOFOLLOW)
-            if path.is_symlink():
-                self.data.setdefault(inode, str(path.readlink()))
-            elif path.is_dir():
+        for folder, inode, entry in self._entries():
+            self._hold(inode, entry.path)
+            if entry.is_symlink():
+                self.data.setdefault(inode, str(Path(entry).readlink()))
+            elif entry.is_dir():
                 self.folders.add(inode)
-            if path != self.top:
-                found[path.parent.stat().st_ino, path.name] = inode
+            found[folder, entry.name] = inode
         return found
+
+    def _hold(self, inode: int, path: str) -> None:
+        """Hold an inode open, so that no other file gets it."""
+        if inode not in self._open:
+            self._open[inode] = os.open(path, os.O_PATH | os.O_NOFOLLOW)
 
     def crashes(self) -> Iterator[Tree]:
         """Yield what may be on the disk after a power failure, each state once."""
