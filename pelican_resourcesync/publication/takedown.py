@@ -17,6 +17,7 @@ from urllib.parse import unquote
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import (
+    VERSION_HISTORY,
     Capability,
     ChangeKind,
     Document,
@@ -187,7 +188,13 @@ def _options(previous: PreviousPublication, output: Path, uris: Collection[str],
         archives=Archives(**kept),
         describedby=links["describedby"].replace(layout.uri(HTML_PAGE), ""),
         remove_deleted=True,
-        versions=VersionOptions(below=versions[1], timegate=versions[2]) if versions else None,
+        versions=VersionOptions(
+            below=versions[1],
+            timegate=versions[2],
+            sha256=None if VERSION_HISTORY in links else lambda *_: "",  # not every resource has versions
+        )
+        if versions
+        else None,
         page=PageOptions(language=state.language, home=state.home),
         hubs=state.hubs,
         key=key,

@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Limits, Link
-from pelican_resourcesync.publication import Archives, Change, ChangeHistory, Resource, TakedownResult, forget_uris
+from pelican_resourcesync.publication import (
+    Archives,
+    Change,
+    ChangeHistory,
+    Resource,
+    TakedownResult,
+    VersionOptions,
+    forget_uris,
+)
 from pelican_resourcesync.publication.takedown import find_uris
 from tests.publication.support import DELETED, SITEURL, UPDATED, Source, change, tree, utc
 from tests.support.follower import Follower
@@ -210,6 +218,20 @@ def test_a_uri_may_be_written_otherwise(source: Source, path: str) -> None:
     """Percent-encoded or not, in small letters or capitals."""
     assert take_down(source, path).uris == (f"{SITEURL}/caf%C3%A9.html",)
     assert len(list(naming(source, "caf%"))) == 1
+
+
+@pytest.mark.parametrize("sha256", [None, lambda *_: ""])
+def test_history_of_all_versions(tmp_path: Path, sha256: Any) -> None:
+    """The Capability List names the history of versions where every resource has some, as before, and only there."""
+    source = Source(tmp_path / "output")
+    for day, data in ((5, b"one"), (6, b"two")):
+        source.publish(
+            {"a.html": data, "b.html": b"b"}, f"2024-02-0{day}T12:00", versions=VersionOptions(sha256=sha256)
+        )
+    before = "version-history" in source.document(f"{SITEURL}/resourcesync/site/capabilitylist.xml").links
+    take_down(source, "b.html")
+    after = "version-history" in source.document(f"{SITEURL}/resourcesync/site/2/capabilitylist.xml").links
+    assert (before, after) == (sha256 is None, sha256 is None)
 
 
 def test_page_that_shows_a_record(tmp_path: Path) -> None:
