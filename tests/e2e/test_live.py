@@ -40,8 +40,9 @@ def asked_for(museum: Museum) -> set[str]:
     """Name the documents of the live publication that the one before did not have."""
     new = {"resourcelist.xml", "changelist.xml", "changelist-archive.xml", "capabilitylist.xml"}
     lists = sorted(file.stem for file in (museum.www / HOME).glob("changelist-2*"))[-2:]
-    pages = {each.replace("changelist-", "changes/") for each in lists}
-    return {*(f"{each}.xml" for each in lists), *(f"{each}.html" for each in pages), *new} - {"capabilitylist.xml"}
+    pages = [each.replace("changelist-", "changes/") for each in lists]  # the one before links to the new one
+    shown = {*(f"{each}.html" for each in pages), f"{pages[-1]}.json"}
+    return {*(f"{each}.xml" for each in lists), *shown, *new} - {"capabilitylist.xml"}
 
 
 def test_caches_are_passed(museum: Museum) -> None:
