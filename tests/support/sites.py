@@ -60,6 +60,14 @@ PRIVATE = ("404.html", "staff-notes.html")
 
 Row = tuple[str, str, str]
 
+#: Who commits to a new repository, after which git starts no more processes to see whether it should be tidied.
+GIT_CONFIG = """[user]
+\tname = A writer
+\temail = writer@example.org
+[maintenance]
+\tauto = false
+"""
+
 
 @dataclass
 class Site:
@@ -73,9 +81,9 @@ class Site:
         """Make an empty site in a new repository, with its settings written and nothing committed."""
         site = cls(folder, {**SETTINGS, **settings})
         (folder / "content").mkdir(parents=True)
-        site.git("init", "-q", "-b", "main")
-        site.git("config", "user.name", "A writer")
-        site.git("config", "user.email", "writer@example.org")
+        site.git("init", "-q", "-b", "main", "--template=")
+        with (folder / ".git/config").open("a") as config:
+            config.write(GIT_CONFIG)
         site.write(".gitignore", "output/\n__pycache__/\n")
         site.configure()
         return site

@@ -48,7 +48,7 @@ def builds(site: Site) -> Iterator[dict[str, bytes]]:
     for number, revision in enumerate(REVISIONS):
         site.git("checkout", "-q", "--force", revision)
         output = site.folder.parent / f"build{number}"
-        site.build(OUTPUT_PATH=str(output), RESOURCESYNC={**EVERYTHING, "previous": "output"})
+        site.build(OUTPUT_PATH=str(output), RESOURCESYNC={"previous": "output", "history": "none"})
         yield public_files(output, *PRIVATE, *HIDDEN.get(revision, ()))
 
 
