@@ -103,8 +103,8 @@ FAULTS_BY_HAND = (
     ),
     FaultByHand(
         "notifications: begins at the last change, not where the last one ended (gap)",
-        "return [Range(start=start or previous.last,",
-        "return [Range(start=previous.last,",
+        "start = (before[-1].until if before else None) or previous.last",
+        "start = previous.last",
     ),
     FaultByHand(
         "deletions: half of all pages is never counted",
