@@ -43,7 +43,7 @@ def publish_twice(folder: Path, environment: dict[str, str]) -> Site:
 def test_machines_publish_the_same(tmp_path: Path) -> None:
     """In other folders, time zones, locales, encodings and hash orders."""
     found = documents(publish_twice(tmp_path / "one", HERE).output)
-    assert len(found) == 34  # 11 Change Lists with their pages, the list of these, a feed, and 10 others
+    assert len(found) == 45  # 11 Change Lists with their pages and JSON, the list of these, a feed, and 10 others
     assert b'"generation": 2' in found["resourcesync/publication.json"]
     assert b"M%C3%BCnze%201.svg" in found["resourcesync/site/resourcelist.xml"]
     elsewhere = {"TZ": "America/St_Johns", "PYTHONHASHSEED": "4240", "LC_ALL": foreign()}
