@@ -159,7 +159,8 @@ class Source:
             self._private = self.memory.get(PRIVATE)
         if self._private is None:
             address = address_of(place)
-            if not address:
+            if not address:  # asked for once a run: behind a proxy, names may have none here
+                self._private = False
                 return False
             self._private = not is_public(address)
             self.memory.set(PRIVATE, self._private)

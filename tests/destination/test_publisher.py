@@ -143,7 +143,7 @@ def test_site_that_moved(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyP
         shutil.copytree(site.output, before)
         web.manner = hosts({old: served_files(before), new: served_files(site.output)})
         assert followed(old, copy, site, proxy=True).fetched == 7
-        site.configure(SITEURL=new, RESOURCESYNC={"moved_from": old})
+        site.configure(SITEURL=new, RESOURCESYNC={"previous": "output", "moved_from": old})
         edit(site, 2)
         names = files_of(copy).keys()
         result = Mirror(old, copy, replace(FAST, proxy=True)).run()  # the old host has not changed
