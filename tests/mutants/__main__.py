@@ -186,6 +186,9 @@ def main() -> int:
     )
     arguments = parser.parse_args()
     if arguments.by_hand is not None:
+        unknown = [text for text in arguments.by_hand if not any(text in fault.name for fault in FAULTS_BY_HAND)]
+        if unknown:
+            parser.error(f"no fault is named {', '.join(unknown)}: see tests/mutants/by_hand.py")
         return int(try_by_hand(arguments.by_hand, arguments.seconds) > 0)
     try:
         packages = find_packages(arguments.package)

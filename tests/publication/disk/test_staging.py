@@ -371,6 +371,7 @@ def test_documents_that_stay_are_the_same_files(source: Source, mode: Mode) -> N
     after = stamps(source.output)
     closed = min(path for path in before if "/changelist-2" in path)
     assert before[closed] == after[closed]
+    assert before[DESCRIPTION] == after[DESCRIPTION]  # which is written again, with the same bytes
     assert before[STATE] != after[STATE]
 
 
