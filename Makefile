@@ -14,7 +14,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := demo
 PORT ?= 8000
-WORKERS ?= 2
+# One more than cores: tests wait for databases and hosts a quarter of their time.
+WORKERS ?= 3
 
 .PHONY: all demo test check coverage lint types imports compiled tests bench mutants faults docs pictures lowest wheel clean
 
