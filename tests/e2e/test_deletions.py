@@ -158,6 +158,14 @@ def brought_back(site: Site) -> None:
     site.commit("2024-03-01T10:00:00Z")
 
 
+def edited_and_excluded(site: Site) -> None:
+    """Edit articles, and exclude them and some images by a setting: the commit explains none of these deletions."""
+    for number, name in enumerate(NAMES):
+        write(site, name, number, Note="edited")
+    site.configure(RESOURCESYNC={**site.settings["RESOURCESYNC"], "exclude": ["[a-h]??.html", "images/[a-f]*"]})
+    site.commit("2024-02-01T10:00:00Z")
+
+
 def missing_reader(site: Site) -> None:
     """Edit all articles, and read none: as if what reads them was not installed."""
     for number, name in enumerate(NAMES):
@@ -188,6 +196,7 @@ def unreadable(site: Site) -> None:
         shallow,
         rewritten,
         brought_back,
+        edited_and_excluded,
         missing_reader,
         unreadable,
     ],
@@ -201,6 +210,7 @@ def unreadable(site: Site) -> None:
         "shallow",
         "rewritten",
         "back",
+        "excluded",
         "reader",
         "unreadable",
     ],

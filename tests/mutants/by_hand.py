@@ -220,6 +220,11 @@ FAULTS_BY_HAND = (
         "sets = 0 WHERE sets & ?1 AND {unlisted}",
     ),
     FaultByHand(
+        "deletions: a page that was edited and is gone for another reason counts as explained",
+        "uris |= {*before[0]} - {*after[0]}",
+        "uris |= {*before[0]}",
+    ),
+    FaultByHand(
         "hidden outputs are resources",
         "        if not output.public or exclusion.excludes(output.path):",
         "        if exclusion.excludes(output.path):",
