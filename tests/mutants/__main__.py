@@ -82,13 +82,15 @@ LEFT_OUT = [
 #: More tests that may notice faults chosen by hand.
 MORE_BY_HAND = {
     "pelican_resourcesync/publication": "e2e/test_added_past.py e2e/test_deletions.py e2e/test_live.py",
-    "pelican_resourcesync/publishers/pelican": "e2e/test_discreet.py e2e/test_sample_site.py",
+    "pelican_resourcesync/publishers/pelican": "e2e/test_discreet.py e2e/test_sample_site.py e2e/test_live.py",
     "pelican_resourcesync/delivery/upload.py": "e2e/test_upload.py",
     "repo_bridge/files.py": "bridge/test_next_run.py bridge/test_inventory.py bridge/reading",
     "repo_bridge/access.py": "bridge/reading bridge/test_dates.py bridge/records",
     "repo_bridge/publisher.py": "bridge/test_cli.py bridge/test_power_failure.py bridge/test_inventory.py",
     "repo_bridge/reading": "bridge/test_files.py bridge/test_versions.py",
 }
+#: Seconds of tests for each fault: a random one is given up soon, one chosen by hand is worth more.
+_RANDOM, _BY_HAND = 30.0, 600.0
 #: Survivors that were looked into, by what is printed of them without the line number, and why they may survive.
 ACCEPTED = Path(__file__).with_name("accepted.txt")
 
@@ -179,7 +181,9 @@ def main() -> int:
     parser.add_argument("package", nargs="*", help=f"which of {', '.join(PACKAGES)}; all of them by default")
     parser.add_argument("--count", type=int, default=300, help="the size of the sample of each package (default: 300)")
     parser.add_argument("--seed", type=int, help="chooses the sample (default: another one each time)")
-    parser.add_argument("--seconds", type=float, default=30, help="of tests for each fault, at most (default: 30)")
+    parser.add_argument(
+        "--seconds", type=float, help="of tests for each fault, at most (default: 30, and 600 for faults by hand)"
+    )
     parser.add_argument("--goal", type=float, default=0.9, help="the least score (default: 0.9)")
     parser.add_argument(
         "--by-hand", nargs="*", metavar="TEXT", help="try the faults chosen by hand instead, or those named so"
@@ -189,14 +193,14 @@ def main() -> int:
         unknown = [text for text in arguments.by_hand if not any(text in fault.name for fault in FAULTS_BY_HAND)]
         if unknown:
             parser.error(f"no fault is named {', '.join(unknown)}: see tests/mutants/by_hand.py")
-        return int(try_by_hand(arguments.by_hand, arguments.seconds) > 0)
+        return int(try_by_hand(arguments.by_hand, arguments.seconds or _BY_HAND) > 0)
     try:
         packages = find_packages(arguments.package)
     except LookupError as error:
         parser.error(str(error))
     seed = random.randrange(1_000_000) if arguments.seed is None else arguments.seed
     print(f"SEED={seed} tries the same faults again", flush=True)
-    scores = [try_package(name, arguments.count, seed, arguments.seconds) for name in packages]
+    scores = [try_package(name, arguments.count, seed, arguments.seconds or _RANDOM) for name in packages]
     return int(min(scores) < arguments.goal)
 
 
