@@ -64,7 +64,7 @@ class Option:
         parser.add_argument(flag(name), default=SUPPRESS, help=self.help.replace("%", "%%"), **takes)
 
     def read(self, value: object) -> Any:
-        """Return the value that one in a TOML file means. Raises `ValueError` or `ArgumentTypeError` for another."""
+        """Return the value of this option in a TOML file. Raises `ValueError` or `ArgumentTypeError`."""
         values = value if self.several and isinstance(value, list) else [value]
         if not {type(each) for each in values} <= ({str, int, float} if self.metavar else {bool}):
             raise ValueError

@@ -1,6 +1,6 @@
 """Realistic faults, chosen by hand: each is a mistake that a person could make, and something that a user relies on.
 
-A fault is found by its text, wherever that is, so the table survives moves. Whoever changes such a text adapts its row.
+Faults are found by their text, not by a path, so modules may move. If you change such a text, update its row.
 """
 
 from collections.abc import Mapping, Sequence

@@ -103,8 +103,9 @@ def _source_folder(folder: str, top: Path) -> str | None:
 
 
 def _loaded_modules(top: Path) -> Iterator[str]:
-    # Our own modules set nothing, also where they lie in the repository, as a copy among a site's plug-ins does.
-    ours = os.path.join(os.path.dirname(str(sys.modules[__package__.partition(".")[0]].__file__)), "")  # noqa: PTH118, PTH120
+    # Our own modules define no settings, even if the repository contains a copy of them among its plug-ins.
+    package = str(sys.modules[__package__.partition(".")[0]].__file__)
+    ours = package.removesuffix("__init__.py")  # with its final separator, as in the names of the other modules
     folders: dict[str, list[str]] = {}
     for file in {getattr(module, "__file__", None) for module in list(sys.modules.values())}:
         if isinstance(file, str) and file.endswith(".py") and not file.startswith(ours):
