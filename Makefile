@@ -16,14 +16,18 @@ DEMO := demo
 PORT ?= 8000
 # One more than cores: tests wait for databases and hosts a quarter of their time.
 WORKERS ?= 3
+EXTRAS := bridge,cloud,cluster,mirror,patch,sign,table,wacz
+
+# A new environment, and what is installed into it. Groups of dependencies need pip 25.1; Python 3.11 may bring pip 23.
+PIP_INSTALL = bin/python -m pip install --quiet --disable-pip-version-check
+environment = $(PYTHON) -m venv $(1) && $(1)/$(PIP_INSTALL) --upgrade 'pip>=25.1' && $(1)/$(PIP_INSTALL) $(2)
 
 .PHONY: all demo test check coverage lint types imports compiled tests bench mutants faults docs pictures lowest wheel clean
 
 all: test
 
 $(VENV)/installed: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bridge,test,docs]'
+	$(call environment,$(VENV),--editable '.[$(EXTRAS)]' --group test --group docs)
 	touch $@
 
 test: lint types imports tests wheel
@@ -68,8 +72,7 @@ faults: $(VENV)/installed
 
 # The demo's own environment has what a user's has: the package with the bridge, and Markdown; no tool of ours.
 $(VENV)-demo/installed: pyproject.toml
-	$(PYTHON) -m venv $(VENV)-demo
-	$(VENV)-demo/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[bridge]' 'markdown>=3.7'
+	$(call environment,$(VENV)-demo,--editable '.[bridge]' 'markdown>=3.7')
 	touch $@
 
 demo: $(VENV)-demo/installed
@@ -77,8 +80,7 @@ demo: $(VENV)-demo/installed
 
 # The environment of the documentation has what builds a Pelican site with the plug-in, and the search.
 $(VENV)-docs/installed: pyproject.toml
-	$(PYTHON) -m venv $(VENV)-docs
-	$(VENV)-docs/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(call environment,$(VENV)-docs,--editable . --group docs)
 	touch $@
 
 docs: $(VENV)-docs/installed
@@ -91,13 +93,11 @@ pictures: $(VENV)-docs/installed
 
 # The oldest versions that pyproject.toml allows, tested as installed. Pelican 4.11 reads no reStructuredText with docutils 0.22.
 lowest:
-	$(PYTHON) -m venv $(VENV)-lowest
-	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[bridge,test]'
+	$(call environment,$(VENV)-lowest,--editable '.[$(EXTRAS)]' --group test)
 	$(PYTHON) -c "import tomllib; project = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
-	  extras = project['optional-dependencies']; \
-	  every = project['dependencies'] + [each for name in extras if name not in ('test', 'docs') for each in extras[name]]; \
+	  every = sum(project['optional-dependencies'].values(), project['dependencies']); \
 	  print('docutils<0.22', *[each.replace('>=', '==') for each in every if '>=' in each], sep='\n')" > $(VENV)-lowest/oldest.txt
-	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check --requirement $(VENV)-lowest/oldest.txt
+	$(VENV)-lowest/$(PIP_INSTALL) --requirement $(VENV)-lowest/oldest.txt
 	$(VENV)-lowest/bin/python -m pytest -n $(WORKERS) --dist worksteal
 
 # The wheel holds both packages, and what it holds imports without this folder.

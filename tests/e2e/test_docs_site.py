@@ -38,7 +38,7 @@ def run(program: str, *arguments: str, cwd: Path = ROOT, **environment: str) -> 
 @pytest.fixture(scope="module")
 def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the documentation as `make docs` does, twice."""
-    pytest.importorskip("pagefind", reason="the search of the documentation needs pagefind: pip install '.[docs]'")
+    pytest.importorskip("pagefind", reason="the search of the documentation needs pagefind: pip install --group docs")
     output = tmp_path_factory.mktemp("docs")
     for news in ("first publication", "nothing changed since the last publication"):
         said = run("pelican", "--settings", "docs/site/pelicanconf.py", "--output", str(output), "--fatal", "errors")
