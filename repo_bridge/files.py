@@ -14,9 +14,11 @@ from typing import NamedTuple
 from pelican_resourcesync.errors import failing_disk
 from pelican_resourcesync.publication import RECORDS, TEMPORARY_PREFIX, remove_tree, same_bytes
 from pelican_resourcesync.system.files import link_or_copy
-from repo_bridge.errors import InventoryError
+from repo_bridge import InventoryError
 from repo_bridge.model import Bitstream
-from repo_bridge.report import MOST_LEFT_OUT
+
+#: At most this many of the files left out are named.
+MOST_LEFT_OUT = 100
 
 #: The internal id of a registered file begins with this; the rest is its path in the store.
 _REGISTERED = "-R"

@@ -19,7 +19,7 @@ from urllib.parse import quote
 from lxml import etree
 
 from pelican_resourcesync.publication import Workspace, former_states, parse_representation
-from repo_bridge.errors import CrosswalkError
+from repo_bridge import CrosswalkError
 from repo_bridge.inventory import Inventory, InventoryEntry
 from repo_bridge.model import MetadataValue
 from repo_bridge.plan import PublicationPlan

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 from pelican_resourcesync.protocol import parse_links
 from pelican_resourcesync.publication import Resource, Resources, Row, is_later, parse_representation, parse_time
 from pelican_resourcesync.version import __version__
-from repo_bridge.errors import InventoryError
+from repo_bridge import InventoryError
 from repo_bridge.files import is_stored
 
 _FORMAT = f"7 {__version__}"

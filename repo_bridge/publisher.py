@@ -36,7 +36,7 @@ from pelican_resourcesync.system.cluster import mapped
 from pelican_resourcesync.system.files import sync
 from pelican_resourcesync.system.printable import get_logger
 from pelican_resourcesync.terminal import Progress, format_count
-from repo_bridge.errors import InventoryError
+from repo_bridge import InventoryError
 from repo_bridge.files import Digests, Files, RecordFiles, hashes, new_record_files
 from repo_bridge.former import FormerRecords
 from repo_bridge.inventory import Inventory, SetResources

@@ -4,13 +4,11 @@ The inventory of the last run is still valid for items that have not changed. Po
 (see `reading.row_versions`). For all other sources, and once a week, everything is read.
 """
 
-import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import datetime, timedelta
-from functools import lru_cache
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -23,25 +21,20 @@ from sqlalchemy import Connection
 
 from pelican_resourcesync.errors import SettingsError, TransportError, failing_disk
 from pelican_resourcesync.http import BucketPath
-from pelican_resourcesync.protocol import render_link, render_metadata
 from pelican_resourcesync.publication import (
     FOLDER,
-    MD5,
-    SHA_256,
-    UNKNOWN_TYPE,
     Layout,
     Resources,
     Workspace,
-    parse_representation,
     parse_time,
     render_time,
 )
 from pelican_resourcesync.system.cluster import mapped
 from pelican_resourcesync.terminal import Progress, format_count
+from repo_bridge import DatabaseError, QueryError, TableError
 from repo_bridge.access import AnonymousView, hidden
-from repo_bridge.errors import DatabaseError, QueryError, TableError
-from repo_bridge.files import RecordFiles, StoredFile
-from repo_bridge.inventory import Inventory, InventoryEntry, ItemEntries, Seen
+from repo_bridge.files import RecordFiles
+from repo_bridge.inventory import Inventory, InventoryEntry, Seen
 from repo_bridge.model import Item, MetadataValue
 from repo_bridge.reading import (
     DSpaceRepository,
@@ -57,104 +50,14 @@ from repo_bridge.reading import (
 )
 from repo_bridge.records import (
     Addresses,
-    FileResource,
-    Format,
-    LinkTo,
-    Record,
+    EntryBuilder,
     Sets,
-    described_by,
     find_formats,
     hidden_uris,
     latest,
-    record_path,
-    records_of,
-    resources_of,
 )
 from repo_bridge.settings import BridgeSettings, Query
 from repo_bridge.tables import CheckedTable, Sorting, TableResources, sort_table, sort_table_by
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntryBuilder:
-    """Makes entries as of the time `at` (UTC); without `record_files`, nothing is written.
-
-    `stored` says that files may be found in an assetstore; `apart` says that the records are also a set of their own.
-    """
-
-    addresses: Addresses
-    formats: Sequence[Format]
-    at: datetime
-    sets: Sets
-    record_files: RecordFiles | None
-    stored: bool = False
-    apart: bool = False
-
-    def make(self, item: Item) -> ItemEntries:
-        """Return the entries of an item."""
-        records, files = resources_of(item, self.addresses, self.formats, self.at)
-        sets = self.sets.of_item(item)
-        with_records = (*sets, self.sets.records) if self.apart else sets
-        entries = (*(self._record(each, with_records) for each in records), *(self._file(each, sets) for each in files))
-        later = item.last_modified if item.last_modified and item.last_modified > self.at else None
-        return ItemEntries(item.id, entries, len(records), render_time(later))
-
-    def make_from_row(self, row: QueryRow) -> InventoryEntry:
-        """Return the entry of a row of a query."""
-        hashed = f"{SHA_256}:{row.sha256}" if row.sha256 else f"{MD5}:{row.md5}" if row.md5 else None
-        within = (self.sets.name(row.set),) if row.set else ()
-        changed = render_time(latest(self.at, row.lastmod))
-        return InventoryEntry(row.uri, render_metadata(hashed, row.length, row.type), changed=changed, sets=within)
-
-    def describe(
-        self, item: str, metadata: tuple[MetadataValue, ...], about: Sequence[InventoryEntry]
-    ) -> tuple[ItemEntries, str]:
-        """Return the records of an item whose resources are known, and the links from these to the records."""
-        changed = latest(self.at, *(parse_time(entry.changed) for entry in about))
-        types = [parse_representation(entry.representation).type for entry in about]
-        described = [LinkTo(entry.uri, "describes", type_) for entry, type_ in zip(about, types, strict=True)]
-        known = Item(id=item, handle=None, last_modified=changed, metadata=metadata)
-        records = records_of(known, self.addresses, self.formats, described, changed)
-        sets = tuple(sorted({name for entry in about for name in entry.sets}))
-        entries = tuple(self._record(record, sets) for record in records)
-        return ItemEntries(item, entries, len(entries)), _links(tuple(described_by(records)))
-
-    def record_uris(self, item: str) -> list[str]:
-        """Return the URIs of the records of an item without a handle."""
-        return [self.addresses.record(record_path(each.prefix, item, None)) for each in self.formats]
-
-    def _record(self, record: Record, sets: tuple[str, ...]) -> InventoryEntry:
-        digest = hashlib.sha256(record.content).hexdigest()
-        return InventoryEntry(
-            uri=record.uri,
-            representation=render_metadata(f"{SHA_256}:{digest}", len(record.content), record.type),
-            links=_links(record.links),
-            changed=render_time(record.changed),
-            place=self.record_files.write(record.path, record.content) if self.record_files else record.path,
-            sets=sets,
-        )
-
-    def _file(self, file: FileResource, sets: tuple[str, ...]) -> InventoryEntry:
-        of = file.bitstream
-        hashed = f"{MD5}:{of.md5}" if of.md5 else None
-        return InventoryEntry(
-            uri=file.uri,
-            representation=render_metadata(hashed, of.length, of.type or UNKNOWN_TYPE),
-            links=_links(file.links),
-            changed=render_time(file.changed),
-            place=self._place(file),
-            sets=sets,
-        )
-
-    def _place(self, file: FileResource) -> str:
-        if file.path is not None and file.bitstream.file is not None:
-            return self.record_files.copy(file.path, file.bitstream.file) if self.record_files else file.path
-        return StoredFile.of(file.bitstream).render() if self.stored else ""
-
-
-@lru_cache(maxsize=1)  # the files of an item all have the same links
-def _links(links: tuple[LinkTo, ...]) -> str:
-    return "".join([render_link(link.rel, link.href, link.type) for link in links])
-
 
 _SQLITE = b"SQLite format 3\0"
 
@@ -420,10 +323,10 @@ class QueryReader(RepositoryReader):
         )
         while batch := [*islice(rows, _STEP)]:
             for row in (row for row in batch if row.deleted):
-                item, changed = row.item or row.uri, latest(builder.at, row.lastmod)
+                changed = latest(builder.at, row.lastmod)
                 inventory.add_removed([(row.uri, render_time(changed))])
-                removed[item] = latest(builder.at, changed, removed.get(item))
-            inventory.add_rows((row.item or row.uri, builder.make_from_row(row)) for row in batch if not row.deleted)
+                removed[row.owner] = latest(builder.at, changed, removed.get(row.owner))
+            inventory.add_rows((row.owner, self._entry(row)) for row in batch if not row.deleted)
         if uri := inventory.contradiction():
             message = f"two rows of the statement contradict each other about {uri}: return one row per URI and set"
             raise QueryError(message)
@@ -443,6 +346,11 @@ class QueryReader(RepositoryReader):
         fields = self._settings.hidden
         for item, values in read_query_metadata(self._connection, self._query.metadata) if self._query.metadata else ():
             yield item, tuple(value for value in values if hidden(value.field, fields))
+
+    def _entry(self, row: QueryRow) -> InventoryEntry:
+        changed = render_time(latest(self._settings.at, row.lastmod))
+        within = (self.sets.name(row.set),) if row.set else ()
+        return InventoryEntry(row.uri, row.representation, changed=changed, sets=within)
 
     def _describe(self, inventory: Inventory, builder: EntryBuilder) -> None:
         """Add a record of each item that has resources; metadata of others, which may be hidden, are left out."""

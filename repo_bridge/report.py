@@ -14,16 +14,13 @@ from repo_bridge.reading import ImportResult
 #: At most this many of the files left out are listed in the text output.
 _NAMED = 10
 
-#: At most this many of the files left out are named.
-MOST_LEFT_OUT = 100
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicCounts:
     """What is public: `items`, their `records` in all formats and their `files`; resources of others count as `files`.
 
     `left_out` has a sentence for each file without a version and in no dump because its bytes are not available, at
-    most `MOST_LEFT_OUT` of all `left_out_count`. `notes` are information for the user.
+    most `files.MOST_LEFT_OUT` of all `left_out_count`. `notes` are information for the user.
     """
 
     items: int

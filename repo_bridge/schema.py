@@ -28,7 +28,7 @@ from sqlalchemy import (
 from sqlalchemy.engine.reflection import ObjectKind
 from sqlalchemy.types import NullType, TypeEngine
 
-from repo_bridge.errors import SchemaError
+from repo_bridge import SchemaError
 
 #: The only action of a policy that lets somebody see an object (rule 3).
 READ = 0

@@ -196,7 +196,7 @@ def _hidden(values: Mapping[str, str]) -> list[str]:
 
 def _zone_of(database: str) -> str:
     """Return the name of the time zone of a PostgreSQL server; empty if it does not say one that is known."""
-    from repo_bridge.errors import BridgeError
+    from repo_bridge import BridgeError
     from repo_bridge.reading import open_database
 
     with suppress(BridgeError, SettingsError), open_database(database) as connection:

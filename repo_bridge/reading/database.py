@@ -24,7 +24,7 @@ from sqlalchemy import URL, ClauseElement, Connection, Engine, Executable, creat
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from repo_bridge.errors import DatabaseError
+from repo_bridge import DatabaseError
 
 for _library in ("psycopg", "sqlalchemy"):  # without a handler, what they log goes to the user, beside our message
     logging.getLogger(_library).addHandler(logging.NullHandler())

@@ -22,8 +22,8 @@ from typing import BinaryIO, NoReturn, cast
 
 from sqlalchemy import Boolean, Text
 
+from repo_bridge import DumpError
 from repo_bridge.access import ENTITY_TYPE, hidden
-from repo_bridge.errors import DumpError
 from repo_bridge.model import Field
 from repo_bridge.reading.database import open_database
 from repo_bridge.schema import VERSIONS, describe, find_tables

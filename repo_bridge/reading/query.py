@@ -16,8 +16,9 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import Connection
 
 from pelican_resourcesync.errors import DocumentError
-from pelican_resourcesync.protocol import LONGEST_LOC, require_absolute
-from repo_bridge.errors import QueryError
+from pelican_resourcesync.protocol import LONGEST_LOC, render_metadata, require_absolute
+from pelican_resourcesync.publication import MD5, SHA_256
+from repo_bridge import QueryError
 from repo_bridge.model import Field, MetadataValue, parse_moment
 from repo_bridge.reading.repository import media_type_of
 
@@ -52,6 +53,17 @@ class QueryRow:
     deleted: bool = False
     set: str | None = None
     item: str | None = None
+
+    @property
+    def owner(self) -> str:
+        """The key of the item that the resource belongs to; without one, it is an item of its own."""
+        return self.item or self.uri
+
+    @property
+    def representation(self) -> str:
+        """The hash, length and type of the resource, as they are written into an entry."""
+        hash_ = f"{SHA_256}:{self.sha256}" if self.sha256 else f"{MD5}:{self.md5}" if self.md5 else None
+        return render_metadata(hash_, self.length, self.type)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Executable, Table, select
 
+from repo_bridge import SchemaError
 from repo_bridge.access import ENTITY_TYPE, AnonymousView, Period, closed, everybody, hidden, opened, readable
-from repo_bridge.errors import SchemaError
 from repo_bridge.model import (
     Bitstream,
     Collection,

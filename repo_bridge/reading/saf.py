@@ -14,8 +14,8 @@ from lxml import etree
 
 from pelican_resourcesync.errors import failing_disk
 from pelican_resourcesync.publication import media_type
+from repo_bridge import ArchiveError
 from repo_bridge.access import AnonymousView, hidden
-from repo_bridge.errors import ArchiveError
 from repo_bridge.model import Bitstream, Collection, Field, Item, MetadataValue
 from repo_bridge.schema import ANONYMOUS
 

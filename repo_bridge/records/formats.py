@@ -19,7 +19,7 @@ from typing import NamedTuple
 from lxml import etree
 
 from pelican_resourcesync.protocol import escape_any_text
-from repo_bridge.errors import CrosswalkError
+from repo_bridge import CrosswalkError
 from repo_bridge.model import Field, MetadataValue
 from repo_bridge.records.own_formats import Dim, Made, own_format
 

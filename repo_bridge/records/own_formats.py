@@ -9,7 +9,7 @@ from typing import Any
 from lxml import etree
 
 from pelican_resourcesync.protocol import escape_any_text
-from repo_bridge.errors import CrosswalkError
+from repo_bridge import CrosswalkError
 from repo_bridge.model import MetadataValue
 
 _DIM = "http://www.dspace.org/xmlns/dspace/dim"

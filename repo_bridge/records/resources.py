@@ -1,20 +1,26 @@
-"""From items to resources: what a set lists, as values for the publication.
+"""What is published of an item: entries of the inventory for its records and files, with their URIs, links and sets.
 
 An item becomes a record in each metadata format, which we publish as a file, and its bitstreams, which the repository
 serves.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from enum import StrEnum
+from functools import lru_cache
+from hashlib import sha256
 from typing import NamedTuple
+from urllib.parse import quote
 
-from pelican_resourcesync.protocol import render_datetime
-from pelican_resourcesync.publication import UNKNOWN_TYPE
-from repo_bridge.model import Bitstream, Collection, Field, HiddenItem, Item, MetadataValue
-from repo_bridge.records import Format
-from repo_bridge.records.addresses import Addresses, file_path, record_path
+from pelican_resourcesync.protocol import render_datetime, render_link, render_metadata
+from pelican_resourcesync.publication import MD5, SHA_256, UNKNOWN_TYPE, parse_representation, parse_time, render_time
+from repo_bridge.files import RecordFiles, StoredFile
+from repo_bridge.inventory import InventoryEntry, ItemEntries
+from repo_bridge.model import Bitstream, Collection, Community, Field, HiddenItem, Item, MetadataValue
+from repo_bridge.records.formats import Format
 
 XML = "application/xml"
 HTML = "text/html"
@@ -26,12 +32,69 @@ _LICENSES = ("dc.rights", "dc.rights.license", "dc.rights.uri", "dcterms.license
 _WEB = re.compile(r"https?://[!-~]+")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryBuilder:
+    """Makes entries as of the time `at` (UTC); without `record_files`, nothing is written.
+
+    `stored` says that files may be found in an assetstore; `apart` says that the records are also a set of their own.
+    """
+
+    addresses: "Addresses"
+    formats: Sequence[Format]
+    at: datetime
+    sets: "Sets"
+    record_files: RecordFiles | None
+    stored: bool = False
+    apart: bool = False
+
+    def make(self, item: Item) -> ItemEntries:
+        """Return the entries of an item."""
+        records, files = resources_of(item, self.addresses, self.formats, self.at)
+        sets = self.sets.of_item(item)
+        with_records = (*sets, self.sets.records) if self.apart else sets
+        entries = (
+            *(record.entry(self._write(record), with_records) for record in records),
+            *(file.entry(self._place(file), sets) for file in files),
+        )
+        later = item.last_modified if item.last_modified and item.last_modified > self.at else None
+        return ItemEntries(item.id, entries, len(records), render_time(later))
+
+    def describe(
+        self, item: str, metadata: tuple[MetadataValue, ...], about: Sequence[InventoryEntry]
+    ) -> tuple[ItemEntries, str]:
+        """Return the records of an item whose resources are known, and the links from these to the records."""
+        changed = latest(self.at, *(parse_time(entry.changed) for entry in about))
+        types = [parse_representation(entry.representation).type for entry in about]
+        described = [LinkTo(entry.uri, "describes", type_) for entry, type_ in zip(about, types, strict=True)]
+        known = Item(id=item, handle=None, last_modified=changed, metadata=metadata)
+        records = records_of(known, self.addresses, self.formats, described, changed)
+        sets = tuple(sorted({name for entry in about for name in entry.sets}))
+        entries = tuple(record.entry(self._write(record), sets) for record in records)
+        return ItemEntries(item, entries, len(entries)), _links(tuple(described_by(records)))
+
+    def record_uris(self, item: str) -> list[str]:
+        """Return the URIs of the records of an item without a handle."""
+        return [self.addresses.record(record_path(format_.prefix, item, None)) for format_ in self.formats]
+
+    def _write(self, record: "Record") -> str:
+        return self.record_files.write(record.path, record.content) if self.record_files else record.path
+
+    def _place(self, file: "FileResource") -> str:
+        if file.path is not None and file.bitstream.file is not None:
+            return self.record_files.copy(file.path, file.bitstream.file) if self.record_files else file.path
+        return StoredFile.of(file.bitstream).render() if self.stored else ""
+
+
 class LinkTo(NamedTuple):
     """A link to a related resource (LN). There are a dozen per item, so the type is as small as possible."""
 
     href: str
     rel: str
     type: str | None = None
+
+    def render(self) -> str:
+        """Return the link as it is written into an entry."""
+        return render_link(self.rel, self.href, self.type)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +112,12 @@ class Record:
     changed: datetime | None
     type: str = XML
 
+    def entry(self, place: str, sets: tuple[str, ...]) -> InventoryEntry:
+        """Return the entry of the record, whose file is at this place, in these sets."""
+        hash_ = f"{SHA_256}:{sha256(self.content).hexdigest()}"
+        representation = render_metadata(hash_, len(self.content), self.type)
+        return InventoryEntry(self.uri, representation, _links(self.links), render_time(self.changed), place, sets)
+
 
 class FileResource(NamedTuple):
     """A bitstream at its public URI; `path` is that of its file below the folder of records, if it is published."""
@@ -59,13 +128,25 @@ class FileResource(NamedTuple):
     changed: datetime | None
     path: str | None = None
 
+    def entry(self, place: str, sets: tuple[str, ...]) -> InventoryEntry:
+        """Return the entry of the file, whose bytes are at this place, in these sets."""
+        file = self.bitstream
+        hash_ = f"{MD5}:{file.md5}" if file.md5 else None
+        representation = render_metadata(hash_, file.length, file.type or UNKNOWN_TYPE)
+        return InventoryEntry(self.uri, representation, _links(self.links), render_time(self.changed), place, sets)
+
+
+@lru_cache(maxsize=1)  # the files of an item all have the same links
+def _links(links: tuple[LinkTo, ...]) -> str:
+    return "".join([link.render() for link in links])
+
 
 def resources_of(
-    item: Item, addresses: Addresses, formats: Sequence[Format], at: datetime
+    item: Item, addresses: "Addresses", formats: Sequence[Format], at: datetime
 ) -> tuple[tuple[Record, ...], tuple[FileResource, ...]]:
     """Return the records and files of an item; `at` (UTC) is the time of evaluation, and later times are ignored."""
     placed = [(uri, bitstream) for bitstream in item.bitstreams if (uri := _uri_of(item, bitstream, addresses))]
-    described = (LinkTo(href=uri, rel="describes", type=each.type or UNKNOWN_TYPE) for uri, each in placed)  # LN04
+    described = (LinkTo(href=uri, rel="describes", type=file.type or UNKNOWN_TYPE) for uri, file in placed)  # LN04
     shared = (*described, *_page(item, addresses), *_within(item, addresses), *_license(item))
     opened = latest(at, item.opened, *(bitstream.opened for _, bitstream in placed))
     if opened:
@@ -75,16 +156,16 @@ def resources_of(
     about = (*described_by(records), *_within(item, addresses), *_license(item))
     files = tuple(
         FileResource(
-            uri, each, about, latest(at, since, each.opened), _path_of(item, each) if addresses.own_files else None
+            uri, file, about, latest(at, since, file.opened), _path_of(item, file) if addresses.own_files else None
         )
-        for uri, each in placed
+        for uri, file in placed
     )
     return records, files
 
 
 def records_of(
     item: Item,
-    addresses: Addresses,
+    addresses: "Addresses",
     formats: Sequence[Format],
     shared: Iterable[LinkTo],
     changed: datetime | None,
@@ -116,7 +197,7 @@ def described_by(records: Iterable[Record]) -> Iterator[LinkTo]:
 
 
 def hidden_uris(
-    hidden: HiddenItem, addresses: Addresses, formats: Sequence[Format], at: datetime
+    hidden: HiddenItem, addresses: "Addresses", formats: Sequence[Format], at: datetime
 ) -> Iterator[tuple[str, datetime | None]]:
     """Yield the URIs that a hidden item would have, whether they were listed or not.
 
@@ -126,10 +207,10 @@ def hidden_uris(
         for format_ in formats:
             path = record_path(format_.prefix, hidden.id, hidden.handle)
             yield addresses.record(path), latest(at, hidden.closed)
-    for each in hidden.bitstreams:
-        uri = addresses.bitstream(each.id, hidden.handle, each.sequence_id, each.name)
+    for file in hidden.bitstreams:
+        uri = addresses.bitstream(file.id, hidden.handle, file.sequence_id, file.name)
         if uri is not None:
-            yield uri, latest(at, hidden.closed, each.closed)
+            yield uri, latest(at, hidden.closed, file.closed)
 
 
 def latest(at: datetime, *times: datetime | None) -> datetime | None:
@@ -141,7 +222,7 @@ def _path_of(item: Item, bitstream: Bitstream) -> str:
     return file_path(item.id, bitstream.id.removeprefix(f"{item.id}/"))
 
 
-def _uri_of(item: Item, bitstream: Bitstream, addresses: Addresses) -> str | None:
+def _uri_of(item: Item, bitstream: Bitstream, addresses: "Addresses") -> str | None:
     if addresses.own_files:
         return addresses.record(_path_of(item, bitstream)) if bitstream.file else None
     return addresses.bitstream(bitstream.id, item.handle, bitstream.sequence_id, bitstream.name)
@@ -156,7 +237,7 @@ def _formats(uri: str, uris: Sequence[str]) -> Iterator[LinkTo]:
         yield LinkTo(href=other, rel="alternate", type=XML)
 
 
-def _versions(item: Item, addresses: Addresses, format_: Format) -> Iterator[LinkTo]:
+def _versions(item: Item, addresses: "Addresses", format_: Format) -> Iterator[LinkTo]:
     """Yield links to the records of the previous and the next version of an item, in the same format (RFC 5829)."""
     for version, rel in ((item.predecessor, "predecessor-version"), (item.successor, "successor-version")):
         if version is not None:
@@ -164,7 +245,7 @@ def _versions(item: Item, addresses: Addresses, format_: Format) -> Iterator[Lin
             yield LinkTo(href=uri, rel=rel, type=XML)
 
 
-def _page(item: Item, addresses: Addresses) -> Iterator[LinkTo]:
+def _page(item: Item, addresses: "Addresses") -> Iterator[LinkTo]:
     """Yield links to the page that shows the record to people, and to what DSpace says of it to programs."""
     page = addresses.landing_page(item.id, item.handle)
     if page is not None:
@@ -176,12 +257,12 @@ def _page(item: Item, addresses: Addresses) -> Iterator[LinkTo]:
 
 def _license(item: Item) -> Iterator[LinkTo]:
     """Yield a link to each license of an item that its metadata give the URI of."""
-    for each in dict.fromkeys(value for of, value, *_ in item.metadata if str(of) in _LICENSES):
-        if _WEB.fullmatch(each):
-            yield LinkTo(href=each, rel="license")
+    for license_ in dict.fromkeys(text for name, text, *_ in item.metadata if str(name) in _LICENSES):
+        if _WEB.fullmatch(license_):
+            yield LinkTo(href=license_, rel="license")
 
 
-def _within(item: Item, addresses: Addresses) -> Iterator[LinkTo]:
+def _within(item: Item, addresses: "Addresses") -> Iterator[LinkTo]:
     """Yield links to the collections that the item is in (`LN06`)."""
     for collection in collections_of(item):
         uri = addresses.container(collection)
@@ -191,5 +272,175 @@ def _within(item: Item, addresses: Addresses) -> Iterator[LinkTo]:
 
 def collections_of(item: Item) -> tuple[Collection, ...]:
     """Return the public collections of an item, its owner first."""
-    others = (each for each in item.collections if item.owner is None or each.id != item.owner.id)
-    return (*([item.owner] if item.owner else []), *others)
+    if item.owner is None:
+        return item.collections
+    return (item.owner, *(collection for collection in item.collections if collection.id != item.owner.id))
+
+
+# URIs and paths
+
+#: Characters kept as they are in the file name of a record; all others are written as `~` and two hexadecimal digits.
+_PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.")
+_LONGEST_NAME = 120
+#: The longest file name in a URL. Longer names are cut, because servers find the file by its sequence number.
+_LONGEST_LABEL = 200
+_FIRST_ANGULAR = 7
+
+
+class Interface(StrEnum):
+    """The user interface of versions 5 and 6, which determines the URLs of files (rule 18)."""
+
+    JSPUI = "jspui"
+    XMLUI = "xmlui"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addresses:
+    """The base URLs of one repository, all without a trailing slash.
+
+    `version` is the version of DSpace. `ui` is the user interface, `server` the REST server of version 7 and later,
+    which serves files without a redirect. `records` is where the folder of records is served. `own_files` means that
+    files are published there too, because an export does not say where else they are. `signposting` means that the
+    server has linksets.
+    """
+
+    version: int
+    ui: str
+    records: str
+    server: str = ""
+    interface: Interface = Interface.JSPUI
+    own_files: bool = False
+    signposting: bool = False
+
+    def landing_page(self, item: str, handle: str | None) -> str | None:
+        """Return the URI of an item's page; `None` without a handle before version 7, or for an archive."""
+        if handle:
+            return f"{self.ui}/handle/{quote(handle)}"
+        return f"{self.ui}/items/{item}" if self.version >= _FIRST_ANGULAR and not self.own_files else None
+
+    def container(self, container: Collection | Community) -> str | None:
+        """Return the URI of the page of a collection or community; `None` without a handle before version 7."""
+        if container.handle:
+            return f"{self.ui}/handle/{quote(container.handle)}"
+        kind = "collections" if isinstance(container, Collection) else "communities"
+        return f"{self.ui}/{kind}/{container.id}" if self.version >= _FIRST_ANGULAR else None
+
+    def bitstream(self, bitstream: str, handle: str | None, sequence_id: int | None, name: str) -> str | None:
+        """Return the URI of a file; `None` before version 7 if the item has no handle or the file no sequence id."""
+        if self.version >= _FIRST_ANGULAR:
+            if self.server:
+                return f"{self.server}/api/core/bitstreams/{bitstream}/content"
+            return f"{self.ui}/bitstreams/{bitstream}/download"
+        if not handle or sequence_id is None:
+            return None
+        label = quote(name[:_LONGEST_LABEL] or "file", safe="")
+        if self.interface is Interface.JSPUI:
+            return f"{self.ui}/bitstream/{quote(handle)}/{sequence_id}/{label}"
+        return f"{self.ui}/bitstream/handle/{quote(handle)}/{label}?sequence={sequence_id}"
+
+    def linkset(self, item: str) -> str | None:
+        """Return the URI of what DSpace's Signposting says of an item, if `signposting` is set."""
+        return f"{self.server}/signposting/linksets/{item}/json" if self.signposting and self.server else None
+
+    def record(self, path: str) -> str:
+        """Return the URI of the record at a path below the folder of records."""
+        return f"{self.records}/{quote(path)}"
+
+
+def record_path(prefix: str, item: str, handle: str | None) -> str:
+    """Return the path of a record below the folder of records.
+
+    It is made from the handle, which stays the same when DSpace is upgraded. An item without a handle, or with one that
+    cannot be a file name, has a path made from its id.
+    """
+    names = [_file_name(part) for part in (handle or "").split("/", 1)]
+    if len(names) == 2 and all(0 < len(name) <= _LONGEST_NAME for name in names):  # noqa: PLR2004 - prefix and suffix
+        return f"{prefix}/{names[0]}/{names[1]}.xml"
+    return f"{prefix}/~item/{_short(_file_name(item), item)}.xml"
+
+
+def file_path(item: str, name: str) -> str:
+    """Return the path, below the folder of records, of an item's file with this name."""
+    return "/".join(["files", *(_short(_file_name(part), part) for part in (item, name))])
+
+
+def _short(name: str, text: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"~{sha256(text.encode()).hexdigest()}"
+
+
+def _file_name(text: str) -> str:
+    """Return a file name for a text, different for every text; it never begins or ends with a dot."""
+    plain = "".join(
+        character if character in _PLAIN else "".join(f"~{byte:02X}" for byte in character.encode())
+        for character in text
+    )
+    if plain.startswith("."):
+        plain = f"~2E{plain[1:]}"
+    return f"{plain[:-1]}~2E" if plain.endswith(".") else plain
+
+
+# Sets
+
+#: The maximum length of a set name, and how much is kept of a longer one.
+_LONGEST, _STAYS = 60, 40
+
+#: The suffix of the set with only the records, after the name of the complete set.
+RECORDS = "metadata"
+
+#: Labels that become part of the set name: handles, and words without a slash. Different labels give different names.
+_HANDLE = re.compile(r"[a-z0-9]+(\.[a-z0-9]+)*/[a-z0-9]+(\.[a-z0-9]+)*", re.ASCII)
+_WORD = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
+_IN_NAMES = str.maketrans("./", "-_")
+
+
+@dataclass(frozen=True, slots=True)
+class Sets:
+    """The sets besides the complete one, which is called `base`: by `"collection"`, by `"community"`, or none (empty).
+
+    `communities` are the public ones by id.
+    """
+
+    base: str
+    by: str = ""
+    communities: Mapping[str, Community] = field(default_factory=dict)
+
+    @property
+    def records(self) -> str:
+        """The name of the set with only the records."""
+        return f"{self.base}-{RECORDS}"
+
+    def of_item(self, item: Item) -> tuple[str, ...]:
+        """Return the names of the sets that an item is in, sorted."""
+        within = collections_of(item)
+        if self.by == "collection":
+            return tuple(sorted({self.name(_label(collection)) for collection in within}))
+        around = {key for collection in within for key in collection.communities} if self.by else set()
+        return tuple(sorted({self.name(_label(self.communities[key])) for key in around if key in self.communities}))
+
+    def pages(self, collections: Iterable[Collection], addresses: Addresses) -> dict[str, str]:
+        """Return the URIs of the pages about sets, by set name."""
+        shown: Iterable[Collection | Community] = self.communities.values() if self.by == "community" else collections
+        pages = ((self.name(_label(each)), addresses.container(each)) for each in shown)
+        return {name: page for name, page in pages if page} if self.by else {}
+
+    def name(self, label: str) -> str:
+        """Return the set name for a label, for use in URIs and folder names; different labels have different names."""
+        name = f"{self.base}-{label.translate(_IN_NAMES)}"
+        plain = (_HANDLE.fullmatch(label) or _WORD.fullmatch(label)) and label != RECORDS
+        if plain and len(name) <= _LONGEST:
+            return name
+        slug = re.sub("[^a-z0-9]+", "-", f"{self.base}-{label}".lower())[:_STAYS].strip("-")
+        return f"{slug}--{sha256(label.encode()).hexdigest()[:12]}"  # no readable name has two dashes in a row
+
+    def begun(self, before: AbstractSet[str], now: AbstractSet[str]) -> set[str]:
+        """Return which of the sets `before` continue: once published, a set stays, even if it is empty.
+
+        None continues if there are sets `now` but none of the old ones among them: then the sets are formed in another
+        way.
+        """
+        found = {each for each in before if each.startswith(f"{self.base}-")} - {self.records}
+        return found if not now or not found.isdisjoint(now) else set()
+
+
+def _label(of: Collection | Community) -> str:
+    return of.handle or of.id

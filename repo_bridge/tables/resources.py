@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from pelican_resourcesync.http import BucketPath
 from pelican_resourcesync.protocol import parse_links
 from pelican_resourcesync.publication import Map, Resource, Resources, Row, parse_representation, parse_time
-from repo_bridge.errors import TableError
+from repo_bridge import TableError
 
 #: A first publication has so many resources in a part, which leaves room for new ones, and so many parts at most.
 ROOMY, _MOST_PARTS = 40_960, 50_000

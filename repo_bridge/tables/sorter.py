@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from pelican_resourcesync.protocol import LONGEST_LOC
-from repo_bridge.errors import TableError
+from repo_bridge import TableError
 from repo_bridge.tables.resources import SortedFile, escaped, explained, quoted
 
 _COLUMNS = ("uri", "lastmod", "hash", "length", "type", "links")

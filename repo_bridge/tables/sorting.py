@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from pelican_resourcesync.http import BucketPath
 from pelican_resourcesync.publication import Map
-from repo_bridge.errors import TableError
+from repo_bridge import TableError
 from repo_bridge.tables.resources import TableResources, uploaded
 from repo_bridge.tables.sorter import NAMED, Bad, Sorted, Sorter, Sorting, parquet, sorter_of
 

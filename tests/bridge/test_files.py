@@ -14,9 +14,18 @@ from hypothesis import strategies as st
 from pelican_resourcesync.checker import Level, check
 from pelican_resourcesync.publication import Archives, Dumps
 from pelican_resourcesync.publication.kinds.dumps import packing
-from repo_bridge.errors import InventoryError
-from repo_bridge.files import Files, RecordFiles, StoredFile, find_file, is_stored, new_record_files, relative_path
-from repo_bridge.report import MOST_LEFT_OUT, BridgeResult
+from repo_bridge import InventoryError
+from repo_bridge.files import (
+    MOST_LEFT_OUT,
+    Files,
+    RecordFiles,
+    StoredFile,
+    find_file,
+    is_stored,
+    new_record_files,
+    relative_path,
+)
+from repo_bridge.report import BridgeResult
 from sample_site.dspace.repository import BITSTREAM, Bundle, File, Policy, Sample, Thing, Value, key, rows_of
 from tests.bridge.support.press import BASE, SET, Press, ending
 from tests.support.reader import parse

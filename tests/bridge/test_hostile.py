@@ -7,8 +7,8 @@ from contextlib import closing
 
 import pytest
 
+from repo_bridge import ArchiveError, DatabaseError, QueryError
 from repo_bridge.access import hidden
-from repo_bridge.errors import ArchiveError, DatabaseError, QueryError
 from repo_bridge.model import Field
 from repo_bridge.reading.database import open_database
 from repo_bridge.settings import Query

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication import Representation
 from pelican_resourcesync.publication.model.resource import render_links, render_representation
-from repo_bridge.errors import InventoryError
+from repo_bridge import InventoryError
 from repo_bridge.inventory import Inventory, InventoryEntry, ItemEntries, Seen, SetResources
 
 SAID = render_representation(Representation(None, 5, "text/plain"))

@@ -21,8 +21,7 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.delivery.announce import PublishedSite
 from pelican_resourcesync.publication import Dumps, Hub
-from repo_bridge import inventory
-from repo_bridge.errors import InventoryError
+from repo_bridge import InventoryError, inventory
 from repo_bridge.inventory import SetResources
 from repo_bridge.publisher import publish
 from repo_bridge.readers import open_reader

@@ -24,7 +24,7 @@ from lxml import etree
 
 from pelican_resourcesync.errors import PublicationError, SettingsError
 from pelican_resourcesync.publication import ExpectedSet
-from repo_bridge.errors import BridgeError, DatabaseError, InventoryError
+from repo_bridge import BridgeError, DatabaseError, InventoryError
 from repo_bridge.inventory import Inventory
 from repo_bridge.model import Reason
 from repo_bridge.publisher import publish

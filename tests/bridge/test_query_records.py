@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from repo_bridge.errors import QueryError
+from repo_bridge import QueryError
 from repo_bridge.settings import Query
 from tests.bridge.support.eprints import EPRINTS, EPRINTS_ROWS
 from tests.bridge.support.ojs import OJS, OJS_ROWS

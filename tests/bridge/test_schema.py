@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from repo_bridge.errors import SchemaError
+from repo_bridge import SchemaError
 from repo_bridge.reading.database import open_database
 from repo_bridge.schema import VERSIONS, describe, find_tables
 from sample_site.dspace.repository import Sample, Thing, rows_of

@@ -10,7 +10,7 @@ import pytest
 from pelican_resourcesync.checker import check
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.publication import Dumps
-from repo_bridge.errors import ArchiveError, BridgeError, InventoryError, QueryError
+from repo_bridge import ArchiveError, BridgeError, InventoryError, QueryError
 from repo_bridge.settings import Query
 from tests.bridge.reading.test_dump import plain_dump
 from tests.bridge.support.press import BASE, SET, UI, Press, ending, files_in, pack, shelf

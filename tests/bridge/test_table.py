@@ -15,7 +15,7 @@ import pytest
 from pelican_resourcesync.protocol import Hash, Link
 from pelican_resourcesync.publication import Representation, Resource, Row
 from pelican_resourcesync.publication.model.resource import render_links, render_representation, render_time
-from repo_bridge.errors import TableError
+from repo_bridge import TableError
 from repo_bridge.tables import CheckedTable, Sorting, resources, sort_table, sorter
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)

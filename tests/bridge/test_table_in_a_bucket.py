@@ -15,8 +15,7 @@ from pelican_resourcesync.errors import ConflictError, MismatchError, Publicatio
 from pelican_resourcesync.http import Bucket, BucketPath, buckets
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication import Archives, Options
-from repo_bridge import plan
-from repo_bridge.errors import TableError
+from repo_bridge import TableError, plan
 from repo_bridge.settings import read_settings
 from repo_bridge.tables import Sorting, resources, sort_table, sort_table_by, sorter, sorting
 from tests.bridge.support.press import Press, files_in

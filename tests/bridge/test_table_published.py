@@ -14,7 +14,7 @@ from distributed import LocalCluster
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.system.cluster import mapped
-from repo_bridge.errors import TableError
+from repo_bridge import TableError
 from repo_bridge.tables import resources, sorter
 from tests.bridge.support.press import Press, day, files_in
 from tests.bridge.test_table import SHA, lines, parquet

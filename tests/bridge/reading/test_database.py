@@ -17,7 +17,7 @@ import psycopg
 import pytest
 from sqlalchemy import make_url, text
 
-from repo_bridge.errors import DatabaseError
+from repo_bridge import DatabaseError
 from repo_bridge.reading import database
 from repo_bridge.reading.database import open_database
 from repo_bridge.reading.repository import DSpaceRepository, open_repository

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from repo_bridge.errors import BridgeError, DumpError
+from repo_bridge import BridgeError, DumpError
 from repo_bridge.reading.dump import Dump, import_dump, parse_head, parse_row
 from sample_site.dspace.repository import Sample, Thing, Value, rows_of
 from sample_site.dspace.tables import TABLES, columns_of, tuples

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Connection, make_url, text
 
-from repo_bridge.errors import DatabaseError
+from repo_bridge import DatabaseError
 from repo_bridge.reading import database
 from repo_bridge.reading.database import QueryRunner, RowsByKey, open_database
 from repo_bridge.reading.repository import open_repository

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repo_bridge.errors import BridgeError, DatabaseError, QueryError
+from repo_bridge import BridgeError, DatabaseError, QueryError
 from repo_bridge.reading.database import open_database
 from repo_bridge.reading.query import QueryRow, read_query
 from sample_site.dspace.repository import Sample, Thing, rows_of

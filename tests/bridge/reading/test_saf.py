@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repo_bridge.errors import ArchiveError
+from repo_bridge import ArchiveError
 from repo_bridge.model import Item
 from repo_bridge.reading.saf import read_archive
 from tests.bridge.support.reading import VIEW

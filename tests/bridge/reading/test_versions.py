@@ -9,8 +9,7 @@ import psycopg
 import pytest
 from sqlalchemy import create_engine, make_url, text
 
-from repo_bridge import inventory
-from repo_bridge.errors import DatabaseError
+from repo_bridge import DatabaseError, inventory
 from repo_bridge.model import Item, Version
 from repo_bridge.reading.dump import import_dump
 from repo_bridge.reading.repository import open_repository

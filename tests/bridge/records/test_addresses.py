@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.http import is_plain
 from repo_bridge.model import Collection
-from repo_bridge.records.addresses import Addresses, Interface, record_path
+from repo_bridge.records.resources import Addresses, Interface, record_path
 
 SEVEN = Addresses(version=7, ui="https://repo.example", records="https://repo.example/records")
 SIX = replace(SEVEN, version=6)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from repo_bridge.errors import CrosswalkError
+from repo_bridge import CrosswalkError
 from repo_bridge.model import Field, MetadataValue
 from repo_bridge.records import FORMATS, find_formats
 

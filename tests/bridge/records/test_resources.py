@@ -18,11 +18,9 @@ from repo_bridge.model import (
     Reason,
     Version,
 )
-from repo_bridge.readers import EntryBuilder
 from repo_bridge.reading.repository import open_repository
-from repo_bridge.records import Sets, find_formats
-from repo_bridge.records.addresses import Addresses
-from repo_bridge.records.resources import LinkTo, hidden_uris, latest, resources_of
+from repo_bridge.records import EntryBuilder, Sets, find_formats
+from repo_bridge.records.resources import Addresses, LinkTo, hidden_uris, latest, resources_of
 from sample_site.dspace.repository import rows_of
 from sample_site.dspace.tables import write_sqlite
 from tests.bridge.support.reading import VIEW, url_of

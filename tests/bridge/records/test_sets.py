@@ -9,8 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from repo_bridge.model import Collection, Community, Item
-from repo_bridge.records.addresses import Addresses
-from repo_bridge.records.sets import RECORDS, Sets
+from repo_bridge.records.resources import RECORDS, Addresses, Sets
 
 #: What a state takes for the name of a set, and a file system for that of a folder, whatever its case.
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
