@@ -5,6 +5,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 from pelican_resourcesync.publication import (
+    REPOSITORY,
     Dumps,
     Layout,
     Options,
@@ -116,7 +117,7 @@ def _find(settings: BridgeSettings, name: str, stack: ExitStack) -> Predecessor:
 
 def _publisher(settings: BridgeSettings) -> str:
     """Return what tells the sets of this repository from those of others in the same folder."""
-    return f"repository {settings.ui_url or ''}".rstrip()[:200]
+    return f"{REPOSITORY} {settings.ui_url or ''}".rstrip()[:200]
 
 
 def _facts(counts: tuple[int, int, int]) -> tuple[tuple[str, int], ...]:
@@ -160,7 +161,7 @@ def _options(
         page=PageOptions(home=settings.ui_url or "", facts=facts if is_complete else ()),
         key=signing_key(),
         publisher=_publisher(settings),
-        link_changes_below=records,
+        records=records,
         patches=settings.patches and name == dumped,
         versions=settings.versions and replace(settings.versions, below=records) if name == dumped else None,
     )

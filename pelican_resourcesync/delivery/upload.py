@@ -279,14 +279,14 @@ def _resources(publication: PreviousPublication, paths: Container[str]) -> Itera
         if path is not None:
             files = served_paths(path)
             found = next((each for each in files if each in paths), None)
-            if found or state.read_as_of is None or path.startswith(records):
+            if found or not state.of_repository or path.startswith(records):
                 digest = listed.digest if listed and listed.algorithm == SHA_256 else ""
                 yield found or files[0], digest, row.lastmod
 
 
 def _served_elsewhere(sets: Sequence[PreviousPublication], paths: Collection[str]) -> set[str]:
     """Return which paths are those of resources that other programs serve."""
-    found, others = set[str](), [each for each in sets if each.bucket or each.state.read_as_of]
+    found, others = set[str](), [each for each in sets if each.bucket or each.state.of_repository]
     if any(not path.startswith(f"{FOLDER}/") for path in paths):
         for each in others:
             uris = (path_of_uri(each.state.siteurl, row.uri) for row in each.resources.rows())

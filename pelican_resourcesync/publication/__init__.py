@@ -40,7 +40,9 @@ from pelican_resourcesync.publication.model.layout import (
 )
 from pelican_resourcesync.publication.model.media_types import LINK_FORMAT, UNKNOWN_TYPE, media_type
 from pelican_resourcesync.publication.model.options import (
+    COPY,
     PERIODS,
+    REPOSITORY,
     SITE,
     Archives,
     Dumps,
@@ -105,6 +107,7 @@ from pelican_resourcesync.publication.takedown import TakedownResult, forget_uri
 from pelican_resourcesync.system.lock import locked
 
 __all__ = [
+    "COPY",
     "DESCRIPTION",
     "DOCUMENTS",
     "FOLDER",
@@ -113,6 +116,7 @@ __all__ = [
     "MOST_EXAMPLES",
     "PERIODS",
     "RECORDS",
+    "REPOSITORY",
     "RESERVED_PREFIX",
     "RESOURCE_LIST_PART",
     "SHA_256",

@@ -124,17 +124,16 @@ def require_plausible(planned: Sequence[PlannedPublication]) -> None:
         if previous:
             before.append(previous.resources)
             if not each.resources.total:
-                records = options.link_changes_below
-                require_few_deletions(previous.resources, (), records=records, advice=options.on_deletions)
+                require_few_deletions(previous.resources, (), records=options.records, advice=options.on_deletions)
         now.append(each.resources.uris())
     options = planned[0].options
-    if options.link_changes_below and all(map(_few_gone, limited)):
+    if options.of_repository and all(map(_few_gone, limited)):
         return
     require_few_deletions(
         _each_once(before),
         _each_once(now),
         uncounted=options.uncounted_below,
-        records=options.link_changes_below,
+        records=options.records,
         advice=options.on_deletions,
         explained=frozenset().union(*(each.request.history.explained for each in limited)),
     )

@@ -11,6 +11,7 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.options import CopyOptions, MirrorOptions, by_keyword
 from pelican_resourcesync.protocol import LONGEST_LOC, ChangeKind, Hash, Link, parse_links
 from pelican_resourcesync.publication import (
+    COPY,
     SHA_256,
     Calendar,
     ChangeHistory,
@@ -67,8 +68,7 @@ class Aggregator(Mirror):
                     output=output,
                     layout=layout,
                     allow_deletions=True,
-                    link_changes_below=layout.siteurl,
-                    publisher="copy",
+                    publisher=COPY,
                 )
                 request = PublishRequest(
                     resources=FileResources(self._resources(state, now, result.plan.notes)),

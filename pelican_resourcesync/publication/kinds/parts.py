@@ -85,16 +85,16 @@ class Candidate(NamedTuple):
 class Terms:
     """How parts are compared: `entries` and `size` limit the entries of a draft, `most` the bytes of a document's.
 
-    Links of resources below `link_changes_below` count as changes, and with it, so do media types. `tracked` is whether
-    changes are looked for at all, which they are not in a first publication without history. Drafts are written to
-    `folder`. `past` are the times of the last changes of resources that were listed without one, by URI. `added`
-    writes the links to duplicates and versions, which no row has.
+    Links of resources below `link_changes_below` count as changes, unless it is `None`, and so do all media types.
+    `tracked` is whether changes are looked for at all, which they are not in a first publication without history.
+    Drafts are written to `folder`. `past` are the times of the last changes of resources that were listed without one,
+    by URI. `added` writes the links to duplicates and versions, which no row has.
     """
 
     entries: int
     size: int
     most: int
-    link_changes_below: str
+    link_changes_below: str | None
     edition: int
     tracked: bool
     folder: Path | BucketPath
@@ -318,7 +318,8 @@ class _Comparison:
             kind, own_links_before = "", terms.added.without(links_before)
             below = terms.link_changes_below
             if bytes_differ(md_before, md) or (
-                below and ((hashed and md != md_before) or (links != own_links_before and uri.startswith(below)))
+                below is not None
+                and ((hashed and md != md_before) or (links != own_links_before and uri.startswith(below)))
             ):
                 kind = _UPDATED
             elif not hashed and (md != md_before or is_later(time, lastmod)):

@@ -16,8 +16,14 @@ from pelican_resourcesync.system.signing import SigningKey
 PERIODS = ("day", "week", "month", "year")
 
 
-#: The publisher of the sets of a site, whichever program built it.
-SITE = "site"
+#: Who publishes a set: a site, whichever program built it; a repository, perhaps with the URL of its user interface
+#: after a space; or a mirror, which publishes its copy.
+SITE, REPOSITORY, COPY = "site", "repository", "copy"
+
+
+def is_repository(publisher: str) -> bool:
+    """Return whether a publisher is a repository."""
+    return publisher.partition(" ")[0] == REPOSITORY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,14 +111,14 @@ class Options:
 
     `describedby` is the URI of a page about the site; if empty, the published HTML page is used. `allow_deletions`
     allows more than a fifth of the resources to be deleted at once, not counting those below the URI `uncounted_below`;
-    `on_deletions` is the advice in the message that stops it. `moved_from` is the former `siteurl`, if it changed. A
-    resource whose URI begins with `link_changes_below`, if that is not empty, counts as updated when only its links
-    changed, and any resource when its media type changed. With `remove_deleted`, packages with bytes of what was
+    `on_deletions` is the advice in the message that stops it. `moved_from` is the former `siteurl`, if it changed. The
+    URIs of a repository's records begin with `records`. With `remove_deleted`, packages with bytes of what was
     deleted go at once. `versions` are those that stay public, `None` for none; with `patches`, Change Lists link to
     patches from these. `mirrors` are the URLs of copies of the whole site, each with its priority, if it has one.
     `hubs` pass on notifications of changes. The parts of the Resource List are not in the output but, at the same
     paths, in `bucket`, if that is not `None`. `page` is about the HTML pages. `key` signs the publication.
-    `publisher` is as in its state.
+    `publisher` is as in its state: how a
+    set is published that is not of a site depends on it alone.
     """
 
     output: Path
@@ -128,7 +134,7 @@ class Options:
     uncounted_below: str = ""
     on_deletions: str = FIND_OUT
     moved_from: str = ""
-    link_changes_below: str = ""
+    records: str = ""
     remove_deleted: bool = False
     versions: VersionOptions | None = None
     mirrors: Sequence[tuple[str, int | None]] = ()
@@ -137,3 +143,16 @@ class Options:
     page: PageOptions = field(default_factory=PageOptions)
     key: SigningKey | None = None
     publisher: str = SITE
+
+    @property
+    def of_repository(self) -> bool:
+        """Whether the set is of a repository."""
+        return is_repository(self.publisher)
+
+    @property
+    def link_changes_below(self) -> str | None:
+        """How URIs begin whose resources count as updated when their links alone change; `None` for a site.
+
+        There, any resource counts as updated when its media type changes.
+        """
+        return self.records if self.of_repository else self.layout.siteurl if self.publisher == COPY else None

@@ -12,7 +12,7 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import parse_datetime, render_datetime
 from pelican_resourcesync.publication.model.kinds import kind_of
 from pelican_resourcesync.publication.model.layout import SET_NAME
-from pelican_resourcesync.publication.model.options import SITE, Hub
+from pelican_resourcesync.publication.model.options import SITE, Hub, is_repository
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER, is_public
 from pelican_resourcesync.system.printable import printable
 from pelican_resourcesync.system.signing import SigningKey, signer
@@ -150,6 +150,11 @@ class PublicationState:
     site_name: str = ""
     language: str = ""
     home: str = ""
+
+    @property
+    def of_repository(self) -> bool:
+        """Whether a repository published the set."""
+        return is_repository(self.publisher)
 
     @property
     def ancestry(self) -> tuple[str, ...]:

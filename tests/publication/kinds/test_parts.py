@@ -171,19 +171,27 @@ def test_a_head_that_changes(tmp_path: Path) -> None:
 
 
 def test_links_alone(tmp_path: Path) -> None:
-    """A part in which only links differ is written again, without a change, unless they count."""
+    """A part in which only links differ is written again; it depends on who publishes whether that is a change."""
     source = Source(tmp_path / "output")
     linked = [
         Resource(uri(0), None, None, Representation(length=1), (Link(rel="up", href=uri(each)),)) for each in (1, 2)
     ]
-    for below, day in (("", 2), (f"{SITEURL}/", 3)):
-        publish(source, FileResources([linked[day % 2]]), day - 1)
-        publish(source, FileResources([linked[1 - day % 2]]), day, link_changes_below=below)
-        assert len([*source.changes()]) == (1 if below else 0)
+    who: list[tuple[str, str, int]] = [
+        ("site", "", 0),
+        ("copy", "", 1),
+        ("repository", f"{SITEURL}/records/", 1),
+        ("repository https://r.example", f"{SITEURL}/", 2),
+    ]
+    publish(source, FileResources([linked[0]]), 1)
+    for day, (publisher, records, changes) in enumerate(who, 2):
+        resources = FileResources([linked[(day + 1) % 2]])
+        publish(source, resources, day, publisher=publisher, records=records)
+        assert [each.uri for each in source.resource_list().values() if each.links] == [uri(0)]
+        assert len([*source.changes()]) == changes
 
 
-@pytest.mark.parametrize("below", ["", f"{SITEURL}/"])
-def test_links_to_mirrors(tmp_path: Path, below: str) -> None:
+@pytest.mark.parametrize("publisher", ["site", "copy"])
+def test_links_to_mirrors(tmp_path: Path, publisher: str) -> None:
     """Each resource of the site links to its duplicates; another mirror is no change, and changes no Change List."""
     source, up = Source(tmp_path / "output"), Link(rel="up", href=uri(9))
     elsewhere = Resource("https://other.example/x", None, None, Representation(length=1))
@@ -197,7 +205,7 @@ def test_links_to_mirrors(tmp_path: Path, below: str) -> None:
         return {each.uri: [href for rel, href in each.links if rel == "duplicate"] for each in lists}
 
     def published(day: int, version: int, *mirrors: tuple[str, int | None]) -> None:
-        publish(source, now(version), day, mirrors=mirrors, link_changes_below=below)
+        publish(source, now(version), day, mirrors=mirrors, publisher=publisher)
 
     published(1, 0)
     assert not any(duplicates().values())
@@ -215,7 +223,7 @@ def test_links_to_mirrors(tmp_path: Path, below: str) -> None:
         each.uri: [href for rel, href in each.links if rel == "duplicate"] for each in source.resource_list().values()
     }
     assert listed[uri(1)] == ["https://o.example/01"]
-    publish(source, FileResources([elsewhere, odd]), 4, mirrors=[("https://o.example", 1)], link_changes_below=below)
+    publish(source, FileResources([elsewhere, odd]), 4, mirrors=[("https://o.example", 1)], publisher=publisher)
     assert [each.links for each in source.changes() if each.md["change"] == "deleted"] == [(), ()]
     published(5, 1)
     assert b"duplicate" not in (source.output / LAYOUT.resource_list).read_bytes()

@@ -179,7 +179,7 @@ class ChangePageWriter:
             restore_command=partial(restore_command, layout.siteurl),
             versions_since=self._versions.since,
             is_restart=self._state.restart_number > 1,
-            of_repository=self._state.read_as_of is not None,
+            of_repository=self._state.of_repository,
             list=page.href(layout.change_list(found.start)),
             before=[layout.change_page(each.start) for each in earlier],
             after=[layout.change_page(each.start) for each in after],

@@ -150,7 +150,7 @@ def _read(publication: PreviousPublication) -> Overview:
         last=days[0].time if days else last,
         began=publication.state.began,
         is_restart=publication.state.restart_number > 1,
-        of_repository=publication.state.read_as_of is not None,
+        of_repository=publication.state.of_repository,
     )
 
 

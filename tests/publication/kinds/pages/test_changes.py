@@ -247,7 +247,7 @@ def test_a_day_in_two_lists(tmp_path: Path) -> None:
     source = Source(tmp_path, boundaries=FixedBoundaries([utc("2024-03-02T12:00")]))
     for time in ("01T12:00", "02T09:00", "02T17:00"):
         history = ChangeHistory(built=utc(f"2024-03-{time}"), read_as_of=utc(f"2024-03-{time}"), complete=False)
-        source.publish({"a.html": html_of(time), "b.pdf": time.encode()}, history)
+        source.publish({"a.html": html_of(time), "b.pdf": time.encode()}, history, publisher="repository")
     assert [(day, text) for day, text, _ in shown(page_of(source))] == [
         ("2 March 2024, 17:00 UTC", "1 changed | 1 other file"),
         ("2 March 2024, 09:00 UTC", "1 changed | 1 other file"),

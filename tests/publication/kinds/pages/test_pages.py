@@ -203,7 +203,8 @@ def repository(output: Path, at: str) -> Source:
     """Publish a repository's set."""
     source = Source(output, set_name="repository")
     history = ChangeHistory(built=utc(at), read_as_of=utc(at), complete=False)
-    source.publish({"item/1": b"1"}, history, site_name="Repository", page=PageOptions(facts=(("Items", 1),)))
+    page = PageOptions(facts=(("Items", 1),))
+    source.publish({"item/1": b"1"}, history, site_name="Repository", page=page, publisher="repository")
     return source
 
 
