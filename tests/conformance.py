@@ -117,7 +117,7 @@ LN03 publication/kinds/patches.py publication/kinds/test_patches.py::test_update
 LN04 repo_bridge/records/resources.py bridge/records/test_resources.py::test_record
 LN05 publication/kinds/versions.py publication/kinds/test_versions.py::test_links
 LN06 publishers/pelican/outputs/sets.py,repo_bridge/records/resources.py e2e/test_sets.py::test_entries_lead_on_where_sets_are_named
-LN07 destination/provenance.py,publishers/aggregator.py destination/test_aggregator.py::test_entries
+LN07 destination/links.py,publishers/aggregator.py destination/test_aggregator.py::test_entries
 AR01 publication/kinds/archives.py e2e/test_everything.py::test_archives_hold_the_last_of_each_closed_range
 AR02 publication/kinds/archives.py e2e/test_everything.py::test_archives_hold_the_last_of_each_closed_range
 AR03 publication/kinds/documents/documents.py publication/kinds/documents/test_documents.py::test_change_list_archive

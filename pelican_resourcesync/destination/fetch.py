@@ -7,10 +7,8 @@ from http import HTTPStatus
 from itertools import islice
 from shutil import copyfile
 
-from pelican_resourcesync.destination.files import copy_of, hash_of
-from pelican_resourcesync.destination.installer import Installer
-from pelican_resourcesync.destination.mirrors import Mirrors
-from pelican_resourcesync.destination.patches import listed_patches
+from pelican_resourcesync.destination.files import Installer, copy_of, hash_of
+from pelican_resourcesync.destination.links import Mirrors, listed_patches
 from pelican_resourcesync.destination.paths import conflict_path_of, path_of
 from pelican_resourcesync.destination.plan import FetchPlan
 from pelican_resourcesync.destination.state import CopyState, Pending, StoredResource, log_change

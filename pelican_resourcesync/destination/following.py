@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
 from pelican_resourcesync.destination.cursor import Cursor, LatestState
-from pelican_resourcesync.destination.mirrors import Mirrors
+from pelican_resourcesync.destination.links import Mirrors
 from pelican_resourcesync.destination.routes import COST_OF_REQUEST
 from pelican_resourcesync.destination.state import CopyState, log_change, open_state
 from pelican_resourcesync.errors import (

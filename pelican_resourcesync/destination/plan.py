@@ -5,10 +5,8 @@ from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from pelican_resourcesync.destination.mirrors import Mirrors
+from pelican_resourcesync.destination.links import Mirrors, links_of_copy, patch_text
 from pelican_resourcesync.destination.past import Past
-from pelican_resourcesync.destination.patches import patch_text
-from pelican_resourcesync.destination.provenance import links_of_copy
 from pelican_resourcesync.destination.routes import NEVER, Route, find_routes
 from pelican_resourcesync.destination.state import CopyState, PastVersion
 from pelican_resourcesync.errors import (

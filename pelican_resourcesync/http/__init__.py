@@ -2,15 +2,18 @@
 
 from pelican_resourcesync.http.buckets import LONGEST_REQUEST, Bucket, BucketPath, Version, is_bucket
 from pelican_resourcesync.http.client import (
+    STANDARD_BOUNDS,
+    Bounds,
     Client,
     Headers,
+    Pace,
     Request,
     Response,
     Sink,
+    Turns,
     is_sendable,
     retry_after,
 )
-from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds, Pace, Turns
 from pelican_resourcesync.http.server import LimitedServer
 from pelican_resourcesync.http.urls import (
     Origin,

@@ -24,8 +24,7 @@ from pelican_resourcesync.errors import (
     TooLargeError,
     TransportError,
 )
-from pelican_resourcesync.http.client import Headers, Response
-from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds
+from pelican_resourcesync.http.client import STANDARD_BOUNDS, Bounds, Headers, Response
 from pelican_resourcesync.http.web import Hashing, Received, Web
 from pelican_resourcesync.system.files import sha256
 

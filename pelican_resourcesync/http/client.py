@@ -3,19 +3,22 @@
 `Client` is the interface. `Urllib3Client` (`urllib3_client`) is there always; `CurlClient` (`curl_client`) is faster,
 and needs pycurl. Both behave alike: redirects stay on the host, no content encoding is accepted, private addresses are
 refused where a request says so, every transfer ends within its bounds, and credentials are sent to one origin only.
+`Bounds` limit the time and the size of one response, and a `Pace` says when the next request may be made.
 """
 
 import http.client
 import re
 import socket
 import ssl
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property
-from typing import Self
+from threading import Lock
+from typing import Protocol, Self
 
 from pelican_resourcesync.errors import (
     AbsentError,
@@ -26,9 +29,93 @@ from pelican_resourcesync.errors import (
     TooLargeError,
     TransportError,
 )
-from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds, Deadline, Turns
 from pelican_resourcesync.http.urls import check_url, redirected, shown
 from pelican_resourcesync.version import USER_AGENT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """The limits for one file.
+
+    `timeout` applies to connecting and to each wait, `total` to the whole transfer, both in seconds; `size` is in
+    bytes.
+    """
+
+    timeout: float = 30.0
+    total: float = 300.0
+    size: int = 100_000_000
+
+
+STANDARD_BOUNDS = Bounds()
+
+
+class Turns(Protocol):
+    """What says when the next request may be made."""
+
+    def delay(self) -> float:
+        """Return how many seconds to wait; 0 if it may be made now, and then it counts."""
+
+
+class Pace:
+    """When the next request may be made: a rate of requests or of bytes per second, and pauses that the host wants."""
+
+    def __init__(self, requests: float = 0, size: float = 0, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """Take the rates, 0 for none."""
+        self._requests, self._size, self._clock = requests, size, clock
+        self._next = 0.0
+        self._lock = Lock()
+
+    def delay(self) -> float:
+        """Return how many seconds to wait before the next request; 0 if it may be made now, and then it counts."""
+        with self._lock:
+            now = self._clock()
+            if self._next > now:
+                return self._next - now
+            if self._requests:
+                self._next = now + 1 / self._requests
+            return 0.0
+
+    def take(self, length: int) -> None:
+        """Count bytes that were received."""
+        if self._size:
+            with self._lock:
+                self._next = max(self._next, self._clock()) + length / self._size
+
+    def pause(self, seconds: float) -> None:
+        """Make no request for some seconds."""
+        with self._lock:
+            self._next = max(self._next, self._clock() + seconds)
+
+    def slow_down(self, requests: float) -> None:
+        """Make no more than so many requests per second."""
+        with self._lock:
+            self._requests = min(self._requests or requests, requests)
+
+
+class Deadline:
+    """The time by which a file must be complete; it starts to run when the object is created."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        """Take the limits for the file."""
+        self._bounds = bounds
+        self._end = time.monotonic() + bounds.total
+
+    def wait(self) -> float:
+        """Return how many seconds to wait for the next bytes; raises `TimeoutError` if no time is left."""
+        left = self.left()
+        if left <= 0:
+            raise TimeoutError
+        return min(left, self._bounds.timeout)
+
+    def left(self) -> float:
+        """Return how many seconds are left for the whole transfer."""
+        return self._end - time.monotonic()
+
+    def __str__(self) -> str:
+        if self.left() <= 0:
+            return f"the transfer takes longer than {self._bounds.total:g} seconds"
+        return f"no answer for {self._bounds.timeout:g} seconds"
+
 
 # What a status means that a request does not accept; any other is a failure that stays.
 REDIRECTS = (301, 302, 303, 307, 308)

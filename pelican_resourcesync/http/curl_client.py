@@ -19,9 +19,9 @@ from pelican_resourcesync.http.client import (
     Request,
     Response,
     Transfer,
+    Turns,
     network_failure,
 )
-from pelican_resourcesync.http.limits import Turns
 from pelican_resourcesync.http.urls import require_public, target_of
 from pelican_resourcesync.version import USER_AGENT
 

@@ -11,8 +11,7 @@ from secrets import token_hex
 from typing import BinaryIO
 from urllib.parse import quote, urljoin
 
-from pelican_resourcesync.http.client import Client, Headers, Request, Response, Sink
-from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds
+from pelican_resourcesync.http.client import STANDARD_BOUNDS, Bounds, Client, Headers, Request, Response, Sink
 from pelican_resourcesync.http.urls import check_base
 from pelican_resourcesync.version import USER_AGENT
 

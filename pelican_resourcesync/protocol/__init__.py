@@ -6,9 +6,26 @@ and docstrings (X10, CH02, …) name the rules of the standard, everywhere in th
 """
 
 from pelican_resourcesync.protocol.attributes import LINK, LOWEST_PRIORITY, METADATA, XML_SPACE
-from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata, RenderedEntry
+from pelican_resourcesync.protocol.model import (
+    EDITIONS,
+    MOST_BYTES,
+    MOST_ENTRIES,
+    PATCH,
+    RS_NS,
+    SITEMAP_NS,
+    VERSION_HISTORY,
+    Capability,
+    ChangeFreq,
+    ChangeKind,
+    Document,
+    Entry,
+    Limits,
+    Link,
+    Metadata,
+    RenderedEntry,
+    Root,
+)
 from pelican_resourcesync.protocol.reader import read
-from pelican_resourcesync.protocol.renderer import Renderer, render_entries, render_link, render_metadata
 from pelican_resourcesync.protocol.values import (
     LONGEST_LOC,
     Hash,
@@ -28,22 +45,19 @@ from pelican_resourcesync.protocol.version_history import (
     render_versions,
     version_lengths,
 )
-from pelican_resourcesync.protocol.vocabulary import (
-    EDITIONS,
-    MOST_BYTES,
-    MOST_ENTRIES,
-    PATCH,
-    RS_NS,
-    SITEMAP_NS,
-    VERSION_HISTORY,
-    Capability,
-    ChangeFreq,
-    ChangeKind,
-    Limits,
-    Root,
+from pelican_resourcesync.protocol.writer import (
+    EntryText,
+    Renderer,
+    attributes_in,
+    parse_links,
+    parse_metadata,
+    render_entries,
+    render_link,
+    render_metadata,
+    split_entries,
+    write,
+    write_parts,
 )
-from pelican_resourcesync.protocol.writer import write, write_parts
-from pelican_resourcesync.protocol.written import EntryText, attributes_in, parse_links, parse_metadata, split_entries
 
 __all__ = [
     "EDITIONS",

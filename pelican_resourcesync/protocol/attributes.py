@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import Any
 
 from pelican_resourcesync.errors import DocumentError
-from pelican_resourcesync.protocol.model import Attributes, Link, Metadata
+from pelican_resourcesync.protocol.model import RS_NS, Attributes, ChangeKind, Link, Metadata
 from pelican_resourcesync.protocol.values import (
     Hash,
     escape_attribute,
@@ -21,7 +21,6 @@ from pelican_resourcesync.protocol.values import (
     render_hashes,
     require_absolute,
 )
-from pelican_resourcesync.protocol.vocabulary import RS_NS, ChangeKind
 
 _NO_HASHES: tuple[Hash, ...] = ()  # the default in every model, so it can be compared by identity
 XML_SPACE = " \t\r\n"

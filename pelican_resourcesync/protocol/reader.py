@@ -16,9 +16,7 @@ from lxml import etree
 
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol.attributes import LINK, METADATA, XML_SPACE, attributes_parser
-from pelican_resourcesync.protocol.model import Attributes, Document, Entry, Link, Metadata
-from pelican_resourcesync.protocol.values import LONGEST_LOC, parse_datetime, unescape
-from pelican_resourcesync.protocol.vocabulary import (
+from pelican_resourcesync.protocol.model import (
     LARGEST_ELEMENT,
     LONGEST_PROLOG,
     LONGEST_SHOWN,
@@ -26,9 +24,15 @@ from pelican_resourcesync.protocol.vocabulary import (
     MOST_ENTRIES,
     RS_NS,
     SITEMAP_NS,
+    Attributes,
     ChangeFreq,
+    Document,
+    Entry,
+    Link,
+    Metadata,
     Root,
 )
+from pelican_resourcesync.protocol.values import LONGEST_LOC, parse_datetime, unescape
 
 _CHUNK = 65_536  # bytes
 _MD = f"{{{RS_NS}}}md"

@@ -1,6 +1,6 @@
 """What a Source says: its sets, lists, changes and packages, read over HTTP or from a folder, within limits."""
 
-from pelican_resourcesync.source.discovery import SourceSet, find_sets
+from pelican_resourcesync.source.discovery import REBUILT, VERIFIED, SourceSet, find_sets
 from pelican_resourcesync.source.folder import WELL_KNOWN, SiteFolder
 from pelican_resourcesync.source.lists import ChangeLists, GapError, Position, in_order
 from pelican_resourcesync.source.packages import ListedDumps, ListedPackage, OpenPackage, Packages, may_contain
@@ -15,7 +15,6 @@ from pelican_resourcesync.source.resource import (
     uri_of,
     why_unreadable,
 )
-from pelican_resourcesync.source.signed import REBUILT, VERIFIED
 from pelican_resourcesync.source.source import PRIVATE, Source, conditions
 
 __all__ = [

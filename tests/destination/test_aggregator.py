@@ -18,7 +18,7 @@ from lxml import etree
 from pelican_resourcesync.checker import check
 from pelican_resourcesync.cli import main
 from pelican_resourcesync.destination import Mirror, MirrorResult
-from pelican_resourcesync.destination.provenance import links_of_copy
+from pelican_resourcesync.destination.links import links_of_copy
 from pelican_resourcesync.errors import PublicationError, SettingsError
 from pelican_resourcesync.options import ProgressCallback
 from pelican_resourcesync.publishers import aggregator

@@ -167,7 +167,7 @@ def test_failures(source: FakeSource, tmp_path: Path, monkeypatch: pytest.Monkey
     source.put("a.html", "new")
     source.publish()
     with monkeypatch.context() as patch:
-        patch.setattr("pelican_resourcesync.destination.atomic.exchange", lambda *_: False)
+        patch.setattr("pelican_resourcesync.destination.mirroring.exchange", lambda *_: False)
         with pytest.raises(MirrorError, match="leave out --atomic"):
             mirror.run()
 
@@ -177,11 +177,11 @@ def test_failures(source: FakeSource, tmp_path: Path, monkeypatch: pytest.Monkey
     source.put("a.html", "newer")
     source.publish()
     with monkeypatch.context() as patch:
-        patch.setattr("pelican_resourcesync.destination.atomic.exchange", full)
+        patch.setattr("pelican_resourcesync.destination.mirroring.exchange", full)
         with pytest.raises(IncompleteError, match=r"cannot be read or written: No space left on device"):
             mirror.run()
     with monkeypatch.context() as patch:
-        patch.setattr("pelican_resourcesync.destination.atomic.can_exchange", full)
+        patch.setattr("pelican_resourcesync.destination.mirroring.can_exchange", full)
         with pytest.raises(MirrorError, match="cannot be written"):
             mirror.run()
     (stale,) = [*tmp_path.glob("copy.states/next/a.html")]
@@ -239,7 +239,7 @@ def test_durable(source: FakeSource, tmp_path: Path, monkeypatch: pytest.MonkeyP
         calls.append("exchange")
         return real(one, other)
 
-    monkeypatch.setattr("pelican_resourcesync.destination.atomic.exchange", noted)
+    monkeypatch.setattr("pelican_resourcesync.destination.mirroring.exchange", noted)
     mirror = Mirror(source.url, tmp_path / "copy", MirrorOptions(atomic=True))
     mirror.run()
     for text in ("new", "newer"):

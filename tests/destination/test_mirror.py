@@ -1038,8 +1038,8 @@ def test_in_batches(source: FakeSource, folder: Path, monkeypatch: pytest.Monkey
         install(self, *arguments, **options)
         assert len(files_of(folder)) <= len(synced)
 
-    monkeypatch.setattr(f"pelican_resourcesync.destination.installer.{limit}", value)
-    monkeypatch.setattr("pelican_resourcesync.destination.installer._MOST_BATCHES", 2)
+    monkeypatch.setattr(f"pelican_resourcesync.destination.files.{limit}", value)
+    monkeypatch.setattr("pelican_resourcesync.destination.files._MOST_BATCHES", 2)
     monkeypatch.setattr(Copy, "sync", slow)
     monkeypatch.setattr(Copy, "install", checked)
     result = mirror(source, folder).run()

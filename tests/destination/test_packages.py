@@ -147,7 +147,7 @@ def test_installed_while_a_package_is_read(
 ) -> None:
     """In batches, as what is fetched singly, so that a run that is killed need not begin again."""
     batches: list[int] = []
-    monkeypatch.setattr("pelican_resourcesync.destination.installer._BATCH_FILES", 4)
+    monkeypatch.setattr("pelican_resourcesync.destination.files._BATCH_FILES", 4)
     monkeypatch.setattr(Copy, "sync", lambda _, files, _paths: batches.append(len(files)))
     assert run(source, tmp_path / "copy", DUMPS)[1] == 0
     assert len(batches) > 2

@@ -9,7 +9,7 @@ from threading import Thread
 
 import pytest
 
-from pelican_resourcesync.destination import Mirror, installer
+from pelican_resourcesync.destination import Mirror, files
 from tests.destination.sources import FAST, FakeSource, fake_source, files_of
 from tests.publication.disk.simulated_disk import Recording, lay_out, recorded
 
@@ -75,8 +75,8 @@ def test_complete_is_complete(
 ) -> None:
     """Whatever was not flushed is lost, in any order; the long run tries all states."""
     if what == "update in batches":
-        monkeypatch.setattr(installer, "_BATCH_FILES", 1)
-        monkeypatch.setattr(installer, "Thread", Joined)
+        monkeypatch.setattr(files, "_BATCH_FILES", 1)
+        monkeypatch.setattr(files, "Thread", Joined)
     recording = disturb(source, tmp_path / "copy", what)
     step = 3 if what == "first copy" and not pytestconfig.getoption("--long") else 1
     number, faults = differing(source, recording, tmp_path / "disk", step)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol import ChangeFreq, ChangeKind, Entry, Hash, Link, Metadata, Root, read, reader
-from pelican_resourcesync.protocol.vocabulary import LARGEST_ELEMENT, MOST_BYTES, MOST_ENTRIES
+from pelican_resourcesync.protocol.model import LARGEST_ELEMENT, MOST_BYTES, MOST_ENTRIES
 from tests.protocol.support import NOON, read_whole, resource_list, urlset, written
 
 LOC = "<loc>https://example.com/a</loc>"

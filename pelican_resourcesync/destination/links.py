@@ -1,15 +1,19 @@
-"""The mirrors of resources (`duplicate`, LN01): which may be used, and where a resource is fetched from next."""
+"""What the links of a resource are for: mirrors to fetch it from, patches to it, and where the copy comes from."""
 
 import json
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import replace
+from typing import NamedTuple
 
 from pelican_resourcesync.destination.state import CopyState
-from pelican_resourcesync.errors import AbsentError, MismatchError, StatusError, TransportError
+from pelican_resourcesync.errors import AbsentError, DocumentError, MismatchError, StatusError, TransportError
 from pelican_resourcesync.http import Origin, Request, origin, shown
-from pelican_resourcesync.protocol import LOWEST_PRIORITY, Link
-from pelican_resourcesync.source import ResourceSink, Source, uri_of
+from pelican_resourcesync.protocol import LOWEST_PRIORITY, PATCH, Link, Renderer, Root, parse_datetime, parse_hashes
+from pelican_resourcesync.source import ListedResource, ResourceSink, Source, strongest, uri_of, why_unreadable
+from pelican_resourcesync.system.dcz import LARGEST, MEDIA_TYPE, has_patches
 
-_MOST = 8  # mirrors of a resource that are remembered, and hosts that a user is asked about
+_MOST_MIRRORS = 8  # mirrors of a resource that are remembered, and hosts that a user is asked about
 #: What is remembered: the hosts of mirrors that the user was asked about, each with the answer.
 _ANSWERS = "mirrors"
 
@@ -36,17 +40,17 @@ class Mirrors:
             return "[]"
         links = [each for each in links if each.rel == "duplicate"]
         found = sorted((each.pri or LOWEST_PRIORITY, uri_of(each.href, uri)) for each in links)
-        return json.dumps([each for each in found if self._allows(each[1])][:_MOST])
+        return json.dumps([each for each in found if self._allows(each[1])][:_MOST_MIRRORS])
 
     def _allows(self, url: str) -> bool:
         place = origin(url)
         if place is None or self._source.allows(url):
             return place is not None
         host = place[1]
-        if self._ask and host not in self._answers and len(self._answers) < _MOST:
+        if self._ask and host not in self._answers and len(self._answers) < _MOST_MIRRORS:
             self._answers[host] = self._ask(host)
             self._state.set(_ANSWERS, self._answers)
-        if host not in self._answers and len(self.refused) < _MOST:
+        if host not in self._answers and len(self.refused) < _MOST_MIRRORS:
             self.refused[host] = None
         return self._answers.get(host, False)
 
@@ -75,3 +79,57 @@ class Mirrors:
         mismatched = isinstance(error, MismatchError)
         what = f"served other bytes for {shown(uri)} than are listed" if mismatched else f"failed ({error})"
         return f"the mirror {shown(place[1])} {what}, so nothing more was fetched from there"
+
+
+class ListedPatch(NamedTuple):
+    """A patch as a Change List links to it; `makes` is the length of the bytes that it leads to."""
+
+    uri: str
+    hash: str
+    length: int
+    makes: int
+    time: str = ""
+
+
+def patch_text(change: ListedResource) -> tuple[str | None, int | None]:
+    """Return the patch of a change, as it is remembered, and its length; `None` without one that can be used."""
+    for link in change.links:
+        if link.rel == PATCH and link.type == MEDIA_TYPE and has_patches():
+            hash_, length, makes = strongest(link.hash), link.length, change.length
+            if hash_ and length is not None and makes is not None and makes <= LARGEST:
+                return f"{link.href} {hash_} {length} {makes}", length
+    return None, None
+
+
+def listed_patches(text: str) -> list[ListedPatch]:
+    """Return the patches that are remembered, one a line."""
+    rows = (line.rsplit(" ", 3) for line in text.splitlines())
+    return [ListedPatch(uri, hash_, int(length), int(makes)) for uri, hash_, length, makes in rows]
+
+
+#: The links that hold for a copy, too. Versions, TimeMaps and TimeGates are of one URI, and a patch needs the bytes
+#: from before, which the copy may never have had.
+_LINKS_OF_COPY = frozenset(
+    ("alternate", "canonical", "collection", "describedby", "describes", "duplicate", "license", "profile", "tag")
+)
+_RENDERER = Renderer(Root.URLSET, 2017)
+
+
+def links_of_copy(resource: ListedResource) -> str:
+    """Return the links of the copy of a resource, as XML: where it comes from at first, then what else holds for it."""
+    own = Link(
+        href=resource.uri,
+        rel="via",
+        modified=parse_datetime(resource.time) if resource.time else None,
+        hash=() if why_unreadable(resource.hash) else parse_hashes(resource.hash),
+        length=resource.length,
+        type=resource.type or None,
+    )
+    via = next((each for each in resource.links if each.rel == "via"), own)
+    kept = (
+        replace(each, href=uri_of(each.href, resource.uri)) for each in resource.links if each.rel in _LINKS_OF_COPY
+    )
+    for links in ((via, *kept), (own,)):  # those of the Source may be invalid
+        with suppress(DocumentError):
+            return _RENDERER.entry_links(links)
+    return ""
