@@ -234,7 +234,7 @@ def test_again(patched: Patched) -> None:
     assert patched.requested() == ["patch"] * 3
 
 
-@pytest.mark.parametrize("module", ["patches", "state"])
+@pytest.mark.parametrize("module", ["links", "state"])
 def test_too_large(patched: Patched, module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files that are too large to be held in memory, before or after, are fetched whole."""
     monkeypatch.setattr(f"pelican_resourcesync.destination.{module}.LARGEST", len(PAGE) - 1)
