@@ -3,10 +3,13 @@
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator
+import socket
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -28,7 +31,7 @@ from pelican_resourcesync.publication.previous import search
 from tests.publication.support import Source
 from tests.support.bucket import BucketServer, bucket_server
 from tests.support.live import Live, Manner, files, front, hosts, live, page, redirect, status
-from tests.support.museum import ARCHIVE, KEPT, MUSEUM, STATE, Tree, tree
+from tests.support.museum import ARCHIVE, KEPT, MUSEUM, STATE, Tree, digest, is_now, tree
 
 RESOURCE_LIST, LEASE = "resourcesync/site/resourcelist.xml", "resourcesync/upload.json"
 
@@ -36,52 +39,76 @@ RESOURCE_LIST, LEASE = "resourcesync/site/resourcelist.xml", "resourcesync/uploa
 # (- for none: it is the first), with what is said about it, if anything; or ! and why it is refused. A dot is what
 # cannot be. The generations 1, 2 and 3 follow each other; 4 follows 1 and not 2; 5 has another address; 6 is a preview.
 
-# By the setting `previous`: the output or a folder; the copy last seen live, or the output, while nothing is live; the
-# output while the host cannot be found, and the same where generation 2 was seen live. And by two commands.
+# By the setting `previous`: the output or a folder; the copy last seen live, while nothing is live, or generation 2 is;
+# the output while nothing is live; the output while the host cannot be found, also where generation 2 was seen live,
+# and in CI. And by two commands.
 FOLDERS = """
-              output     folder     saved     not-live  offline   offline-2  show       announce
-missing       -          !folder    -:first   -:first   -:first   !unknown   -          !none
-empty         -          -:first    -:first   -:first   -:first   !unknown   -          !none
-older         1          1          1:copy    -:yet     1:output  !unknown   1          1
-same          2          2          2:copy    -:yet     2:output  2:output   2          2
-newer         3          3          3:copy    -:yet     3:output  3:output   3          3
-forked        4          4          4:copy    -:yet     4:output  !unknown   4          4
-other         !moved     !moved     !moved    -:first   -:first   !unknown   5          5
-preview       -          -:first    .         -:first   -:first   !unknown   6          6
-document      !document  !document  !document -:yet     !document !document  !document  2
-no-document   !document  !document  !document -:yet     !document !document  !document  2
-state         !state     !state     !state    -:first   !state    !state     !state     !state
-no-state      !no-state  !no-state  -:first   -:first   -:first   !unknown   -          !none
-format        !format    !format    !format   -:first   !format   !format    !format    !format
-half          !document  !document  !document -:yet     !document !document  !document  2
+              output     folder     saved      saved-live not-live  offline    offline-2  offline-CI show       announce
+missing       -          !folder    -:first    2          -:first   -:first    !unknown   !unknown   -          !none
+empty         -          -:first    -:first    2          -:first   -:first    !unknown   !unknown   -          !none
+older         1          1          1:copy     2          -:yet     1:output   !unknown   !unknown   1          1
+same          2          2          2:copy     2          -:yet     2:output   2:output   !unknown   2          2
+newer         3          3          3:copy     3:back     -:yet     3:output   3:output   !unknown   3          3
+forked        4          4          4:copy     !forked    -:yet     4:output   !unknown   !unknown   4          4
+other         !moved     !moved     !moved     !forked    -:first   -:first    !unknown   !unknown   5          5
+preview       -          -:first    .          .          -:first   -:first    !unknown   !unknown   6          6
+document      !document  !document  !document  2          -:yet     !document  !document  !unknown   !document  2
+no-document   !document  !document  !document  2          -:yet     !document  !document  !unknown   !document  2
+state         !state     !state     !state     2:replaced -:first   !state     !state     !unknown   !state     !state
+no-state      !no-state  !no-state  -:first    2          -:first   -:first    !unknown   !unknown   -          !none
+format        !format    !format    !format    2:replaced -:first   !format    !format    !unknown   !format    !format
+half          !document  !document  !document  2          -:yet     !document  !document  !unknown   !document  2
 """
 
-# By the setting `previous`: the live site, and the same where generation 2 was seen live; a former address, while
-# nothing is live at the new one; a URL; and starting over. And by two commands.
+# By the setting `previous`: the live site, also where generation 2 was seen live; the former address of a site that has
+# moved, while nothing is live at the new one, also where generation 2 was seen live; the new one, while nothing is live
+# at the former; and a URL. And by two commands.
 WEB = """
-              live       live-2     moved      URL        over       show-URL        announce-URL
-missing       -:first    !unknown   !unknown   !setting   0:over     !NoHostError    !none
-empty         -:first    2:copy     -:first    !setting   0:over     -               !none
-older         1          2:back     1          1          1:over     1               1
-same          2          2          2          2          2:over     2               2
-newer         3          3          3          3          3:over     3               3
-forked        4          !forked    4          4          4:over     4               4
-other         !moved     !forked    5          !moved     5:over     5               !belongs
-preview       -:preview  2:preview  -:preview  -:first    6:over     6               !belongs
-document      !half      2          !half      !half      2:over     !half           2
-no-document   !half      2          !half      !half      2:over     !half           2
-state         !state     !state     !state     !state     0:over     !state          !state
-no-state      !named     2:copy     -:first    !setting   0:over     -               !none
-format        !format    !format    !format    !format    0:over     !format         !format
-half          !half      2          !half      !half      2:over     !half           2
-404           -:first    2:copy     -:first    !setting   0:over     -               !none
-410           -:first    2:copy     -:first    !setting   0:over     -               !none
-403           !answer    !answer    !answer    !answer    0:over     !TransportError !StatusError
-403-absent    -:first    2:copy     -:first    !setting   0:over     -               !StatusError
-500           !answer    !answer    !answer    !answer    0:over     !TransportError !StatusError
-page          !page      !page      !page      !page      0:over     !TransportError !DocumentError
-page-absent   -:first    2:copy     -:first    !setting   0:over     -               !DocumentError
-redirect      !redirect  !redirect  !redirect  !redirect  0:over     !TransportError !PermanentError
+              live       live-2     moved      moved-2    renamed    URL        show-URL        announce-URL
+missing       -:first    !unknown   !unknown   2:copy     -:first    !setting   !NoHostError    !none
+empty         -:first    2:copy     -:first    2:copy     -:first    !setting   -               !none
+older         1          2:back     1          2:back     1          1          1               1
+same          2          2          2          2          2          2          2               2
+newer         3          3          3          3          3          3          3               3
+forked        4          !forked    4          !forked    4          4          4               4
+other         !moved     !forked    5          !forked    5          !moved     5               !belongs
+preview       -:preview  2:preview  -:preview  2:preview  -:preview  -:first    6               !belongs
+document      !half      2          !half      2          !half      !half      !half           2
+no-document   !half      2          !half      2          !half      !half      !half           2
+state         !state     !state     !state     !state     !state     !state     !state          !state
+no-state      !named     2:copy     -:first    2:copy     !named     !setting   -               !none
+format        !format    !format    !format    !format    !format    !format    !format         !format
+half          !half      2          !half      2          !half      !half      !half           2
+404           -:first    2:copy     -:first    2:copy     -:first    !setting   -               !none
+410           -:first    2:copy     -:first    2:copy     -:first    !setting   -               !none
+403           !answer    !answer    !answer    !answer    !answer    !answer    !TransportError !StatusError
+403-absent    -:first    2:copy     -:first    2:copy     -:first    !setting   -               !StatusError
+500           !answer    !answer    !answer    !answer    !answer    !answer    !TransportError !StatusError
+page          !page      !page      !page      !page      !page      !page      !TransportError !DocumentError
+page-absent   -:first    2:copy     -:first    2:copy     -:first    !setting   -               !DocumentError
+redirect      !redirect  !redirect  !redirect  !redirect  !redirect  !redirect  !TransportError !PermanentError
+"""
+
+# Starting over from the live site; and, while nothing is live, from where `previous` leads or what was last seen live.
+OVER = """
+              over       over-saved over-output over-folder over-URL
+missing       0:over     0:over     0:over      0:over      0:over
+empty         0:over     0:over     0:over      0:over      0:over
+older         1:over     1:over     1:over      1:over      1:over
+same          2:over     2:over     2:over      2:over      2:over
+newer         3:over     3:over     3:over      3:over      3:over
+forked        4:over     4:over     4:over      4:over      4:over
+other         5:over     5:over     5:over      5:over      5:over
+preview       6:over     .          6:over      6:over      6:over
+document      2:over     2:over     2:over      2:over      2:over
+no-document   2:over     2:over     2:over      2:over      2:over
+state         0:over     0:over     0:over      0:over      0:over
+no-state      0:over     0:over     0:over      0:over      0:over
+format        0:over     0:over     0:over      0:over      0:over
+half          2:over     2:over     2:over      2:over      2:over
+403           0:over     .          .           .           0:over
+500           0:over     .          .           .           0:over
+page          0:over     .          .           .           0:over
 """
 
 # By the setting `previous`, and by an upload of generation 2.
@@ -109,7 +136,8 @@ SAID = {
     "first": "this is the first publication",
     "yet": "not live yet$",
     "copy": "there is no publication at .*: the copy last seen live is continued$",
-    "back": "the live site is back at generation 1: generation 2, last seen live, is continued",
+    "back": r"the live site is back at generation \d: generation \d, last seen live, is continued",
+    "replaced": "the copy last seen live cannot be read, and the live publication replaces it: ",
     "output": "not live now, so the publication in the output is continued$",
     "preview": "the live publication is for http://localhost:8000, which is this machine: ",
     "over": r"the publication starts over in resourcesync/site/20\d{12}/: do not set RESOURCESYNC_FIRST again",
@@ -170,24 +198,30 @@ class Scene:
             shutil.copytree(self.made / name, self.folder / where)
         return self.folder / where
 
-    def prepare(self, reader: str, name: str) -> None:
-        """Put something into the place of a reader, and what is known to where that is."""
-        where, _, output, seen = READERS[reader]
-        self.put(output or "none", "site/output")
-        self.put(seen or "none", f"site/{KEPT}")
-        self.place = self.put("same" if name in ANSWERS else name, where)
-        self.base.mkdir(exist_ok=True)
-        for path, (data, _) in tree(self.place).items() if where == "bucket" else ():
-            self.server.put(path, data)
-        self.server.fault = lambda *_: 403 if name == "403" else 0
-        absent = status(404)
-        public = ANSWERS.get(name, files(self.place)) if where == "place" else absent
-        self.host.manner = hosts({MUSEUM: absent if reader == "moved" else public, ARCHIVE: public})
+    def prepare(self, reader: "Reader", name: str, *, offline: bool) -> str:
+        """Put something into the place of a reader, and what is known to where that is; return the hosts that are not.
+
+        Hosts whose publication is that in the place answer as the name says, or are not there if the place is missing.
+        """
+        self.place = self.put("same" if name in ANSWERS else name, reader.place)
+        for where, known in reader.known.items():
+            self.put(known, where)
+        (self.folder / "site").mkdir(exist_ok=True)
+        if reader.place == "bucket":
+            self.server.fault = lambda *_: 403 if name == "403" else 0
+            for path, (data, _) in tree(self.place).items():
+                self.server.put(path, data)
+        public = {MUSEUM: reader.public, ARCHIVE: reader.former}
+        asked = {site for site, where in public.items() if where == reader.place}
+        answers = {site: files(self.folder / where) for site, where in public.items()}
+        self.host.manner = hosts(answers | {site: ANSWERS[name] for site in asked if name in ANSWERS})
+        lost = public if offline else asked if name == "missing" else ()
+        return ",".join(["127.0.0.1", *(site.removeprefix("http://") for site in lost)])
 
     def published(self) -> list[Tree | dict[str, bytes]]:
         """Return all that is published: in folders, and in the bucket without the lease of an upload."""
         objects = {path: data for path, data in self.server.contents().items() if path != LEASE}
-        return [tree(self.place), tree(self.base / "output"), objects]
+        return [tree(self.folder / "place"), tree(self.base / "output"), objects]
 
     def find(self, previous: str, moved_from: str = "") -> str:
         """Return the generation that would be continued, or started over from, and what is said about it."""
@@ -196,14 +230,17 @@ class Scene:
         with closing(search):
             found = search.find()
         known = found.previous or found.restarted_from
-        if previous == "live" and not found.line.endswith("in the output is continued"):
+        assert not found.restarted_from or is_now(found.layout(Layout(MUSEUM)).restart_number)
+        if previous == "live" and found.restarted_from is None and "the output is continued" not in found.line:
             assert self.saved() == (known and known.state.generation)
         return f"{known.state.generation if known else '-'}:{found.line}"
 
     def saved(self) -> int | None:
-        """Return the generation that is saved as last seen live, if that can be read."""
+        """Return the generation that is saved as last seen live, if its state and its Resource List are whole."""
         with suppress(OSError, ValueError, KeyError):
-            return int(json.loads((self.base / KEPT / STATE).read_bytes())["generation"])
+            state = json.loads((self.base / KEPT / STATE).read_bytes())
+            if digest(self.base / KEPT / RESOURCE_LIST) == state["documents"][RESOURCE_LIST]:
+                return int(state["generation"])
         return None
 
     def bucket(self) -> str:
@@ -225,26 +262,43 @@ class Scene:
         return f"{PublishedSite(target).sets['site'].state.generation}:"
 
 
-Reader = Callable[[Scene], str]
-#: The readers of each table, with the place that they read, and the names of what is in the output and was seen live.
-READERS: dict[str, tuple[str, Reader, str, str]] = {
-    "output": ("site/output", lambda scene: scene.find("output"), "", ""),
-    "folder": ("place", lambda scene: scene.find("../place"), "", ""),
-    "saved": (f"site/{KEPT}", lambda scene: scene.find("live"), "", ""),
-    "not-live": ("site/output", lambda scene: scene.find("live"), "", ""),
-    "offline": ("site/output", lambda scene: scene.find("live"), "", ""),
-    "offline-2": ("site/output", lambda scene: scene.find("live"), "", "same"),
-    "show": ("place", Scene.show, "", ""),
-    "announce": ("place", lambda scene: scene.announce(str(scene.place)), "", ""),
-    "live": ("place", lambda scene: scene.find("live"), "", ""),
-    "live-2": ("place", lambda scene: scene.find("live"), "", "same"),
-    "moved": ("place", lambda scene: scene.find("live", moved_from=ARCHIVE), "", ""),
-    "URL": ("place", lambda scene: scene.find(ARCHIVE), "", ""),
-    "over": ("place", lambda scene: scene.find("none"), "", ""),
-    "show-URL": ("place", lambda scene: scene.show(MUSEUM), "", ""),
-    "announce-URL": ("place", lambda scene: scene.announce(MUSEUM), "", ""),
-    "bucket": ("bucket", lambda scene: scene.find(scene.bucket()), "", ""),
-    "upload": ("bucket", Scene.upload, "same", ""),
+class Reader(NamedTuple):
+    """The place that a reader reads, and what it does; folders that are public at both addresses; and what is known."""
+
+    place: str
+    read: Callable[[Scene], str]
+    public: str = "place"
+    former: str = "place"
+    known: Mapping[str, str] = MappingProxyType({})
+
+
+SEEN = {f"site/{KEPT}": "same"}
+READERS = {
+    "output": Reader("site/output", lambda scene: scene.find("output")),
+    "folder": Reader("place", lambda scene: scene.find("../place")),
+    "saved": Reader(f"site/{KEPT}", lambda scene: scene.find("live")),
+    "saved-live": Reader(f"site/{KEPT}", lambda scene: scene.find("live"), public="www", known={"www": "same"}),
+    "not-live": Reader("site/output", lambda scene: scene.find("live")),
+    "offline": Reader("site/output", lambda scene: scene.find("live")),
+    "offline-2": Reader("site/output", lambda scene: scene.find("live"), known=SEEN),
+    "offline-CI": Reader("site/output", lambda scene: scene.find("live")),
+    "show": Reader("place", Scene.show),
+    "announce": Reader("place", lambda scene: scene.announce(str(scene.place))),
+    "live": Reader("place", lambda scene: scene.find("live")),
+    "live-2": Reader("place", lambda scene: scene.find("live"), known=SEEN),
+    "moved": Reader("place", lambda scene: scene.find("live", moved_from=ARCHIVE), public="nothing"),
+    "moved-2": Reader("place", lambda scene: scene.find("live", moved_from=ARCHIVE), public="nothing", known=SEEN),
+    "renamed": Reader("place", lambda scene: scene.find("live", moved_from=ARCHIVE), former="nothing"),
+    "URL": Reader("place", lambda scene: scene.find(ARCHIVE)),
+    "show-URL": Reader("place", lambda scene: scene.show(MUSEUM)),
+    "announce-URL": Reader("place", lambda scene: scene.announce(MUSEUM)),
+    "over": Reader("place", lambda scene: scene.find("none")),
+    "over-saved": Reader(f"site/{KEPT}", lambda scene: scene.find("live")),
+    "over-output": Reader("site/output", lambda scene: scene.find("output")),
+    "over-folder": Reader("place", lambda scene: scene.find("../place"), public="nothing"),
+    "over-URL": Reader("place", lambda scene: scene.find(ARCHIVE), public="nothing"),
+    "bucket": Reader("bucket", lambda scene: scene.find(scene.bucket())),
+    "upload": Reader("bucket", Scene.upload, known={"site/output": "same"}),
 }
 
 
@@ -295,10 +349,18 @@ def host() -> Iterator[Live]:
         yield host
 
 
+def resolve(host: str, *args: Any, ask: Callable[..., Any] = socket.getaddrinfo, **options: Any) -> Any:
+    """Answer as a name server that does not know the names of this test."""
+    if host.endswith(".test"):
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+    return ask(host, *args, **options)
+
+
 @pytest.fixture
 def scene(tmp_path: Path, made: Path, host: Live, server: BucketServer, monkeypatch: pytest.MonkeyPatch) -> Scene:
     """Return an empty scene, in which nobody waits for a deployment."""
     server.restore({})
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
     monkeypatch.setenv("http_proxy", host.url)
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.setattr(search, "ALLOWANCE", replace(search.ALLOWANCE, patience=0.0))
@@ -307,21 +369,25 @@ def scene(tmp_path: Path, made: Path, host: Live, server: BucketServer, monkeypa
 
 @pytest.mark.promise("Continued")
 @pytest.mark.parametrize(
-    ("reader", "name", "expected"), [cell for table in (FOLDERS, WEB, BUCKETS) for cell in cells(table)]
+    ("reader", "name", "expected"), [cell for table in (FOLDERS, WEB, OVER, BUCKETS) for cell in cells(table)]
 )
 def test_places(reader: str, name: str, expected: str, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is continued, or not, or refused by a message that says why; then nothing is altered anywhere."""
-    scene.prepare(reader, name)
-    is_offline = name == "missing" or reader.startswith("offline")
-    monkeypatch.setenv("no_proxy", "127.0.0.1,museum.test,archive.test" if is_offline else "127.0.0.1")
-    before, saved, (_, read, _, _) = scene.published(), scene.saved(), READERS[reader]
-    if not (is_refused := expected.startswith("!")):
-        generation, _, said = expected.partition(":")
-        assert re.match(f"{generation}:.*{SAID[said]}" if said else f"{generation}:$", read(scene))
-    else:
+    read, is_refused = READERS[reader].read, expected.startswith("!")
+    monkeypatch.setenv("no_proxy", scene.prepare(READERS[reader], name, offline=reader.startswith("offline")))
+    if reader.endswith("-CI"):
+        monkeypatch.setenv("CI", "true")
+    if reader.startswith("over-"):
+        monkeypatch.setenv("RESOURCESYNC_FIRST", "1")
+    before, saved = scene.published(), scene.saved()
+    if is_refused:
         error, message = REFUSED[expected[1:]]
         with pytest.raises(ResourceSyncError, match=message) as caught:
             read(scene)
         assert type(caught.value) is error
-        assert saved is None or scene.saved() == saved
-    assert (scene.published() == before) or (reader == "upload" and not is_refused)
+    else:
+        generation, _, said = expected.partition(":")
+        assert re.match(f"{generation}:.*{SAID[said]}" if said else f"{generation}:$", read(scene))
+    assert scene.published() == before or (reader == "upload" and not is_refused)
+    assert scene.saved() == saved or reader in {"saved-live", "live", "live-2", "moved", "moved-2", "renamed"}
+    assert not (is_refused and saved) or scene.saved() == saved
