@@ -16,7 +16,7 @@ DEMO := demo
 PORT ?= 8000
 # One more than cores: tests wait for databases and hosts a quarter of their time.
 WORKERS ?= 3
-EXTRAS := bridge,cloud,cluster,mirror,patch,sign,table,wacz
+EXTRAS := bridge,cloud,cluster,mirror,patch,pelican,sign,table,wacz
 
 # A new environment, and what is installed into it. Groups of dependencies need pip 25.1; Python 3.11 may bring pip 23.
 PIP_INSTALL = bin/python -m pip install --quiet --disable-pip-version-check
@@ -72,7 +72,7 @@ faults: $(VENV)/installed
 
 # The demo's own environment has what a user's has: the package with the bridge, and Markdown; no tool of ours.
 $(VENV)-demo/installed: pyproject.toml
-	$(call environment,$(VENV)-demo,--editable '.[bridge]' 'markdown>=3.7')
+	$(call environment,$(VENV)-demo,--editable '.[pelican,bridge]' 'markdown>=3.7')
 	touch $@
 
 demo: $(VENV)-demo/installed
@@ -80,7 +80,7 @@ demo: $(VENV)-demo/installed
 
 # The environment of the documentation has what builds a Pelican site with the plug-in, and the search.
 $(VENV)-docs/installed: pyproject.toml
-	$(call environment,$(VENV)-docs,--editable . --group docs)
+	$(call environment,$(VENV)-docs,--editable '.[pelican]' --group docs)
 	touch $@
 
 docs: $(VENV)-docs/installed

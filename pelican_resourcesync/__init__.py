@@ -89,7 +89,18 @@ _MODULES = (
 
 
 def register() -> None:
-    """Connect the plug-in to Pelican's signals. Pelican calls this; heavy modules are imported only then."""
+    """Connect the plug-in to Pelican's signals. Pelican calls this; heavy modules are imported only then.
+
+    A Pelican that is too old ends with a line: after any other exception it would build, and publish nothing.
+    """
+    from pelican_resourcesync.errors import SettingsError
+    from pelican_resourcesync.system.extras import require_pelican
+
+    try:
+        require_pelican("the plug-in needs Pelican")
+    except SettingsError as error:
+        message = f"ResourceSync: error: {error}"
+        raise SystemExit(message) from error
     from pelican_resourcesync import plugin
 
     plugin.connect()

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from pelican_resourcesync.commands.running import PROGRAM
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.system.exits import DONE, PROBLEMS
+from pelican_resourcesync.system.extras import require_pelican
 from pelican_resourcesync.system.printable import printable_lines
 from pelican_resourcesync.system.strict_json import parse_json
 from pelican_resourcesync.system.units import count
 
 if TYPE_CHECKING:
-    from pelican_resourcesync.publishers.pelican import Takedown
     from pelican_resourcesync.publishers.pelican.backfill import BackfillSummary
+    from pelican_resourcesync.publishers.takedown import Takedown
 
 SETTINGS = Path("pelicanconf.py")
 #: What the user must know before building past commits of a repository.
@@ -87,6 +88,7 @@ def show(options: Namespace) -> int:
 
 
 def _output_of(settings: Path) -> str:
+    require_pelican("show without a TARGET reads Pelican's settings, which needs an extra")
     from pelican_resourcesync.publishers.pelican import read_configuration
 
     return str(read_configuration(settings).output)
@@ -94,12 +96,15 @@ def _output_of(settings: Path) -> str:
 
 def forget(options: Namespace) -> int:
     """Remove resources from everything that is published, and say what the user still has to do."""
-    from pelican_resourcesync.publishers.pelican import read_configuration, take_down
+    from pelican_resourcesync.publishers.takedown import take_down
     from pelican_resourcesync.terminal import as_json, spinner
 
     if options.output and not options.settings:
         done = take_down(options.output, options.uris)
     else:
+        require_pelican("forget without --output reads Pelican's settings, which needs an extra")
+        from pelican_resourcesync.publishers.pelican import read_configuration
+
         site = read_configuration(options.settings or SETTINGS)
         with spinner("reading what is published", PROGRAM):
             done = take_down(options.output or site.output, options.uris, site)
@@ -125,6 +130,7 @@ def _takedown_lines(done: "Takedown") -> Iterator[str]:
 
 def backfill(options: Namespace) -> int:
     """Build the past commits of the site, and publish its whole history."""
+    require_pelican("backfill builds with Pelican, which needs an extra")
     from pelican_resourcesync.publishers.pelican.backfill import run_backfill
 
     done = run_backfill(

@@ -6,24 +6,26 @@ count in seconds: what was replaced within a second is left out. The same versio
 """
 
 import json
-from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from hashlib import file_digest
 from io import SEEK_END, BytesIO, TextIOWrapper
 from itertools import zip_longest
 from mimetypes import MimeTypes
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from shutil import copyfileobj
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, cast
 from uuid import NAMESPACE_URL, uuid5
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from pelican_resourcesync.destination.routes import NEVER
 from pelican_resourcesync.destination.state import PastVersion, StoredResource
-from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.system.extras import extra
+from pelican_resourcesync.system.files import sha256
 from pelican_resourcesync.system.html_titles import HTML, title_of_html
 from pelican_resourcesync.version import __version__
 
+_PAGES = {"format": "json-pages-1.0", "id": "pages", "title": "Pages"}
 _BUILT_IN = MimeTypes(filenames=())  # the same on every system
 _INFO = {
     "software": f"pelican-resourcesync {__version__}", "format": "WARC File Format 1.0",
@@ -44,11 +46,8 @@ class Capture(NamedTuple):
 
 def require_wacz() -> None:
     """Raise `SettingsError` unless WACZ files can be written."""
-    try:
-        import wacz  # noqa: F401 - whether it is there
-    except ImportError as error:
-        message = "WACZ files need an extra: pip install 'pelican-resourcesync[wacz]'"
-        raise SettingsError(message) from error
+    with extra("wacz", "WACZ files need an extra"):
+        import cdxj_indexer  # noqa: F401 - whether it is there
 
 
 def captures(versions: Mapping[str, PastVersion], stored: Mapping[str, StoredResource]) -> Iterator[Capture]:
@@ -82,17 +81,17 @@ def _type(version: PastVersion) -> str:
 
 def write_wacz(target: Path, captured: Sequence[Capture], folder: Path) -> None:
     """Write captures, whose files are in a folder."""
-    from wacz.waczindexer import WACZIndexer
+    from cdxj_indexer.main import CDXJIndexer
 
     warc = target.with_name("data.warc.gz")
     with warc.open("wb") as stream:
         pages = list(_write_records(stream, captured, folder))
     lines, index = BytesIO(), BytesIO()
-    indexer = WACZIndexer(
-        TextIOWrapper(index, "utf-8", write_through=True), [str(warc)], compress=lines, data_out_name="index.cdx.gz",
-        lines=1024, sort=True, digest_records=True, fields="referrer,req.http:cookie", hash_type="sha256",
-    )  # fmt: skip
-    indexer.process_all()
+    written = TextIOWrapper(index, "utf-8", write_through=True)
+    CDXJIndexer(
+        written, [str(warc)], compress=lines, data_out_name="index.cdx.gz", lines=1024, sort=True, digest_records=True,
+        fields="referrer",  # with any field of requests it knows the digests
+    ).process_all()  # fmt: skip
     with ZipFile(target, "w") as archive, warc.open("rb") as records:
         info = ZipInfo("archive/data.warc.gz")  # of 1980, always
         info.file_size = warc.stat().st_size
@@ -100,17 +99,28 @@ def write_wacz(target: Path, captured: Sequence[Capture], folder: Path) -> None:
             copyfileobj(records, member)
         archive.writestr(ZipInfo("indexes/index.cdx.gz"), lines.getvalue())
         archive.writestr(ZipInfo("indexes/index.idx"), index.getvalue(), ZIP_DEFLATED)
-        listed = "".join(indexer.serialize_json_pages(pages, "pages", "Pages"))
+        listed = "".join(f"{json.dumps(each)}\n" for each in (_PAGES, *pages))
         archive.writestr(ZipInfo("pages/pages.jsonl"), listed, ZIP_DEFLATED)
-        described = json.loads(indexer.generate_datapackage(Namespace(title="", desc="", date=""), archive))
-        described["created"] = max(each.time for each in captured) + "Z"
+        described = {
+            "profile": "data-package", "resources": [_described(archive, each) for each in archive.infolist()],
+            "created": max(each.time for each in captured) + "Z", "wacz_version": "1.1.1",
+            "software": _INFO["software"],
+        }  # fmt: skip
         if pages:  # of the shortest URL, the last version
             front = min(reversed(pages), key=lambda page: (len(page["url"]), page["url"]))
             described |= {"title": front["title"], "mainPageURL": front["url"], "mainPageDate": front["ts"]}
         package = json.dumps(described, indent=2)
         archive.writestr(ZipInfo("datapackage.json"), package, ZIP_DEFLATED)
-        digest = indexer.generate_datapackage_digest(package.encode())
-        archive.writestr(ZipInfo("datapackage-digest.json"), digest, ZIP_DEFLATED)
+        digest = {"path": "datapackage.json", "hash": f"sha256:{sha256(package.encode())}"}
+        archive.writestr(ZipInfo("datapackage-digest.json"), json.dumps(digest, indent=2), ZIP_DEFLATED)
+
+
+def _described(archive: ZipFile, member: ZipInfo) -> dict[str, str | int]:
+    """Return what the package says of a member."""
+    with archive.open(member) as stream:
+        digest = file_digest(cast("Any", stream), "sha256").hexdigest()
+    name = PurePosixPath(member.filename).name
+    return {"name": name, "path": member.filename, "hash": f"sha256:{digest}", "bytes": member.file_size}
 
 
 def _write_records(stream: IO[bytes], captured: Iterable[Capture], folder: Path) -> Iterator[dict[str, str]]:

@@ -20,12 +20,12 @@ from pelican_resourcesync.errors import (
     AbsentError,
     ConflictError,
     MismatchError,
-    SettingsError,
     TooLargeError,
     TransportError,
 )
 from pelican_resourcesync.http.client import STANDARD_BOUNDS, Bounds, Headers, Response
 from pelican_resourcesync.http.web import Hashing, Received, Web
+from pelican_resourcesync.system.extras import extra
 from pelican_resourcesync.system.files import sha256
 
 #: How long a request may take with all its attempts, in seconds: obstore ends each after 30 seconds.
@@ -66,12 +66,9 @@ class Bucket(Web):
 
         Raises `SettingsError` if obstore is not installed, and `TransportError` if the URL cannot be used.
         """
-        try:
+        with extra("cloud", f"{url} needs obstore"):
             import obstore
             from obstore.store import from_url
-        except ImportError as error:
-            message = f"{url} needs obstore: pip install 'pelican-resourcesync[cloud]'"
-            raise SettingsError(message) from error
         self.base, self.bounds, self.requests = url.rstrip("/"), bounds, 0
         self._lock, self._obstore = Lock(), obstore
         with self._request("", 0):

@@ -9,7 +9,8 @@ from contextlib import ExitStack, contextmanager
 from multiprocessing import get_context
 from typing import Any
 
-from pelican_resourcesync.errors import PublicationError, RefusedError, SettingsError
+from pelican_resourcesync.errors import PublicationError, RefusedError
+from pelican_resourcesync.system.extras import extra
 
 _PATIENCE = 30  # seconds for a scheduler to answer, and for its first worker to come
 
@@ -20,11 +21,8 @@ def connected(address: str) -> Iterator[Any]:
 
     Raises `SettingsError` without the extra, and `RefusedError` if no scheduler that has a worker answers there.
     """
-    try:
+    with extra("cluster", "a cluster needs an extra"):
         from distributed import Client
-    except ImportError as error:
-        message = "a cluster needs an extra: pip install 'pelican-resourcesync[cluster]'"
-        raise SettingsError(message) from error
     with ExitStack() as stack:
         try:
             client = stack.enter_context(Client(address, timeout=_PATIENCE, set_as_default=False))

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
+from pelican_resourcesync.system.extras import extra
 
 #: The environment variable with the private key, and the one that lets one publication continue an unsigned one.
 ENVIRONMENT, ADOPT = "RESOURCESYNC_SIGNING_KEY", "RESOURCESYNC_SIGN_EXISTING"
@@ -175,11 +176,8 @@ def can_verify() -> bool:
 
 
 def _ed25519() -> Any:
-    try:
+    with extra("sign", "signatures need an extra"):
         from cryptography.hazmat.primitives.asymmetric import ed25519
-    except ImportError as error:
-        message = "signatures need an extra: pip install 'pelican-resourcesync[sign]'"
-        raise SettingsError(message) from error
     return ed25519
 
 

@@ -243,7 +243,7 @@ def test_command(
         assert f"{name} cannot be written: choose the name of a file in a folder that exists" in capsys.readouterr().err
     assert main(["restore", source.url, "early.wacz", "--at", "2020-01-01"]) == 2
     assert "lead there: restore --list-times shows" in capsys.readouterr().err
-    monkeypatch.setitem(sys.modules, "wacz", None)
+    monkeypatch.setitem(sys.modules, "cdxj_indexer", None)
     assert main(["restore", source.url, "site.wacz", "--all-times"]) == 2
     assert "WACZ files need an extra: pip install 'pelican-resourcesync[wacz]'" in capsys.readouterr().err
     assert sorted(each.name for each in tmp_path.iterdir()) == ["folder.wacz", "site.wacz", "then.WACZ"]

@@ -97,7 +97,7 @@ def test_what_a_build_imports(tmp_path: Path) -> None:
     site.configure(SITEURL="")
     imported = _imported(site)
     assert not heavy & imported
-    assert len([each for each in imported if each.startswith("pelican_resourcesync.")]) < 9
+    assert len([each for each in imported if each.startswith("pelican_resourcesync.")]) < 10
     assert (site.output / "resourcesync").is_dir()
 
 

@@ -13,6 +13,7 @@ from pelican.utils import DateFormatter
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.publication import Layout, Options, PageOptions
 from pelican_resourcesync.publishers import static_site
+from pelican_resourcesync.publishers.pelican.scope import settings_folder_of
 from pelican_resourcesync.publishers.static_site import ALLOW_DELETIONS, layouts_of
 from pelican_resourcesync.settings import SetSettings, Settings, parse_settings, parse_siteurl
 
@@ -35,6 +36,11 @@ class Configuration:
     pelican: Mapping[str, Any]
     settings: Settings
     siteurl: str
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the settings, where the work folder is."""
+        return settings_folder_of(self.pelican)
 
     @property
     def output(self) -> Path:

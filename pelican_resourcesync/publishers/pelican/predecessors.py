@@ -7,11 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pelican_resourcesync.errors import HistoryError, failing_disk
+from pelican_resourcesync.errors import HistoryError, PublicationError, failing_disk
 from pelican_resourcesync.publication import (
+    Ancestry,
     Output,
     PlainOutput,
     Predecessor,
+    PreviousPublication,
+    compare_ancestry,
     is_loopback,
     is_published,
 )
@@ -32,11 +35,24 @@ def predecessors(site: Configuration, output: Path) -> Iterator[Mapping[str, Pre
     As in a build, a copy of the live publication is saved next to the settings file. Raises `PublicationError` and
     `SettingsError` as a build does.
     """
-    require_private_work_folder(settings_folder_of(site.pelican), output)
+    require_private_work_folder(site.folder, output)
     with ExitStack() as stack:
         with failing_disk(f"the publication that a build into {output} would continue cannot be read"):
             found = find_site_predecessors(site.pelican, site.settings, site.siteurl, PlainOutput(output), stack)
         yield found
+
+
+def require_latest(site: Configuration, output: Path, sets: Mapping[str, PreviousPublication]) -> None:
+    """Raise `PublicationError` if a build would continue another publication than those in the output."""
+    with predecessors(site, output) as found:
+        for name, latest in ((name, each.previous) for name, each in found.items()):
+            here = sets.get(name)
+            if latest and (not here or compare_ancestry(here, latest) not in {Ancestry.SAME, Ancestry.AHEAD}):
+                message = (
+                    f"{output} does not contain the latest publication, which is {latest.where}: build the site, "
+                    "which continues that, and then forget"
+                )
+                raise PublicationError(message)
 
 
 def find_site_predecessors(

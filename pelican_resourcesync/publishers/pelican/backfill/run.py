@@ -50,7 +50,6 @@ from pelican_resourcesync.publishers.pelican.backfill.records import (
 from pelican_resourcesync.publishers.pelican.configuration import Configuration, options_of, read_configuration
 from pelican_resourcesync.publishers.pelican.history import boundaries_of, repository_of
 from pelican_resourcesync.publishers.pelican.predecessors import predecessors
-from pelican_resourcesync.publishers.pelican.scope import settings_folder_of
 from pelican_resourcesync.publishers.static_site import (
     add_discovery_files,
     find_removed_sets,
@@ -109,7 +108,7 @@ def run_backfill(  # noqa: PLR0913 - keyword-only options
     repository, progress = repository_of(today.pelican), Progress(stream)
     try:
         with failing_disk("backfill stopped", "fix this and run backfill again, finished builds are kept"):
-            workspace = Workspace(settings_folder_of(today.pelican))
+            workspace = Workspace(today.folder)
             workspace.create()
             workspace.backfill.mkdir(exist_ok=True)
             with recovered(today.output, workspace.base), locked(workspace.backfill):
@@ -197,7 +196,7 @@ class _Backfill:
                     raise
                 today = replace(today, settings=replace(today.settings, previous="none"))
                 found = stack.enter_context(predecessors(today, today.output))
-            base = settings_folder_of(today.pelican)
+            base = today.folder
             self.removed_sets = find_removed_sets(found, today.settings, today.siteurl, output, base)
             yield found
 

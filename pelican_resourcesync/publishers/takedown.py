@@ -1,28 +1,26 @@
-"""Takedowns: resources are forgotten in the publication in an output, of a site or of a repository."""
+"""Takedowns: resources are forgotten in the publication in an output, of a site, a folder or a repository."""
 
 import shutil
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication import (
-    Ancestry,
     LastPublishedCopy,
-    PreviousPublication,
     TakedownResult,
     build_time,
-    compare_ancestry,
     forget_uris,
     publications_in,
     recovered,
     work_folder_for,
 )
-from pelican_resourcesync.publishers.pelican.configuration import Configuration
-from pelican_resourcesync.publishers.pelican.predecessors import predecessors
-from pelican_resourcesync.publishers.pelican.scope import settings_folder_of
 from pelican_resourcesync.publishers.static_site import own_sitemaps
 from pelican_resourcesync.system.signing import signing_key
+
+if TYPE_CHECKING:
+    from pelican_resourcesync.publishers.pelican import Configuration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +31,7 @@ class Takedown:
     output: Path
 
 
-def take_down(output: Path, uris: Collection[str], site: Configuration | None = None) -> Takedown:
+def take_down(output: Path, uris: Collection[str], site: "Configuration | None" = None) -> Takedown:
     """Forget URIs in the publication in a folder.
 
     With a `site`, this must be its latest publication, and the result is also saved next to the settings file: a build
@@ -46,35 +44,24 @@ def take_down(output: Path, uris: Collection[str], site: Configuration | None = 
     if not output.is_dir():
         message = f"there is no folder {output}: build the site first, or pass the output folder of a publication"
         raise PublicationError(message)
-    base = settings_folder_of(site.pelican) if site else work_folder_for(output)
+    base = site.folder if site else work_folder_for(output)
     with recovered(output, base):
         sets = {each.layout.set_name: each for each in publications_in(output)}
         if not sets:
             message = f"there is no publication in {output}: build the site first, which continues what is public"
             raise PublicationError(message)
         if site:
-            _require_latest(site, output, sets)
+            from pelican_resourcesync.publishers.pelican import require_latest
+
+            require_latest(site, output, sets)
         results = forget_uris([*sets.values()], uris, output, built=build_time(), key=signing_key())
         for each in own_sitemaps(output):  # they name the URIs; the next build writes them
             each.unlink()
         if site and site.settings.previous == "live" and any(each.uris for each in results):
             for previous in sets.values():
-                copy = LastPublishedCopy(settings_folder_of(site.pelican), previous.layout)
+                copy = LastPublishedCopy(site.folder, previous.layout)
                 with copy.fetch_folder() as folder:
                     shutil.copytree(output / previous.layout.home, folder / previous.layout.home)
                     shutil.copyfile(output / previous.layout.state, folder / previous.layout.state)
                     copy.replace(folder)
     return Takedown(forgotten=dict(zip(sets, results, strict=True)), output=output)
-
-
-def _require_latest(site: Configuration, output: Path, sets: Mapping[str, PreviousPublication]) -> None:
-    """Raise `PublicationError` if a build would continue another publication than those in the output."""
-    with predecessors(site, output) as found:
-        for name, latest in ((name, each.previous) for name, each in found.items()):
-            here = sets.get(name)
-            if latest and (not here or compare_ancestry(here, latest) not in {Ancestry.SAME, Ancestry.AHEAD}):
-                message = (
-                    f"{output} does not contain the latest publication, which is {latest.where}: build the site, "
-                    "which continues that, and then forget"
-                )
-                raise PublicationError(message)

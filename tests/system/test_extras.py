@@ -1,0 +1,51 @@
+"""What only an extra installs: one line says which is missing, or that Pelican is too old."""
+
+import re
+import tomllib
+
+import pelican
+import pytest
+
+import pelican_resourcesync
+from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.system.extras import extra, require_pelican
+from tests.support.sites import ROOT
+
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+
+
+def test_every_message_names_an_extra() -> None:
+    """Each one that the code asks for is one, and each that some command needs is asked for."""
+    files = [file for name in ("pelican_resourcesync", "repo_bridge") for file in (ROOT / name).rglob("*.py")]
+    code = "".join(file.read_text("utf-8") for file in files)
+    names = re.findall(r'extra\("(\w+)", |-resourcesync\[(\w+)\]|: "(bridge|table)"', code)
+    assert {name for found in names for name in found if name} == EXTRAS.keys()
+
+
+def test_an_import_that_fails() -> None:
+    """It becomes one line; what does not fail stays as it is."""
+    message = r"^signatures need an extra: pip install 'pelican-resourcesync\[sign\]'$"
+    with pytest.raises(SettingsError, match=message), extra("sign", "signatures need an extra"):
+        import nothing_of_this_name  # type: ignore[import-not-found]  # noqa: F401 - on purpose
+    with pytest.raises(ZeroDivisionError), extra("sign", "signatures need an extra"):
+        _ = 1 / 0
+
+
+@pytest.mark.parametrize(
+    ("version", "is_old"),
+    [("4.5.4", True), ("4.9.1", True), ("4.10.2", True), ("3.7", True), ("4.11.0", False), ("4.11.0.post0", False),
+     ("4.12.0", False), ("5.0.0rc1", False), ("10.0", False), ("unknown", False)],
+)  # fmt: skip
+def test_a_pelican_that_is_too_old(monkeypatch: pytest.MonkeyPatch, version: str, *, is_old: bool) -> None:
+    """Pelican would only log an error and build without the plug-in: the build ends with a line instead."""
+    monkeypatch.setattr(pelican, "__version__", version)
+    if not is_old:
+        require_pelican("the plug-in")
+        return
+    (bound,) = EXTRAS["pelican"]
+    with pytest.raises(SystemExit) as ended:
+        pelican_resourcesync.register()
+    assert ended.value.code == (
+        f"ResourceSync: error: Pelican {version} is too old ({bound.removeprefix('pelican>=')} or newer is needed): "
+        "pip install --upgrade pelican"
+    )
