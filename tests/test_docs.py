@@ -2,10 +2,7 @@
 
 import ast
 import json
-import os
 import re
-import subprocess
-import sys
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
@@ -191,86 +188,3 @@ def test_messages_that_are_explained_are_messages() -> None:
     for phrase in phrases:
         for part in phrase.split("…"):
             assert part.strip(" ,") in joined, phrase
-
-
-#: The schemas that the hosts publish, by the file that they are for.
-_SCHEMAS = {".github/workflows/pages.yml": "vendor.github-workflows", ".gitlab-ci.yml": "vendor.gitlab-ci"}
-
-
-_WORKFLOWS = sorted((ROOT / "docs/workflows").iterdir())
-#: What deploys, by the beginning of the name of the file: how it says which folder.
-_DEPLOYED = {
-    "github": r"path: (\S+)",
-    "gitlab": r"(?:mv (\S+) public|paths: \[(public)\])",
-    "netlify": r'publish = "(.+)"',
-}
-
-
-@pytest.mark.promise("Documented")
-@pytest.mark.parametrize("file", _WORKFLOWS, ids=lambda file: file.name)
-def test_whole_workflows(tmp_path: Path, file: Path) -> None:
-    """Each file follows its host's schema, builds, publishes what it built, deploys that, and is in the table."""
-    host, _, generator = file.stem.partition("-")
-    text = file.read_text("utf-8")
-    if host == "netlify":
-        content = tomllib.loads(text)
-        assert content.keys() == {"build"}
-        assert content["build"].keys() == {"command", "publish", "environment", "processing"}
-    else:
-        schema = {"github": "vendor.github-workflows", "gitlab": "vendor.gitlab-ci"}[host]
-        command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(file)]
-        done = subprocess.run(command, check=False, capture_output=True, encoding="utf-8")
-        assert done.returncode == 0, done.stdout + done.stderr
-    deployed = next(filter(None, (match for found in re.finditer(_DEPLOYED[host], text) for match in found.groups())))
-    if generator == "pelican":
-        assert f"pelican content -s publishconf.py -o {deployed}\n" in text.replace("'", "").replace("public", deployed)
-    else:
-        url = "$URL" if host == "netlify" else "https://manual.example"
-        assert f"pelican-resourcesync publish {deployed} --base-url {url}" in text
-    assert f"(workflows/{file.name})" in (ROOT / "docs/workflows.md").read_text("utf-8")
-
-
-def test_the_action() -> None:
-    """It follows the schema of actions, and its inputs are those of the documentation, with their defaults."""
-    file = ROOT / "action.yml"
-    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-actions", str(file)]
-    assert subprocess.run(command, check=False, capture_output=True).returncode == 0
-    inputs = re.findall(r"^  ([a-z-]+):\n    description:", file.read_text("utf-8"), re.MULTILINE)
-    assert [cells[0].strip("`") for cells in rows((ROOT / "docs/workflows.md").read_text("utf-8"))] == inputs
-
-
-def test_the_script_of_the_action(tmp_path: Path) -> None:
-    """Its script publishes a folder, and then announces it."""
-    script = (ROOT / "action.yml").read_text("utf-8").partition("run: |\n")[2]
-    script = re.sub(r"python -m venv .*|.*pip install.*", "", script)
-    (tmp_path / "resourcesync/bin").mkdir(parents=True)
-    (tmp_path / "resourcesync/bin/pelican-resourcesync").symlink_to(
-        Path(sys.executable).with_name("pelican-resourcesync")
-    )
-    (tmp_path / "public").mkdir()
-    (tmp_path / "public" / "index.html").write_text("<html><head></head></html>")
-    inputs = {"FOLDER": "public", "BASE_URL": "http://127.0.0.1:9", "ANNOUNCE": "false", "VERSION": "x"}
-    for announce, printed in (
-        ("false", "1 resource, "),
-        ("true", "Nothing to announce: this is the first publication"),
-    ):
-        environment = {"PATH": os.environ["PATH"], "RUNNER_TEMP": str(tmp_path), **inputs, "ANNOUNCE": announce}
-        done = subprocess.run(
-            ["bash", "-e", "-c", script], cwd=tmp_path, env=environment, check=True, capture_output=True, text=True
-        )
-        assert printed in done.stdout
-
-
-@pytest.mark.parametrize("name", _SCHEMAS)
-def test_workflows_follow_the_schemas_of_their_hosts(tmp_path: Path, name: str) -> None:
-    """Each workflow file in the docs is valid; with a misspelled key, or a value of another type, it is not."""
-    text = (ROOT / "docs/hosts.md").read_text("utf-8")
-    (workflow,) = re.findall(rf"`{re.escape(name)}`[^\n]*:\n\n```yaml\n(.*?)```", text, re.DOTALL)
-    assert text.count("```yaml") == len(_SCHEMAS)
-    wrong = re.sub(r"\n {4}(steps|paths): ?|\n  script:", r"\n    step: ", workflow)
-    assert wrong != workflow
-    for each, status in ((workflow, 0), (wrong, 1)):
-        (tmp_path / "workflow.yml").write_text(each, "utf-8")
-        command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", _SCHEMAS[name], "workflow.yml"]
-        done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, encoding="utf-8")
-        assert done.returncode == status, done.stdout + done.stderr
