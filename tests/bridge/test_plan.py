@@ -10,7 +10,6 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication import Archives, Dumps
 from sample_site.dspace.repository import Container, Policy, Sample, Value
 from tests.bridge.support.press import BASE, SET, UI, Press, book, shelf
-from tests.support.live import hosts, live, page
 from tests.support.reader import parse_file
 
 DUMPS = Dumps(resourcedump=True, changedump=True)
@@ -146,16 +145,6 @@ def test_sets_are_dropped(press: Press) -> None:
     assert not any(ONE in path or TWO in path for path in press.files())
     assert press.findings() == {}
     assert press.publish(library(), 2).warnings == ()
-
-
-def test_page_that_may_hide_the_publication(press: Press, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A host with one page for all is not one without a publication."""
-    address = "http://repo.example"
-    with live(hosts({address: page}), proxy=True) as host:
-        monkeypatch.setenv("http_proxy", host.url)
-        monkeypatch.delenv("no_proxy", raising=False)
-        with pytest.raises(PublicationError, match=r"is an HTML page, as is the front page: .* RESOURCESYNC_FIRST=1"):
-            press.publish(library(), base_url=address, previous="live")
 
 
 def test_set_of_another_name(press: Press) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from tests.support.live import Ask, Manner, closed_port, content, hosts, page, static, status
-from tests.support.museum import ARCHIVE, HOME, KEPT, MUSEUM, STATE, Museum, digest, is_now, tree
+from tests.support.live import Ask, Manner, content, page, static, status
+from tests.support.museum import HOME, MUSEUM, STATE, Museum, tree
 from tests.support.sites import run, warnings
 
 FIRST = "RESOURCESYNC_FIRST=1"
@@ -65,91 +65,6 @@ def test_not_live_yet(museum: Museum, capsys: pytest.CaptureFixture[str]) -> Non
     museum.deploy()
     museum.build_again()
     assert said(capsys)[-1].endswith("nothing changed since the last publication.")
-
-
-@pytest.fixture(params=["no such host", "Connection refused"])
-def dead(request: pytest.FixtureRequest, museum: Museum, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Let the site have an address where nobody answers; return why."""
-    monkeypatch.delenv("http_proxy")
-    host = "nobody.invalid" if request.param == "no such host" else f"127.0.0.1:{closed_port()}"
-    # Names of loopback are nobody's live site; this one has no name of its own.
-    address = f"http://{host}".replace("127.0.0.1", "0.0.0.0")
-    museum.site.configure(SITEURL=address)
-    museum.edit(1)
-    return str(request.param)
-
-
-def test_host_that_is_not_there_yet(museum: Museum, dead: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Outside CI it is the first publication; then what is in the output is never forgotten, whatever it was."""
-    museum.build()
-    assert f"{dead}: {ASSUMED}." in said(capsys)[0]
-    for generation in (2, 3):
-        before = digest(museum.site.output / STATE)
-        museum.edit(generation)
-        museum.build_again()
-        assert f"{dead}: not live now, so the publication in the output is continued." in said(capsys)[0]
-        assert (museum.state()["generation"], museum.state()["predecessor"]) == (generation, before)
-
-
-@pytest.mark.promise("Continued")
-def test_host_that_is_not_there_in_ci(
-    museum: Museum, dead: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It stops: a fresh clone knows nothing of what was published. The way on always works."""
-    monkeypatch.setenv("CI", "1")
-    sentence = museum.stops()
-    assert f"it cannot be determined what is published: {museum.site.settings['SITEURL']}/{STATE}: {dead}; " in sentence
-    assert sentence.count(FIRST) == 1
-    museum.build(first=True)
-    assert "do not set RESOURCESYNC_FIRST again" in said(capsys)[0]
-    assert is_now(museum.state()["restart_number"])
-
-
-@pytest.mark.promise("Continued")
-def test_host_that_is_down_after_it_was_seen(museum: Museum, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was last seen live is not the latest, so it is not continued without the output, which is."""
-    museum.publish(1)
-    museum.publish(2)  # sees the first
-    monkeypatch.setenv("no_proxy", "museum.test")  # a name that nobody has
-    museum.edit(3)
-    output = museum.site.output
-    output.rename(output.with_name("latest"))
-    assert "it cannot be determined what is published" in museum.stops()
-    shutil.copytree(museum.site.folder / KEPT, output, dirs_exist_ok=True)  # the same as was seen
-    museum.build_again()
-    assert museum.state()["generation"] == 2
-    shutil.rmtree(output)
-    output.with_name("latest").rename(output)
-    museum.build_again()
-    assert museum.state()["generation"] == 3
-    monkeypatch.delenv("no_proxy")
-    museum.build()  # sees the second, of which what is in this output is one of two that follow
-    museum.deploy()
-    museum.build()  # sees the third, which the next output does not descend from
-    shutil.rmtree(output)
-    shutil.copytree(museum.www, output)
-    (output / STATE).write_bytes((output / STATE).read_bytes().replace(b'"generation": 3', b'"generation": 2'))
-    monkeypatch.setenv("no_proxy", "museum.test")
-    assert "it cannot be determined what is published" in museum.stops()
-
-
-def test_former_address_that_is_dead(museum: Museum, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It stops where nothing here knows what was there, and goes on as the message says."""
-    museum.publish(1)
-    museum.build()  # sees it
-    museum.host.manner = hosts({ARCHIVE: status(404)})
-    monkeypatch.setenv("no_proxy", "museum.test")
-    museum.site.configure(SITEURL=ARCHIVE, RESOURCESYNC={"previous": "live", "moved_from": MUSEUM})
-    museum.edit(2)
-    museum.build()
-    assert (museum.state()["generation"], museum.state()["siteurl"]) == (2, ARCHIVE)  # by the copy last seen live
-    shutil.rmtree(museum.site.folder / ".resourcesync")
-    shutil.rmtree(museum.site.output)
-    sentence = museum.stops()
-    assert f"it cannot be determined what is published: {MUSEUM}/{STATE}: no such host" in sentence
-    museum.build(first=True)
-    assert museum.state()["generation"] == 1
-    assert is_now(museum.state()["restart_number"])
 
 
 # --- warnings instead of errors ----------------------------------------------

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.errors import NoHostError, PublicationError, TransportError
+from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication import Archives, Dumps, Status, local_status, remote_status
 from pelican_resourcesync.publication import status as status_module
 from tests.publication.support import SITEURL, Source
-from tests.support.live import Live, closed_port, content, files, front, live, no_dot_folders, page, redirect, status
+from tests.support.live import Live, content, files, live, no_dot_folders, status
 
 DUMPS = Dumps(resourcedump=True, changedump=True)
 
@@ -120,28 +120,3 @@ def test_the_host_of_a_site_in_a_path_is_asked(tmp_path: Path) -> None:
         description = (tmp_path / "www/project/resourcesync/description.xml").read_bytes()
         site.manners[".well-known/resourcesync"] = content(description)
         assert visited(site, tmp_path / "two", "/project").well_known.right is True
-
-
-def test_a_url_without_a_publication(source: Source, tmp_path: Path) -> None:
-    """Absent, damaged, or not to be known: three things."""
-    with live(front(b"<p>A front page", page)) as site:
-        assert remote_status(site.url, tmp_path / "into") is None
-        site.manner = page
-        with pytest.raises(TransportError, match="is an HTML page, as is the front page"):
-            remote_status(site.url, tmp_path / "into")
-        site.manner = files(source.output)
-        site.manners["resourcesync/site/resourcelist.xml"] = content(b"another")
-        with pytest.raises(PublicationError, match="damaged"):
-            remote_status(site.url, tmp_path / "into")
-        site.manners["resourcesync/publication.json"] = content(b"{}", Content_Type="application/json")
-        with pytest.raises(PublicationError, match="damaged"):
-            remote_status(site.url, tmp_path / "into")
-        site.manners["resourcesync/publication.json"] = redirect("https://other.example/")
-        with pytest.raises(TransportError, match="redirects elsewhere"):
-            remote_status(site.url, tmp_path / "into")
-    with pytest.raises(TransportError):
-        remote_status(f"http://127.0.0.1:{closed_port()}", tmp_path / "into")
-    with pytest.raises(NoHostError, match="no such host"):
-        remote_status("http://nobody.invalid", tmp_path / "into")
-    with pytest.raises(TransportError, match="cannot be used"):
-        remote_status("ftp://example.org", tmp_path / "into")

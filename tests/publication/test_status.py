@@ -139,17 +139,6 @@ def test_a_site_in_a_path_has_no_say_over_its_host(tmp_path: Path) -> None:
     assert asdict(well_known) == {"uri": f"{SITEURL}/.well-known/resourcesync", "in_site": False, "right": None}
 
 
-def test_there_may_be_none_or_a_damaged_one(source: Source, tmp_path: Path) -> None:
-    """None is none; what is no longer what it was is one sentence."""
-    assert local_status(tmp_path / "elsewhere") is None
-    source.write("resourcesync/site/resourcelist.xml", b"another")
-    with pytest.raises(PublicationError, match="is damaged"):
-        local_status(source.output)
-    source.write("resourcesync/publication.json", b"{}")
-    with pytest.raises(PublicationError, match="is damaged"):
-        local_status(source.output)
-
-
 def test_a_state_that_cannot_be_read_is_one_sentence(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever runs this may have fewer rights than whoever published."""
 

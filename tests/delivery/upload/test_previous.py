@@ -10,7 +10,6 @@ import pytest
 from pelican_resourcesync.delivery.upload import upload
 from pelican_resourcesync.errors import TransportError
 from pelican_resourcesync.http import STANDARD_BOUNDS, Bucket
-from pelican_resourcesync.publication.previous import fetch
 from tests.delivery.upload.conftest import contents, files_of, page
 from tests.publishers.folder.support import Folder
 from tests.support.bucket import BucketServer
@@ -35,22 +34,6 @@ def test_each_clone_continues_the_bucket(folder: Folder, server: BucketServer) -
     folder.run()
     assert len([*(folder.public / "resourcesync/site").glob("changedump-*.zip")]) == 2
     upload(folder.public, Bucket(server.bucket))
-
-
-def test_bucket_that_cannot_be_read(folder: Folder, server: BucketServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is published where it is not known what was: a wrong bucket, no permission, half an upload."""
-    folder.configure(previous="s3://absent/site")
-    assert "The specified bucket does not exist" in folder.stops()
-    upload(folder.public, Bucket(server.bucket))
-    folder.configure(previous=server.bucket)
-    monkeypatch.setattr("time.sleep", lambda _: None)
-    monkeypatch.setattr(fetch, "REAL_CLOCK", replace(fetch.REAL_CLOCK, sleep=lambda _: None))
-    server.put("resourcesync/site/resourcelist.xml", b"newer")
-    server.fault = lambda *_: 403
-    assert "403" in folder.stops()
-    server.fault = lambda *_: 0
-    with pytest.raises(TransportError, match="larger than 3 bytes"):
-        Bucket(server.bucket).read(STATE, replace(STANDARD_BOUNDS, size=3))
 
 
 @pytest.mark.parametrize("last", ["Z.xml", "resourcelist.xml", "site/index.html", "publication.json"])
@@ -107,3 +90,10 @@ def test_starting_over(folder: Folder, server: BucketServer, monkeypatch: pytest
     folder.run()
     upload(folder.public, Bucket(server.bucket))
     assert json.loads(server.contents()[STATE])["restart_number"] > 1
+
+
+def test_limit_of_a_file(server: BucketServer) -> None:
+    """What is larger than is allowed is not read."""
+    server.put(STATE, b"four")
+    with pytest.raises(TransportError, match="larger than 3 bytes"):
+        Bucket(server.bucket).read(STATE, replace(STANDARD_BOUNDS, size=3))

@@ -1,16 +1,16 @@
-"""The predecessor: which of two copies counts, and the message where that is not known (real builds: test_live)."""
+"""The predecessor: what is known of two copies, and what is fetched (what is continued from where: test_places)."""
 
 import json
 import shutil
 import tempfile
 from contextlib import closing
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication import (
-    DESCRIPTION,
     STATE,
     Layout,
     Output,
@@ -20,10 +20,11 @@ from pelican_resourcesync.publication import (
     is_published,
     predecessor_messages,
 )
+from pelican_resourcesync.publication.previous import search
 from pelican_resourcesync.publishers.pelican.saved_documents import SavedDocuments
 from tests.publication.support import Source
-from tests.support.live import PAGE, Ask, closed_port, content, files, hosts, live, status
-from tests.support.museum import ARCHIVE, MUSEUM, digest, is_now
+from tests.support.live import Ask, closed_port, files, hosts, live, status
+from tests.support.museum import MUSEUM, digest, is_now
 
 LIVE_FOLDER = Path(".resourcesync", "live")
 
@@ -94,44 +95,6 @@ def test_same_one(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (base / LIVE_FOLDER / STATE).stat().st_ino == kept
 
 
-def test_nothing_is_live(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was last seen live is continued; without it, this is the first publication, if no document names it."""
-    (base.parent / "public" / STATE).unlink()
-    why = f"there is no publication at {MUSEUM}/{STATE}"
-    named = "although the Source Description names resourcesync/site: upload the last output again"
-    with pytest.raises(PublicationError, match=f"^{why}, {named}"):
-        find(base, monkeypatch)
-    (base.parent / "public" / DESCRIPTION).unlink()
-    found, generation = find(base, monkeypatch)
-    assumed = "this is the first publication, assuming that nothing was public here before"
-    assert (found.line, generation) == (f"{why}: {assumed}", None)
-    Source(base / LIVE_FOLDER, siteurl=MUSEUM).publish({"a.html": b"a"}, "2024-01-05T12:00")
-    found, generation = find(base, monkeypatch)
-    assert (found.line, generation) == (f"{why}: the copy last seen live is continued", 1)
-
-
-@pytest.mark.promise("Continued")
-def test_no_host_answers(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The publication in the output is continued; in CI, where the output may be an old one, nothing is."""
-    layout = Layout("http://nowhere.invalid")
-    Source(base / "output", siteurl=layout.siteurl).publish({"a.html": b"a"}, "2024-01-05T12:00")
-    monkeypatch.delenv("CI", raising=False)
-    with closing(PredecessorSearch(layout, PlainOutput(base / "output"), base, previous="live")) as search:
-        found = search.find()
-        assert found.line.endswith(": not live now, so the publication in the output is continued")
-        assert found.previous
-        assert found.previous.state.generation == 1
-        monkeypatch.setenv("CI", "true")
-        with pytest.raises(PublicationError):
-            search.find()
-        monkeypatch.delenv("CI")
-        shutil.rmtree(base / "output")
-        assert ": this is the first publication, assuming" in search.find().line
-        Source(base / LIVE_FOLDER, siteurl=layout.siteurl).publish({"a.html": b"a"}, "2024-01-05T12:00")
-        with pytest.raises(PublicationError):  # which may be older than what is live
-            search.find()
-
-
 def test_nothing_is_left_of_the_search(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was fetched goes with the search; what it found in memory stays."""
     monkeypatch.setattr(tempfile, "tempdir", str(base.parent / "tmp"))
@@ -141,14 +104,6 @@ def test_nothing_is_left_of_the_search(base: Path, monkeypatch: pytest.MonkeyPat
     assert found.previous
     assert not found.previous.folder.exists()
     assert not any((base.parent / "tmp").iterdir())
-
-
-def test_publication_of_this_machine_in_a_folder(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One of localhost was nobody's, also where it is named: the first publication, in a line."""
-    pretend(base.parent / "public", siteurl="http://localhost:8000")
-    found, generation = find(base, monkeypatch, previous="../public")
-    assert generation is None
-    assert found.line.startswith("there is no publication of a public site in ")
 
 
 @pytest.mark.parametrize("previous", ["output", "output/../output", "../site/output", "link"])
@@ -166,91 +121,58 @@ def test_output_that_nobody_cleans_is_read_where_it_lies(
     assert found.previous.folder == base / "output"
 
 
-def test_folder_that_is_named_must_be_there(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sentence is right for whoever has a setting of that name, in whatever file."""
-    sentence = (
-        f"`previous` is 'elsewhere', but there is no folder {base / 'elsewhere'}: correct it, or publish once "
-        "with RESOURCESYNC_FIRST=1 in the environment, which starts over at new addresses"
-    )
-    with pytest.raises(PublicationError) as caught:
-        find(base, monkeypatch, previous="elsewhere")
-    assert str(caught.value) == sentence
-
-
-def test_publication_that_is_named_must_be_there(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one at a URL is continued; where there is none, the message says what to do."""
-    assert find(base, monkeypatch, previous=MUSEUM)[1] == 1
-    (base.parent / "public" / STATE).unlink()
-    with pytest.raises(PublicationError, match=f"^there is no publication at {MUSEUM}/{STATE}: correct the setting"):
-        find(base, monkeypatch, previous=MUSEUM)
-
-
-def test_where_the_site_was_before_is_looked_at(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It moved here, and nothing is public here yet."""
-    Source(base.parent / "moved", siteurl=ARCHIVE).publish({"a.html": b"a"}, "2024-01-05T12:00")
-    with live(hosts({MUSEUM: files(base), ARCHIVE: files(base.parent / "moved")}), proxy=True) as host:
+def test_what_was_saved_is_not_fetched_again(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first search fetches each document once and saves it; the next asks for the state alone."""
+    with live(hosts({MUSEUM: files(base.parent / "public")}), proxy=True) as host:
         monkeypatch.setenv("http_proxy", host.url)
         monkeypatch.delenv("no_proxy", raising=False)
-        search = PredecessorSearch(
-            Layout(MUSEUM), PlainOutput(base / "output"), base, previous="live", moved_from=ARCHIVE
-        )
-        with closing(search):
-            previous = search.find().previous
-    assert previous
-    assert previous.state.siteurl == ARCHIVE
+        asked = []
+        for _ in "12":
+            with closing(PredecessorSearch(Layout(MUSEUM), PlainOutput(base / "output"), base, previous="live")) as it:
+                it.find()
+            asked.append(host.asked())
+    documents = json.loads((base.parent / "public" / STATE).read_bytes())["documents"]
+    assert asked == [dict.fromkeys([STATE, *documents], 1), {STATE: 1}]
 
 
-def test_former_address_that_does_not_answer(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The copy last seen live is continued; without one it is not known what to continue."""
-    monkeypatch.setenv("no_proxy", "nowhere.invalid")
-    with live(hosts({MUSEUM: status(404)}), proxy=True) as host:
-        monkeypatch.setenv("http_proxy", host.url)
-        search = PredecessorSearch(
-            Layout(MUSEUM), PlainOutput(base / "output"), base, previous="live", moved_from="http://nowhere.invalid"
-        )
-        with closing(search):
-            with pytest.raises(PublicationError, match="nowhere"):
-                search.find()
-            Source(base / LIVE_FOLDER, siteurl=MUSEUM).publish({"a.html": b"a"}, "2024-01-05T12:00")
-            assert search.find().line.endswith(": the copy last seen live is continued")
+class EarlierClock(datetime):
+    """A clock of a minute ago."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> "EarlierClock":
+        """Return the time of a minute ago."""
+        return super().now(tz) - timedelta(minutes=1)
 
 
-def test_starting_over(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The live publication is not continued, but known, so that no public address is used again."""
-    found, generation = find(base, monkeypatch, previous="none")
-    assert generation is None
-    assert found.restarted_from
-    assert found.restarted_from.digest == digest(base.parent / "public" / STATE)
-    layout = found.layout(Layout(MUSEUM))
-    assert is_now(layout.restart_number)
-    assert (
-        found.line
-        == f"the publication starts over in {layout.folder}/: do not set RESOURCESYNC_FIRST again when it is public"
-    )
+def started_over(base: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Start over, and return the number in the new addresses."""
+    return find(base, monkeypatch, previous="none")[0].layout(Layout(MUSEUM)).restart_number
 
 
-def test_starting_over_where_every_path_has_a_page(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page instead of a state is none, and a state counts whatever its media type."""
-    data = (base.parent / "public" / STATE).read_bytes()
-    for state, generation in ((PAGE, 0), (data, 1)):
-        with live(hosts({MUSEUM: content(state, Content_Type="text/html")}), proxy=True) as host:
-            monkeypatch.setenv("http_proxy", host.url)
-            monkeypatch.delenv("no_proxy", raising=False)
-            search = PredecessorSearch(Layout(MUSEUM), PlainOutput(base / "output"), base, previous="none")
-            with closing(search):
-                found = search.find().restarted_from
-            assert found
-            assert found.state.generation == generation
-            assert is_now(found.state.restart_number + 1)
+@pytest.mark.promise("Continued")
+def test_started_over_again(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At other addresses each time, and never at those of before, by whatever clock they were named."""
+    with monkeypatch.context() as earlier:
+        earlier.setattr(search, "datetime", EarlierClock)
+        started = started_over(base, monkeypatch)
+    again = started_over(base, monkeypatch)  # what was started is not known here
+    assert started < again
+    assert is_now(again)
+    pretend(base.parent / "public", restart_number=29991231235959)
+    assert started_over(base, monkeypatch) == 29991231235960
 
 
 @pytest.mark.parametrize("previous", ["none", "live"])
 def test_this_machine_is_not_asked(base: Path, previous: str) -> None:
     """Whatever answers at an address of this machine is not what was published there: only the output is looked at."""
     with live(files(base.parent / "public")) as host:
+        Source(base / "output", siteurl=host.url).publish({"a.html": b"a"}, "2024-01-05T12:00")
         search = PredecessorSearch(Layout(host.url), PlainOutput(base / "output"), base, previous=previous)
         with closing(search):
-            search.find()
+            found = search.find()
+        known = found.previous if previous == "live" else found.restarted_from
+        assert known
+        assert known.state.generation == 1
         assert not host.asks
 
 

@@ -20,7 +20,6 @@ from tests.publication.support import Source
 from tests.publishers.folder.conftest import page
 from tests.publishers.folder.support import HOME, URL, Folder, git
 from tests.support.live import files, hosts, live
-from tests.support.live import page as any_page
 from tests.support.museum import tree
 from tests.support.reader import parse_file
 from tests.support.sites import our_command
@@ -306,22 +305,6 @@ def test_page_of_a_tiny_folder(folder: Folder) -> None:
     shutil.rmtree(folder.public / "about")
     assert "; 1 deleted (/about/) since the last publication." in folder.run().stdout
     assert sorted(folder.listed()) == ["", "style.css"]
-
-
-def test_page_that_may_hide_the_publication(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a fresh clone, a host with one page for all stops; started over, all is at new addresses."""
-    folder.configure(previous="live")
-    with live(hosts({URL: any_page}), proxy=True) as host:
-        monkeypatch.setenv("http_proxy", host.url)
-        for name in ("no_proxy", "NO_PROXY"):
-            monkeypatch.delenv(name, raising=False)
-        message = folder.stops()
-        assert "publication.json is an HTML page, as is the front page: the site may be in maintenance" in message
-        assert "try again later, or publish once with RESOURCESYNC_FIRST=1 in the environment" in message
-        assert not (folder.public / "resourcesync").exists()
-        monkeypatch.setenv("RESOURCESYNC_FIRST", "1")
-        folder.run()
-    assert not (folder.public / HOME / "resourcelist.xml").exists()
 
 
 @pytest.mark.promise("Any folder")
