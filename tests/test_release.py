@@ -71,3 +71,23 @@ def test_the_sdist(wheel: dict[str, bytes], tmp_path: Path) -> None:
     (source,) = (tmp_path / "unpacked").iterdir()
     assert members(build("wheel", source, tmp_path / "wheel")) == wheel
     assert names == {*tracked(), "LICENSE", "PKG-INFO", "README.md", "pyproject.toml", ".gitignore"}
+
+
+def test_the_page_on_pypi() -> None:
+    """Each link of the README is absolute, since PyPI has no other file; those to this repository exist."""
+    text = (ROOT / "README.md").read_text("utf-8")
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert len(links) > 30
+    assert [link for link in links if not link.startswith("https://")] == []
+    headings = {
+        f"#{re.sub(r'[^a-z ]', '', line.lower()).strip().replace(' ', '-')}"
+        for line in text.splitlines()
+        if line[:1] == "#"
+    }
+    pictures = HOME.replace("github.com", "raw.githubusercontent.com")
+    for link in links:
+        for base in (f"{HOME}/blob/main/", f"{pictures}/main/"):
+            if link.startswith(base):
+                assert (ROOT / link.removeprefix(base).partition("#")[0]).is_file(), link
+        if link.startswith(f"{HOME}#"):
+            assert link.removeprefix(HOME) in headings, link
