@@ -279,7 +279,7 @@ UNCHECKED: dict[str, str] = {
     "V1102": "this permits something and forbids nothing: CH02, CH03 and CH06 take it into account",
     "V1103": "this is how this project writes: V1101 and CH02 check what readers of either edition need",
     "LN06": "the documents do not say whether a resource belongs to a collection; X06 checks the form of the link",
-    "CN02": "this is sent to the hub, and to nobody else",
+    "CN02": "this is sent to the hub alone",
     "CN03": "CL04 and CN01 check what is at the topic; its headers are the host's, and many hosts can send none",
     **{f"DE{number:02}": _DESTINATION for number in range(1, 7)},
     **{f"EA{number:02}": _DRAFT for number in range(1, 12)},
