@@ -144,7 +144,11 @@ def test_whole_workflows(file: Path) -> None:
         assert f"pelican content -s publishconf.py -o {deployed}\n" in text.replace("'", "").replace("public", deployed)
     else:
         url = "$URL" if host == "netlify" else "https://manual.example"
-        assert f"pelican-resourcesync publish {deployed} --base-url {url}" in text
+        run = {"github": "pipx run ", "gitlab": "/opt/resourcesync/bin/", "netlify": "/tmp/resourcesync/bin/"}[host]
+        assert f"{run}pelican-resourcesync publish {deployed} --base-url {url}" in text
+        # The generator's own Python gets nothing of ours: what it needs may be something else.
+        installed = re.findall(r"([^\s']*)pip install [^&\n]*pelican-resourcesync", text)
+        assert installed == ([] if host == "github" else [run])
     assert f"(workflows/{file.name})" in (ROOT / "docs/workflows.md").read_text("utf-8")
 
 
@@ -159,7 +163,7 @@ def test_what_can_deploy_runs_nothing_else(file: Path) -> None:
     assert [step["uses"].partition("@")[0] for step in deploy["steps"]] == ["actions/deploy-pages"]
     assert build["steps"][0]["with"]["persist-credentials"] is False
     (publishing,) = [step["run"] for step in build["steps"] if "RESOURCESYNC_SIGNING_KEY" in step.get("env", {})]
-    assert re.match("pelican(-resourcesync publish|) ", publishing)
+    assert re.match("(pipx run pelican-resourcesync publish|pelican) ", publishing)
     assert file.read_text("utf-8").count("secrets.") == 1
 
 

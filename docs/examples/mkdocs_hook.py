@@ -1,10 +1,9 @@
 """A hook for MkDocs that publishes each build. In `mkdocs.yml`: `hooks: [mkdocs_hook.py]`, and a `site_url`."""
 
 import subprocess
-import sys
 from typing import Any
 
-COMMAND = [sys.executable, "-m", "pelican_resourcesync", "publish"]
+COMMAND = ["pelican-resourcesync", "publish"]
 serving = False
 
 

@@ -1,10 +1,9 @@
 """An extension for Sphinx that publishes each build: its name in `extensions` of `conf.py`, and `html_baseurl`."""
 
 import subprocess
-import sys
 from typing import Any
 
-COMMAND = [sys.executable, "-m", "pelican_resourcesync", "publish"]
+COMMAND = ["pelican-resourcesync", "publish"]
 
 
 def publish(app: Any, exception: Exception | None) -> None:

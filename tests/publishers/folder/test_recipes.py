@@ -58,6 +58,7 @@ def test_recipe(
     folder, www = Folder(tmp_path), tmp_path / "www"
     folder.configure("allow_deletions = true", "live")
     command = [sys.executable, "-m", *prepare(tmp_path, URL)]
+    programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
     def build(pages: dict[str, str]) -> dict[str, bytes]:
         write(tmp_path, pages, suffix)
@@ -72,7 +73,7 @@ def test_recipe(
         return {path: (www / file_of(path)).read_bytes() for path in folder.listed()}
 
     with live(hosts({URL: files(tmp_path / "live")}), proxy=True) as host:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_MKDOCS_2_WARNING": "1", "http_proxy": host.url}
+        environment = {**os.environ, "PATH": programs, "NO_MKDOCS_2_WARNING": "1", "http_proxy": host.url}
         environment.pop("no_proxy", None)
         before = build(PAGES)
         shutil.copytree(www, tmp_path / "live")
