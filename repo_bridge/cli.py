@@ -112,25 +112,23 @@ def _publish_now(settings: BridgeSettings, options: Namespace) -> int:
     from pelican_resourcesync.publication import FOLDER
     from pelican_resourcesync.terminal import Progress, as_json
     from repo_bridge.publisher import publish
-    from repo_bridge.report import result_text, write_metrics
 
     with Progress.shown(sys.stderr, PROGRAM) as progress:
         outcome = publish(settings, progress)
     if settings.prometheus:
-        write_metrics(outcome, settings.prometheus)
+        outcome.write_metrics(settings.prometheus)
     _warn(outcome.warnings)
-    _say(as_json(outcome) if options.json else result_text(outcome, f"{settings.base_url}/{FOLDER}/"))
+    _say(as_json(outcome) if options.json else outcome.text(f"{settings.base_url}/{FOLDER}/"))
     return INCOMPLETE if outcome.left_out_count else DONE
 
 
 def _foresee(settings: BridgeSettings, options: Namespace) -> int:
     from pelican_resourcesync.terminal import Progress, as_json
     from repo_bridge.publisher import dry_run
-    from repo_bridge.report import dry_run_text
 
     with Progress.shown(sys.stderr, PROGRAM) as progress:
         planned = dry_run(settings, progress)
-    _say(as_json(planned) if options.json else dry_run_text(planned))
+    _say(as_json(planned) if options.json else planned.text())
     return PROBLEMS if planned.stopped else DONE
 
 
@@ -149,7 +147,6 @@ def _init(options: Namespace) -> int:
 def _import(options: Namespace) -> int:
     from pelican_resourcesync.terminal import Progress, as_json
     from repo_bridge.reading import import_dump
-    from repo_bridge.report import import_text
 
     given = {key: text for key in ("schema", "hidden") if (text := getattr(options, key)) is not None}
     checked = check_options(given)
@@ -158,7 +155,7 @@ def _import(options: Namespace) -> int:
         result = import_dump(
             options.dump, options.export, checked.get("schema"), progress.advance, checked.get("hidden", frozenset())
         )
-    _say(as_json(result) if options.json else import_text(result, options.export))
+    _say(as_json(result) if options.json else result.text(options.export))
     return DONE
 
 
@@ -172,8 +169,8 @@ def _require_no_more(rest: Sequence[str], known: Sequence[str]) -> None:
 
 
 def _warn(warnings: Sequence[str]) -> None:
-    for each in warnings:
-        sys.stderr.write(f"{PROGRAM}: warning: {printable(each)}\n")
+    for warning in warnings:
+        sys.stderr.write(f"{PROGRAM}: warning: {printable(warning)}\n")
 
 
 def _say(text: str) -> None:

@@ -12,9 +12,17 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from pelican_resourcesync.errors import failing_disk
-from pelican_resourcesync.publication import RECORDS, TEMPORARY_PREFIX, remove_tree, same_bytes
+from pelican_resourcesync.publication import (
+    MD5,
+    RECORDS,
+    TEMPORARY_PREFIX,
+    parse_representation,
+    remove_tree,
+    same_bytes,
+)
 from pelican_resourcesync.system.files import link_or_copy
 from repo_bridge import InventoryError
+from repo_bridge.inventory import InventoryEntry, is_stored
 from repo_bridge.model import Bitstream
 
 #: At most this many of the files left out are named.
@@ -109,11 +117,11 @@ def _files_in(top: str) -> Iterator[str]:
     folders = [top] if os.path.isdir(top) else []  # noqa: PTH112 - strings are faster than paths
     while folders:
         with os.scandir(folders.pop()) as found:
-            for each in found:
-                if each.is_dir(follow_symlinks=False):
-                    folders.append(each.path)
-                elif each.is_file(follow_symlinks=False):
-                    yield each.path
+            for entry in found:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                elif entry.is_file(follow_symlinks=False):
+                    yield entry.path
 
 
 def _holds(file: Path, content: bytes) -> bool:
@@ -144,18 +152,13 @@ class StoredFile(NamedTuple):
         return cls(bitstream.store_number, bitstream.internal_id, bitstream.length, bitstream.name, bitstream.id)
 
     def render(self) -> str:
-        """Return the file's data as JSON; the path of a record file never begins like that."""
+        """Return the file's data as JSON, as the place of an entry (see `is_stored`)."""
         return json.dumps(self)
 
     @property
     def shown(self) -> str:
         """How messages call the file."""
         return f"the file {self.name!a} ({self.id})"
-
-
-def is_stored(place: str) -> bool:
-    """Return whether the bytes of a resource are in an assetstore, not in one of the record files."""
-    return place.startswith("[")
 
 
 class Files:
@@ -198,11 +201,35 @@ class Files:
         self._different.add(uri)
         return new
 
-    def compare(self, resources: Iterable[tuple[str, str | None, Path | None]]) -> None:
+    def compare(self, resources: Iterable[InventoryEntry]) -> None:
         """Treat as missing all files whose MD5 differs from the one given."""
-        for uri, digest, file in resources:
-            if digest and file and hashes(file)[0] != digest:
-                self._different.add(uri)
+        for resource in resources:
+            hash_ = parse_representation(resource.representation).hash
+            file = self.find(resource.uri, resource.place)
+            if file and hash_ and hash_.algorithm == MD5 and hashes(file)[0] != hash_.digest:
+                self._different.add(resource.uri)
+
+    def hash(self, resources: Iterable[InventoryEntry], digests: "Digests", versions: Path) -> None:
+        """Find the SHA-256 of each file, and read those that have none yet; without the right bytes they get none.
+
+        Files that are among the published `versions` are not looked for.
+        """
+        available = {version.name.partition(".")[0] for version in versions.iterdir()} if versions.is_dir() else set()
+        for resource in resources:
+            of = parse_representation(resource.representation)
+            if of.hash is None or of.hash.algorithm != MD5 or of.length is None:
+                continue
+            known = digests.get(of.hash.digest, of.length)
+            if known in available:
+                continue
+            file = self.find(resource.uri, resource.place)
+            if file and not known:
+                actual, known = hashes(file)
+                if actual != of.hash.digest:
+                    self.leave_out(resource.uri)
+                    file = self.find(resource.uri, resource.place)  # notes why
+            digests.set(of.hash.digest, of.length, known if file else "")
+            available.update({known} if file else ())
 
 
 def find_file(stored: StoredFile, stores: Mapping[int, Path]) -> Path | str:

@@ -16,7 +16,6 @@ from pelican_resourcesync.protocol import parse_links
 from pelican_resourcesync.publication import Resource, Resources, Row, is_later, parse_representation, parse_time
 from pelican_resourcesync.version import __version__
 from repo_bridge import InventoryError
-from repo_bridge.files import is_stored
 
 _FORMAT = f"7 {__version__}"
 
@@ -68,6 +67,14 @@ class InventoryEntry(NamedTuple):
     changed: str = ""
     place: str = ""
     sets: tuple[str, ...] = ()
+
+
+def is_stored(place: str) -> bool:
+    """Return whether the bytes of a resource are in an assetstore, not in one of the record files.
+
+    The data of a stored file are a JSON list; the path of a record file never begins like that.
+    """
+    return place.startswith("[")
 
 
 class ItemEntries(NamedTuple):

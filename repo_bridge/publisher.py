@@ -1,11 +1,14 @@
-"""From a repository to its publication: an inventory of what is public, and the documents that describe it."""
+"""One run: from a repository to its publication, or to what would be published, and what came of it.
+
+The story is `publish`: read what is public into an inventory, plan, and write the documents that describe it.
+"""
 
 import shutil
 import sqlite3
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -15,35 +18,33 @@ from typing import Any
 from pelican_resourcesync.errors import BytesError, PublicationError, SettingsError, describe, failing_disk
 from pelican_resourcesync.protocol import ChangeKind, render_datetime
 from pelican_resourcesync.publication import (
-    MD5,
     MOST_EXAMPLES,
     Calendar,
     ChangeHistory,
+    ExpectedSet,
     Layout,
     Options,
     PreviousPublication,
     Publication,
     PublishRequest,
     Workspace,
-    parse_representation,
     parse_time,
     plan_sets,
     publish_sets,
     recovered,
+    replace_file,
     require_plausible,
 )
 from pelican_resourcesync.system.cluster import mapped
 from pelican_resourcesync.system.files import sync
-from pelican_resourcesync.system.printable import get_logger
-from pelican_resourcesync.terminal import Progress, format_count
+from pelican_resourcesync.system.printable import get_logger, printable
+from pelican_resourcesync.terminal import Progress, expectations, format_count, summaries
 from repo_bridge import InventoryError
-from repo_bridge.files import Digests, Files, RecordFiles, hashes, new_record_files
-from repo_bridge.former import FormerRecords
+from repo_bridge.files import Digests, Files, RecordFiles, new_record_files
 from repo_bridge.inventory import Inventory, SetResources
-from repo_bridge.model import Reason
-from repo_bridge.plan import PublicationPlan, planned
+from repo_bridge.model import HiddenItem, Reason
+from repo_bridge.plan import FormerRecords, PublicationPlan, planned
 from repo_bridge.readers import RepositoryReader, open_reader
-from repo_bridge.report import BridgeResult, DryRun, HiddenItems
 from repo_bridge.settings import BridgeSettings
 
 logger = get_logger(__name__)
@@ -52,6 +53,145 @@ _INVENTORY, _DIGESTS = "inventory.db", "digests.db"
 
 #: A time of evaluation may be this far ahead of our clock.
 _AHEAD = timedelta(minutes=10)
+
+
+#: At most this many of the files left out are listed in the text output.
+_NAMED = 10
+
+#: How people call the reasons, with the numbers of the rules in `docs/bridge.md`.
+_REASONS = {
+    Reason.WITHDRAWN: "withdrawn, rule 9",
+    Reason.NOT_ARCHIVED: "not archived, like submissions and older versions, rules 1 and 19",
+    Reason.PRIVATE: "private, rule 2",
+    Reason.ENTITY: "of an entity type that is not published, rule 2",
+    Reason.RESTRICTED: "not readable by everybody, rule 4",
+    Reason.NOT_TODAY: "under an embargo or no longer readable, rule 5",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicCounts:
+    """What is public: `items`, their `records` in all formats and their `files`; resources of others count as `files`.
+
+    `left_out` has a sentence for each file without a version and in no dump because its bytes are not available, at
+    most `files.MOST_LEFT_OUT` of all `left_out_count`. `notes` are information for the user.
+    """
+
+    items: int
+    records: int
+    files: int
+    left_out: tuple[str, ...] = ()
+    left_out_count: int = 0
+    notes: tuple[str, ...] = ()
+
+    def sentences(self) -> Iterator[str]:
+        """Yield what is public, and which files are left out."""
+        kinds = {"item": self.items, "record": self.records, "file": self.files}
+        public = ", ".join(format_count(number, noun) for noun, number in kinds.items() if number)
+        yield f"Public: {public or 'nothing'}."
+        if self.left_out_count:
+            files = format_count(self.left_out_count, "file")
+            yield f"Left out of dumps and versions, because of missing bytes: {files}."
+            named = self.left_out[:_NAMED]
+            yield from (f"  {reason}" for reason in named)
+            more = self.left_out_count - len(named)
+            if more > 0:
+                yield f"  and {more:,} more"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BridgeResult(PublicCounts):
+    """What was published, by name of the set, in how many `seconds`; `warnings` are for the user to act on."""
+
+    publications: Mapping[str, Publication]
+    warnings: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @classmethod
+    def repeated(cls, last: Mapping[str, Any], notes: tuple[str, ...]) -> "BridgeResult":
+        """Return the result of a run in which nothing changed, from that of the last run as a dictionary."""
+        unchanged = {"first": False, "gone": 0, "new": dict.fromkeys(ChangeKind, 0)}
+        publications = {
+            name: Publication(**{**values, **{key: tuple(values[key]) for key in ("packages", "notes")}, **unchanged})
+            for name, values in last["publications"].items()
+        }
+        now = {"publications": publications, "left_out": tuple(last["left_out"]), "notes": notes, "warnings": ()}
+        return cls(**{**last, **now})
+
+    def text(self, where: str) -> str:
+        """Return a summary of what was published at the URL `where`: a line for each set, then what is public."""
+        of_sets = [note for publication in self.publications.values() for note in publication.notes]
+        lines = summaries(self.publications, where, self.seconds)
+        return "\n".join(map(printable, [*lines, *self.sentences(), *dict.fromkeys([*self.notes, *of_sets])]))
+
+    def write_metrics(self, file: Path) -> None:
+        """Write the figures of a publication, and when it ended, to a file in Prometheus' text format.
+
+        The file is replaced at once. Raises `PublicationError` if it cannot be written.
+        """
+        sets = self.publications.items()
+        figures: dict[str, tuple[str, dict[str, float]]] = {
+            "last_success_timestamp_seconds": ("When the last run that succeeded ended.", {"": int(time.time())}),
+            "last_success_duration_seconds": ("How long it took.", {"": round(self.seconds, 3)}),
+            "items": ("Public items.", {"": self.items}),
+            "records": ("Records of public items.", {"": self.records}),
+            "files": ("Public files.", {"": self.files}),
+            "files_left_out": ("Files left out of dumps and versions.", {"": self.left_out_count}),
+            "resources": ("Resources of a set.", {f'set="{name}"': of_set.resources for name, of_set in sets}),
+            "changes": (
+                "Changes that the last run published.",
+                {f'set="{name}",kind="{kind}"': number for name, of_set in sets for kind, number in of_set.new.items()},
+            ),
+        }
+        lines = []
+        for name, (meaning, values) in figures.items():
+            lines += [f"# HELP repo_bridge_{name} {meaning}", f"# TYPE repo_bridge_{name} gauge"]
+            lines += [f"repo_bridge_{name}{{{labels}}} {value}" for labels, value in values.items()]
+        replace_file(file, ("\n".join(lines) + "\n").replace("{} ", " ").encode())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HiddenItems:
+    """How many items are not public for the same reason, with handles of at most `MOST_EXAMPLES` of them."""
+
+    items: int = 0
+    examples: tuple[str, ...] = ()
+
+    def plus(self, item: HiddenItem) -> "HiddenItems":
+        """Return these with one more item."""
+        examples = (*self.examples, item.handle or item.id)[:MOST_EXAMPLES]
+        return HiddenItems(items=self.items + 1, examples=examples)
+
+    def sentence(self, reason: Reason) -> str:
+        """Return how many these are, why they are not public, and examples."""
+        return (
+            f"Not public: {format_count(self.items, 'item')} ({_REASONS[reason]}), such as {', '.join(self.examples)}."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DryRun(PublicCounts):
+    """What would be published, by name of the set; `stopped` is the message that would stop it, or empty.
+
+    `hidden` are the items that are not public, by reason, and `hidden_files` the number of files of public items that
+    are not.
+    """
+
+    sets: Mapping[str, ExpectedSet]
+    stopped: str = ""
+    hidden: Mapping[Reason, HiddenItems] = field(default_factory=dict)
+    hidden_files: int = 0
+
+    def text(self) -> str:
+        """Return a summary of what would be published, set by set with examples, and of what would stop it."""
+        lines = [*expectations(self.sets), *self.sentences()]
+        lines += [items.sentence(reason) for reason, items in self.hidden.items()]
+        if self.hidden_files:
+            lines.append(f"Not public: {format_count(self.hidden_files, 'file')} of public items (rules 4 to 6).")
+        lines += self.notes
+        if self.stopped:
+            lines.append(f"A safety check would stop this publication: {self.stopped}")
+        return "\n".join(map(printable, [*lines, "Nothing was written."]))
 
 
 def publish(settings: BridgeSettings, progress: Progress) -> BridgeResult:
@@ -73,7 +213,7 @@ def publish(settings: BridgeSettings, progress: Progress) -> BridgeResult:
         reader.fill(inventory, record_files)
         progress.say("reading the previous publication")
         with planned(settings, reader, inventory) as plan:
-            _require_not_before(settings.at, plan)
+            plan.require_not_before(settings.at)
             result = _unchanged(settings, inventory, plan)
             if result is None:
                 if inventory.changed is not None:
@@ -101,27 +241,25 @@ def dry_run(settings: BridgeSettings, progress: Progress) -> DryRun:
             stopped = ""
             with plan_sets(publisher.requests()) as sets_planned:
                 try:
-                    _require_not_before(settings.at, plan)
+                    plan.require_not_before(settings.at)
                     require_plausible(sets_planned)
                 except PublicationError as error:
                     stopped = str(error)
-                sets = {each.options.layout.set_name: each.expected() for each in sets_planned}
+                sets = {planned_set.options.layout.set_name: planned_set.expected() for planned_set in sets_planned}
             hidden, files = _hidden(reader)
             return DryRun(sets=sets, stopped=stopped, hidden=hidden, hidden_files=files, **publisher.counts())
 
 
 def _hidden(reader: RepositoryReader) -> tuple[dict[Reason, HiddenItems], int]:
     """Return what is not public, and the number of files of public items that are not."""
-    found = dict.fromkeys(Reason, HiddenItems())
+    hidden = dict.fromkeys(Reason, HiddenItems())
     files = 0
     for item in reader.repository.hidden() if reader.repository else ():
         if item.reason is None:
             files += len(item.bitstreams)
-            continue
-        before = found[item.reason]
-        examples = (*before.examples, item.handle or item.id)[:MOST_EXAMPLES]
-        found[item.reason] = HiddenItems(items=before.items + 1, examples=examples)
-    return {reason: each for reason, each in found.items() if each.items}, files
+        else:
+            hidden[item.reason] = hidden[item.reason].plus(item)
+    return {reason: items for reason, items in hidden.items() if items.items}, files
 
 
 def _require_not_ahead(at: datetime) -> None:
@@ -132,18 +270,6 @@ def _require_not_ahead(at: datetime) -> None:
             " with --dry-run"
         )
         raise SettingsError(message)
-
-
-def _require_not_before(at: datetime, plan: PublicationPlan) -> None:
-    """Raise `PublicationError` for a time of evaluation before the last one: rights that ended since would return."""
-    known = [each.predecessor.previous for each in plan.sets if each.predecessor.previous]
-    last = max((each.state.read_as_of for each in known if each.state.read_as_of), default=at)
-    if at < last:
-        message = (
-            f"at is {render_datetime(at)}, before the last publication, which shows the repository as of"
-            f" {render_datetime(last)}: set the clock, or leave at out"
-        )
-        raise PublicationError(message)
 
 
 @contextmanager
@@ -209,7 +335,7 @@ class _Publisher:
             publications = self._try()
             if publications is None:  # the failed attempt is closed first: some systems cannot remove open files
                 self._progress.say("comparing the files with the database")
-                self._files.compare(self._stored())
+                self._files.compare(self._inventory.entries())
                 publications = self._publish()
         names = [each.name for each in self._plan.sets]
         warnings = tuple(self._plan.warnings())
@@ -229,7 +355,8 @@ class _Publisher:
     def _publish(self) -> Sequence[Publication]:
         if self._digests:
             self._progress.say("computing the SHA-256 of new files")
-            self._hash_files(self._digests)
+            layout = Layout(self._settings.base_url, self._settings.set_name)
+            self._files.hash(self._inventory.entries(), self._digests, self._settings.out / layout.versions)
         self._progress.say("writing the documents")
         with mapped(self._settings.jobs, self._settings.cluster) as run:
             return publish_sets(self.requests(), self._progress.packed, self._plan.former, run)
@@ -275,38 +402,11 @@ class _Publisher:
         looked = parse_time(inventory.before.at) if inventory.before else None
         return {uri: at if looked and time <= looked else time for uri, time in known if time}
 
-    def _stored(self) -> Iterator[tuple[str, str | None, Path | None]]:
-        """Yield the URIs of all resources, the MD5 given for each, and their files."""
-        for entry in self._inventory.entries():
-            hash_ = parse_representation(entry.representation).hash
-            digest = hash_.digest if hash_ and hash_.algorithm == MD5 else None
-            yield entry.uri, digest, self._files.find(entry.uri, entry.place)
-
     def _with_files(self, options: Options) -> Options:
         """Return options by which files have versions, too, if they are to have some."""
         if self._digests is None or options.versions is None:
             return options
         return replace(options, versions=replace(options.versions, below="", sha256=self._digests.get))
-
-    def _hash_files(self, digests: Digests) -> None:
-        """Find the SHA-256 of each file, and read those that have none yet; without the right bytes they get none."""
-        versions = self._settings.out / Layout(self._settings.base_url, self._settings.set_name).versions
-        available = {each.name.partition(".")[0] for each in versions.iterdir()} if versions.is_dir() else set()
-        for entry in self._inventory.entries():
-            of = parse_representation(entry.representation)
-            if of.hash is None or of.hash.algorithm != MD5 or of.length is None:
-                continue
-            md5, known = of.hash.digest, digests.get(of.hash.digest, of.length)
-            if known in available:
-                continue
-            file = self._files.find(entry.uri, entry.place)
-            if file and not known:
-                found, known = hashes(file)
-                if found != md5:
-                    self._files.leave_out(entry.uri)
-                    file = self._files.find(entry.uri, entry.place)  # notes why
-            digests.set(md5, of.length, known if file else "")
-            available.update({known} if file else ())
 
     def counts(self) -> dict[str, Any]:
         """Return the values that `BridgeResult` and `DryRun` share."""
@@ -334,20 +434,7 @@ def _unchanged(settings: BridgeSettings, inventory: Inventory, plan: Publication
     continued = {each.name: each.predecessor.previous and each.predecessor.previous.digest for each in plan.sets}
     if not last["digests"] == continued == plan.published():
         return None
-    publications = {name: _repeated(values) for name, values in last["result"]["publications"].items()}
-    fields = {
-        "publications": publications,
-        "left_out": tuple(last["result"]["left_out"]),
-        "notes": (*_notes(settings), *plan.notes()),
-        "warnings": (),
-    }
-    return BridgeResult(**{**last["result"], **fields})
-
-
-def _repeated(values: Mapping[str, Any]) -> Publication:
-    """Return the result for a set of which nothing changed, from that of the last run."""
-    lists = {name: tuple(values[name]) for name in ("packages", "notes")}
-    return Publication(**{**values, **lists, "first": False, "gone": 0, "new": dict.fromkeys(ChangeKind, 0)})
+    return BridgeResult.repeated(last["result"], (*_notes(settings), *plan.notes()))
 
 
 def _keep(settings: BridgeSettings, inventory: Inventory) -> None:

@@ -22,6 +22,7 @@ from typing import BinaryIO, NoReturn, cast
 
 from sqlalchemy import Boolean, Text
 
+from pelican_resourcesync.terminal import format_count
 from repo_bridge import DumpError
 from repo_bridge.access import ENTITY_TYPE, hidden
 from repo_bridge.model import Field
@@ -429,6 +430,11 @@ class ImportResult:
 
     version: int
     rows: Mapping[str, int]
+
+    def text(self, export: Path) -> str:
+        """Return what the database in the file `export` has, as lines of text."""
+        tables = [f"  {table}: {format_count(number, 'row')}" for table, number in self.rows.items()]
+        return "\n".join([f"{export}: a repository of DSpace {self.version}", *tables])
 
 
 def import_dump(

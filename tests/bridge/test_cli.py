@@ -21,7 +21,7 @@ from pelican_resourcesync.publication import ExpectedSet, Publication
 from pelican_resourcesync.terminal import Progress
 from repo_bridge.cli import main
 from repo_bridge.model import Reason
-from repo_bridge.report import BridgeResult, DryRun, HiddenItems, dry_run_text, result_text, write_metrics
+from repo_bridge.publisher import BridgeResult, DryRun, HiddenItems
 from repo_bridge.settings import FILE, BridgeSettings
 from tests.bridge.reading.test_dump import plain_dump
 from tests.bridge.support.samples import every_case
@@ -134,7 +134,6 @@ def test_without_packages(tmp_path: Path, name: str, extra: str, arguments: list
 def test_another_module_that_is_missing_is_our_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
     """A module of ours that is not there is no matter of pip."""
     monkeypatch.setitem(sys.modules, "repo_bridge.reading", None)
-    monkeypatch.delitem(sys.modules, "repo_bridge.report", raising=False)
     with pytest.raises(ModuleNotFoundError, match=r"repo_bridge\.reading"):
         main(["import", "a.sql", "b.db"])
 
@@ -229,7 +228,7 @@ FORESIGHT = DryRun(
 
 def test_what_is_said_of_what_was_published() -> None:
     """A line a set, the counts, what is left out, the notes, each once."""
-    first, public, left_out, *named, more, note, of_set = result_text(OUTCOME, "https://e.org").splitlines()
+    first, public, left_out, *named, more, note, of_set = OUTCOME.text("https://e.org").splitlines()
     assert first == (
         "ResourceSync: 1,200 resources, 13 changes in 1 Change List, 2 packages of 1.5 kB at https://e.org in 2.50 "
         "seconds; 12 created (/a, /b and 10 more), 1 deleted (/z) since the last publication."
@@ -245,7 +244,7 @@ def test_figures_for_prometheus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("time.time", lambda: 1_750_000_000.9)
     file = tmp_path / "repo_bridge.prom"
     file.write_text("old")
-    write_metrics(OUTCOME, file)
+    OUTCOME.write_metrics(file)
     lines = file.read_text("ascii").splitlines()
     assert lines[:6] == [
         "# HELP repo_bridge_last_success_timestamp_seconds When the last run that succeeded ended.",
@@ -264,12 +263,12 @@ def test_figures_for_prometheus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         'repo_bridge_changes{set="repository",kind="updated"} 0',
     }
     with pytest.raises(PublicationError, match="cannot be written"):
-        write_metrics(OUTCOME, tmp_path / "nowhere" / "file")
+        OUTCOME.write_metrics(tmp_path / "nowhere" / "file")
 
 
 def test_what_is_said_of_what_would_be_published() -> None:
     """Each set with its changes and examples, nothing that a terminal takes for a command, and the guard's sentence."""
-    assert dry_run_text(FORESIGHT).splitlines() == [
+    assert FORESIGHT.text().splitlines() == [
         "repository: 1,200 resources; 1 updated, 1,000 deleted since the last publication.",
         "  listed, for example: https://e.org/1\\x1b[2J",
         "  updated: https://e.org/1",
@@ -289,7 +288,7 @@ def test_what_is_said_of_what_would_be_published() -> None:
 def test_what_is_said_of_nothing() -> None:
     """Where nothing is public, or nothing changed, that is said."""
     nothing = DryRun(sets={"a": ExpectedSet(first=False, resources=0)}, items=0, records=0, files=0)
-    assert dry_run_text(nothing).splitlines() == [
+    assert nothing.text().splitlines() == [
         "a: 0 resources; nothing changed since the last publication.",
         "Public: nothing.",
         "Nothing was written.",
@@ -333,7 +332,7 @@ def test_publish(asked: list[BridgeSettings], capsys: pytest.CaptureFixture[str]
     """What was published goes to standard output, warnings to standard error; the exit is 3 if files are left out."""
     assert main(["publish", *NEEDED, "--dumps", "--no-fingerprints", "--keep", "3"]) == 3
     out, err = capsys.readouterr()
-    assert out == f"{result_text(OUTCOME, 'https://example.org/resourcesync/')}\n"
+    assert out == f"{OUTCOME.text('https://example.org/resourcesync/')}\n"
     assert err == "repo-bridge: warning: look at this\n"
     (settings,) = asked
     assert (settings.dumps.resourcedump, settings.fingerprints, settings.keep) == (True, False, 3)
@@ -350,7 +349,7 @@ def test_publish_that_fails(asked: list[BridgeSettings], capsys: pytest.CaptureF
 
 def test_dry_run(asked: list[BridgeSettings], capsys: pytest.CaptureFixture[str]) -> None:
     """It says what would be, and publishes nothing; where a guard would stop it, the exit is 1."""
-    assert output_of(capsys, "publish", *NEEDED, "--dry-run", exits=1) == f"{dry_run_text(FORESIGHT)}\n"
+    assert output_of(capsys, "publish", *NEEDED, "--dry-run", exits=1) == f"{FORESIGHT.text()}\n"
     found = json.loads(output_of(capsys, "publish", *NEEDED, "--dry-run", "--json", exits=1))
     assert found["stopped"] == FORESIGHT.stopped
     assert found["sets"]["repository"]["examples"]["updated"] == ["https://e.org/1"]

@@ -20,12 +20,12 @@ from repo_bridge.access import ALWAYS_HIDDEN, AnonymousView
 from repo_bridge.cli import parser
 from repo_bridge.files import MOST_LEFT_OUT
 from repo_bridge.model import Bitstream, Collection, Field, Item, MetadataValue, Reason, Version
+from repo_bridge.publisher import BridgeResult, DryRun, HiddenItems, PublicCounts
 from repo_bridge.reading.dump import ImportResult, import_dump
 from repo_bridge.reading.query import QueryRow
 from repo_bridge.reading.repository import open_repository
 from repo_bridge.records import FORMATS
 from repo_bridge.records.resources import Addresses, Interface, record_path, resources_of
-from repo_bridge.report import BridgeResult, DryRun, HiddenItems, PublicCounts
 from repo_bridge.schema import VERSIONS, describe
 from repo_bridge.settings import FIELDS, FILE, BridgeSettings, read_settings
 from sample_site.dspace.repository import rows_of

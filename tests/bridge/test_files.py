@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.checker import Level, check
+from pelican_resourcesync.protocol import render_metadata
 from pelican_resourcesync.publication import Archives, Dumps
 from pelican_resourcesync.publication.kinds.dumps import packing
 from repo_bridge import InventoryError
@@ -21,11 +22,11 @@ from repo_bridge.files import (
     RecordFiles,
     StoredFile,
     find_file,
-    is_stored,
     new_record_files,
     relative_path,
 )
-from repo_bridge.report import BridgeResult
+from repo_bridge.inventory import InventoryEntry, is_stored
+from repo_bridge.publisher import BridgeResult
 from sample_site.dspace.repository import BITSTREAM, Bundle, File, Policy, Sample, Thing, Value, key, rows_of
 from tests.bridge.support.press import BASE, SET, Press, ending
 from tests.support.reader import parse
@@ -280,25 +281,14 @@ def test_length_has_to_be_known(tmp_path: Path) -> None:
 
 def test_other_bytes_are_left_out(tmp_path: Path) -> None:
     """Files are compared by MD5 where it is known; once left out, a file is not found, and no news."""
-    stores = store(tmp_path, 1, 2, 3)
-    files = Files(None, stores)
+    files = Files(None, store(tmp_path, 1, 2, 3))
     good, bad = md5(bytes_of(1)).hexdigest(), "0" * 32
-    files.compare(
-        [
-            ("urn:good", good, place_of(tmp_path, 1)),
-            ("urn:bad", bad, place_of(tmp_path, 2)),
-            ("urn:unknown", None, place_of(tmp_path, 3)),
-            ("urn:away", good, tmp_path / "not there"),
-            ("urn:elsewhere", good, None),
-        ]
-    )
-    assert [files.leave_out(f"urn:{name}") for name in ("good", "bad", "unknown", "away", "elsewhere")] == [
-        True,
-        False,
-        True,
-        False,
-        True,
-    ]
+    digests = {"good": good, "bad": bad, "unknown": None, "away": good, "elsewhere": good}
+    for number, (name, digest) in enumerate(digests.items(), 1):
+        stored = StoredFile(0, f"{number:038d}", len(bytes_of(number)), "a.pdf", "id").render()
+        representation = render_metadata(digest and f"md5:{digest}", None, None)
+        files.compare([InventoryEntry(f"urn:{name}", representation, place="" if name == "elsewhere" else stored)])
+    assert [name for name in digests if not files.leave_out(f"urn:{name}")] == ["bad"]
     assert files.leave_out("urn:good") is False
 
 

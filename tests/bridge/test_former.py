@@ -400,7 +400,7 @@ def test_only_what_changed_is_looked_through(press: Press, monkeypatch: pytest.M
             read.append(each[0])
             yield each
 
-    monkeypatch.setattr("repo_bridge.former.former_states", counted)
+    monkeypatch.setattr("repo_bridge.plan.former_states", counted)
 
     def number_read(number: int) -> int:
         read.clear()
@@ -425,7 +425,7 @@ def test_killed(press: Press, monkeypatch: pytest.MonkeyPatch) -> None:
     def killed(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    for number, what in enumerate(["repo_bridge.former.FormerRecords.keep", "repo_bridge.publisher.publish_sets"], 2):
+    for number, what in enumerate(["repo_bridge.plan.FormerRecords.keep", "repo_bridge.publisher.publish_sets"], 2):
         sample.items[0].metadata[1].text = f"{number}"
         hidden = frozenset({NOTE}) if number == 3 else frozenset[str]()
         with monkeypatch.context() as patch:

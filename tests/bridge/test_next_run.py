@@ -23,10 +23,9 @@ from pelican_resourcesync.delivery.announce import PublishedSite
 from pelican_resourcesync.publication import Dumps, Hub
 from repo_bridge import InventoryError, inventory
 from repo_bridge.inventory import SetResources
-from repo_bridge.publisher import publish
+from repo_bridge.publisher import BridgeResult, publish
 from repo_bridge.readers import open_reader
 from repo_bridge.reading.repository import DSpaceRepository
-from repo_bridge.report import BridgeResult
 from sample_site.dspace.repository import BITSTREAM, ITEM, Bundle, File, Policy, Sample, Value, key
 from tests.bridge.support.days import Stand, lives
 from tests.bridge.support.press import BASE, SET, UI, Press, book, day, shelf

@@ -17,8 +17,7 @@ from lxml import etree
 
 from pelican_resourcesync.checker import check
 from pelican_resourcesync.terminal import Progress
-from repo_bridge.publisher import dry_run, publish
-from repo_bridge.report import BridgeResult, DryRun
+from repo_bridge.publisher import BridgeResult, DryRun, dry_run, publish
 from repo_bridge.settings import BridgeSettings, Query
 from sample_site.dspace.repository import Bundle, File, Sample, Thing, Value, rows_of
 from sample_site.dspace.tables import Rows, write_sqlite
