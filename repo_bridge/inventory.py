@@ -9,6 +9,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -21,6 +22,9 @@ _FORMAT = f"7 {__version__}"
 
 #: Rows of a record are long, so pages are larger than usual; the cache is in KiB.
 _PAGE, _CACHE, _BATCH = 16_384, 16_384, 1_000
+
+#: So long the versions of rows are trusted, before everything is read again.
+_TRUSTED = timedelta(days=7)
 
 #: If more than one in this many items changed, all items are read again, because that is faster.
 _MANY = 4
@@ -85,6 +89,15 @@ class ItemEntries(NamedTuple):
     records: int = 0
     later: str = ""
 
+    def row(self) -> tuple[str, int, str, str, str]:
+        """Return the row of the item; raise `InventoryError` if two of its resources have the same URI."""
+        uris = [entry.uri for entry in self.entries]
+        if len({*uris}) < len(uris):
+            [(twice, _)] = Counter(uris).most_common(1)
+            _refuse(twice, self.item)
+        sets = sorted({name for entry in self.entries for name in entry.sets})
+        return self.item, self.records, self.later, "\n".join(uris), "\n".join(sets)
+
 
 class Seen(NamedTuple):
     """What an inventory was filled from: a repository `at` a time, which was read completely at the time `complete`.
@@ -98,6 +111,13 @@ class Seen(NamedTuple):
     transaction: int
     oldest: int
     total: str
+
+    def since(self, at: datetime) -> datetime | None:
+        """Return the time since when items may have changed until `at`; `None` if all are to be read again."""
+        since, complete = parse_time(self.at), parse_time(self.complete)
+        if since is None or complete is None or since > at or not timedelta(0) <= at - complete < _TRUSTED:
+            return None
+        return since
 
 
 class Inventory:
@@ -189,8 +209,10 @@ class Inventory:
     def sums(self, of: Iterable[str]) -> dict[str, str]:
         """Return the sums of rows (see `reading.row_versions`) of those of these owners that had any."""
         with _explained(self.file):
-            found = (self._database.execute("SELECT * FROM version WHERE owner = ?", (each,)).fetchone() for each in of)
-            return dict(row for row in found if row)
+            rows = (
+                self._database.execute("SELECT * FROM version WHERE owner = ?", (owner,)).fetchone() for owner in of
+            )
+            return dict(row for row in rows if row)
 
     def set_sums(self, sums: Iterable[tuple[str, str]], of: Iterable[str] | None = None) -> None:
         """Store the current sums of these owners, by default of all; those not in `sums` have no rows any more."""
@@ -198,7 +220,7 @@ class Inventory:
             if of is None:
                 self._database.execute("CREATE TEMP TABLE former AS SELECT * FROM version")
                 self._database.execute("DELETE FROM version")
-            self._database.executemany("DELETE FROM version WHERE owner = ?", ((each,) for each in of or ()))
+            self._database.executemany("DELETE FROM version WHERE owner = ?", ((owner,) for owner in of or ()))
             self._database.executemany("INSERT INTO version VALUES (?, ?)", sums)
 
     def changed_sums(self) -> set[str]:
@@ -234,13 +256,10 @@ class Inventory:
 
     def add(self, items: Sequence[ItemEntries]) -> None:
         """Add items and their resources; raise `InventoryError` if two resources of an item have the same URI."""
-        for each in items:
-            if len({entry.uri for entry in each.entries}) < len(each.entries):
-                [(twice, _)] = Counter(entry.uri for entry in each.entries).most_common(1)
-                _refuse(twice, each.item)
+        rows = [item.row() for item in items]
         with _explained(self.file):
-            self._database.executemany("INSERT INTO item VALUES (?, ?, ?, ?, ?)", map(_item_row, items))
-            self._insert((each.item, entry) for each in items for entry in each.entries)
+            self._database.executemany("INSERT INTO item VALUES (?, ?, ?, ?, ?)", rows)
+            self._insert((item.item, entry) for item in items for entry in item.entries)
 
     def add_rows(self, rows: Iterable[tuple[str, InventoryEntry]]) -> None:
         """Add resources, each with the key of its item, which is not an item of its own; the same may come again."""
@@ -450,12 +469,6 @@ def _merge(one: _Stored, other: _Stored) -> _Stored:
     lines = {*links.split("\n"), *other[2].split("\n")} - {""}
     later = other[3] if is_later(other[3], changed) else changed
     return uri, representation, "".join(f"{line}\n" for line in sorted(lines)), later, place, item
-
-
-def _item_row(item: ItemEntries) -> tuple[str, int, str, str, str]:
-    sets = sorted({name for entry in item.entries for name in entry.sets})
-    uris = "\n".join([entry.uri for entry in item.entries])
-    return item.item, item.records, item.later, uris, "\n".join(sets)
 
 
 def _refuse(uri: str, *items: str) -> NoReturn:

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import fields
-from datetime import datetime, timedelta
+from datetime import datetime
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -26,7 +26,6 @@ from pelican_resourcesync.publication import (
     Layout,
     Resources,
     Workspace,
-    parse_time,
     render_time,
 )
 from pelican_resourcesync.system.cluster import mapped
@@ -63,9 +62,6 @@ _SQLITE = b"SQLite format 3\0"
 
 #: Archives are published with the URLs of current DSpace.
 _NOW = 7
-
-#: So long the versions of rows are trusted, before everything is read again.
-_TRUSTED = timedelta(days=7)
 
 #: Progress is reported after every so many items.
 _STEP = 500
@@ -193,7 +189,7 @@ class DSpaceReader(RepositoryReader):
 
     def __init__(self, settings: BridgeSettings, progress: Progress, repository: DSpaceRepository) -> None:
         """Read an open repository."""
-        communities = {each.id: each for each in repository.hierarchy.communities.values()}
+        communities = {community.id: community for community in repository.hierarchy.communities.values()}
         sets = Sets(settings.set_name, settings.sets_by, communities)
         addresses = Addresses(
             version=repository.version,
@@ -238,12 +234,11 @@ class DSpaceReader(RepositoryReader):
         Returns `None` if that is not known, or if they are too many to read them one by one.
         """
         seen, origin, repository = inventory.before, self.repository.origin, self.repository
-        since, complete = (parse_time(text) for text in (seen.at, seen.complete)) if seen else (None, None)
         at = self._settings.at
-        if seen is None or origin is None or since is None or complete is None:
+        since = seen and seen.since(at)
+        if seen is None or origin is None or since is None:
             return None
-        before = Origin(seen.database, seen.transaction, seen.oldest)
-        if since > at or not timedelta(0) <= at - complete < _TRUSTED or not origin.follows(before):
+        if not origin.follows(Origin(seen.database, seen.transaction, seen.oldest)):
             return None
         self._progress.say("comparing the repository with the last run")
         found = set() if repository.total == seen.total else self._written(inventory, seen)

@@ -62,7 +62,7 @@ def complete(given: Mapping[str, object], ask: Callable[[str], str] | None, *, o
     Raises `SettingsError` for one that is invalid, or is missing without `ask`.
     """
     settings: dict[str, object] = {"out": "public", **given}
-    for key in (each for each in _REQUIRED if each not in settings):
+    for key in (name for name in _REQUIRED if name not in settings):
         if ask is None:
             message = f"{key} is missing, {ROWS[key].text}: pass --{key}"
             raise SettingsError(message)
@@ -85,17 +85,18 @@ class Written:
     settings: Mapping[str, object]
     notes: tuple[str, ...]
 
-
-def init_text(written: Written) -> str:
-    """Return what was written, and what comes next."""
-    install = f"cp {SERVICE} {TIMER} /etc/systemd/system/ && systemctl daemon-reload && systemctl enable --now {TIMER}"
-    return (
-        f"Written: {', '.join(written.files)}\n"
-        f"Check the settings in {FILE}, and add the password for the database if it needs one.\n"
-        f"{''.join(f'{each}{chr(10)}' for each in written.notes)}"
-        "Then see what would be published: repo-bridge publish --dry-run\n"
-        f"To publish every night, as root in this folder: {install}"
-    )
+    def text(self) -> str:
+        """Return what was written, and what comes next."""
+        units = (
+            f"cp {SERVICE} {TIMER} /etc/systemd/system/ && systemctl daemon-reload && systemctl enable --now {TIMER}"
+        )
+        return (
+            f"Written: {', '.join(self.files)}\n"
+            f"Check the settings in {FILE}, and add the password for the database if it needs one.\n"
+            f"{''.join(f'{note}{chr(10)}' for note in self.notes)}"
+            "Then see what would be published: repo-bridge publish --dry-run\n"
+            f"To publish every night, as root in this folder: {units}"
+        )
 
 
 def write_files(folder: Path, settings: Mapping[str, object]) -> Written:

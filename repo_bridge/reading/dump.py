@@ -72,6 +72,24 @@ class TableRows:
     columns: Sequence[str]
     lines: Iterator[bytes]
 
+    def counted(self, on_rows: Callable[[int], None]) -> "TableRows":
+        """Return the same rows, which report every so often how many were read."""
+        return replace(self, lines=_counted(self.lines, on_rows))
+
+    def rows(self, fail: "Fail") -> Iterator[list[bytes | None]]:
+        """Yield the fields of each row; call `fail` for a row with more or fewer than there are columns."""
+        width = len(self.columns)
+        for line in self.lines:
+            fields = parse_row(line)
+            if len(fields) != width:
+                fail(f"has a row of {self.table} with {len(fields)} columns for {width}: dump again")
+            yield fields
+
+    def skip(self) -> None:
+        """Read the rest of the rows."""
+        for _ in self.lines:
+            pass
+
 
 @contextmanager
 def open_dump(file: Path, tables: Collection[str]) -> Iterator["Dump"]:
@@ -129,7 +147,7 @@ def _restored(file: Path, tables: Collection[str]) -> Iterator[BinaryIO]:
             " (postgresql-client in Debian), or dump with --format=plain"
         )
         raise DumpError(message)
-    command = [program, "--file=-", "--data-only", *(f"--table={each}" for each in tables), str(file.absolute())]
+    command = [program, "--file=-", "--data-only", *(f"--table={table}" for table in tables), str(file.absolute())]
     with (
         tempfile.TemporaryFile() as errors,
         subprocess.Popen(  # noqa: S603 - the program of the user's PATH, with no shell
@@ -185,12 +203,11 @@ class Dump:
                 self.fail(f"has no table in its first {_MOST_BEFORE_TABLES:,} bytes: is it a dump of a whole database?")
             if not closing:
                 self._notice(line)
-                copied = parse_head(line, self._rows())
-                if copied is not None:
+                table = parse_head(line, self._rows())
+                if table is not None:
                     found = True
-                    yield copied
-                    for _ in copied.lines:
-                        pass
+                    yield table
+                    table.skip()
                     continue
             closing = _open_after(line, closing)
         if self._complete and not found:
@@ -381,11 +398,7 @@ class Loader:
         self.connection.execute("ANALYZE")
 
     def _values(self, copied: TableRows, converters: list[tuple[int, _Convert]]) -> Iterator[tuple[_Value, ...]]:
-        width = len(copied.columns)
-        for line in copied.lines:
-            fields = parse_row(line)
-            if len(fields) != width:
-                self.fail(f"has a row of {copied.table} with {len(fields)} columns for {width}: dump again")
+        for fields in copied.rows(self.fail):
             try:
                 yield tuple(
                     [None if (field := fields[place]) is None else convert(field) for place, convert in converters]
@@ -501,12 +514,11 @@ def _load(dump: Path, connection: sqlite3.Connection, on_rows: Callable[[int], N
     with open_dump(dump, NEEDED.keys()) as reader:
         loader = Loader(connection, reader.fail, {})
         for table in reader.tables():
-            counted = replace(table, lines=_counted(table.lines, on_rows))
+            counted = table.counted(on_rows)
             count = loader.load(counted, reader.encoding)
             if table.table in loader.loaded:
                 rows[table.table] = count
-            for _ in counted.lines:  # of a table that is not needed
-                pass
+            counted.skip()
     loader.finish()
     connection.execute("COMMIT")
     return rows

@@ -79,6 +79,44 @@ class _Columns:
     filled: tuple[str, ...]
     rest: str
 
+    def read(self, connection: Connection, statement: str) -> Iterator[dict[str, Any]]:
+        """Yield the values of each row of a statement, without those that are NULL."""
+        plain = connection.execution_options(yield_per=_BATCH, no_parameters=True)
+        with plain.exec_driver_sql(statement) as result:
+            names = [*result.keys()]
+            self._require(names)
+            for number, row in enumerate(result, 1):
+                yield self._parse(dict(zip(names, row, strict=True)), number)
+
+    def _require(self, names: list[str]) -> None:
+        unknown = [name for name in names if name not in self.parsers]
+        missing = [name for name in self.needed if name not in names]
+        if unknown or missing or len(set(names)) < len(names):
+            what = (
+                f"an unknown column {unknown[0]!a}"
+                if unknown
+                else f"no column {missing[0]}"
+                if missing
+                else "one column twice"
+            )
+            known = ", ".join(self.parsers)
+            message = f"the {self.statement} has {what}: its columns may be {known}, {self.rest}"
+            raise QueryError(message)
+
+    def _parse(self, row: Mapping[str, Any], number: int) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        for name, value in row.items():
+            if value is not None or name in self.filled:
+                try:
+                    values[name] = self.parsers[name](value)
+                except (ValueError, OverflowError, DocumentError):
+                    shown = f"the invalid {name} {str(value)[:80]!a}"
+                    fields = f"dc.{', dc.'.join(_ELEMENTS)}"
+                    hint = f": fields are {fields}, with or without a qualifier, as in dc.date.issued"
+                    message = f"row {number} of the {self.statement} has {shown}{hint if name == 'field' else ''}"
+                    raise QueryError(message) from None
+        return values
+
 
 def read_query(connection: Connection, statement: str, zone: ZoneInfo) -> Iterator[QueryRow]:
     """Yield the rows of a statement as they arrive; times without an offset are in `zone`.
@@ -87,7 +125,7 @@ def read_query(connection: Connection, statement: str, zone: ZoneInfo) -> Iterat
     `open_database` raises for a statement that the database rejects.
     """
     columns = _Columns("statement", _parsers(zone), ("uri",), ("uri",), "of which only uri is required")
-    return (QueryRow(**values) for values in _read(connection, statement, columns))
+    return (QueryRow(**values) for values in columns.read(connection, statement))
 
 
 def read_query_metadata(connection: Connection, statement: str) -> Iterator[tuple[str, tuple[MetadataValue, ...]]]:
@@ -98,34 +136,9 @@ def read_query_metadata(connection: Connection, statement: str) -> Iterator[tupl
     parsers: dict[str, Callable[[Any], object]] = {"item": _text, "field": _field, "value": str, "language": str}
     needed = ("item", "field", "value")
     columns = _Columns("metadata statement", parsers, needed, needed[:2], "of which only language is optional")
-    for item, rows in groupby(_read(connection, statement, columns), itemgetter("item")):
-        told = (row for row in rows if row.get("value", "").strip())
-        yield item, tuple(MetadataValue(row["field"], row["value"], row.get("language", "")) for row in told)
-
-
-def _read(connection: Connection, statement: str, columns: _Columns) -> Iterator[dict[str, Any]]:
-    plain = connection.execution_options(yield_per=_BATCH, no_parameters=True)
-    with plain.exec_driver_sql(statement) as result:
-        names = [*result.keys()]
-        _require_columns(names, columns)
-        for number, row in enumerate(result, 1):
-            yield _parse(dict(zip(names, row, strict=True)), columns, number)
-
-
-def _require_columns(names: list[str], columns: _Columns) -> None:
-    unknown = [name for name in names if name not in columns.parsers]
-    missing = [name for name in columns.needed if name not in names]
-    if unknown or missing or len(set(names)) < len(names):
-        what = (
-            f"an unknown column {unknown[0]!a}"
-            if unknown
-            else f"no column {missing[0]}"
-            if missing
-            else "one column twice"
-        )
-        known = ", ".join(columns.parsers)
-        message = f"the {columns.statement} has {what}: its columns may be {known}, {columns.rest}"
-        raise QueryError(message)
+    for item, rows in groupby(columns.read(connection, statement), itemgetter("item")):
+        filled = (row for row in rows if row.get("value", "").strip())
+        yield item, tuple(MetadataValue(row["field"], row["value"], row.get("language", "")) for row in filled)
 
 
 def _parsers(zone: ZoneInfo) -> Mapping[str, Callable[[Any], object]]:
@@ -140,21 +153,6 @@ def _parsers(zone: ZoneInfo) -> Mapping[str, Callable[[Any], object]]:
         "set": str,
         "item": _text,
     }
-
-
-def _parse(row: Mapping[str, Any], columns: _Columns, number: int) -> dict[str, Any]:
-    """Return the values of a row, without those that are NULL."""
-    values: dict[str, Any] = {}
-    for name, value in row.items():
-        if value is not None or name in columns.filled:
-            try:
-                values[name] = columns.parsers[name](value)
-            except (ValueError, OverflowError, DocumentError):
-                shown = f"the invalid {name} {str(value)[:80]!a}"
-                hint = f": fields are dc.{', dc.'.join(_ELEMENTS)}, with or without a qualifier, as in dc.date.issued"
-                message = f"row {number} of the {columns.statement} has {shown}{hint if name == 'field' else ''}"
-                raise QueryError(message) from None
-    return values
 
 
 def _text(value: object) -> str:

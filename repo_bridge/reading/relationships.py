@@ -56,10 +56,10 @@ _Relationship = tuple[int, int, tuple[str, ...], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """Items related by relationships with the names `path`, one after the other, give values to the field `target`.
+class Derived:
+    """The field `target` has values from items related by relationships with the names `path`, one after the other.
 
-    They give each value of their `fields`, or with `joined` one value of all; without `fields`, their uuid. With
+    These give each value of their `fields`, or with `joined` one value of all; without `fields`, their uuid. With
     `variant`, the name of the author in the relationship comes first.
     """
 
@@ -69,6 +69,20 @@ class Rule:
     joined: bool = False
     variant: bool = False
     version: int = ENTITIES
+
+    def texts(self, variant: str, other: str, values: Collection[_Row], sources: Mapping[int, str]) -> list[str]:
+        """Return what the related item `other` with these values gives; `sources` are the names of their fields."""
+        if not self.fields:
+            return [other]
+        if self.variant and variant:
+            return [variant]
+        texts = [
+            text
+            for name in self.fields
+            for number, _, _, text in sorted(values, key=lambda row: row[1:3])
+            if sources.get(number) == name and text.strip()
+        ]
+        return [", ".join(texts)] if self.joined else texts
 
 
 _PERSON = ("person.familyName", "person.givenName")
@@ -80,40 +94,40 @@ _VOLUME = (*_ISSUE, _VOLUME_OF_ISSUE)
 _JOURNAL = (*_VOLUME, _JOURNAL_OF_VOLUME)
 
 
-def _contributors(name: str, target: str, version: int) -> Iterator[Rule]:
+def _contributors(name: str, target: str, version: int) -> Iterator[Derived]:
     path = (name,)
-    yield Rule(path, target, _NAME, joined=True, variant=True, version=version)
-    yield Rule(path, _ORCID, (_ORCID,), version=version)
-    yield Rule(path, _ROR, (_ROR,), version=SECURITY_LEVELS)
+    yield Derived(path, target, _NAME, joined=True, variant=True, version=version)
+    yield Derived(path, _ORCID, (_ORCID,), version=version)
+    yield Derived(path, _ROR, (_ROR,), version=SECURITY_LEVELS)
 
 
-def _journal(path: tuple[str, ...]) -> Iterator[Rule]:
-    yield Rule(path, "creativeworkseries.issn", ("creativeworkseries.issn",))
-    yield Rule(path, "journal.title", ("dc.title",))
+def _journal(path: tuple[str, ...]) -> Iterator[Derived]:
+    yield Derived(path, "creativeworkseries.issn", ("creativeworkseries.issn",))
+    yield Derived(path, "journal.title", ("dc.title",))
 
 
-RULES: Sequence[Rule] = (
+RULES: Sequence[Derived] = (
     *_contributors("isAuthorOfPublication", "dc.contributor.author", ENTITIES),
     *_contributors("isEditorOfPublication", "dc.contributor.editor", SECURITY_LEVELS),
     *_contributors("isAuthorOfDataset", "dc.contributor.author", SECURITY_LEVELS),
-    Rule(("isAuthorOfPublication",), "dspace.relatedentity.type", ("dspace.entity.type",), version=SECURITY_LEVELS),
-    Rule(("isAuthorOfDataset",), "dspace.relatedentity.type", ("dspace.entity.type",), version=SECURITY_LEVELS),
-    Rule(("isOrgUnitOfPublication",), "dc.contributor.other", ("organization.legalName",)),
-    Rule(("isOrgUnitOfPublication",), _ROR, (_ROR,), version=SECURITY_LEVELS),
-    Rule(("isOrgUnitOfDataset",), "dc.contributor.other", ("organization.legalName",), version=SECURITY_LEVELS),
-    Rule(("isOrgUnitOfDataset",), _ROR, (_ROR,), version=SECURITY_LEVELS),
-    Rule(("isDatasetOfPublication",), "dc.relation.isbasedon", ("dc.identifier.uri",), version=SECURITY_LEVELS),
-    Rule(("isPublicationOfDataset",), "dc.relation.isreferencedby", ("dc.identifier.uri",), version=SECURITY_LEVELS),
-    Rule(("isPersonOfProject",), "project.investigator", _PERSON, joined=True),
-    Rule(("isOrgUnitOfProject",), "dc.contributor.other", ("organization.legalName",)),
-    Rule(("isOrgUnitOfPerson",), "person.contributor.other", ("organization.legalName",)),
-    Rule((_VOLUME_OF_ISSUE,), "publicationvolume.volumeNumber", ("publicationvolume.volumeNumber",)),
-    Rule(("isIssueOfJournalVolume",), "publicationissue.issueNumber", ("publicationissue.issueNumber",)),
+    Derived(("isAuthorOfPublication",), "dspace.relatedentity.type", ("dspace.entity.type",), version=SECURITY_LEVELS),
+    Derived(("isAuthorOfDataset",), "dspace.relatedentity.type", ("dspace.entity.type",), version=SECURITY_LEVELS),
+    Derived(("isOrgUnitOfPublication",), "dc.contributor.other", ("organization.legalName",)),
+    Derived(("isOrgUnitOfPublication",), _ROR, (_ROR,), version=SECURITY_LEVELS),
+    Derived(("isOrgUnitOfDataset",), "dc.contributor.other", ("organization.legalName",), version=SECURITY_LEVELS),
+    Derived(("isOrgUnitOfDataset",), _ROR, (_ROR,), version=SECURITY_LEVELS),
+    Derived(("isDatasetOfPublication",), "dc.relation.isbasedon", ("dc.identifier.uri",), version=SECURITY_LEVELS),
+    Derived(("isPublicationOfDataset",), "dc.relation.isreferencedby", ("dc.identifier.uri",), version=SECURITY_LEVELS),
+    Derived(("isPersonOfProject",), "project.investigator", _PERSON, joined=True),
+    Derived(("isOrgUnitOfProject",), "dc.contributor.other", ("organization.legalName",)),
+    Derived(("isOrgUnitOfPerson",), "person.contributor.other", ("organization.legalName",)),
+    Derived((_VOLUME_OF_ISSUE,), "publicationvolume.volumeNumber", ("publicationvolume.volumeNumber",)),
+    Derived(("isIssueOfJournalVolume",), "publicationissue.issueNumber", ("publicationissue.issueNumber",)),
     *_journal((_JOURNAL_OF_VOLUME,)),
     *_journal((_VOLUME_OF_ISSUE, _JOURNAL_OF_VOLUME)),
     *_journal(_JOURNAL),
-    Rule(_VOLUME, "journalvolume.identifier.name", ("dc.title",), joined=True),
-    Rule(_JOURNAL, "relation.isJournalOfPublication"),
+    Derived(_VOLUME, "journalvolume.identifier.name", ("dc.title",), joined=True),
+    Derived(_JOURNAL, "relation.isJournalOfPublication"),
 )
 
 
@@ -128,6 +142,17 @@ class _Side:
     side: int
     name: str
     crowded: bool
+
+    @classmethod
+    def of_types(cls, types: Iterable[_Row]) -> Iterator["_Side"]:
+        """Yield both sides of each type of relationships."""
+        for number, leftward, rightward, tilted in types:
+            yield cls(number, _LEFT, str(leftward), tilted == _RIGHT)
+            yield cls(number, _RIGHT, str(rightward), tilted == _LEFT)
+
+    def begins(self, path_names: Collection[str], place: int) -> bool:
+        """Return whether a relationship at this place of a path may be looked at from here."""
+        return self.name in path_names and not (self.crowded and place == 0)
 
 
 class VirtualMetadata:
@@ -150,10 +175,10 @@ class VirtualMetadata:
         """
         self._queries = queries
         self._targets = {str(field): place for place, field in fields.values()}
-        self._sides = [*_sides(kinds)]
-        self._names = {(each.kind, each.side): each.name for each in self._sides}
-        self._rules: dict[tuple[str, ...], list[Rule]] = defaultdict(list)
-        itself = (Rule((name,), f"relation.{name}") for name in sorted({*self._names.values()}))
+        self._sides = [*_Side.of_types(kinds)]
+        self._names = {(side.kind, side.side): side.name for side in self._sides}
+        self._rules: dict[tuple[str, ...], list[Derived]] = defaultdict(list)
+        itself = (Derived((name,), f"relation.{name}") for name in sorted({*self._names.values()}))
         for rule in (*RULES, *itself):
             if rule.version <= queries.tables.version and rule.target in self._targets:
                 self._rules[rule.path].append(rule)
@@ -255,7 +280,7 @@ class VirtualMetadata:
         """Yield the conditions that these steps, one after the other, may begin or be the path of a rule."""
         for place, step in enumerate(steps):
             names = {path[place] for path in self._rules if len(path) >= len(steps)}
-            sides = [each for each in self._sides if each.name in names and not (each.crowded and place == 0)]
+            sides = [side for side in self._sides if side.begins(names, place)]
             yield or_(false(), *(_is_from(step, side, sides) for side in _OUTDATED))
 
     def _public(self, key: ColumnElement[Any] | None = None) -> Select[Any]:
@@ -290,7 +315,7 @@ class VirtualMetadata:
         for (place, _, path, variant), related in sorted(self._by_relationship(rows).items()):
             (*_, other), values = min(related.items())
             for rule in self._rules.get(path, ()):
-                texts = self._texts(rule, variant, other, values)
+                texts = rule.texts(variant, other, values, self._sources)
                 found.extend((self._targets[rule.target], place, text) for text in texts if text.strip())
         return [(target, place, n - len(found), text, "", "") for n, (target, place, text) in enumerate(found)]
 
@@ -305,19 +330,6 @@ class VirtualMetadata:
             if isinstance(text, str):  # SQLite does not enforce types
                 values.append((field, value_place, value, text))
         return found
-
-    def _texts(self, rule: Rule, variant: str, other: str, values: Collection[_Row]) -> list[str]:
-        if not rule.fields:
-            return [other]
-        if rule.variant and variant:
-            return [variant]
-        texts = [
-            text
-            for name in rule.fields
-            for number, _, _, text in sorted(values, key=lambda row: row[1:3])
-            if self._sources.get(number) == name and text.strip()
-        ]
-        return [", ".join(texts)] if rule.joined else texts
 
 
 def read_relationship_types(connection: Connection, tables: Tables) -> list[_Row]:
@@ -344,15 +356,9 @@ def dates_of_related(queries: Statements) -> Statement:
     return queries.dated().where(queries.tables.resourcepolicy.c.object_id.in_(related))
 
 
-def _sides(kinds: Iterable[_Row]) -> Iterator[_Side]:
-    for number, leftward, rightward, tilted in kinds:
-        yield _Side(number, _LEFT, str(leftward), tilted == _RIGHT)
-        yield _Side(number, _RIGHT, str(rightward), tilted == _LEFT)
-
-
 def _is_from(step: Subquery, side: int, sides: Iterable[_Side]) -> ColumnElement[bool]:
     """Return the condition that a step is one of `sides`, all of them this one, to the latest version of an item."""
-    kinds = [each.kind for each in sides if each.side == side]
+    kinds = [other.kind for other in sides if other.side == side]
     return and_(step.c.side == side, step.c.kind.in_(kinds), step.c.status != _OUTDATED[side])
 
 

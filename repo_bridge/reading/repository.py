@@ -126,8 +126,8 @@ class DSpaceRepository:
         The database must be one with row versions. Items are queried in batches; the rows of one are kept in memory.
         """
         for some in _batches(ids, _KEYS):
-            found = {item.id: item for item in self._read(self._runner.all, self._queries.keys(some))}
-            yield from (found[each] for each in some if each in found)
+            items = {item.id: item for item in self._read(self._runner.all, self._queries.keys(some))}
+            yield from (items[id_] for id_ in some if id_ in items)
 
     def withheld(self, ids: Iterable[str] | None) -> Iterator[tuple[str, tuple[MetadataValue, ...]]]:
         """Yield items that may be public, all or those with these ids, with values that may not be published.
@@ -235,18 +235,33 @@ class DSpaceRepository:
         """Yield the public items, all of them or those with the given keys."""
         queries = self._queries
         among = queries.candidates() if keys is None else keys
-        belongings = _Belongings(
-            handles=RowsByKey(run(queries.handles(among)), "handles"),
-            memberships=RowsByKey(run(queries.memberships(among)), "collections"),
-            metadata=RowsByKey(run(queries.metadata(among, self._unwanted)), "metadata"),
-            files=RowsByKey(run(queries.bitstreams(among)), "bitstreams"),
-            related=RowsByKey(run(self._virtual.statement(among)) if self._virtual else (), "relationships"),
-            versions=RowsByKey(run(queries.versions(among)) if self._has_versions else (), "versions"),
-        )
+        handles = RowsByKey(run(queries.handles(among)), "handles")
+        memberships = RowsByKey(run(queries.memberships(among)), "collections")
+        metadata = RowsByKey(run(queries.metadata(among, self._unwanted)), "metadata")
+        bitstreams = RowsByKey(run(queries.bitstreams(among)), "bitstreams")
+        related = RowsByKey(run(self._virtual.statement(among)) if self._virtual else (), "relationships")
+        versions = RowsByKey(run(queries.versions(among)) if self._has_versions else (), "versions")
+        collections = self.hierarchy.collections
         for key, rows in _grouped(run(queries.items(keys))):
             periods = _periods(rows, self._view)
-            if key not in self._left_out and readable(periods, self._view.today):
-                yield self._item(key, rows[0], opened(periods, self._view), belongings)
+            if key in self._left_out or not readable(periods, self._view.today):
+                continue
+            _, last_modified, owner, *_ = rows[0]
+            of_handle = handles.take(key)
+            files = files_of(bitstreams.take(key), self._view)
+            predecessor, successor = self._neighbours(versions.take(key))
+            yield Item(
+                id=str(key),
+                handle=of_handle[0][1] if of_handle else None,
+                last_modified=parse_moment(last_modified),
+                opened=opened(periods, self._view),
+                owner=collections.get(owner),
+                collections=self.hierarchy.find(collection for _, collection in memberships.take(key)),
+                metadata=self._visible.values(metadata.take(key), related.take(key)),
+                bitstreams=tuple(file.publish(self._view) for file in files if file.is_public(self._view)),
+                predecessor=predecessor,
+                successor=successor,
+            )
 
     def hidden(self) -> Iterator[HiddenItem]:
         """Yield what is not public, only to determine since when a resource is not public (rule 13)."""
@@ -278,7 +293,7 @@ class DSpaceRepository:
             handle=handles[0][1] if handles else None,
             reason=reason,
             closed=self._latest(parse_moment(rows[0][1]), closed(periods, self._view) if reason else None),
-            bitstreams=tuple(each.hide(self._view) for each in files if reason or not each.is_public(self._view)),
+            bitstreams=tuple(file.hide(self._view) for file in files if reason or not file.is_public(self._view)),
         )
 
     def _restricted(self, key: Key, periods: Sequence[Period]) -> Reason | None:
@@ -287,24 +302,6 @@ class DSpaceRepository:
         if readable(periods, self._view.today):
             return None
         return Reason.NOT_TODAY if periods else Reason.RESTRICTED
-
-    def _item(self, key: Key, row: Values, since: datetime | None, belongings: "_Belongings") -> Item:
-        handles = belongings.handles.take(key)
-        files = files_of(belongings.files.take(key), self._view)
-        find = self.hierarchy.find
-        predecessor, successor = self._neighbours(belongings.versions.take(key))
-        return Item(
-            id=str(key),
-            handle=handles[0][1] if handles else None,
-            last_modified=parse_moment(row[1]),
-            opened=since,
-            owner=self.hierarchy.collections.get(row[2]),
-            collections=find(each[1] for each in belongings.memberships.take(key)),
-            metadata=self._visible.values(belongings.metadata.take(key), belongings.related.take(key)),
-            bitstreams=tuple(each.publish(self._view) for each in files if each.is_public(self._view)),
-            predecessor=predecessor,
-            successor=successor,
-        )
 
     def _neighbours(self, rows: Sequence[Values]) -> tuple[Version | None, Version | None]:
         """Return the nearest earlier and later version that is public, from the rows of one item."""
@@ -323,18 +320,6 @@ class DSpaceRepository:
 
     def _latest(self, *times: datetime | None) -> datetime | None:
         return max((time for time in times if time is not None and time <= self._view.at), default=None)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Belongings:
-    """The rows that belong to items, sorted like the items."""
-
-    handles: RowsByKey
-    memberships: RowsByKey
-    metadata: RowsByKey
-    files: RowsByKey
-    related: RowsByKey
-    versions: RowsByKey
 
 
 class _Metadata:

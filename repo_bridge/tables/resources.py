@@ -111,12 +111,12 @@ class TableResources(Resources):
     def divided(self, run: Map) -> "TableResources":
         """Return these, with `starts` after every so many, wherever files begin and end. `run` is like `map`."""
         size, at, asked = ROOMY * (-(-self.total // (ROOMY * _MOST_PARTS)) or 1), 0, []
-        for each in self.files:
-            asked.append((each, [*range(-at % size, each.number, size)]))
-            at += each.number
-        inside = [each for each in asked if any(each[1])]
-        found = {file: uris for (file, _), uris in zip(inside, run(_uris_at, inside), strict=True)}
-        starts = [uri for file, numbers in asked for uri in found.get(file, [file.first] * len(numbers))]
+        for file in self.files:
+            asked.append((file, [*range(-at % size, file.number, size)]))
+            at += file.number
+        inside = [(file, numbers) for file, numbers in asked if any(numbers)]
+        known = {file: uris for (file, _), uris in zip(inside, run(_uris_at, inside), strict=True)}
+        starts = [uri for file, numbers in asked for uri in known.get(file, [file.first] * len(numbers))]
         return replace(self, starts=starts[1:])
 
     def rows(self, begin: str = "", end: str | None = None) -> Iterator[Row]:
@@ -152,8 +152,8 @@ class TableResources(Resources):
         if there are too many.
         """
         pattern, numbers = rf"^https?://[^/?#]+/(?:[^/?#]*/){{{segments}}}", Counter[str]()
-        for found in run(partial(_beginnings, pattern), [each.file for each in self.files]):
-            numbers.update(found)
+        for beginnings in run(partial(_beginnings, pattern), [sorted_file.file for sorted_file in self.files]):
+            numbers.update(beginnings)
             if len(numbers) > _MOST_SETS:
                 message = f"there would be more than {_MOST_SETS:,} sets: make partition-by smaller"
                 raise TableError(message)
@@ -161,7 +161,7 @@ class TableResources(Resources):
         parts = {"": rest}
         for prefix, number in sorted(numbers.items()):
             end = _after(prefix)
-            starts = [each for each in self.starts if prefix < each < end]
+            starts = [uri for uri in self.starts if prefix < uri < end]
             parts[prefix] = replace(self.between(prefix, end), total=number, prefix=prefix, starts=starts)
         return parts
 

@@ -16,7 +16,7 @@ from pelican_resourcesync.protocol import Hash, Link
 from pelican_resourcesync.publication import Representation, Resource, Row
 from pelican_resourcesync.publication.model.resource import render_links, render_representation, render_time
 from repo_bridge import TableError
-from repo_bridge.tables import CheckedTable, Sorting, resources, sort_table, sorter
+from repo_bridge.tables import CheckedTable, Sorting, resources, sort_table, sorting
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 SHA = "sha-256:" + "0123456789abcdef" * 4
@@ -265,7 +265,7 @@ def test_unusable_tables(tmp_path: Path) -> None:
 def test_order_is_checked(tmp_path: Path) -> None:
     """Rows that DuckDB writes in another order than that of a statement are never published."""
     how = Sorting(at=AT, zone=ZoneInfo("UTC"), memory="200MB")
-    with sorter.sorter_of("a.parquet", tmp_path, how) as unsorted:
+    with how.sorter("a.parquet", tmp_path) as unsorted:
         with pytest.raises(TableError, match="DuckDB wrote the sorted rows in another order"):
             unsorted._written("SELECT unnest(['a', 'c', 'b']) AS uri", "sorted")
         assert len(unsorted._written("SELECT unnest(['a', 'b', 'b']) AS uri", "other")) == 1
@@ -273,8 +273,8 @@ def test_order_is_checked(tmp_path: Path) -> None:
 
 def test_ranges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The ranges of a first publication are of one size; together they have every row once."""
-    monkeypatch.setattr(sorter, "_GROUP", 2_048)
-    monkeypatch.setattr(sorter, "_GROUPS", 1)
+    monkeypatch.setattr(sorting, "_GROUP", 2_048)
+    monkeypatch.setattr(sorting, "_GROUPS", 1)
     monkeypatch.setattr(resources, "ROOMY", 2_048)
     select = "SELECT 'https://e.org/' || hash(i) || '/' AS uri FROM range(30500) t(i) WHERE i % 9 < 8"
     found = checked(parquet(tmp_path / "a.parquet", select))

@@ -17,7 +17,7 @@ from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication import Archives, Options
 from repo_bridge import TableError, plan
 from repo_bridge.settings import read_settings
-from repo_bridge.tables import Sorting, resources, sort_table, sort_table_by, sorter, sorting
+from repo_bridge.tables import Sorting, resources, sort_table, sort_table_by, sorting
 from tests.bridge.support.press import Press, files_in
 from tests.bridge.test_table import AT, parquet
 from tests.bridge.test_table_published import killing
@@ -30,8 +30,8 @@ DRAFTS = "resourcesync/.drafts-"
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[BucketServer]:
     """Serve an empty bucket, and let parts be small."""
     monkeypatch.setattr(plan, "Options", partial(Options, limits=Limits(entries=3_000)))
-    monkeypatch.setattr(sorter, "_GROUP", 2_048)
-    monkeypatch.setattr(sorter, "_GROUPS", 1)
+    monkeypatch.setattr(sorting, "_GROUP", 2_048)
+    monkeypatch.setattr(sorting, "_GROUPS", 1)
     monkeypatch.setattr(resources, "ROOMY", 2_048)
     with bucket_server(monkeypatch) as server:
         yield server

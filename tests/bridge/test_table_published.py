@@ -15,7 +15,7 @@ from distributed import LocalCluster
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.system.cluster import mapped
 from repo_bridge import TableError
-from repo_bridge.tables import resources, sorter
+from repo_bridge.tables import resources, sorting
 from tests.bridge.support.press import Press, day, files_in
 from tests.bridge.test_table import SHA, lines, parquet
 
@@ -88,8 +88,8 @@ def killing(workers: Callable[[], list[int]], begun: Callable[[], bool]) -> thre
 @pytest.mark.promise("The same by any number")
 def test_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cluster of two workers of which one is killed, and two processes, write the same bytes as one process."""
-    monkeypatch.setattr(sorter, "_GROUP", 2_048)
-    monkeypatch.setattr(sorter, "_GROUPS", 1)
+    monkeypatch.setattr(sorting, "_GROUP", 2_048)
+    monkeypatch.setattr(sorting, "_GROUPS", 1)
     monkeypatch.setattr(resources, "ROOMY", 2_048)
     expected = _published(tmp_path / "one", {}, {})
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:

@@ -298,7 +298,7 @@ def related_rows() -> Rows:
 def journals(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the records of articles have the title of their journal, which no field of Dublin Core holds."""
     path = ("isJournalIssueOfPublication", "isJournalVolumeOfIssue", "isJournalOfVolume")
-    rule = relationships.Rule(path, "dc.relation.ispartof", ("dc.title",))
+    rule = relationships.Derived(path, "dc.relation.ispartof", ("dc.title",))
     monkeypatch.setattr(relationships, "RULES", (*relationships.RULES, rule))
 
 
