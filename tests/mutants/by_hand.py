@@ -256,7 +256,7 @@ FAULTS_BY_HAND = (
     ),
     FaultByHand(
         "a run dated before the last one is allowed (ended rights return)",
-        ("            _require_not_before(settings.at, plan)\n            result = _unchanged("),
+        ("            plan.require_not_before(settings.at)\n            result = _unchanged("),
         "            result = _unchanged(",
     ),
     FaultByHand(
