@@ -110,17 +110,18 @@ def planned(settings: BridgeSettings, reader: RepositoryReader, inventory: Inven
     Raises what `PredecessorSearch.find` raises.
     """
     with ExitStack() as stack:
-        whole = _find(settings, settings.set_name, stack)
-        known = whole.previous or whole.restarted_from
-        is_known = known is not None and known.state.generation > 0
-        together = set(known.state.sets) - {settings.set_name} if known else set()
+        whole = _predecessor(settings, settings.set_name, stack)
+        before = whole.previous or whole.restarted_from
+        is_known = before is not None and before.state.generation > 0
+        together = set(before.state.sets) - {settings.set_name} if before else set()
         names = {*inventory.sets(), *reader.partitions} - {reader.sets.records}
         if settings.sets_by or settings.query or settings.partition_by:
             names |= reader.sets.begun(together, names)
         if needs_records_set(settings):
             names.add(reader.sets.records)
-        found = {settings.set_name: whole}
-        found |= {name: _find(settings, name, stack) if name in together else Predecessor() for name in sorted(names)}
+        predecessors = {settings.set_name: whole}
+        for name in sorted(names):
+            predecessors[name] = _predecessor(settings, name, stack) if name in together else Predecessor()
         facts = _facts(reader.counts(inventory))
         sets = [
             PlannedSet(
@@ -128,14 +129,14 @@ def planned(settings: BridgeSettings, reader: RepositoryReader, inventory: Inven
                 options=_options(settings, reader, name, predecessor, facts),
                 predecessor=predecessor,
             )
-            for name, predecessor in found.items()
+            for name, predecessor in predecessors.items()
         ]
         ours = sets_published_by(_publisher(settings), settings.out, [settings.base_url, settings.moved_from])
-        former = [name for name in ours if name not in found and (name in together or not is_known)]
+        former = [name for name in ours if name not in predecessors and (name in together or not is_known)]
         yield PublicationPlan(sets=sets, former=[Layout(settings.base_url, name) for name in former])
 
 
-def _find(settings: BridgeSettings, name: str, stack: ExitStack) -> Predecessor:
+def _predecessor(settings: BridgeSettings, name: str, stack: ExitStack) -> Predecessor:
     search = PredecessorSearch(
         Layout(settings.base_url, name),
         PlainOutput(settings.out),
@@ -233,19 +234,20 @@ class FormerRecords:
 
     def find(self, plan: PublicationPlan) -> dict[str, dict[str, set[str]]]:
         """Return the states to withdraw from the publications that a plan continues: by set and URI, their SHA-256."""
-        known = {each.name: each.predecessor.previous for each in plan.sets}
-        keeping = {name: each for name, each in known.items() if each and each.has_former_states}
-        found: dict[str, dict[str, set[str]]] = {name: defaultdict(set) for name in keeping}
+        continued = {planned_set.name: planned_set.predecessor.previous for planned_set in plan.sets}
+        keeping = {name: previous for name, previous in continued.items() if previous and previous.has_former_states}
+        withdrawn: dict[str, dict[str, set[str]]] = {name: defaultdict(set) for name in keeping}
         if keeping and self._settings.on_withdrawal == "remove":
-            suspects = dict(self._suspects({name: each.digest if each else None for name, each in known.items()}))
+            digests = {name: previous.digest if previous else None for name, previous in continued.items()}
+            suspects = dict(self._suspects(digests))
             for name, previous in keeping.items():
                 addresses = {self._settings.base_url, previous.state.siteurl, *previous.state.former}
                 named = {f"{was}{path}": record for path, record in suspects.items() for was in addresses}
                 current = {uri: record.digest for uri, record in named.items()}
                 for uri, digest, data in former_states(previous, current):
                     if data is None or named[uri].had_hidden(data):
-                        found[name][uri].add(digest)
-        return found
+                        withdrawn[name][uri].add(digest)
+        return withdrawn
 
     def keep(self, published: Mapping[str, str]) -> None:
         """Remember what was looked through, for the next run; without that, it takes longer."""
@@ -254,28 +256,28 @@ class FormerRecords:
                 self._file.parent.mkdir(0o700, parents=True, exist_ok=True)
                 self._file.write_text(json.dumps([published, self._checked]), "utf-8")
 
-    def _suspects(self, continued: Mapping[str, str | None]) -> Iterator[tuple[str, "_Record"]]:
+    def _suspects(self, continued: Mapping[str, str | None]) -> Iterator[tuple[str, "_PublicRecord"]]:
         """Yield the records, by their paths, of items with other records or hidden values than at the last run."""
         before, ids = dict[str, str](), self._inventory.changed
         with suppress(OSError, ValueError):
             published, checked = json.loads(self._file.read_text("utf-8"))
             before = checked if published == continued else before
         changed = sorted(ids) if ids is not None and before else None
-        self._checked = {} if changed is None else {key: each for key, each in before.items() if key not in {*changed}}
+        self._checked = {} if changed is None else {key: sums for key, sums in before.items() if key not in {*changed}}
         formats = find_formats(self._settings.metadata, self._settings.crosswalks)
         for item, values in self._reader.withheld(changed):
             entries = self._inventory.records_of(item) if values else []
             if entries:
-                seen = repr((values, [each.representation for each in entries])).encode()
+                seen = repr((values, [entry.representation for entry in entries])).encode()
                 self._checked[item] = sha256(seen).hexdigest()[:16]
                 if self._checked[item] != before.get(item):
-                    files = [self._records / each.place for each in entries]
-                    for each, of in zip(entries, formats, strict=True):
-                        yield each.uri.removeprefix(self._settings.base_url), _Record(each, of, values, files)
+                    files = [self._records / entry.place for entry in entries]
+                    for entry, of in zip(entries, formats, strict=True):
+                        yield entry.uri.removeprefix(self._settings.base_url), _PublicRecord(entry, of, values, files)
 
 
 @dataclass
-class _Record:
+class _PublicRecord:
     """A record in a format, with the hidden values of its item, which has records in these files."""
 
     entry: InventoryEntry
@@ -308,11 +310,12 @@ class _Record:
         facts = _read(self.of.render(self.values))[0] - _read(self.of.render(()))[0]
         dim = _read(FORMATS["dim"].render(self.values))[0]
         texts = {text for _, attributes, text in dim for text in (text, dict(attributes).get("authority", ""))}
-        texts.difference_update({""}, *(each for _, each in shown))
-        now = "\n".join(text for _, each in shown for text in each)
+        texts.difference_update({""}, *(shown_texts for _, shown_texts in shown))
+        now = "\n".join(text for _, shown_texts in shown for text in shown_texts)
         least = _SHORT if self.of in FORMATS.values() else 1
         written = {_normalized(write(text)) for text in texts if len(text) >= least for write in _WAYS}
-        return facts.difference(*(each for each, _ in shown)), texts, {part for part in written if part not in now}
+        facts.difference_update(*(shown_facts for shown_facts, _ in shown))
+        return facts, texts, {part for part in written if part not in now}
 
 
 #: How a format may write a text within another.
@@ -323,7 +326,7 @@ def _read(record: bytes) -> tuple[set[_Fact], set[str]]:
     """Return the elements of a record that have attributes or a text, and all their texts and values."""
     facts, texts = set[_Fact](), set[str]()
     for element in etree.fromstring(record, etree.XMLParser(resolve_entities=False, no_network=True)).iter():
-        text = _normalized("".join([element.text or "", *(each.tail or "" for each in element)]))
+        text = _normalized("".join([element.text or "", *(child.tail or "" for child in element)]))
         attributes = tuple(sorted((str(name), _normalized(str(value))) for name, value in element.attrib.items()))
         if text or attributes:
             facts.add((str(element.tag), attributes, text))

@@ -24,6 +24,7 @@ from pelican_resourcesync.publication import (
     ExpectedSet,
     Layout,
     Options,
+    Predecessor,
     PreviousPublication,
     Publication,
     PublishRequest,
@@ -43,7 +44,7 @@ from repo_bridge import InventoryError
 from repo_bridge.files import Digests, Files, RecordFiles, new_record_files
 from repo_bridge.inventory import Inventory, SetResources
 from repo_bridge.model import HiddenItem, Reason
-from repo_bridge.plan import FormerRecords, PublicationPlan, planned
+from repo_bridge.plan import FormerRecords, PlannedSet, PublicationPlan, planned
 from repo_bridge.readers import RepositoryReader, open_reader
 from repo_bridge.settings import BridgeSettings
 
@@ -337,7 +338,7 @@ class _Publisher:
                 self._progress.say("comparing the files with the database")
                 self._files.compare(self._inventory.entries())
                 publications = self._publish()
-        names = [each.name for each in self._plan.sets]
+        names = [planned_set.name for planned_set in self._plan.sets]
         warnings = tuple(self._plan.warnings())
         return BridgeResult(
             publications=dict(zip(names, publications, strict=True)), warnings=warnings, **self.counts()
@@ -363,24 +364,23 @@ class _Publisher:
 
     def requests(self) -> list[PublishRequest]:
         """Return a publication request for each set."""
-        at, find = self._settings.at, self._files.find
-        return [
-            PublishRequest(
-                resources=self._reader.resources(each.within) or SetResources(self._inventory, each.within, find),
-                history=ChangeHistory(
-                    built=at, read_as_of=at, complete=False, times=partial(self._times, each.predecessor.previous)
-                ),
-                boundaries=Calendar(self._settings.changes_by),
-                options=self._with_files(each.options),
-                previous=each.predecessor.previous,
-                restarted_from=each.predecessor.restarted_from,
-                not_live=each.predecessor.not_live,
-                records=self._records if each.within is None else None,
-                drafts=self._reader.drafts,
-                withdrawn=self._withdrawn.get(each.name, {}),
-            )
-            for each in self._plan.sets
-        ]
+        return [self._request(planned_set, planned_set.predecessor) for planned_set in self._plan.sets]
+
+    def _request(self, planned_set: PlannedSet, predecessor: Predecessor) -> PublishRequest:
+        at, within, previous = self._settings.at, planned_set.within, predecessor.previous
+        in_inventory = SetResources(self._inventory, within, self._files.find)
+        return PublishRequest(
+            resources=self._reader.resources(within) or in_inventory,
+            history=ChangeHistory(built=at, read_as_of=at, complete=False, times=partial(self._times, previous)),
+            boundaries=Calendar(self._settings.changes_by),
+            options=self._with_files(planned_set.options),
+            previous=previous,
+            restarted_from=predecessor.restarted_from,
+            not_live=predecessor.not_live,
+            records=self._records if within is None else None,
+            drafts=self._reader.drafts,
+            withdrawn=self._withdrawn.get(planned_set.name, {}),
+        )
 
     def _times(self, previous: PreviousPublication | None, uris: Mapping[str, str]) -> dict[str, datetime]:
         """Return when resources changed, or since when they are not public (rules 12 and 13).
@@ -393,7 +393,7 @@ class _Publisher:
             return {uri: time for uri, text in uris.items() if (time := parse_time(text))}
         self._reader.find_removed(inventory, uris)
         times = inventory.times(uris)
-        for uri in (each for each in uris if each not in times and inventory.get(each) is None):
+        for uri in (uri for uri in uris if uri not in times and inventory.get(uri) is None):
             was = previous.resources.get(uri) if previous else None
             records = [link.href for link in was.links if link.rel == "describedby"] if was else []
             if changed := [*inventory.times(records).values()]:
@@ -431,7 +431,8 @@ def _unchanged(settings: BridgeSettings, inventory: Inventory, plan: Publication
     last = inventory.published
     if last is None or inventory.changed is None or inventory.changed or plan.former:
         return None
-    continued = {each.name: each.predecessor.previous and each.predecessor.previous.digest for each in plan.sets}
+    previous = {planned_set.name: planned_set.predecessor.previous for planned_set in plan.sets}
+    continued = {name: publication and publication.digest for name, publication in previous.items()}
     if not last["digests"] == continued == plan.published():
         return None
     return BridgeResult.repeated(last["result"], (*_notes(settings), *plan.notes()))

@@ -146,9 +146,9 @@ def _address(url: str, password: str | None) -> URL:
 
 def _file(name: str) -> Path:
     """Return the file that a URL names, literally or percent-encoded."""
-    for each in (name, unquote(name)):
-        if each and "\0" not in each and Path(each).is_file():
-            return Path(each)
+    for path in (name, unquote(name)):
+        if path and "\0" not in path and Path(path).is_file():
+            return Path(path)
     message = f"there is no database {name or 'in memory'}: check the path of the file, as in sqlite:///export.db"
     raise DatabaseError(message)
 

@@ -119,8 +119,8 @@ def sums_statement(queries: Statements, objects: Sequence[str] | None = None) ->
         .where(key.is_not(None) if meant is None else key == meant)
         for table, key in _owners(queries)
     ]
-    each = union_all(*parts).subquery()  # added up by object first, because there are many rows and few objects
-    rows = select(each.c.key, func.sum(each.c.hash).label("hash")).group_by(each.c.key).subquery()
+    hashes = union_all(*parts).subquery()  # added up by object first, because there are many rows and few objects
+    rows = select(hashes.c.key, func.sum(hashes.c.hash).label("hash")).group_by(hashes.c.key).subquery()
     source, owner = _with_owner(queries, rows)
     return select(as_text(owner), cast(func.sum(rows.c.hash), Text)).select_from(source).group_by(owner)
 

@@ -58,12 +58,12 @@ def read_archive(folder: Path, view: AnonymousView) -> Iterator[Item]:
     """
     found = False
     with failing_disk(f"the items in {folder} cannot be read", "make all files in it readable", ArchiveError):
-        for each in sorted(folder.iterdir(), key=lambda path: path.name):
-            if (each / _METADATA).is_file():
+        for item in sorted(folder.iterdir(), key=lambda path: path.name):
+            if (item / _METADATA).is_file():
                 found = True
-                yield _item(each, view)
-            elif any((each / name).is_file() for name in _OWN):
-                message = f"{each} is an item without {_METADATA}: export it again, or remove that folder"
+                yield _item(item, view)
+            elif any((item / name).is_file() for name in _OWN):
+                message = f"{item} is an item without {_METADATA}: export it again, or remove that folder"
                 raise ArchiveError(message)
     if not found:
         message = f"{folder} contains no items in Simple Archive Format: none of its folders has a {_METADATA}"
@@ -72,9 +72,9 @@ def read_archive(folder: Path, view: AnonymousView) -> Iterator[Item]:
 
 def read_withheld(folder: Path, view: AnonymousView) -> Iterator[tuple[str, tuple[MetadataValue, ...]]]:
     """Yield the ids of items with their hidden values, which may not be published."""
-    for each in folder.iterdir():
-        if (each / _METADATA).is_file():
-            yield each.name, tuple(value for value in _values(each) if hidden(value.field, view.hidden))
+    for item in folder.iterdir():
+        if (item / _METADATA).is_file():
+            yield item.name, tuple(value for value in _values(item) if hidden(value.field, view.hidden))
 
 
 def _item(folder: Path, view: AnonymousView) -> Item:
@@ -124,7 +124,7 @@ def _parse(file: Path) -> etree._Element:
 
 
 def _bitstreams(folder: Path, view: AnonymousView) -> Iterator[Bitstream]:
-    files = (each.name for each in folder.iterdir() if each.name not in _OWN and not _SCHEMA.fullmatch(each.name))
+    files = (file.name for file in folder.iterdir() if file.name not in _OWN and not _SCHEMA.fullmatch(file.name))
     if not (folder / "contents").is_file() and (name := next(files, None)):
         message = f"{folder} has files, such as {name!a}, but no file contents, which names them: export the item again"
         raise ArchiveError(message)

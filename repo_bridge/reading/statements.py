@@ -76,7 +76,7 @@ class Statements:
         A type may also be written in small letters, as in the filter of DSpace's OAI (7 to 10).
         """
         value = self.tables.metadatavalue
-        names = {name for each in self.view.entities for name in (each, each.lower())}
+        names = {name for entity in self.view.entities for name in (entity, entity.lower())}
         wanted = func.coalesce(value.c.text_value, "").in_(sorted(names))
         return select(self.key(value.c.object_id)).where(value.c.metadata_field_id.in_([*fields]), not_(wanted))
 
@@ -96,7 +96,7 @@ class Statements:
     @staticmethod
     def keys(ids: Iterable[str]) -> list[Key]:
         """Return the keys for ids in PostgreSQL; an id that no item can have is left out."""
-        return [each for each in ids if _UUID.fullmatch(each)]
+        return [id_ for id_ in ids if _UUID.fullmatch(id_)]
 
     def items(self, keys: Sequence[Key] | None = None) -> Statement:
         """Select live, discoverable items with each policy that lets everybody read: last_modified, owner, dates."""
@@ -182,7 +182,7 @@ class Statements:
         tables, bundles = self.tables, self.view.bundles
         bitstream, policy, order = tables.bitstream, tables.resourcepolicy, tables.bundle2bitstream
         of_bundle = policy.alias("of_bundle")
-        bundle, other, name = (tables.metadatavalue.alias(each) for each in ("bundle", "other", "name"))
+        bundle, other, name = (tables.metadatavalue.alias(alias) for alias in ("bundle", "other", "name"))
         kinds, holder = tables.bitstreamformatregistry, tables.item2bundle
         files: FromClause = (
             holder.join(

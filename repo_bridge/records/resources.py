@@ -420,7 +420,7 @@ class Sets:
     def pages(self, collections: Iterable[Collection], addresses: Addresses) -> dict[str, str]:
         """Return the URIs of the pages about sets, by set name."""
         shown: Iterable[Collection | Community] = self.communities.values() if self.by == "community" else collections
-        pages = ((self.name(_label(each)), addresses.container(each)) for each in shown)
+        pages = ((self.name(_label(container)), addresses.container(container)) for container in shown)
         return {name: page for name, page in pages if page} if self.by else {}
 
     def name(self, label: str) -> str:
@@ -438,8 +438,8 @@ class Sets:
         None continues if there are sets `now` but none of the old ones among them: then the sets are formed in another
         way.
         """
-        found = {each for each in before if each.startswith(f"{self.base}-")} - {self.records}
-        return found if not now or not found.isdisjoint(now) else set()
+        ours = {name for name in before if name.startswith(f"{self.base}-")} - {self.records}
+        return ours if not now or not ours.isdisjoint(now) else set()
 
 
 def _label(of: Collection | Community) -> str:

@@ -285,7 +285,7 @@ class Sorter:
     def __init__(self, connection: Any, files: str, folder: Path, shown: tuple[str, str]) -> None:
         self._query, self._files, self._folder, self._shown = connection.execute, files, folder, shown
         self._named = files.replace(*shown)
-        self._kind = next((each for each in _READERS if re.search(rf"\.({each})$", files.lower())), "")
+        self._kind = next((ending for ending in _READERS if re.search(rf"\.({ending})$", files.lower())), "")
         if not self._kind:
             endings = ".parquet, .csv, .tsv or .jsonl, perhaps with .gz"
             message = f"{self._named} is not a table: its name must end in {endings}"
@@ -353,7 +353,7 @@ class Sorter:
         """Return the number of bad rows in a source, and the first of them."""
         [(number,)] = self._query(f"SELECT count(*) FROM {source}").fetchall()
         some = f"SELECT file, row, {problem} FROM {source} ORDER BY file, row LIMIT {NAMED}" if number else ""
-        return number, [Bad(*each) for each in self._query(some).fetchall()] if some else []
+        return number, [Bad(*row) for row in self._query(some).fetchall()] if some else []
 
     def unreadable(self) -> list[Bad]:
         """Return the lines that are no rows, after all were read."""
