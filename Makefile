@@ -59,16 +59,16 @@ check: lint types imports compiled
 	$(PYTEST) $(addprefix tests/,$(or $(PACKAGE),protocol))
 
 bench: $(VENV)/installed
-	$(BIN)/python -m tests.bench $(if $(CASE),$(CASE),--write $(WRITE))
+	$(BIN)/python -m tests.tools.bench $(if $(CASE),$(CASE),--write $(WRITE))
 
 PACKAGE ?=
 COUNT ?= 300
 SEED ?=
 mutants: $(VENV)/installed
-	$(BIN)/python -m tests.mutants --count $(COUNT) $(addprefix --seed ,$(SEED)) $(PACKAGE)
+	$(BIN)/python -m tests.tools.mutants --count $(COUNT) $(addprefix --seed ,$(SEED)) $(PACKAGE)
 
 faults: $(VENV)/installed
-	$(BIN)/python -m tests.mutants --by-hand $(NAMES)
+	$(BIN)/python -m tests.tools.mutants --by-hand $(NAMES)
 
 # The demo's own environment has what a user's has: the package with the bridge, and Markdown; no tool of ours.
 $(VENV)-demo/installed: pyproject.toml

@@ -16,7 +16,8 @@ from jinja2.bccache import Bucket
 from pelican.settings import DEFAULT_CONFIG
 
 from pelican_resourcesync.publishers.should_publish import PREVIEWS
-from tests.support.sites import Site, import_sample_site
+
+pytest_plugins = ["tests.kit.fixtures"]
 
 #: A file system in memory, and the bytes that a test run may need there.
 MEMORY = Path("/dev/shm")
@@ -105,15 +106,3 @@ def traced_processes(monkeypatch: pytest.MonkeyPatch, plain_environment: str | N
     """Trace the lines that a test's processes run. It takes long, so it is for what only such processes run."""
     if plain_environment is not None:
         monkeypatch.setenv(TRACE, plain_environment)
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Site:
-    """Return an empty Pelican site in a real git repository."""
-    return Site.create(tmp_path / "site")
-
-
-@pytest.fixture
-def sample_site(tmp_path: Path) -> Site:
-    """Return the sample site with its whole history, checked out at its end, not built."""
-    return import_sample_site(tmp_path / "sample")

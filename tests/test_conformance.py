@@ -4,8 +4,8 @@ import ast
 import re
 
 from pelican_resourcesync.checker import RULES, UNCHECKED
-from tests.conformance import ASKS, NOT_WRITTEN, identifiers, proofs, table, written
-from tests.support.sites import ROOT
+from tests.kit.sites import ROOT
+from tests.tools.conformance import ASKS, NOT_WRITTEN, identifiers, proofs, table, written
 
 PAGE = ROOT / "docs/conformance.md"
 
@@ -17,7 +17,7 @@ def functions(path: str) -> set[str]:
 
 
 def test_page_is_current() -> None:
-    """The page is what the rules make it; `python -m tests.conformance > docs/conformance.md` writes it anew."""
+    """The page is what the rules make it; `python -m tests.tools.conformance > docs/conformance.md` writes it anew."""
     assert PAGE.read_text("utf-8") == table()
 
 

@@ -19,7 +19,7 @@ from pelican_resourcesync.settings import (
     parse_settings,
     rows_of,
 )
-from tests.support.sites import ROOT, Site
+from tests.kit.sites import ROOT, Site
 
 README = (ROOT / "README.md").read_text("utf-8")
 ANY_SITE = (ROOT / "docs/any-site.md").read_text("utf-8")

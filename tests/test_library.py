@@ -12,7 +12,7 @@ import pytest
 
 import pelican_resourcesync
 from pelican_resourcesync import ResourceSyncError, TransportError, check, follow, mirror, publish
-from tests.destination.sources import fake_source, files_of
+from tests.kit.sources import fake_source, files_of
 
 PROGRAM = """
 from pathlib import Path

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from trove_classifiers import classifiers
 
-from tests.support.sites import ROOT
+from tests.kit.sites import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 HOME = PROJECT["project"]["urls"]["Homepage"]

@@ -12,7 +12,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from pelican_resourcesync.version import __version__
-from tests.support.sites import ROOT
+from tests.kit.sites import ROOT
 from tests.test_docs import rows
 from tests.test_release import HOME
 

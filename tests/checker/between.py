@@ -1,6 +1,6 @@
 """Seeded faults over several documents: files of the Source changed so that one rule is broken, or nearly so."""
 
-from tests.checker.documents import (
+from tests.kit.documents import (
     A_SAID,
     B_SAID,
     BASE,

@@ -4,7 +4,7 @@ import datetime as dt
 from dataclasses import dataclass, replace
 
 from pelican_resourcesync.checker.scan import STANDARD_LIMITS, CheckLimits
-from tests.checker.documents import (
+from tests.kit.documents import (
     A_SAID,
     BASE,
     CHANGE_MANIFEST,

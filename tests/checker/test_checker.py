@@ -13,9 +13,9 @@ from pelican_resourcesync.checker import CheckError, CheckReport, Finding, Level
 from pelican_resourcesync.checker.rule import Findings
 from pelican_resourcesync.cli import main
 from tests.checker.between import Changed
-from tests.checker.documents import BASE, SOURCE, hosted, lay, names, text
-from tests.support.live import served
-from tests.terminal.screen import terminal
+from tests.kit.documents import BASE, SOURCE, hosted, lay, names, text
+from tests.kit.live import served
+from tests.kit.screen import terminal
 
 DOCUMENTS = sum(name.endswith((".xml", "/resourcesync")) for name in SOURCE)
 #: A Source Description is the same at its two addresses, and read once where only links lead to it.

@@ -9,7 +9,7 @@ import pytest
 
 from pelican_resourcesync.checker import check
 from tests.checker.between import LISTS, NEWER, OLDER, Changed, added, only, renewed, swap
-from tests.checker.documents import (
+from tests.kit.documents import (
     A_SAID,
     ABOUT,
     B_SAID,

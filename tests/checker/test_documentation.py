@@ -9,8 +9,8 @@ from pelican_resourcesync.checker import RULES, check
 from pelican_resourcesync.checker.resources import _PAGES
 from pelican_resourcesync.checker.scan import STANDARD_LIMITS
 from pelican_resourcesync.cli import parser
-from tests.checker.documents import lay, text
-from tests.support.sites import ROOT
+from tests.kit.documents import lay, text
+from tests.kit.sites import ROOT
 
 PAGE = (ROOT / "docs/check.md").read_text("utf-8")
 

@@ -8,8 +8,8 @@ import pytest
 
 from pelican_resourcesync.checker import CheckReport, check
 from pelican_resourcesync.checker.fetchers import FolderFetcher, Prefetcher
-from tests.checker.documents import BASE, SOURCE, entry, lay, moved
-from tests.support.live import Ask, live, static
+from tests.kit.documents import BASE, SOURCE, entry, lay, moved
+from tests.kit.live import Ask, live, static
 
 #: Faults in several documents, and many parts, so that there is an order to be kept.
 PARTS = 12

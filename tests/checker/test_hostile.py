@@ -11,8 +11,8 @@ from pelican_resourcesync.checker.document import RuleOptions, check_document
 from pelican_resourcesync.checker.rule import Findings
 from pelican_resourcesync.checker.scan import STANDARD_LIMITS
 from pelican_resourcesync.checker.values import read_time_and_form
-from tests.checker.bounds import bounded
-from tests.checker.documents import checked, document, entry, lay, names
+from tests.kit.bounds import bounded
+from tests.kit.documents import checked, document, entry, lay, names
 
 LISTED = document("resourcelist", entry("a.txt", 'length="1"'), ' at="2024-01-01T00:00:00Z"').encode()
 HEAD = LISTED.partition(b"  <url>")[0]

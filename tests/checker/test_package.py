@@ -17,8 +17,8 @@ from pelican_resourcesync.checker.resources import CheckedPackage, check_package
 from pelican_resourcesync.checker.rule import Findings
 from pelican_resourcesync.checker.scan import STANDARD_LIMITS, CheckLimits
 from pelican_resourcesync.errors import TooLargeError
-from tests.checker.bounds import bounded
-from tests.checker.documents import (
+from tests.kit.bounds import bounded
+from tests.kit.documents import (
     ABOUT,
     BASE,
     CHANGE_MANIFEST,
@@ -32,7 +32,7 @@ from tests.checker.documents import (
     package,
     text,
 )
-from tests.checker.zips import ALPHA, BETA, ENCRYPTED, GOOD, LINK, MANIFEST, STORED, UTF8, Piece, zipped
+from tests.kit.zips import ALPHA, BETA, ENCRYPTED, GOOD, LINK, MANIFEST, STORED, UTF8, Piece, zipped
 
 MEMBERS = {"a.txt": A, "sub/b.txt": B}
 

@@ -10,7 +10,7 @@ from pelican_resourcesync.checker import check
 from pelican_resourcesync.protocol import PATCH
 from pelican_resourcesync.publication.model.options import VersionOptions
 from pelican_resourcesync.system import dcz
-from tests.publication.support import Source
+from tests.kit.publications import Source
 
 OLD, OTHER = (random.Random(seed).randbytes(15_000).hex().encode() for seed in (1, 2))
 OPTIONS: dict[str, Any] = {"versions": VersionOptions(), "patches": True}

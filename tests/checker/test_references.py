@@ -11,7 +11,7 @@ import pytest
 from pelican_resourcesync.checker import CheckError, CheckReport, check
 from pelican_resourcesync.http import uri_of_path
 from tests.checker.between import FAULTS, Changed, only, swap
-from tests.checker.documents import B_SAID, BASE, JANUARY, SOURCE, A, B, document, entry, lay, names, text
+from tests.kit.documents import B_SAID, BASE, JANUARY, SOURCE, A, B, document, entry, lay, names, text
 
 RESOURCE_LIST = document(
     "resourcelist",

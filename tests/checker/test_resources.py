@@ -9,8 +9,8 @@ from pelican_resourcesync.checker import check
 from pelican_resourcesync.checker.resources import sitemaps
 from pelican_resourcesync.http import Headers, links_of_headers, links_of_page, looks_like_page
 from tests.checker.between import links_of_a
-from tests.checker.bounds import require_linear
-from tests.checker.documents import ABOUT, BASE, A, document, entry, lay, names, text
+from tests.kit.bounds import require_linear
+from tests.kit.documents import ABOUT, BASE, A, document, entry, lay, names, text
 
 PAGE = "https://example.org/a/b.html"
 

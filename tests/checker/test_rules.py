@@ -15,8 +15,8 @@ from pelican_resourcesync.checker.resources import CheckedPackage, check_package
 from pelican_resourcesync.checker.rule import Findings
 from tests.checker.between import DEEP, HOSTED, Changed
 from tests.checker.between import FAULTS as BETWEEN
-from tests.checker.documents import JANUARY, OTHERS, SOURCE, checked, document, entry, hosted, lay, names, text
 from tests.checker.faults import ALONE, BEFORE, EARLY, FAULTS, FIRST, LATE, PACKED, SECOND, broken, changes
+from tests.kit.documents import JANUARY, OTHERS, SOURCE, checked, document, entry, hosted, lay, names, text
 from tests.protocol.support import SPEC, spec
 
 

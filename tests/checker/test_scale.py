@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.checker.documents import ABOUT, BASE, checked, document, entry, lastmod, names, text
+from tests.kit.documents import ABOUT, BASE, checked, document, entry, lastmod, names, text
 
 AT = ' at="2024-03-01T00:00:00Z"'
 # In one run: what lxml takes for the parts, and what the check of the whole Source takes, the best of a few, in seconds

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from pelican_resourcesync.checker.scan import STANDARD_LIMITS
-from tests.checker.documents import checked, document, names, text
+from tests.kit.documents import checked, document, names, text
 
 
 def test_line_of_entry_far_down() -> None:

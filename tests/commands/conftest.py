@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.sites import Site, strip
+from tests.kit.sites import Site, strip
 
 
 @pytest.fixture

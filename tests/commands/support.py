@@ -6,7 +6,7 @@ import pytest
 
 from pelican_resourcesync.cli import main
 from pelican_resourcesync.http import STANDARD_BOUNDS, Bounds, Web
-from tests.support.live import Live
+from tests.kit.live import Live
 
 URL = "https://example.org"
 

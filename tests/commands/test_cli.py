@@ -18,7 +18,7 @@ from pelican_resourcesync.checker import CheckOptions
 from pelican_resourcesync.cli import main, parser
 from pelican_resourcesync.options import MirrorOptions
 from tests.commands.support import URL, output_of
-from tests.support.sites import ROOT, Site, our_process
+from tests.kit.sites import ROOT, Site, our_process
 
 DOCS = (ROOT / "docs/commands.md").read_text("utf-8")
 

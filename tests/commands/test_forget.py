@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.commands.support import URL, as_public, output_of
-from tests.support.follower import Follower
-from tests.support.live import files, live, served
-from tests.support.sites import Site, public_files
+from tests.kit.follower import Follower
+from tests.kit.live import files, live, served
+from tests.kit.sites import Site, public_files
 
 
 def test_a_takedown_in_a_real_site(published: Site, capsys: pytest.CaptureFixture[str]) -> None:

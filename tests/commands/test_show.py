@@ -8,10 +8,10 @@ import pytest
 
 from pelican_resourcesync.publication import ChangeHistory
 from tests.commands.support import URL, output_of
+from tests.kit.live import files, live, status
+from tests.kit.publications import Source, utc
+from tests.kit.sites import Site
 from tests.publication.kinds.pages.sites import publish
-from tests.publication.support import Source, utc
-from tests.support.live import files, live, status
-from tests.support.sites import Site
 
 
 def test_show_a_site(published: Site, capsys: pytest.CaptureFixture[str]) -> None:

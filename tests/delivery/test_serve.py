@@ -20,8 +20,8 @@ from pelican_resourcesync.cli import main
 from pelican_resourcesync.delivery.serve import FolderServer
 from pelican_resourcesync.http import server as server_module
 from pelican_resourcesync.publication import VersionOptions
+from tests.kit.publications import HOSTILE_NAMES, SITEURL, Source
 from tests.publication.kinds.test_versions import ONE, TWO, three, timemap
-from tests.publication.support import HOSTILE_NAMES, SITEURL, Source
 
 HOME = "resourcesync/site"
 Answer = tuple[int, http.client.HTTPMessage, bytes]

@@ -8,7 +8,7 @@ from datetime import datetime
 from io import BytesIO
 from typing import Literal
 
-from tests.destination.sources import FakeSource, digest, document, entry, living, stamp
+from tests.kit.sources import FakeSource, digest, document, entry, living, stamp
 
 UP = "rs/capabilitylist.xml"
 PATCH = b"what changed in a page"

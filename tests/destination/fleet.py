@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
-from tests.destination.sources import FakeSource, files_of
-from tests.support.live import Ask, Live, Manner, content, endless, late, live, redirect, status, truncated
+from tests.kit.live import Ask, Live, Manner, content, endless, late, live, redirect, status, truncated
+from tests.kit.sources import FakeSource, files_of
 
 #: What can be wrong with a Source: the path, how it is answered, and the exit status that this leads to.
 BROKEN: dict[str, tuple[str, Manner, int]] = {

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from tests.destination.sources import FakeSource
+from tests.kit.sources import FakeSource
 
 
 @dataclass

@@ -24,14 +24,14 @@ from pelican_resourcesync.options import ProgressCallback
 from pelican_resourcesync.publishers import aggregator
 from pelican_resourcesync.publishers.aggregator import Aggregator, mirror
 from pelican_resourcesync.source import ListedResource
-from tests.destination.sources import BEGIN, FAST, FakeSource, digest, document, fake_source, files_of, stamp
-from tests.destination.test_life import HEALTH, LONG, PATIENT, Life
-from tests.support.follower import Follower
-from tests.support.live import files as served_files
-from tests.support.live import hosts, live, served, status
-from tests.support.reader import RS, SITEMAP, XmlDocument, parse_file
-from tests.support.resync_client import READERS, uses_client
-from tests.support.sites import Site, public_files, strip
+from tests.campaigns.copy.test_life import HEALTH, LONG, PATIENT, Life
+from tests.kit.follower import Follower
+from tests.kit.live import files as served_files
+from tests.kit.live import hosts, live, served, status
+from tests.kit.reader import RS, SITEMAP, XmlDocument, parse_file
+from tests.kit.resync_client import READERS, uses_client
+from tests.kit.sites import Site, public_files, strip
+from tests.kit.sources import BEGIN, FAST, FakeSource, digest, document, fake_source, files_of, stamp
 
 BASE = "https://copy.example"
 LISTS = "resourcesync/copy"

@@ -20,10 +20,10 @@ from pelican_resourcesync.destination import Mirror
 from pelican_resourcesync.errors import IncompleteError, MirrorError
 from pelican_resourcesync.options import MirrorOptions, ProgressCallback
 from pelican_resourcesync.system import exchange
-from tests.destination.sources import FAST, FakeSource, fake_source, files_of
-from tests.destination.test_life import HEALTH, PATIENT, Life
-from tests.support.live import status
-from tests.support.sites import ROOT
+from tests.campaigns.copy.test_life import HEALTH, PATIENT, Life
+from tests.kit.live import status
+from tests.kit.sites import ROOT
+from tests.kit.sources import FAST, FakeSource, fake_source, files_of
 
 ATOMIC = replace(FAST, atomic=True, max_deletions=100.0)
 #: Reads a copy all the time, each time from the folder that it opened, and says which numbers its files have. A state

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.destination import Following, Mirror
 from pelican_resourcesync.errors import IncompleteError, ResourceSyncError
-from tests.destination.sources import BEGIN, FAST, FakeSource, fake_source, files_of
+from tests.kit.sources import BEGIN, FAST, FakeSource, fake_source, files_of
 
 PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three", "e.bin": "four", "f.html": "five"}
 DAY = timedelta(days=1)

@@ -16,11 +16,11 @@ from pelican_resourcesync.cli import main
 from pelican_resourcesync.destination import BucketMirror, Mirror
 from pelican_resourcesync.errors import IncompleteError, MirrorError
 from pelican_resourcesync.options import MirrorOptions
-from tests.destination.sources import FAST
-from tests.publishers.folder.support import Folder
-from tests.support.bucket import BucketServer, bucket_server
-from tests.support.live import Live, content, late, live, static
-from tests.support.sites import ROOT
+from tests.kit.bucket import BucketServer, bucket_server
+from tests.kit.folders import Folder
+from tests.kit.live import Live, content, late, live, static
+from tests.kit.sites import ROOT
+from tests.kit.sources import FAST
 
 SOURCE = {"index.html": "<html>1</html>", "a/b.html": "<html>2</html>", "c d é.txt": "text"}
 

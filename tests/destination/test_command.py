@@ -25,10 +25,10 @@ from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.system.lock import lock_file
 from tests.destination.linked import LinkedSource, link
-from tests.destination.sources import FakeSource, entry, fake_source, files_of, living
-from tests.support.live import late, live, status
-from tests.support.sites import ROOT
-from tests.terminal.screen import terminal
+from tests.kit.live import late, live, status
+from tests.kit.screen import terminal
+from tests.kit.sites import ROOT
+from tests.kit.sources import FakeSource, entry, fake_source, files_of, living
 
 PAGES = {"index.htm": "home", "a.html": "one", "b/c.html": "two", "b/d.txt": "three", "e.bin": "four"}
 

@@ -20,10 +20,10 @@ import psycopg
 import pytest
 
 from pelican_resourcesync.destination import FollowedChange, conflict_path_of, follow
-from tests.bridge.support.server import NoServerError, running
-from tests.destination.sources import FakeSource, fake_source
-from tests.support.live import Ask, live
-from tests.support.sites import ROOT
+from tests.kit.live import Ask, live
+from tests.kit.postgresql import NoServerError, running
+from tests.kit.sites import ROOT
+from tests.kit.sources import FakeSource, fake_source
 
 
 class Killed(BaseException):

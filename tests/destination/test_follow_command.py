@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.cli import main
-from tests.destination.sources import FakeSource, digest, entry, fake_source, stamp
-from tests.support.live import status
-from tests.support.sites import ROOT
+from tests.kit.live import status
+from tests.kit.sites import ROOT
+from tests.kit.sources import FakeSource, digest, entry, fake_source, stamp
 
 #: Notes what it is given, and copies the file; ends with 1 for what the file `refuse` names.
 SCRIPT = """#!/bin/sh

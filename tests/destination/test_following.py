@@ -14,8 +14,8 @@ from pelican_resourcesync.destination import Following
 from pelican_resourcesync.errors import IncompleteError, MirrorError, SourceError
 from pelican_resourcesync.http.client import Pace
 from pelican_resourcesync.options import MirrorOptions
-from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, stamp
-from tests.support.live import Ask, status
+from tests.kit.live import Ask, status
+from tests.kit.sources import FAST, FakeSource, digest, document, entry, fake_source, stamp
 
 
 @pytest.fixture

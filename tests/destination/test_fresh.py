@@ -12,8 +12,8 @@ from pelican_resourcesync import publish
 from pelican_resourcesync.cli import main
 from pelican_resourcesync.destination import Mirror
 from pelican_resourcesync.publishers.aggregator import Aggregator
-from tests.destination.sources import FAST, digest
 from tests.destination.test_aggregator import copied, listed
+from tests.kit.sources import FAST, digest
 
 URL, COPY = "https://life.test", "https://copy.test"
 LAST = "c/three.html"

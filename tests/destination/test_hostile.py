@@ -10,8 +10,7 @@ import pytest
 
 from pelican_resourcesync.destination import STATE_FOLDER, Mirror
 from pelican_resourcesync.errors import ResourceSyncError
-from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
-from tests.support.live import (
+from tests.kit.live import (
     PAGE,
     Ask,
     Manner,
@@ -26,6 +25,7 @@ from tests.support.live import (
     truncated,
     zipped,
 )
+from tests.kit.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
 
 PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three", "e.bin": "four", "f.html": "five", "g.html": "six"}
 LIMITED = replace(FAST, max_document_size=200_000, max_size=200_000, max_documents=20, max_resources=1_000)

@@ -27,11 +27,11 @@ from pelican_resourcesync.destination import listening
 from pelican_resourcesync.destination.listening import Listener
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.http import Request, Sink, new_client
-from tests.destination.pushed import PushedSource, equal, listen, pushed, wait
-from tests.destination.sources import FakeSource, document, fake_source
-from tests.support.hub import call
-from tests.support.live import Ask, Manner, closed_port, endless, late, redirect, status
-from tests.support.sites import ROOT
+from tests.kit.hub import call
+from tests.kit.live import Ask, Manner, closed_port, endless, late, redirect, status
+from tests.kit.pushed import PushedSource, equal, listen, pushed, wait
+from tests.kit.sites import ROOT
+from tests.kit.sources import FakeSource, document, fake_source
 
 
 @pytest.fixture(autouse=True)

@@ -25,9 +25,9 @@ from pelican_resourcesync.commands.running import options_of
 from pelican_resourcesync.destination import Mirror
 from pelican_resourcesync.errors import SettingsError
 from tests.destination.fleet import BROKEN, Fleet, fleet
-from tests.destination.sources import FakeSource, fake_source, files_of
-from tests.support.live import closed_port, dripping, late
-from tests.support.live import endless as unending
+from tests.kit.live import closed_port, dripping, late
+from tests.kit.live import endless as unending
+from tests.kit.sources import FakeSource, fake_source, files_of
 
 #: Options for hosts that do not answer, or too much, and Sources that request one resource after another.
 IMPATIENT = {"retries": 0, "timeout": "1s", "max_size": "1MB", "max_document_size": "1MB", "jobs": 1}

@@ -26,8 +26,8 @@ from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.source import ListedResource, ResourceSink
 from pelican_resourcesync.source.receive import SpaceError
 from pelican_resourcesync.source.source import crawl_delay
-from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
-from tests.support.live import Ask, Manner, closed_port, content, endless, first, redirect, status, truncated
+from tests.kit.live import Ask, Manner, closed_port, content, endless, first, redirect, status, truncated
+from tests.kit.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
 
 PAGES = {"index.htm": "home", "a.html": "one", "b/c.html": "two", "b/d.txt": "three", "e.bin": "four"}
 

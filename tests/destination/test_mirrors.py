@@ -10,8 +10,8 @@ import pytest
 from pelican_resourcesync.destination import Following, Mirror, MirrorResult
 from pelican_resourcesync.options import MirrorOptions
 from tests.destination.linked import LinkedSource, link
-from tests.destination.sources import FAST, files_of, living
-from tests.support.live import Live, Manner, closed_port, content, live, redirect, status
+from tests.kit.live import Live, Manner, closed_port, content, live, redirect, status
+from tests.kit.sources import FAST, files_of, living
 
 RESOURCES = {f"{number}.html": f"page {number}" for number in range(12)}
 NOT_ALLOWED = "the Source has mirrors on other hosts: to fetch from there, too, add --allow-host localhost"

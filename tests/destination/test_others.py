@@ -12,8 +12,8 @@ import pytest
 
 from pelican_resourcesync.destination import Mirror
 from pelican_resourcesync.errors import IncompleteError, ResourceSyncError
-from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
-from tests.support.live import Ask, content, hosts, live, served, status
+from tests.kit.live import Ask, content, hosts, live, served, status
+from tests.kit.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
 
 BUILD = Path(sys.executable).with_name("resync-build")
 PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three", "e.bin": "four", "f.html": "five"}

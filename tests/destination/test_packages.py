@@ -15,10 +15,10 @@ from pelican_resourcesync.destination import STATE_FOLDER, FetchPlan, Following,
 from pelican_resourcesync.destination.files import Copy
 from pelican_resourcesync.errors import IncompleteError, ResourceSyncError
 from pelican_resourcesync.options import MirrorOptions
-from tests.checker.zips import ENCRYPTED, LINK, STORED, UTF8, Piece, zipped
 from tests.destination.archives import ArchivedSource, archived_source, manifest
-from tests.destination.sources import FAST, digest, document, entry, files_of, stamp
-from tests.support.live import Ask, content, first, status
+from tests.kit.live import Ask, content, first, status
+from tests.kit.sources import FAST, digest, document, entry, files_of, stamp
+from tests.kit.zips import ENCRYPTED, LINK, STORED, UTF8, Piece, zipped
 
 PAGES = {f"{number % 3}/{number}.html": f"page {number} " * 20 for number in range(30)}
 DUMPS = replace(FAST, by="dumps")

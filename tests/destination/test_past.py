@@ -16,8 +16,8 @@ from pelican_resourcesync.cli import main
 from pelican_resourcesync.destination import Mirror, MirrorResult
 from pelican_resourcesync.errors import AbsentError, MirrorError, ResourceSyncError
 from tests.destination.archives import ArchivedSource, archived_source
-from tests.destination.sources import BEGIN, FAST, document, entry, files_of, stamp
-from tests.support.live import content, status
+from tests.kit.live import content, status
+from tests.kit.sources import BEGIN, FAST, document, entry, files_of, stamp
 
 PAGES = {"a.html": "one", "b/c.html": "two", "b/d.txt": "three", "e.bin": "four"}
 MINUTE = timedelta(minutes=1)

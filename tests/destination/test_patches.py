@@ -13,9 +13,9 @@ from pelican_resourcesync.destination import Mirror, MirrorResult
 from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.publication.model.options import Dumps, VersionOptions
 from pelican_resourcesync.system import dcz
-from tests.destination.sources import FAST, files_of
-from tests.publication.support import Source
-from tests.support.live import Live, files, live
+from tests.kit.live import Live, files, live
+from tests.kit.publications import Source
+from tests.kit.sources import FAST, files_of
 
 PAGE, STYLE = (random.Random(seed).randbytes(30_000).hex().encode() for seed in (1, 2))
 

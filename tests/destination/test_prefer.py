@@ -9,7 +9,7 @@ import pytest
 from pelican_resourcesync.destination import Mirror
 from pelican_resourcesync.options import MirrorOptions
 from tests.destination.linked import LinkedSource, link
-from tests.destination.sources import FAST, digest, files_of, living
+from tests.kit.sources import FAST, digest, files_of, living
 
 TEXT = replace(FAST, prefer=["text/plain"], max_deletions=100)
 

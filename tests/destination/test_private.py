@@ -11,8 +11,8 @@ import pytest
 from pelican_resourcesync.destination import Following, Mirror
 from pelican_resourcesync.errors import IncompleteError, TransportError
 from pelican_resourcesync.http.urllib3_client import _Timed
-from tests.destination.sources import FAST, FakeSource, digest, entry, fake_source, files_of
-from tests.support.live import redirect
+from tests.kit.live import redirect
+from tests.kit.sources import FAST, FakeSource, digest, entry, fake_source, files_of
 
 PUBLIC, PRIVATE = "93.184.216.34", "127.0.0.1"
 

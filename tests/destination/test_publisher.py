@@ -16,14 +16,14 @@ from pelican_resourcesync.http import origin
 from pelican_resourcesync.publication import kind_of
 from repo_bridge.publisher import publish
 from sample_site.repository import DAYS, make_repository, publish_repository
-from tests.bridge.support.press import UI, Press
-from tests.bridge.support.samples import every_case
-from tests.destination.sources import FAST, files_of
-from tests.support.live import closed_port, hosts, live, served
-from tests.support.live import files as served_files
-from tests.support.reader import parse_file
-from tests.support.sites import Site, public_files, strip
-from tests.support.web_archive import WebArchive
+from tests.kit.live import closed_port, hosts, live, served
+from tests.kit.live import files as served_files
+from tests.kit.reader import parse_file
+from tests.kit.repository.press import UI, Press
+from tests.kit.repository.samples import every_case
+from tests.kit.sites import Site, public_files, strip
+from tests.kit.sources import FAST, files_of
+from tests.kit.web_archive import WebArchive
 
 #: The cursors of programs without a copy, and what they have, by the folder of the copy beside them.
 FOLLOWED: dict[Path, tuple[str, dict[str, bytes]]] = {}

@@ -10,8 +10,8 @@ import pytest
 
 from pelican_resourcesync.cli import parser
 from pelican_resourcesync.commands.many import METRICS, read_sources
-from tests.destination.sources import fake_source
-from tests.support.sites import ROOT
+from tests.kit.sites import ROOT
+from tests.kit.sources import fake_source
 
 MIRROR, MANY = ((ROOT / "docs" / name).read_text("utf-8") for name in ("mirror.md", "many.md"))
 BIN = Path(sys.executable).parent

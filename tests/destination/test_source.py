@@ -24,8 +24,8 @@ from pelican_resourcesync.http import Headers, Response, retry_after
 from pelican_resourcesync.protocol import Entry, Hash, Metadata
 from pelican_resourcesync.source import ListedResource, ResourceSink, Source
 from pelican_resourcesync.source.resource import listed_resource, strongest
-from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of, stamp
-from tests.support.live import Ask, truncated
+from tests.kit.live import Ask, truncated
+from tests.kit.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of, stamp
 
 PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three", "e.bin": "four"}
 INDEX = {"capability": "changelist", "from": "2024-01-01T00:00:00Z"}

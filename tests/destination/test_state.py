@@ -14,9 +14,9 @@ import pytest
 from pelican_resourcesync.destination import STATE_FOLDER, TRUSTED, Mirror, mirroring, state
 from pelican_resourcesync.errors import IncompleteError, MirrorError, ResourceSyncError
 from pelican_resourcesync.publishers.aggregator import Aggregator
-from tests.destination.sources import FAST, FakeSource, fake_source, files_of
 from tests.destination.test_aggregator import copied
-from tests.support.live import Ask, status
+from tests.kit.live import Ask, status
+from tests.kit.sources import FAST, FakeSource, fake_source, files_of
 
 DATABASE = f"{STATE_FOLDER}/state.sqlite3"
 OPTIONS = replace(FAST, max_deletions=100.0)

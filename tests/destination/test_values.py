@@ -16,8 +16,8 @@ from pelican_resourcesync.destination import Following, Mirror
 from pelican_resourcesync.errors import DocumentError, IncompleteError, ResourceSyncError
 from pelican_resourcesync.http import retry_after
 from tests.destination.archives import ArchivedSource, archived_source, manifest
-from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of, stamp
-from tests.support.live import Ask, Manner, content, first
+from tests.kit.live import Ask, Manner, content, first
+from tests.kit.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of, stamp
 
 PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three"}
 RS, CL = "rs/resourcelist.xml", "rs/changelist.xml"

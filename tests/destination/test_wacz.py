@@ -20,10 +20,10 @@ from pelican_resourcesync.errors import MirrorError
 from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.source import ListedResource
 from tests.destination.archives import ArchivedSource, archived_source
-from tests.destination.sources import BEGIN, FAST, digest, entry, fake_source
 from tests.destination.test_past import MANNERS, MINUTE, STEPS, live_through, without
-from tests.support.live import Manner, status
-from tests.support.web_archive import Shown, WebArchive, replayed
+from tests.kit.live import Manner, status
+from tests.kit.sources import BEGIN, FAST, digest, entry, fake_source
+from tests.kit.web_archive import Shown, WebArchive, replayed
 
 SECOND = timedelta(seconds=1)
 PAGES: dict[str, str | bytes] = {

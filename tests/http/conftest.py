@@ -11,7 +11,7 @@ import pytest
 from pelican_resourcesync.http import Client
 from pelican_resourcesync.http.curl_client import CurlClient
 from pelican_resourcesync.http.urllib3_client import Urllib3Client
-from tests.support.live import Live, content, live, self_signed
+from tests.kit.live import Live, content, live, self_signed
 
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 _HANGS = 60.0  # seconds; nothing here takes a tenth of it

@@ -28,7 +28,7 @@ from pelican_resourcesync.http import (
 )
 from pelican_resourcesync.http.curl_client import CurlClient, _Chunks
 from pelican_resourcesync.http.urllib3_client import Urllib3Client
-from tests.support.live import Ask, Live, content, late, live, redirect, status, truncated
+from tests.kit.live import Ask, Live, content, late, live, redirect, status, truncated
 
 Guard = Callable[[], AbstractContextManager[None]]
 

@@ -12,7 +12,7 @@ import pytest
 from pelican_resourcesync.errors import TransportError
 from pelican_resourcesync.http import Bounds, Web
 from pelican_resourcesync.http.urllib3_client import Urllib3Client, _Timed
-from tests.support.live import Ask, Live, Manner, content, live, raw, redirect
+from tests.kit.live import Ask, Live, Manner, content, live, raw, redirect
 
 PUBLIC = "93.184.216.34"
 Guard = Callable[[], AbstractContextManager[None]]

@@ -23,7 +23,7 @@ from pelican_resourcesync.errors import (
 from pelican_resourcesync.http import Bounds, Received, Web
 from pelican_resourcesync.http.urllib3_client import Urllib3Client
 from pelican_resourcesync.version import __version__
-from tests.support.live import (
+from tests.kit.live import (
     PAGE,
     Live,
     Manner,

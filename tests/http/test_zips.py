@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from pelican_resourcesync.http import DamagedZipError, ZipLimits, ZipReader
-from tests.checker.zips import ALPHA, BETA, GOOD, MANIFEST, STORED, Piece, deflated, zipped
+from tests.kit.zips import ALPHA, BETA, GOOD, MANIFEST, STORED, Piece, deflated, zipped
 
 LONG = Piece(name=b"long", data=Random(1).randbytes(512_000))  # cannot be compressed
 MANY = 2**32 - 1

@@ -3,8 +3,8 @@
 from io import BytesIO
 
 from pelican_resourcesync.protocol import Document, Entry, Hash, Metadata, Root, read, split_entries, write
-from tests.bench.programs import rows
-from tests.support.work import counted
+from tests.kit.work import counted
+from tests.tools.bench.programs import rows
 
 
 def entries(count: int) -> list[Entry]:

@@ -24,7 +24,7 @@ from pelican_resourcesync.protocol import (
     write,
     write_parts,
 )
-from tests.protocol.strategies import documents
+from tests.kit.strategies import documents
 from tests.protocol.support import NOON, resource_list, written
 
 EDITIONS = st.sampled_from([2014, 2017])

@@ -23,7 +23,7 @@ from pelican_resourcesync.protocol import (
     render_hashes,
     split_entries,
 )
-from tests.protocol import strategies
+from tests.kit import strategies
 from tests.protocol.support import NOON, SPEC, read_whole, resource_list, spec, written
 
 EXAMPLES = sorted(path.relative_to(SPEC) for path in SPEC.glob("examples/*/*.xml")) or [Path("examples")]

@@ -18,9 +18,9 @@ from pelican_resourcesync.protocol import (
     Metadata,
     Root,
 )
+from tests.kit.sites import ROOT
 from tests.protocol.support import NOON, read_whole, resource_list, spec, written
 from tests.protocol.test_round_trip import EXAMPLES
-from tests.support.sites import ROOT
 
 #: The official schemas, as they are published at sitemaps.org and openarchives.org.
 SCHEMAS = ROOT / "tests" / "data" / "xsd"

@@ -10,7 +10,7 @@ from lxml import etree
 
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol import parse_datetime, render_datetime, values
-from tests.protocol import strategies
+from tests.kit import strategies
 
 TOKYO = dt.timezone(dt.timedelta(hours=9))
 

@@ -13,7 +13,7 @@ from pelican_resourcesync.protocol import (
     render_versions,
     version_lengths,
 )
-from tests.publication.support import HOSTILE_NAMES
+from tests.kit.publications import HOSTILE_NAMES
 
 DIGEST = "0123456789abcdef" * 4
 TIME = "2024-03-01T12:00:00Z"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.publication.support import Source
+from tests.kit.publications import Source
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 import shutil
 from pathlib import Path
 
-from tests.bench import publication
-from tests.support.work import Work, counted
+from tests.kit.work import Work, counted
+from tests.tools.bench import publication
 
 
 def next_publication(folder: Path, resources: int, lists: int) -> Work:

@@ -6,8 +6,8 @@ from lxml import etree
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol import Limits, Root
 from pelican_resourcesync.publication.model.history import ChangeHistory
+from tests.kit.publications import CREATED, DELETED, LAYOUT, SITEURL, UPDATED, Source, change, utc
 from tests.protocol.test_schemas import schema
-from tests.publication.support import CREATED, DELETED, LAYOUT, SITEURL, UPDATED, Source, change, utc
 
 SET = f"{SITEURL}/resourcesync/site"
 DESCRIPTION = f"{SITEURL}/resourcesync/description.xml"

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from pelican_resourcesync.errors import BytesError
 from pelican_resourcesync.protocol import Hash, Link
 from pelican_resourcesync.publication import MD5, ChangeHistory, Dumps, Representation, Resource
-from tests.publication.support import SITEURL, Source, utc
-from tests.publication.unpacking import change_dumps, resource_dump, resources_in
-from tests.publication.watching import read, time_of, walk
+from tests.kit.publications import SITEURL, Source, utc
+from tests.kit.unpacking import change_dumps, resource_dump, resources_in
+from tests.kit.watching import read, time_of, walk
 
 BOTH: dict[str, Any] = {"dumps": Dumps(resourcedump=True, changedump=True)}
 BEGIN = utc("2024-01-01T12:00")

@@ -8,7 +8,7 @@ import pytest
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication import Change, ChangeHistory, Resource
 from pelican_resourcesync.publication.generation import TOOL
-from tests.publication.support import DELETED, SITEURL, STATE, UPDATED, Source, change, utc
+from tests.kit.publications import DELETED, SITEURL, STATE, UPDATED, Source, change, utc
 
 PATHS = ("a.html", "b.txt", "c/d.html", "e")
 

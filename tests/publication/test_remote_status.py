@@ -9,8 +9,8 @@ import pytest
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication import Archives, Dumps, Status, local_status, remote_status
 from pelican_resourcesync.publication import status as status_module
-from tests.publication.support import SITEURL, Source
-from tests.support.live import Live, content, files, live, no_dot_folders, status
+from tests.kit.live import Live, content, files, live, no_dot_folders, status
+from tests.kit.publications import SITEURL, Source
 
 DUMPS = Dumps(resourcedump=True, changedump=True)
 

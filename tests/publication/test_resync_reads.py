@@ -14,10 +14,10 @@ from resync.sitemap import Sitemap, SitemapParseError
 
 from pelican_resourcesync.protocol import Limits, Link
 from pelican_resourcesync.publication import Resource, VersionOptions
-from tests.publication.support import EVERYTHING, SITEURL, Source
-from tests.publication.watching import walk
-from tests.support.reader import XmlEntry, parse
-from tests.support.resync_client import READERS, uses_client
+from tests.kit.publications import EVERYTHING, SITEURL, Source
+from tests.kit.reader import XmlEntry, parse
+from tests.kit.resync_client import READERS, uses_client
+from tests.kit.watching import walk
 
 pytestmark = uses_client
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.publication.support import LAYOUT, Source, utc
+from tests.kit.publications import LAYOUT, Source, utc
 
 MEMORY = 64  # MB
 CHANGED = 100
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(
 
 def publish(folder: Path, count: int, changed: int, day: int) -> Mapping[str, int]:
     """Publish in a process of its own; give what it says of it."""
-    command = [sys.executable, "-m", "tests.publication.large", *map(str, (folder, count, changed, day))]
+    command = [sys.executable, "-m", "tests.tools.large.publication", *map(str, (folder, count, changed, day))]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return dict(json.loads(done.stdout))
 

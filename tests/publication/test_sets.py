@@ -13,11 +13,11 @@ from pelican_resourcesync.publication import Publication, PublishRequest, layout
 from pelican_resourcesync.publication.model.options import Archives, Dumps
 from pelican_resourcesync.publication.model.ranges import Calendar
 from pelican_resourcesync.publication.model.resource import FileResources, Resource
-from tests.publication.disk.faults import disturbed, fail
+from tests.kit.faults import disturbed, fail
+from tests.kit.publications import EVERYTHING, SITEURL, Source, is_listed, tree
+from tests.kit.unpacking import resource_dump, resources_in
+from tests.kit.watching import Watch, read
 from tests.publication.kinds.dumps.test_writer import seen
-from tests.publication.support import EVERYTHING, SITEURL, Source, is_listed, tree
-from tests.publication.unpacking import resource_dump, resources_in
-from tests.publication.watching import Watch, read
 
 NEIGHBOUR = {
     "resourcesync/other/capabilitylist.xml": b'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"/>',

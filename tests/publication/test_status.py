@@ -16,7 +16,7 @@ from pelican_resourcesync.publication import (
     Status,
     local_status,
 )
-from tests.publication.support import SITEURL, UPDATED, Source, change, tree, utc
+from tests.kit.publications import SITEURL, UPDATED, Source, change, tree, utc
 
 HISTORY = (
     change("2024-01-05T12:00", "a"),

@@ -14,9 +14,9 @@ from types import MappingProxyType
 import pytest
 
 from pelican_resourcesync.publishers.should_publish import PREVIEWS, why_not_to_publish
-from tests.support.live import live, status
-from tests.support.museum import Tree, tree
-from tests.support.sites import Site, our_command, run, strip
+from tests.kit.live import live, status
+from tests.kit.museum import Tree, tree
+from tests.kit.sites import Site, our_command, run, strip
 
 PREVIEW = "this is a preview (--autoreload or --listen)"
 NO_ADDRESS = "SITEURL is empty (pelican-quickstart sets it in publishconf.py, for make publish)"

@@ -11,7 +11,7 @@ from distributed import KilledWorker, LocalCluster
 from pelican_resourcesync.errors import PublicationError, RefusedError, SettingsError
 from pelican_resourcesync.system import cluster
 from pelican_resourcesync.system.cluster import connected, mapped
-from tests.support.live import closed_port
+from tests.kit.live import closed_port
 
 
 def test_no_worker(monkeypatch: pytest.MonkeyPatch) -> None:

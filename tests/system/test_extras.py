@@ -9,7 +9,7 @@ import pytest
 import pelican_resourcesync
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.system.extras import extra, require_pelican
-from tests.support.sites import ROOT
+from tests.kit.sites import ROOT
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
 

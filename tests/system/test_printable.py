@@ -15,8 +15,8 @@ from pelican_resourcesync.commands import site as site_commands
 from pelican_resourcesync.errors import ResourceSyncError
 from pelican_resourcesync.system.printable import get_logger, printable, printable_lines
 from repo_bridge import cli as bridge
-from tests.checker.documents import lay, text
-from tests.support.live import content, live, redirect
+from tests.kit.documents import lay, text
+from tests.kit.live import content, live, redirect
 
 ROOT = Path(__file__).parents[2]
 #: ESC, BEL, CSI of C1, line breaks of three kinds, bidi controls, half a character, and credentials in a URL.

@@ -19,10 +19,10 @@ from pelican_resourcesync.publication import PlainOutput, PredecessorSearch
 from pelican_resourcesync.system.files import sha256
 from pelican_resourcesync.system.signing import ADOPT, ENVIRONMENT, SignatureError, SigningKey, verify_state
 from sample_site.repository import DAYS, make_repository, publish_repository
-from tests.destination.sources import FAST, files_of
-from tests.publication.support import Source, utc
-from tests.support.live import served
-from tests.support.sites import Site, run
+from tests.kit.live import served
+from tests.kit.publications import Source, utc
+from tests.kit.sites import Site, run
+from tests.kit.sources import FAST, files_of
 
 KEY, OTHER = SigningKey.generate(), SigningKey.generate()
 FIRST = {"a.html": b"one", "b.html": b"two"}

@@ -13,7 +13,7 @@ import pytest
 import pelican_resourcesync.cli
 import repo_bridge.cli
 from pelican_resourcesync.publishers.folder import publish
-from tests.support.sites import ROOT
+from tests.kit.sites import ROOT
 
 BRIDGE = ["init", "--json", "--base-url", "http://x.test", "--database", "sqlite:///x.db", "--ui-url", "http://ui.test"]
 #: Commands, each with what it leaves.

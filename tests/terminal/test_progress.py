@@ -7,8 +7,8 @@ import pytest
 
 from pelican_resourcesync.publication import ChangeHistory, Dumps, FileResources, PublishRequest, Resource, publish_sets
 from pelican_resourcesync.terminal import Progress
-from tests.publication.support import SITEURL, Source, utc
-from tests.terminal.screen import Clock, terminal
+from tests.kit.publications import SITEURL, Source, utc
+from tests.kit.screen import Clock, terminal
 
 
 @pytest.fixture(autouse=True)

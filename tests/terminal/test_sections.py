@@ -6,7 +6,7 @@ import re
 import pytest
 
 from pelican_resourcesync.terminal import Section, write_sections
-from tests.terminal.screen import terminal
+from tests.kit.screen import terminal
 
 SECTIONS = (
     Section("Site\x1b", [("name", "a\nb"), ("longer name", "c")]),

@@ -7,7 +7,7 @@ import pytest
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication import Publication
 from pelican_resourcesync.terminal.text import summaries
-from tests.support.sites import Site, strip
+from tests.kit.sites import Site, strip
 
 WHERE = "https://example.org/resourcesync/"
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.delivery import announce
+from tests.kit.folders import Folder
+from tests.kit.indexnow import IndexNow
+from tests.kit.live import Ask, Live, Manner, files, live
+from tests.kit.sites import our_command
 from tests.publishers.folder.conftest import page
-from tests.publishers.folder.support import Folder
-from tests.support.indexnow import IndexNow
-from tests.support.live import Ask, Live, Manner, files, live
-from tests.support.sites import our_command
 
 KEY = "0123456789abcdef-XY"
 

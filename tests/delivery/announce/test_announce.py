@@ -18,11 +18,11 @@ from pelican_resourcesync.delivery import announce
 from pelican_resourcesync.delivery.announce import PublishedSite
 from pelican_resourcesync.protocol import ChangeKind
 from tests.delivery.announce.conftest import KEY, Site
-from tests.publication.support import Source
+from tests.kit.live import files, live
+from tests.kit.live import status as live_status
+from tests.kit.publications import Source
+from tests.kit.sites import ROOT, our_command
 from tests.publishers.folder.conftest import page
-from tests.support.live import files, live
-from tests.support.live import status as live_status
-from tests.support.sites import ROOT, our_command
 
 
 @pytest.mark.promise("Announced")

@@ -19,12 +19,12 @@ from pelican_resourcesync.commands import announce as commands
 from pelican_resourcesync.delivery import announce
 from pelican_resourcesync.publication import Hub as PublishedHub
 from tests.delivery.announce.conftest import KEY, Site, wait_until, with_headers
-from tests.publication.support import Source
+from tests.kit.flask_hub import flask_hub
+from tests.kit.hub import Hub, call
+from tests.kit.live import Ask, closed_port, live
+from tests.kit.publications import Source
+from tests.kit.reader import parse
 from tests.publishers.folder.conftest import page
-from tests.support.flask_hub import flask_hub
-from tests.support.hub import Hub, call
-from tests.support.live import Ask, closed_port, live
-from tests.support.reader import parse
 
 TOPIC, FEED = "resourcesync/site/notification.xml", "resourcesync/site/changes.atom"
 

@@ -15,11 +15,11 @@ from pelican_resourcesync.delivery.announce import PublishedSite, notify
 from pelican_resourcesync.destination import listening
 from tests.delivery.announce.conftest import Site, with_headers
 from tests.delivery.announce.test_hubs import configure
-from tests.destination.pushed import listen, wait
+from tests.kit.flask_hub import flask_hub
+from tests.kit.hub import Hub
+from tests.kit.live import live, static
+from tests.kit.pushed import listen, wait
 from tests.publishers.folder.conftest import page
-from tests.support.flask_hub import flask_hub
-from tests.support.hub import Hub
-from tests.support.live import live, static
 
 BEGIN = 1_770_000_000  # in February 2026
 

@@ -17,10 +17,10 @@ import pytest
 
 from tests.delivery.announce.conftest import Site, wait_until
 from tests.destination.test_examples import example
+from tests.kit.live import closed_port, static
+from tests.kit.reader import parse
+from tests.kit.sites import ROOT
 from tests.publishers.folder.conftest import page
-from tests.support.live import closed_port, static
-from tests.support.reader import parse
-from tests.support.sites import ROOT
 
 PROSODY = shutil.which("prosody")
 CONFIGURATION = """

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.publishers.folder.support import Folder
-from tests.support.bucket import BucketServer, bucket_server
+from tests.kit.bucket import BucketServer, bucket_server
+from tests.kit.folders import Folder
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from pelican_resourcesync.delivery.upload import upload
 from pelican_resourcesync.errors import TransportError
 from pelican_resourcesync.http import STANDARD_BOUNDS, Bucket
 from tests.delivery.upload.conftest import contents, files_of, page
-from tests.publishers.folder.support import Folder
-from tests.support.bucket import BucketServer
+from tests.kit.bucket import BucketServer
+from tests.kit.folders import Folder
 
 STATE = "resourcesync/publication.json"
 

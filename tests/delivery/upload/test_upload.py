@@ -23,12 +23,12 @@ from pelican_resourcesync.publication import kind_of
 from pelican_resourcesync.publishers.aggregator import mirror
 from pelican_resourcesync.publishers.folder import publish
 from tests.delivery.upload.conftest import contents, files_of, page
-from tests.destination.sources import fake_source
-from tests.e2e.test_upload import dead_names
-from tests.publishers.folder.support import Folder
-from tests.support.bucket import BucketServer
-from tests.support.reader import parse_file
-from tests.support.sites import our_command
+from tests.kit.bucket import BucketServer
+from tests.kit.folders import Folder
+from tests.kit.reader import parse_file
+from tests.kit.sites import our_command
+from tests.kit.sources import fake_source
+from tests.programs.test_upload import dead_names
 
 LEASE, DESCRIPTION, WELL_KNOWN = "resourcesync/upload.json", "resourcesync/description.xml", ".well-known/resourcesync"
 

@@ -16,9 +16,9 @@ from pelican_resourcesync.publication.disk.durable import TEMPORARY_PREFIX
 from pelican_resourcesync.publication.disk.install import changed_records
 from pelican_resourcesync.publication.disk.staging import staging
 from pelican_resourcesync.publication.model.layout import RECORDS
-from tests.publication.disk.faults import MODES, Mode, installing
-from tests.publication.support import READY, SITEURL, Source, is_listed, tree, utc
-from tests.support.reader import parse
+from tests.kit.faults import MODES, Mode, installing
+from tests.kit.publications import READY, SITEURL, Source, is_listed, tree, utc
+from tests.kit.reader import parse
 
 FILES = {"dc/10/1.xml": b"<one/>", "dc/10/2.xml": b"<two/>", "dc/~item/ä 100%.xml": b"<three/>"}
 

@@ -18,8 +18,8 @@ from pelican_resourcesync.publication.disk.durable import TEMPORARY_PREFIX, repl
 from pelican_resourcesync.publication.disk.staging import recover, recovered, staging
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, WELL_KNOWN
 from pelican_resourcesync.system import exchange
-from tests.publication.disk.faults import MODES, Mode, disturbed, fail, installing
-from tests.publication.support import LAYOUT, STATE, Source, tree
+from tests.kit.faults import MODES, Mode, disturbed, fail, installing
+from tests.kit.publications import LAYOUT, STATE, Source, tree
 
 UNWRITABLE = r"the documents cannot be written to .*: .*; nothing was published"
 

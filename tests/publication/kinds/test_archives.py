@@ -9,8 +9,8 @@ import pytest
 
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication import Archives, ChangeHistory, Dumps
-from tests.publication.support import EVERYTHING, SITEURL, UPDATED, Source, change, tree, utc
-from tests.publication.watching import Watch, pages_of
+from tests.kit.publications import EVERYTHING, SITEURL, UPDATED, Source, change, tree, utc
+from tests.kit.watching import Watch, pages_of
 
 SET = f"{SITEURL}/resourcesync/site"
 KINDS = ("resourcelist", "resourcedump", "changelist", "changedump")

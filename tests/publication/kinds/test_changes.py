@@ -25,8 +25,8 @@ from pelican_resourcesync.publication import (
     publish_sets,
 )
 from pelican_resourcesync.publication.kinds import changes as module
-from tests.publication.support import CREATED, DELETED, SITEURL, UPDATED, Source, change, divide, first_publication, utc
-from tests.publication.watching import Watch
+from tests.kit.publications import CREATED, DELETED, SITEURL, UPDATED, Source, change, divide, first_publication, utc
+from tests.kit.watching import Watch
 
 PAGE = f"{SITEURL}/page"
 LATE = utc("2024-05-01T12:00")

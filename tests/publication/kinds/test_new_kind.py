@@ -17,10 +17,10 @@ from pelican_resourcesync.publication.kinds.documents.writer import DocumentWrit
 from pelican_resourcesync.publication.model import kinds as table
 from pelican_resourcesync.publication.model.kinds import Kind, headers_of
 from pelican_resourcesync.publication.model.layout import stamp
-from tests.mutants.by_hand import product_files
-from tests.publication.support import Source, utc
-from tests.support.bucket import bucket_server
-from tests.support.live import served
+from tests.kit.bucket import bucket_server
+from tests.kit.live import served
+from tests.kit.publications import Source, utc
+from tests.tools.mutants.by_hand import product_files
 
 #: The row: documents with words of resources, which never change, and are sent before the lists.
 TOY = Kind(r"resourcesync/[a-z]+/(?:[0-9]+/)?toy-[0-9TZ.]+\.txt", 2, listed=True, immutable=True, has_contents=True)

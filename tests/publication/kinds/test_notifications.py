@@ -10,8 +10,8 @@ from pelican_resourcesync.delivery.announce import PublishedSite
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.options import Hub
-from tests.publication.support import SITEURL, Source, change, utc
-from tests.support.reader import RS, XmlDocument, moment, parse, parse_file
+from tests.kit.publications import SITEURL, Source, change, utc
+from tests.kit.reader import RS, XmlDocument, moment, parse, parse_file
 
 HUBS = (Hub("https://hub.example/"), Hub("https://own.example/hub?a=1&b=2", fat=True))
 TOPIC = "resourcesync/site/notification.xml"

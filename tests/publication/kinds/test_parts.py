@@ -33,9 +33,9 @@ from pelican_resourcesync.publication.kinds import parts as parts_module
 from pelican_resourcesync.publication.kinds.parts import OPEN, Map, Segment, Writing, count_entries, divided
 from pelican_resourcesync.publication.model.ranges import Body
 from pelican_resourcesync.publication.model.state import Counts
-from tests.publication.support import LAYOUT, SITEURL, Source, tree, utc
-from tests.publication.watching import walk
-from tests.support.reader import XmlDocument
+from tests.kit.publications import LAYOUT, SITEURL, Source, tree, utc
+from tests.kit.reader import XmlDocument
+from tests.kit.watching import walk
 
 #: By number: the hash of a resource, or nothing.
 State = Mapping[int, int]

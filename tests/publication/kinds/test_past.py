@@ -16,9 +16,9 @@ from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication import Archives, Change, ChangeHistory, Dumps, RangeBoundaries
 from pelican_resourcesync.publication.model.ranges import Calendar
+from tests.kit.publications import CREATED, DELETED, MILLISECOND, SITEURL, UPDATED, Source, change, tree, utc
+from tests.kit.watching import Watch, time_of
 from tests.publication.strategies import boundaries, times
-from tests.publication.support import CREATED, DELETED, MILLISECOND, SITEURL, UPDATED, Source, change, tree, utc
-from tests.publication.watching import Watch, time_of
 
 PATHS = ("a.html", "b.txt", "c/d.png", "e.txt", "f.html")
 FIRST = utc("2024-02-10T12:00")

@@ -12,8 +12,8 @@ from lxml import etree
 from pelican_resourcesync.publication.model.options import Archives, VersionOptions
 from pelican_resourcesync.publication.model.resource import Representation, Resource
 from pelican_resourcesync.system.dcz import zstd
-from tests.publication.support import SITEURL, Source, utc
-from tests.support.reader import RS, SITEMAP, XmlEntry
+from tests.kit.publications import SITEURL, Source, utc
+from tests.kit.reader import RS, SITEMAP, XmlEntry
 
 PATCH = "http://www.openarchives.org/rs/terms/patch"
 OPTIONS: dict[str, Any] = {"patches": True, "versions": VersionOptions()}

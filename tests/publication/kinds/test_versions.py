@@ -24,10 +24,10 @@ from pelican_resourcesync.publication.kinds.versions import VersionIndex, count_
 from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.versions import AddedLinks, render_timemap
 from pelican_resourcesync.publication.previous.fetch import Fetched, fetch_publication
-from tests.destination.sources import files_of
+from tests.kit.live import files, live
+from tests.kit.publications import LAYOUT, SITEURL, Contents, Source, tree, utc
+from tests.kit.sources import files_of
 from tests.protocol.test_version_history import DAMAGED
-from tests.publication.support import LAYOUT, SITEURL, Contents, Source, tree, utc
-from tests.support.live import files, live
 
 ALL = VersionOptions()
 HOME = "resourcesync/site"

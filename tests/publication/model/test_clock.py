@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.model.clock import build_time, later, off_boundary, whole_milliseconds
-from tests.publication.support import MILLISECOND, utc
+from tests.kit.publications import MILLISECOND, utc
 
 TOKYO = timezone(timedelta(hours=9))
 NEAR_MIDNIGHT = st.builds(

@@ -13,7 +13,7 @@ from pelican_resourcesync.publication.model.kinds import (
     kind_of,
 )
 from pelican_resourcesync.publication.model.layout import SHARED, Layout, part_path
-from tests.publication.support import utc
+from tests.kit.publications import utc
 
 _AT = utc("2024-03-01T12:00:00.001")
 _LISTS = ("resourcelist", "resourcedump", "changelist", "changedump")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.publication.model.layout import Layout, part_path, stamp
-from tests.publication.support import utc
+from tests.kit.publications import utc
 
 _milliseconds = st.datetimes(
     min_value=datetime(1970, 1, 1),  # noqa: DTZ001 - `utc` adds the zone

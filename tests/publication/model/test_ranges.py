@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.publication import PERIODS, Calendar, Change, FixedBoundaries, RangeBoundaries
 from pelican_resourcesync.publication.model.ranges import Range, retain
+from tests.kit.publications import CREATED, MILLISECOND, Division, change, divide, utc
 from tests.publication.strategies import boundaries as some_boundaries
 from tests.publication.strategies import times
-from tests.publication.support import CREATED, MILLISECOND, Division, change, divide, utc
 
 LIMIT = 3
 

@@ -18,7 +18,7 @@ from pelican_resourcesync.publication import (
     render_time,
 )
 from pelican_resourcesync.publication.model.resource import render_links, render_representation
-from tests.protocol.strategies import hashes, links, text, times, uris
+from tests.kit.strategies import hashes, links, text, times, uris
 from tests.protocol.support import resource_list, written
 
 _hashes = hashes.filter(bool).map(lambda found: found[0])

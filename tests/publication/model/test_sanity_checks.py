@@ -15,7 +15,7 @@ from pelican_resourcesync.publication.model.sanity_checks import is_loopback, re
 from pelican_resourcesync.publication.plan import PublishRequest
 from pelican_resourcesync.publication.previous.search import PlainOutput, PredecessorSearch
 from pelican_resourcesync.publication.publish import plan_sets, publish_sets, require_plausible
-from tests.publication.support import SITEURL, Source
+from tests.kit.publications import SITEURL, Source
 
 MOVED = "https://museum.example"
 

@@ -18,8 +18,8 @@ from pelican_resourcesync.publication.model.state import (
     parse_state,
     render_state,
 )
-from tests.protocol.strategies import zones
-from tests.publication.support import HOSTILE_NAMES, utc
+from tests.kit.publications import HOSTILE_NAMES, utc
+from tests.kit.strategies import zones
 
 NAME = "publication.json"
 STATE = PublicationState(

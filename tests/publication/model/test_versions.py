@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 
 from pelican_resourcesync.publication.model.versions import PublicVersions
-from tests.publication.support import utc
+from tests.kit.publications import utc
 
 
 @pytest.mark.parametrize(

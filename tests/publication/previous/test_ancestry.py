@@ -9,7 +9,7 @@ from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.state import MOST_ANCESTORS
 from pelican_resourcesync.publication.previous.previous import Ancestry, HashedState, compare_ancestry, layout_after
-from tests.publication.support import LAYOUT, SITEURL, STATE, Source, change, utc
+from tests.kit.publications import LAYOUT, SITEURL, STATE, Source, change, utc
 
 
 def sealed(source: Source) -> HashedState:

@@ -25,8 +25,7 @@ from pelican_resourcesync.publication.previous.fetch import (
     fetch_publication,
 )
 from pelican_resourcesync.publication.previous.previous import read_previous
-from tests.publication.support import LAYOUT, STATE, Source, is_listed
-from tests.support.live import (
+from tests.kit.live import (
     PAGE,
     Ask,
     Live,
@@ -47,6 +46,7 @@ from tests.support.live import (
     truncated,
     zipped,
 )
+from tests.kit.publications import LAYOUT, STATE, Source, is_listed
 
 ADVICE = (
     "what is published stays as it is: try again later, or publish once with RESOURCESYNC_FIRST=1 in the environment,"

@@ -17,8 +17,8 @@ from pelican_resourcesync.http import Bounds, Web
 from pelican_resourcesync.publication import Archives, Dumps, read_previous
 from pelican_resourcesync.publication.model.kinds import kind_of
 from pelican_resourcesync.publication.previous.fetch import FetchClock, Fetched, FetchLimits, fetch_publication
-from tests.publication.support import LAYOUT, STATE, Source
-from tests.support.live import Ask, Live, Manner, content, dripping, files, first, live, page, status
+from tests.kit.live import Ask, Live, Manner, content, dripping, files, first, live, page, status
+from tests.kit.publications import LAYOUT, STATE, Source
 
 DUMPS = Dumps(resourcedump=True, changedump=True, package_size=20_000)
 ARCHIVES = Archives(resourcedump=None, resourcelist=None)

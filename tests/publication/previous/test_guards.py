@@ -19,7 +19,7 @@ from pelican_resourcesync.publication import (
 )
 from pelican_resourcesync.publication.model.clock import is_ahead
 from pelican_resourcesync.publication.model.history import parse_change
-from tests.publication.support import SITEURL, Source, utc
+from tests.kit.publications import SITEURL, Source, utc
 
 LIST = "resourcesync/site/resourcelist.xml"
 MOVED = "https://moved.example"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.publication import STATE, LastPublishedCopy, Layout, Workspace
-from tests.support.museum import tree
+from tests.kit.museum import tree
 
 LIVE_FOLDER = Path(".resourcesync", "live")
 

@@ -28,10 +28,10 @@ from pelican_resourcesync.errors import (
 from pelican_resourcesync.http import Bucket
 from pelican_resourcesync.publication import Layout, PlainOutput, PredecessorSearch, local_status, remote_status
 from pelican_resourcesync.publication.previous import search
-from tests.publication.support import Source
-from tests.support.bucket import BucketServer, bucket_server
-from tests.support.live import Live, Manner, files, front, hosts, live, page, redirect, status
-from tests.support.museum import ARCHIVE, KEPT, MUSEUM, STATE, Tree, digest, is_now, tree
+from tests.kit.bucket import BucketServer, bucket_server
+from tests.kit.live import Live, Manner, files, front, hosts, live, page, redirect, status
+from tests.kit.museum import ARCHIVE, KEPT, MUSEUM, STATE, Tree, digest, is_now, tree
+from tests.kit.publications import Source
 
 RESOURCE_LIST, LEASE = "resourcesync/site/resourcelist.xml", "resourcesync/upload.json"
 

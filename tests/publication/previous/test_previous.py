@@ -22,7 +22,7 @@ from pelican_resourcesync.publication import (
 )
 from pelican_resourcesync.publication.model.layout import SHARED
 from pelican_resourcesync.publication.model.ranges import Body, Range
-from tests.publication.support import LAYOUT, SITEURL, STATE, UPDATED, Source, change, is_listed, tree, utc
+from tests.kit.publications import LAYOUT, SITEURL, STATE, UPDATED, Source, change, is_listed, tree, utc
 
 DAMAGED = r"the publication in the output is damaged: .*: upload it again, or publish once with RESOURCESYNC_FIRST=1"
 RESOURCE_LIST = "resourcesync/site/resourcelist.xml"

@@ -22,9 +22,9 @@ from pelican_resourcesync.publication import (
 )
 from pelican_resourcesync.publication.previous import search
 from pelican_resourcesync.publishers.pelican.saved_documents import SavedDocuments
-from tests.publication.support import Source
-from tests.support.live import Ask, closed_port, files, hosts, live, status
-from tests.support.museum import MUSEUM, digest, is_now
+from tests.kit.live import Ask, closed_port, files, hosts, live, status
+from tests.kit.museum import MUSEUM, digest, is_now
+from tests.kit.publications import Source
 
 LIVE_FOLDER = Path(".resourcesync", "live")
 

@@ -10,7 +10,7 @@ from pelican_resourcesync.errors import MismatchError, TransportError
 from pelican_resourcesync.http import Bounds, Web, is_plain
 from pelican_resourcesync.publication.previous.store import Budget, Store
 from pelican_resourcesync.system.files import sha256
-from tests.support.live import Live, content, live, status
+from tests.kit.live import Live, content, live, status
 
 A, B = sha256(b"a"), sha256(b"b")
 

@@ -22,9 +22,9 @@ from pelican_resourcesync.publication import (
     forget_uris,
 )
 from pelican_resourcesync.publication.takedown import find_uris
-from tests.publication.support import DELETED, SITEURL, UPDATED, Source, change, tree, utc
-from tests.support.follower import Follower
-from tests.support.live import served
+from tests.kit.follower import Follower
+from tests.kit.live import served
+from tests.kit.publications import DELETED, SITEURL, UPDATED, Source, change, tree, utc
 
 CONTENTS = {"a.html": b"a", "b.html": b"b", "caf%C3%A9.html": b"c"}
 HISTORY = (

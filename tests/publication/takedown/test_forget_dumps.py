@@ -19,10 +19,10 @@ from pelican_resourcesync.publication.model.resource import Representation, Reso
 from pelican_resourcesync.publication.previous.previous import publications_in
 from pelican_resourcesync.publication.publish import publish_sets
 from pelican_resourcesync.publication.takedown import forget_uris
-from tests.publication.support import EVERYTHING, SITEURL, Source, is_change_page, tree, utc
-from tests.publication.unpacking import Package, change_dumps, rebuilt, resource_dump, resources_in
-from tests.publication.watching import check_valid, read, walk
-from tests.support.reader import XmlEntry, parse
+from tests.kit.publications import EVERYTHING, SITEURL, Source, is_change_page, tree, utc
+from tests.kit.reader import XmlEntry, parse
+from tests.kit.unpacking import Package, change_dumps, rebuilt, resource_dump, resources_in
+from tests.kit.watching import check_valid, read, walk
 
 SECRET, GONE = f"{SITEURL}/secret.html", b"what must not be known"
 NOW = utc("2024-09-01T12:00")

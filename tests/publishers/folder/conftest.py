@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.publishers.folder.support import Folder
+from tests.kit.folders import Folder
 
 
 @pytest.fixture

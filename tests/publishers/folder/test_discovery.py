@@ -18,7 +18,7 @@ from pelican_resourcesync.publishers.static_site.discovery import (
 )
 from pelican_resourcesync.settings import Selection, SetSettings, Settings
 from pelican_resourcesync.settings.checks import HEADER_FILES
-from tests.publication.support import LAYOUT, tree
+from tests.kit.publications import LAYOUT, tree
 
 SITEMAP = b"Sitemap: https://example.org/resourcesync/site/resourcelist.xml\n"
 LINK = '<https://example.org/resourcesync/site/capabilitylist.xml>; rel="resourcesync"; type="application/xml"'

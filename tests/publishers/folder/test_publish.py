@@ -16,13 +16,13 @@ import pytest
 import pelican_resourcesync as library
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publishers.folder import dry_run_folder, publish, read_folder_settings
-from tests.publication.support import Source
+from tests.kit.folders import HOME, URL, Folder, git
+from tests.kit.live import files, hosts, live
+from tests.kit.museum import tree
+from tests.kit.publications import Source
+from tests.kit.reader import parse_file
+from tests.kit.sites import our_command
 from tests.publishers.folder.conftest import page
-from tests.publishers.folder.support import HOME, URL, Folder, git
-from tests.support.live import files, hosts, live
-from tests.support.museum import tree
-from tests.support.reader import parse_file
-from tests.support.sites import our_command
 
 At = Callable[[str], None]
 LINK = f'<link rel="resourcesync" type="application/xml" href="{URL}/{HOME}/capabilitylist.xml" />\n'

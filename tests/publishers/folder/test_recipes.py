@@ -10,9 +10,9 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.publishers.folder.support import URL, Folder
-from tests.support.live import files, hosts, live
-from tests.support.sites import ROOT, our_command
+from tests.kit.folders import URL, Folder
+from tests.kit.live import files, hosts, live
+from tests.kit.sites import ROOT, our_command
 
 EXAMPLES = ROOT / "docs" / "examples"
 PAGES = {"index": "Home", "edited": "Before", "named": "The same", "removed": "Gone soon", "kept": "Kept"}

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.kit.folders import URL, Folder
+from tests.kit.museum import tree
 from tests.publishers.folder.conftest import page
-from tests.publishers.folder.support import URL, Folder
-from tests.support.museum import tree
 
 At = Callable[[str], None]
 NS = "http://www.sitemaps.org/schemas/sitemap/0.9"

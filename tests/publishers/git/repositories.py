@@ -11,7 +11,7 @@ from unittest.mock import patch
 from pelican_resourcesync.publishers.git.repository import Repository, find_repository
 from pelican_resourcesync.publishers.pelican.session import Session
 from pelican_resourcesync.publishers.static_site import PublishResult
-from tests.support.sites import Row, Site, strip
+from tests.kit.sites import Row, Site, strip
 
 #: A time for each day of the tests' month.
 T = [f"2024-01-{day:02}T10:00:00Z" for day in range(32)]

@@ -6,9 +6,9 @@ import pytest
 
 from pelican_resourcesync.errors import HistoryError
 from pelican_resourcesync.publishers.git.checkout import STAMP, Checkouts
+from tests.kit.backfills import documents, worktrees
+from tests.kit.sites import Site
 from tests.publishers.git.repositories import T, add_submodule, repository, update_submodule
-from tests.publishers.pelican.backfill.support import documents, worktrees
-from tests.support.sites import Site
 
 
 def test_submodules_of_then(tmp_path: Path) -> None:

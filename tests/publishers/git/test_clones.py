@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.kit.sites import Row, Site
 from tests.publishers.git.repositories import NOW, T, bare, built, clone, link, opened, said
-from tests.support.sites import Row, Site
 
 IMAGES = {"STATIC_PATHS": ["images"], "ARTICLE_EXCLUDES": ["images"], "THEME_STATIC_PATHS": ["static"]}
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.publishers.git import find_repository
+from tests.kit.sites import Site
 from tests.publishers.git.repositories import T, bare, built, dated, link, opened
-from tests.support.sites import Site
 
 ARTICLE = "Title: Secret\nDate: 2024-01-01\n"
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.kit.sites import Row, Site
 from tests.publishers.git.repositories import T, back, bare, branch, built, merge
-from tests.support.sites import Row, Site
 
 
 @pytest.fixture

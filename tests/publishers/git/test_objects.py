@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.kit.sites import Row, Site, strip
 from tests.publishers.git.repositories import NOW, T, bare, built, dated, said
-from tests.support.sites import Row, Site, strip
 
 IMAGES = {"STATIC_PATHS": ["images"], "ARTICLE_EXCLUDES": ["images"], "DEFAULT_METADATA": {"category": "misc"}}
 

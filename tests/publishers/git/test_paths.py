@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.kit.sites import Site
 from tests.publishers.git.repositories import T, bare, built
-from tests.support.sites import Site
 
 IMAGES = {"STATIC_PATHS": ["images"], "ARTICLE_EXCLUDES": ["images"]}
 

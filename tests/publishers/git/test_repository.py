@@ -12,7 +12,7 @@ from git.exc import GitCommandError
 from pelican_resourcesync.errors import HistoryError
 from pelican_resourcesync.publishers.git.log import PathChange
 from pelican_resourcesync.publishers.git.repository import UNCOMMITTED, Repository, find_repository, reason_of
-from tests.support.sites import Site
+from tests.kit.sites import Site
 
 TIME = "2024-01-01T10:00:00Z"
 HERE = ["."]

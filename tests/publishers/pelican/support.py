@@ -8,7 +8,7 @@ from pelican.settings import read_settings
 
 from pelican_resourcesync.publishers.pelican.outputs.run import Run
 from pelican_resourcesync.publishers.static_site import SiteUrls
-from tests.support.sites import Site
+from tests.kit.sites import Site
 
 SITEURL = "https://example.org"
 

@@ -5,7 +5,7 @@ import pytest
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publishers.pelican.configuration import read_configuration
 from pelican_resourcesync.publishers.pelican.predecessors import predecessors
-from tests.support.sites import Site
+from tests.kit.sites import Site
 
 
 @pytest.mark.parametrize("where", ["pelican.predecessors.PlainOutput", "static_site.publishing.PredecessorSearch.find"])

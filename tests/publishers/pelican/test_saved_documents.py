@@ -10,8 +10,8 @@ import pytest
 from pelican_resourcesync.publication import DESCRIPTION, STATE, WELL_KNOWN, Workspace
 from pelican_resourcesync.publishers.pelican import saved_documents as module
 from pelican_resourcesync.publishers.pelican.saved_documents import SavedDocuments
-from tests.support.museum import Tree, tree
-from tests.support.sites import Site, run, strip
+from tests.kit.museum import Tree, tree
+from tests.kit.sites import Site, run, strip
 
 SAVED_FOLDER = Path(".resourcesync", "saved")
 

@@ -7,8 +7,8 @@ import pytest
 from pelican.settings import read_settings
 
 from pelican_resourcesync.publishers.pelican.scope import Scope, find_scope
+from tests.kit.sites import ROOT, Site
 from tests.publishers.pelican.support import configured
-from tests.support.sites import ROOT, Site
 
 MINE = "themes/mine"
 

@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import pytest
 
-from tests.e2e.test_adds_up import published
-from tests.support.reader import XmlDocument
-from tests.support.sites import Row, Site, strip
+from tests.kit.reader import XmlDocument
+from tests.kit.sites import Row, Site, strip
+from tests.programs.test_adds_up import published
 
 #: Clocks that go on, stand still, go back, were never set, are at midnight and years ahead.
 DATES = ["1704103200", "1704103200", "1600000000", "0", "1717200000", "4102444800", "1717243200", "1717243201"]

@@ -10,8 +10,8 @@ from pelican_resourcesync.protocol import Capability, Document, Entry, Link, Met
 from pelican_resourcesync.publication import Representation
 from pelican_resourcesync.publication.kinds.documents.documents import Documents, as_part, description
 from pelican_resourcesync.publication.model.ranges import Range
-from tests.publication.support import LAYOUT, SITEURL, Source, utc
-from tests.support.reader import XmlDocument, XmlEntry, parse
+from tests.kit.publications import LAYOUT, SITEURL, Source, utc
+from tests.kit.reader import XmlDocument, XmlEntry, parse
 
 ABOUT = f"{SITEURL}/about.html"
 DOCUMENTS = Documents(LAYOUT, ABOUT)

@@ -13,8 +13,8 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.disk.staging import recover
 from pelican_resourcesync.publication.kinds.documents.other_publishers import find_other_sets
 from pelican_resourcesync.publication.model.layout import SHARED, Layout
-from tests.publication.support import LAYOUT, SITEURL, Source, tree
-from tests.support.reader import XmlEntry, parse
+from tests.kit.publications import LAYOUT, SITEURL, Source, tree
+from tests.kit.reader import XmlEntry, parse
 
 DESCRIPTION, WELL_KNOWN = "resourcesync/description.xml", ".well-known/resourcesync"
 OWN = f"{SITEURL}/resourcesync/site/capabilitylist.xml"

@@ -16,8 +16,8 @@ from pelican_resourcesync.publication.kinds.dumps.packing import (
     divided,
     size_in_package,
 )
-from tests.publication.support import SITEURL
-from tests.support.reader import XmlDocument, parse
+from tests.kit.publications import SITEURL
+from tests.kit.reader import XmlDocument, parse
 
 NOON = datetime(2024, 2, 29, 12, 0, 7, tzinfo=UTC)
 UP = Link(rel="up", href=f"{SITEURL}/resourcesync/site/capabilitylist.xml")

@@ -13,8 +13,8 @@ from pelican_resourcesync.publication import Dumps
 from pelican_resourcesync.publication.kinds.dumps.changedump import begin_of_dumps
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.resource import Representation
-from tests.publication.support import DELETED, EVERYTHING, STATE, Source, change, utc
-from tests.support.work import counted
+from tests.kit.publications import DELETED, EVERYTHING, STATE, Source, change, utc
+from tests.kit.work import counted
 
 HELD = Representation(length=1)
 

@@ -20,6 +20,8 @@ from hypothesis import strategies as st
 from pelican_resourcesync.errors import BytesError, DocumentError, PublicationError
 from pelican_resourcesync.protocol import ChangeKind, Entry, Hash, Metadata
 from pelican_resourcesync.publication.kinds.dumps.package import Bitstream, open_member, open_package, write_package
+from tests.kit.publications import SITEURL
+from tests.kit.reader import XmlDocument, XmlEntry
 from tests.publication.kinds.dumps.support import (
     CHANGES,
     RESOURCES,
@@ -32,8 +34,6 @@ from tests.publication.kinds.dumps.support import (
     members,
     packed,
 )
-from tests.publication.support import SITEURL
-from tests.support.reader import XmlDocument, XmlEntry
 
 PAGE, PICTURE = b"<p>A page</p>" * 400, bytes(range(256)) * 300
 LARGE = 40_000  # bytes

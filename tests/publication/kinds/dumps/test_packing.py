@@ -25,8 +25,8 @@ from pelican_resourcesync.publication.model.resource import (
     render_representation,
     render_time,
 )
+from tests.kit.publications import SITEURL
 from tests.publication.kinds.dumps.support import CHANGES, bitstream, deletion, packed, portions
-from tests.publication.support import SITEURL
 
 
 def numbers(*weights: int, size: int, entries: int = 100) -> list[list[int]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.reader import parse
+from tests.kit.reader import parse
 
 MEMORY = 64  # MB
 #: 10 MB pictures, 20 kB pages, 1 MB of what is neither.
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(
 
 def pack(folder: Path, *kinds: str, size: int = 100_000_000) -> Mapping[str, int]:
     """Pack files in a process of their own; give what it says of it."""
-    command = [sys.executable, "-m", "tests.publication.kinds.dumps.large", str(folder), str(size), *kinds]
+    command = [sys.executable, "-m", "tests.tools.large.packages", str(folder), str(size), *kinds]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return dict(json.loads(done.stdout))
 

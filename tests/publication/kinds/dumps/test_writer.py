@@ -17,7 +17,7 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Limits, Link
 from pelican_resourcesync.publication import Calendar, Change, ChangeHistory, Dumps, Representation, Resource
 from pelican_resourcesync.publication.kinds.dumps import packing
-from tests.publication.support import (
+from tests.kit.publications import (
     CREATED,
     DELETED,
     EVERYTHING,
@@ -29,8 +29,8 @@ from tests.publication.support import (
     tree,
     utc,
 )
-from tests.publication.unpacking import Package, change_dumps, rebuilt, resource_dump, resources_in, time_in
-from tests.publication.watching import Watch, read
+from tests.kit.unpacking import Package, change_dumps, rebuilt, resource_dump, resources_in, time_in
+from tests.kit.watching import Watch, read
 
 SET = "resourcesync/site"
 BOTH, ALL = EVERYTHING["dumps"], EVERYTHING["archives"]

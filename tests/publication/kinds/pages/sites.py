@@ -7,7 +7,7 @@ from typing import Any
 
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.options import Archives, Dumps
-from tests.publication.support import CREATED, DELETED, SITEURL, UPDATED, Source, utc
+from tests.kit.publications import CREATED, DELETED, SITEURL, UPDATED, Source, utc
 
 HOSTILE = '</title><script>document.title = "taken"</script>&amp;"\' ' + "long" * 500
 BEGIN = utc("2020-01-03T08:00")

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.publication.model.options import PageOptions, VersionOptions
+from tests.kit.browser import look_at, needs_chromium
 from tests.publication.kinds.pages.sites import HOSTILE, counts, everything, publish
-from tests.support.browser import look_at, needs_chromium
 
 #: By name: months of history, resources beyond them, the site's name, the language, the width, whether it is dark, and
 #: the number at the top of the axis.

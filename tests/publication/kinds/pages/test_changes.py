@@ -21,8 +21,8 @@ from pelican_resourcesync.publication.model.ranges import Calendar, FixedBoundar
 from pelican_resourcesync.publication.model.resource import Representation, Resource
 from pelican_resourcesync.publication.model.state import ChangeListSummary
 from pelican_resourcesync.publication.publish import publish_sets
-from tests.publication.support import CREATED, DELETED, SITEURL, UPDATED, Contents, Source, utc
-from tests.support.atom import ATOM, feed_faults
+from tests.kit.atom import ATOM, feed_faults
+from tests.kit.publications import CREATED, DELETED, SITEURL, UPDATED, Contents, Source, utc
 
 FEED = "resourcesync/site/changes.atom"
 MARCH, APRIL = "resourcesync/site/changes/20240301T000000Z.html", "resourcesync/site/changes/20240401T000000Z.html"

@@ -14,8 +14,8 @@ from pelican_resourcesync.publication import forget_uris, read_previous
 from pelican_resourcesync.publication.kinds.pages.translations import Language
 from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.options import PageOptions
+from tests.kit.publications import SITEURL, Source, utc
 from tests.publication.kinds.pages.sites import HOSTILE, everything, publish
-from tests.publication.support import SITEURL, Source, utc
 
 FRONT, SET = "resourcesync/index.html", "resourcesync/site/index.html"
 TRANSLATED = ("de", "fr", "ja")

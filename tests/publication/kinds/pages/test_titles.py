@@ -8,7 +8,7 @@ from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication.kinds.pages.titles import is_html, title_of
 from pelican_resourcesync.publication.model.resource import Representation, Resource
 from pelican_resourcesync.system.html_titles import clean
-from tests.publication.support import LAYOUT, SITEURL
+from tests.kit.publications import LAYOUT, SITEURL
 
 _RECORD = b"""<oai_dc:dc xmlns:oai_dc="http://www.openarchives.org/OAI/2.0/oai_dc/"
  xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:creator>A</dc:creator><dc:title>On &lt;ice&gt;

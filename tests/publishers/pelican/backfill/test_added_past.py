@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.cli import main
-from tests.destination.sources import files_of
-from tests.publishers.pelican.backfill.support import TIMES, changes_now, documents, run
-from tests.support.follower import Follower
-from tests.support.live import served
-from tests.support.sites import Site
+from tests.kit.backfills import TIMES, changes_now, documents, run
+from tests.kit.follower import Follower
+from tests.kit.live import served
+from tests.kit.sites import Site
+from tests.kit.sources import files_of
 
 #: What the builds up to the first publication changed; what its own commit did is listed just before it.
 PAST = [

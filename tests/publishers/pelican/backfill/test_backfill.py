@@ -12,11 +12,11 @@ from pelican_resourcesync.errors import HistoryError, PublicationError
 from pelican_resourcesync.publication import (
     locked,
 )
-from tests.publishers.pelican.backfill.support import TIMES, documents, run, worktrees
-from tests.support.follower import Follower
-from tests.support.live import served
-from tests.support.museum import PAGE
-from tests.support.sites import Site, changes, our_command, strip
+from tests.kit.backfills import TIMES, documents, run, worktrees
+from tests.kit.follower import Follower
+from tests.kit.live import served
+from tests.kit.museum import PAGE
+from tests.kit.sites import Site, changes, our_command, strip
 
 SITEURL = "https://example.org"
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.errors import HistoryError
-from tests.publishers.pelican.backfill.support import TIMES, changes_now, documents, run
+from tests.kit.backfills import TIMES, changes_now, documents, run
+from tests.kit.follower import Follower
+from tests.kit.live import served
+from tests.kit.sites import NOT_LIVE, Site, our_command
+from tests.kit.sites import run as build
 from tests.publishers.pelican.backfill.test_backfill import PAST
-from tests.support.follower import Follower
-from tests.support.live import served
-from tests.support.sites import NOT_LIVE, Site, our_command
-from tests.support.sites import run as build
 
 SITEURL = "https://example.org"
 BUILT = {**NOT_LIVE, "history": "built"}

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.publication.previous import search
-from tests.e2e.test_sets import rows
-from tests.publishers.pelican.backfill.support import TIMES, Terminal, changes_now, documents, run, worktrees
+from tests.kit.backfills import TIMES, Terminal, changes_now, documents, run, worktrees
+from tests.kit.follower import Follower
+from tests.kit.live import served
+from tests.kit.museum import HOME, KEPT, PAGE, is_now, public_museum
+from tests.kit.sites import Site, our_command
+from tests.programs.test_sets import rows
 from tests.publishers.pelican.backfill.test_backfill import PAST, state
-from tests.support.follower import Follower
-from tests.support.live import served
-from tests.support.museum import HOME, KEPT, PAGE, is_now, public_museum
-from tests.support.sites import Site, our_command
 
 SITEURL = "https://example.org"
 

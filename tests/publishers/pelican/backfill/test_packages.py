@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.test_everything import SITEURL, apply_change, is_in, path_of, walk
-from tests.publishers.pelican.backfill.support import run
-from tests.support.reader import XmlEntry
-from tests.support.sites import PRIVATE, Site, import_sample_site, our_command, public_files
-from tests.support.walker import CAPABILITIES, Walker
+from tests.kit.backfills import run
+from tests.kit.reader import XmlEntry
+from tests.kit.sites import PRIVATE, Site, import_sample_site, our_command, public_files
+from tests.kit.walker import CAPABILITIES, Walker
+from tests.programs.test_everything import SITEURL, apply_change, is_in, path_of, walk
 
 SETS: dict[str, Any] = {"site": {}, "coins": {"categories": ["Coins"]}, "images": {"types": ["image/*"]}}
 EVERYTHING = {"previous": "output", "dumps": True, "archives": True, "sets": SETS}

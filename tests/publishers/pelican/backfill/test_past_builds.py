@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.system.signing import ENVIRONMENT, SigningKey
-from tests.publishers.pelican.backfill.support import TIMES, changes_now, documents, run
-from tests.support.sites import Site, our_command, strip
+from tests.kit.backfills import TIMES, changes_now, documents, run
+from tests.kit.sites import Site, our_command, strip
 
 SITEURL = "https://example.org"
 CLOCKS = """

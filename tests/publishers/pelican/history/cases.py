@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 from pelican_resourcesync.publishers.pelican.session import Session
 from pelican_resourcesync.publishers.static_site import PublishResult
-from tests.support.sites import Site
+from tests.kit.sites import Site
 
 #: Contents without listings.
 BARE: dict[str, Any] = {

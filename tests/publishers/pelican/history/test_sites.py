@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.errors import HistoryError
-from tests.e2e.test_sets import rows
+from tests.kit.sites import Site
+from tests.programs.test_sets import rows
 from tests.publishers.git.repositories import add_submodule, link, repository, update_submodule
 from tests.publishers.pelican.history.cases import (
     BARE,
@@ -20,7 +21,6 @@ from tests.publishers.pelican.history.cases import (
     take,
     time_of,
 )
-from tests.support.sites import Site
 
 A, A2, B, C = source("a"), source("a", "Another text."), source("b"), source("c")
 REMOVE: Step = {"x.md": None}

@@ -12,8 +12,8 @@ from pelican_resourcesync.publishers.pelican.outputs.resources import select_res
 from pelican_resourcesync.publishers.pelican.outputs.run import OutputFile, Run
 from pelican_resourcesync.publishers.pelican.outputs.sets import facets_of, links_of
 from pelican_resourcesync.publishers.static_site import Exclusion, Facets
+from tests.kit.sites import Site
 from tests.publishers.pelican.support import SITEURL, built, configured
-from tests.support.sites import Site
 
 FEEDS: dict[str, Any] = {
     "THEME": "simple",

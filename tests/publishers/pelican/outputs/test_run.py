@@ -9,8 +9,8 @@ from pelican import Pelican, signals
 from pelican_resourcesync.publishers.pelican.outputs import Role
 from pelican_resourcesync.publishers.pelican.outputs.run import OutputFile, Run
 from pelican_resourcesync.publishers.static_site import SiteUrls, walk
+from tests.kit.sites import Site
 from tests.publishers.pelican.support import BARE, SITEURL, built, configured
-from tests.support.sites import Site
 
 
 def outputs(site: Site, **overrides: Any) -> dict[str, OutputFile]:

@@ -14,8 +14,8 @@ from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication import ChangeHistory
 from pelican_resourcesync.publishers.static_site import own_sitemaps, sitemap, update_sitemap
 from pelican_resourcesync.publishers.static_site.sitemap_dates import ForeignSitemap
-from tests.publication.support import SITEURL, Source
-from tests.support.sites import Site, our_command, run, strip
+from tests.kit.publications import SITEURL, Source
+from tests.kit.sites import Site, our_command, run, strip
 
 NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 SITEMAP = f"{{{NAMESPACE}}}"

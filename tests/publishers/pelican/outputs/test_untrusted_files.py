@@ -8,9 +8,9 @@ import pytest
 
 from pelican_resourcesync.errors import PublicationError, SettingsError
 from pelican_resourcesync.publishers.pelican import Session, read_configuration
-from tests.publishers.pelican.backfill.support import run
-from tests.support.reader import parse_file
-from tests.support.sites import Site, strip
+from tests.kit.backfills import run
+from tests.kit.reader import parse_file
+from tests.kit.sites import Site, strip
 
 TIME = "2024-01-15T10:00:00Z"
 

@@ -1,0 +1,1 @@
+"""Campaigns: random lives, kills at any moment, power failures, and what really happened."""

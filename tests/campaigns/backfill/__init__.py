@@ -1,0 +1,1 @@
+"""Backfills that are killed, or end with a power failure."""

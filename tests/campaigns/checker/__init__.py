@@ -1,0 +1,1 @@
+"""Mutated documents, and every combination of settings."""

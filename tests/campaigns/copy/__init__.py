@@ -1,0 +1,1 @@
+"""Copies that are killed, or end with a power failure."""

@@ -1,0 +1,1 @@
+"""Sets that are published again and again, whatever happens."""

@@ -1,0 +1,1 @@
+"""A repository that lives, and is published through kills and power failures."""

@@ -1,0 +1,1 @@
+"""What was published of a site, compared with the builds of its commits."""

@@ -1,0 +1,1 @@
+"""Uploads that are disturbed at every step."""

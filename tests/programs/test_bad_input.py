@@ -1,0 +1,239 @@
+"""What is wrong, missing or strange around a site: one clear sentence with its cure each, and nothing guessed."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pelican_resourcesync.errors import ResourceSyncError
+from tests.kit.reader import XmlDocument, parse
+from tests.kit.sites import Site, run, strip, warnings
+
+
+@pytest.fixture
+def bare(site: Site) -> Site:
+    """Return a site that publishes its articles and pages alone."""
+    return strip(site)
+
+
+def documents(output: Path) -> set[str]:
+    """Return the paths of all documents in an output."""
+    return {
+        file.relative_to(output).as_posix()
+        for file in output.rglob("*")
+        if file.is_file() and "resourcesync" in file.relative_to(output).as_posix()
+    }
+
+
+def resource_list(site: Site) -> XmlDocument:
+    """Read the Resource List."""
+    return parse((site.output / "resourcesync/site/resourcelist.xml").read_bytes())
+
+
+def capabilities(site: Site) -> set[str]:
+    """Return what the Capability List names."""
+    document = parse((site.output / "resourcesync/site/capabilitylist.xml").read_bytes())
+    return {entry.md["capability"] for entry in document.entries}
+
+
+# --- git ---------------------------------------------------------------------
+
+
+def test_no_repository(bare: Site) -> None:
+    """Without git the Resource List stands alone, with the times of the files, and one warning says what to do."""
+    source = bare.article("a.md", "A")
+    shutil.rmtree(bare.folder / ".git")
+    os.utime(source, (1_700_000_000.5, 1_700_000_000.5))
+    status, said = run(bare)
+    assert status == 0
+    (warning,) = warnings(said)
+    assert f"{bare.folder / 'content'} is not in a git repository" in warning
+    assert "run git init there and commit the site, or build in a clone of its repository" in warning
+    assert capabilities(bare) == {"resourcelist"}
+    assert bare.resources() == {"/a.html": "2023-11-14T22:13:20.500Z"}
+
+
+@pytest.fixture
+def shallow(bare: Site, tmp_path: Path) -> Site:
+    """Return a shallow clone of a site with three commits, as most CIs make it."""
+    for number, name in enumerate("abc"):
+        bare.article(f"{name}.md", name.upper())
+        bare.commit(f"2024-0{number + 1}-01T10:00:00Z")
+    clone = Site(tmp_path / "clone", bare.settings)
+    bare.git("clone", "-q", "--depth", "1", bare.folder.as_uri(), str(clone.folder))
+    clone.git("config", "user.name", "A writer")
+    clone.git("config", "user.email", "writer@example.org")
+    return clone
+
+
+def test_shallow_clone(shallow: Site) -> None:
+    """No Change List and no `lastmod` is made up, the warning says how to fetch the rest, and no later build warns."""
+    status, said = run(shallow)
+    assert status == 0
+    (warning,) = warnings(said)
+    assert "shallow clone" in warning
+    assert "fetch-depth: 0" in warning
+    assert "git fetch --unshallow" in warning
+    assert capabilities(shallow) == {"resourcelist"}
+    assert shallow.resources() == {"/a.html": None, "/b.html": None, "/c.html": None}
+    assert resource_list(shallow).md["at"] == "2024-03-01T10:00:00Z"
+    shallow.article("b.md", "B", "Other words.")
+    shallow.commit("2024-04-01T10:00:00Z")
+    status, said = run(shallow, "--fatal", "warnings")
+    assert status == 0
+    assert [kind for _, kind, _ in shallow.changes()] == ["updated"]
+
+
+def test_shallow_clone_made_whole(shallow: Site) -> None:
+    """What the warning advises helps: once all is fetched, a first publication lists the whole history."""
+    shallow.git("fetch", "-q", "--unshallow")
+    status, said = run(shallow)
+    assert (status, warnings(said)) == (0, [])
+    assert shallow.changes() == [
+        ("2024-01-01T10:00:00Z", "created", "/a.html"),
+        ("2024-02-01T10:00:00Z", "created", "/b.html"),
+        ("2024-03-01T10:00:00Z", "created", "/c.html"),
+    ]
+
+
+def test_commit_dated_in_the_future(bare: Site) -> None:
+    """It lands just after its parent, one warning names it, and a later build neither warns nor changes its mind."""
+    bare.article("a.md", "A")
+    bare.commit("2024-01-01T10:00:00Z")
+    bare.article("b.md", "B")
+    sha = bare.commit("2030-01-01T10:00:00Z")
+    status, said = run(bare, SOURCE_DATE_EPOCH="1717243200")
+    assert status == 0
+    (warning,) = warnings(said)
+    assert f"the commit {sha[:10]} is dated 2030-01-01, in the future" in warning
+    expected = [
+        ("2024-01-01T10:00:00Z", "created", "/a.html"),
+        ("2024-01-01T10:00:00.001Z", "created", "/b.html"),
+    ]
+    assert bare.changes() == expected
+    assert resource_list(bare).md["at"] == "2024-01-01T10:00:00.001Z"
+    status, said = run(bare, SOURCE_DATE_EPOCH="1924992000")
+    assert (status, warnings(said)) == (0, [])
+    assert bare.changes() == expected
+
+
+# --- settings ----------------------------------------------------------------
+
+
+def test_build_that_stops_publishes_nothing(bare: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A setting, a time of the build or a beginning that cannot be used is named, with what it may be; no secret is."""
+    bare.article("a.md", "A")
+    bare.commit("2024-01-01T10:00:00Z")
+    status, said = run(bare, "-e", 'SITEURL="https://me:secret@example.org"')
+    assert status != 0
+    assert "SITEURL has a user, which would be in every published URI: leave it out" in said
+    assert "secret" not in said
+    assert "Traceback" not in said
+    assert not bare.output.exists()
+    with pytest.raises(ResourceSyncError, match=r"\['changes_by'\] is 'mouth'.*did you mean 'month'\?"):
+        bare.build(RESOURCESYNC={"changes_by": "mouth"})
+    with pytest.raises(ResourceSyncError, match=r"RESOURCESYNC\['history'\]: 'nowhere' is no commit"):
+        bare.build(RESOURCESYNC={"history": "nowhere"})
+    for epoch in ("tomorrow", "99999999999999999", "1.5"):
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+        with pytest.raises(
+            ResourceSyncError, match=r"SOURCE_DATE_EPOCH is '.*': make it a number of seconds since 1970"
+        ):
+            bare.build()
+    assert documents(bare.output) == set()
+
+
+def test_uncommitted_changes_are_named(bare: Site) -> None:
+    """A line says how many files are not committed, and one of them; after a commit it is gone."""
+    bare.article("a.md", "A")
+    bare.commit("2024-01-01T10:00:00Z")
+    bare.article("a.md", "A", "Other words.")
+    bare.article("b.md", "B")
+    status, said = run(bare, "--fatal", "warnings")
+    assert status == 0
+    line = "uncommitted changes of 2 files, such as content/a.md, are published with the time of this build"
+    assert f"ResourceSync: {line}: commit before you build." in said.splitlines()
+    bare.commit("2024-02-01T10:00:00Z")
+    assert "uncommitted" not in run(bare)[1]
+
+
+# --- outputs -----------------------------------------------------------------
+
+
+def test_small_site_with_another_theme(bare: Site) -> None:
+    """Files of the theme do not count as deletions; of those that do, the message gives the shares and the way out."""
+    for number in range(10):
+        bare.write(f"theme/static/old/{number}.css", "")
+    for name in "abc":
+        bare.article(f"{name}.md", name.upper())
+    bare.configure(THEME_STATIC_PATHS=["static"])
+    bare.commit("2024-01-01T10:00:00Z")
+    bare.build()
+    shutil.rmtree(bare.folder / "theme/static/old")
+    bare.write("theme/static/new.css", "")
+    bare.commit("2024-02-01T10:00:00Z")
+    bare.build()
+    assert len(bare.resources()) == 4
+    bare.remove("content/b.md")
+    bare.remove("content/c.md")
+    status, said = run(bare)
+    assert status == 1
+    assert (
+        "2 of 3 resources would be listed as deleted, such as https://example.org/b.html and https://example.org/c.html:"
+        " a plug-in may not be installed here" in said
+    )
+    assert "(2 of 3 pages are missing)" in said
+    assert "build once with RESOURCESYNC_ALLOW_DELETIONS=1 in the environment" in said
+    assert run(bare, RESOURCESYNC_ALLOW_DELETIONS="1")[0] == 0
+    assert len(bare.resources()) == 2
+
+
+def test_failed_build_keeps_the_previous_publication(bare: Site) -> None:
+    """A build that fails leaves the means to repeat it: the next one goes on where the last publication ended."""
+    page = "Title: {0}\nSave_as: {0}\nUrl: about\n\nText.\n"
+    bare.configure(RESOURCESYNC={"clean_urls": True})
+    bare.write("content/pages/about.md", page.format("about.html"))
+    bare.commit("2024-01-01T10:00:00Z")
+    run(bare)
+    before = bare.changes()
+    bare.write("content/pages/other.md", page.format("about"))
+    bare.commit("2024-02-01T10:00:00Z")
+    status, said = run(bare)
+    assert status != 0
+    assert "both have the URI https://example.org/about: change the URL of one of them, or exclude it" in said
+    assert (
+        f"ResourceSync: nothing was published. The folder {bare.output} has the new pages and the documents of the "
+        "last publication: do not upload it. When the cause is gone, build again: nothing else has to be repaired."
+    ) in said
+    bare.write("content/pages/other.md", page.format("other.html"))
+    bare.commit("2024-03-01T10:00:00Z")
+    status, said = run(bare)
+    assert (status, warnings(said)) == (0, [])
+    assert "1 created (/other.html) since the last publication" in said
+    assert bare.changes()[: len(before)] == before
+
+
+def test_excluded_later_becomes_deleted(bare: Site) -> None:
+    """What a setting takes out of the set is deleted for those who follow, at the commit of the settings."""
+    bare.article("a.md", "A")
+    bare.article("b.md", "B")
+    bare.commit("2024-01-01T10:00:00Z")
+    bare.build()
+    bare.configure(RESOURCESYNC={"exclude": ["b.*"], "allow_deletions": True})
+    bare.commit("2024-02-01T10:00:00Z")
+    bare.build()
+    assert bare.changes() == [
+        ("2024-01-01T10:00:00Z", "created", "/a.html"),
+        ("2024-01-01T10:00:00Z", "created", "/b.html"),
+        ("2024-02-01T10:00:00Z", "deleted", "/b.html"),
+    ]
+    assert bare.resources().keys() == {"/a.html"}
+    assert (bare.output / "b.html").exists()
+    bare.configure(RESOURCESYNC={})
+    bare.commit("2024-03-01T10:00:00Z")
+    bare.build()
+    assert bare.changes()[3:] == [("2024-03-01T10:00:00Z", "created", "/b.html")]
+
+
+# --- the previous publication ------------------------------------------------

@@ -1,0 +1,207 @@
+"""The documentation as a real site: built, checked, mirrored and read in a browser; its tutorial followed literally."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from lxml import html
+
+import pelican_resourcesync
+from tests.kit.browser import look_at, needs_chromium
+from tests.kit.sites import ROOT, run_program
+
+DOCS = ROOT / "docs"
+TUTORIAL = (DOCS / "tutorial.md").read_text("utf-8")
+
+
+def run(program: str, *arguments: str, cwd: Path = ROOT, **environment: str) -> str:
+    """Run one of the programs, or git, and return what it prints."""
+    if program == "pelican-resourcesync":
+        done = run_program(program, cwd, *arguments, COLUMNS="80", **environment)
+    else:  # the site has plug-ins of its own
+        command = [sys.executable, "-m", program] if program == "pelican" else [program]
+        variables = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "80", **environment}
+        done = subprocess.run(
+            [*command, *arguments], cwd=cwd, env=variables, check=False, capture_output=True, encoding="utf-8"
+        )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the documentation as `make docs` does, twice."""
+    pytest.importorskip("pagefind", reason="the search of the documentation needs pagefind: pip install --group docs")
+    output = tmp_path_factory.mktemp("docs")
+    for news in ("first publication", "nothing changed since the last publication"):
+        said = run("pelican", "--settings", "docs/site/pelicanconf.py", "--output", str(output), "--fatal", "errors")
+        assert re.search(rf"ResourceSync: site: \d+ resources, .*; {news}", said)
+    return output
+
+
+@pytest.fixture(scope="module")
+def pages(output: Path) -> dict[str, Any]:
+    """Parse the pages of the documentation."""
+    files = [file for file in output.rglob("*.html") if "resourcesync" not in file.relative_to(output).parts]
+    return {file.relative_to(output).as_posix(): html.parse(file).getroot() for file in files}
+
+
+@pytest.mark.promise("Documented")
+def test_it_follows_the_standard_and_a_copy_is_exact(output: Path, tmp_path: Path) -> None:
+    """Its sets are the whole site, and the pages in its one language."""
+    assert "conforming: 0 errors, 0 warnings" in run("pelican-resourcesync", "check", "--deep", "--strict", str(output))
+    copy = str(tmp_path / "copy")
+    assert "Complete" in run("pelican-resourcesync", "mirror", str(output), copy)
+    assert "matches the Source" in run("pelican-resourcesync", "audit", str(output), copy)
+    shown = json.loads(run("pelican-resourcesync", "show", str(output), "--json"))["publication"]["sets"]
+    site, english = (each["overview"] for each in shown)
+    # Where a package begins depends on the hashes in the names of search files, and so on every word of the pages.
+    assert site["dump"]["number"] >= english["dump"]["number"] == 1
+    assert english["types"].keys() == {"text/html"}
+    assert english["total"]["number"] == len(list(DOCS.glob("*.md"))) + len(list((DOCS / "decisions").glob("*.md")))
+    assert any(path.startswith("pagefind/") for path in _files(Path(copy)))
+
+
+def _files(folder: Path) -> set[str]:
+    return {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
+
+
+def test_every_document_is_in_a_section(pages: dict[str, Any]) -> None:
+    """Each has a page, and the index or that of the decisions links to it."""
+    listed = {*links(pages["index.html"]), *links(pages["decisions.html"])}
+    assert {page for page in pages if page != "index.html"} <= listed
+    titles = [each.text for each in pages["index.html"].findall(".//h2")]
+    assert titles == ["Tutorial", "How-to guides", "Reference", "Explanation", "For developers"]
+    assert pages["glossary.html"].xpath("string(//p[@class='section'])") == "Explanation"
+
+
+def test_each_page_leads_to_the_next(pages: dict[str, Any]) -> None:
+    """From the front page, which says what this is, to the last decision, and back."""
+    assert "Search engines, mirrors and archives" in pages["index.html"].xpath("string(//main/p[1])")
+    path, seen = "index.html", ["index.html"]
+    while turn := pages[path].xpath("//a[@rel='next']"):
+        path = os.path.normpath(Path(path).parent / turn[0].get("href"))
+        (back,) = pages[path].xpath("//a[@rel='prev']/@href")
+        assert os.path.normpath(Path(path).parent / back) == seen[-1]
+        seen.append(path)
+    assert sorted(seen) == sorted(pages)
+    assert seen[1] == "tutorial.html"
+    assert turn == pages["index.html"].xpath("//a[@rel='prev']") == []
+
+
+def test_reference_of_the_code(pages: dict[str, Any]) -> None:
+    """It has all that the package exports, as the docstrings describe it, with the options of the commands."""
+    page = pages["api.html"]
+    named = {*page.xpath("//h3/code/text()")}
+    assert {*pelican_resourcesync.__all__} - named == {"__version__", "register"}
+    text = page.text_content()
+    assert "mirror(source: str," in text
+    assert "    keep: int = 1," in text
+    assert "    max_size: int = 10000000000," in text
+    assert "def publish(" in text
+    assert "Return the changes of a Source since a cursor; without one, begin with all its resources" in text
+    assert "0x" not in text  # where something was in memory
+    assert not re.search(r"^- |\s- \w+: ", page.xpath("string(//main)"))  # an item of a list that is not one
+    described = page.xpath("//h3[code='Following']/following-sibling::ul[1]/li/code[1]/text()")
+    assert described == ["cursor", "notes", "close"]
+    assert "pelican_resourcesync." not in page.xpath("string(//main/h2[1]/following-sibling::div[1])")
+
+
+def links(page: Any) -> set[str]:
+    """Return the relative links in the text of a page, without anchors."""
+    return {str(each).partition("#")[0] for each in page.xpath("//main//a/@href") if "://" not in each}
+
+
+@pytest.mark.promise("Documented")
+def test_every_link_and_anchor_exists(output: Path, pages: dict[str, Any]) -> None:
+    """Of each page to each page, written for a forge and rewritten for the site."""
+    anchors = {path: set(map(str, page.xpath("//@id"))) for path, page in pages.items()}
+    for path, page in pages.items():
+        assert len(page.xpath("//@id")) == len(anchors[path]), path  # a heading has not the id of the search
+    checked = 0
+    for path, page in pages.items():
+        for link in map(str, page.xpath("//@href | //@src")):
+            if "://" in link or link.startswith(("data:", "mailto:")):
+                continue
+            target, _, anchor = unquote(link).partition("#")
+            file = os.path.normpath(output / Path(path).parent / target) if target else str(output / path)
+            assert Path(file).is_file(), f"{path}: {link}"
+            name = Path(file).relative_to(output).as_posix()
+            assert not anchor or anchor in anchors[name], f"{path}: {link}"
+            checked += 1
+    assert checked > 1_000
+
+
+_SEARCH = """
+    const query = inside.getElementById("query");
+    query.value = "WORD"; query.dispatchEvent(new Event("input"));
+    for (let tries = 0; tries < 200 && !inside.querySelector("#results li"); tries++)
+      await new Promise(done => setTimeout(done, 50));
+    return [...inside.querySelectorAll("#results a")].map(each => new URL(each.href).pathname);
+"""
+
+
+@needs_chromium
+@pytest.mark.parametrize(
+    ("path", "width", "dark"),
+    [("settings.html", 320, True), ("index.html", 768, False), ("decisions.html", 1280, False)],
+)
+def test_in_a_browser(output: Path, path: str, width: int, *, dark: bool) -> None:
+    """The search finds pages, nothing overflows, nothing leaves the host, and axe finds no violation."""
+    seen = look_at(output, path, width, dark=dark, doing=_SEARCH.replace("WORD", "takedown"))
+    assert seen.errors == []
+    assert "error" not in seen.answer
+    assert seen.answer["overflow"] <= 0
+    assert seen.answer["broken"] == []
+    assert seen.answer["violations"] == []
+    assert "/page/takedown.html" in seen.answer["done"]
+
+
+@needs_chromium
+def test_pages_for_developers_come_last(output: Path) -> None:
+    """In the search, guides come before a decision that has the word in its title."""
+    found = look_at(output, "index.html", 1280, doing=_SEARCH.replace("WORD", "exchange")).answer["done"]
+    assert set(found[:2]) == {"/page/mirror.html", "/page/publication.html"}
+    assert "/page/decisions/0008-atomic-exchange.html" in found
+    developers = [bool(re.search("decisions|promises|performance|conformance|architecture", each)) for each in found]
+    assert developers == sorted(developers)
+
+
+@pytest.mark.promise("Documented")
+def test_the_tutorial_is_followed_literally(tmp_path: Path) -> None:
+    """Its files are written where it says, and each command prints what it shows, except for times and commits."""
+    if version("pelican").startswith("4.11."):
+        pytest.skip("this Pelican writes other pages than those whose sizes the tutorial shows")
+    files = re.findall(
+        r"`([\w./]+)`[^\n`]*:\n\n```\w+\n(.*?)```|`(\.gitignore)`.*?```text\n(.*?)```", TUTORIAL, re.DOTALL
+    )
+    texts = {one or other: text or rest for one, text, other, rest in files}
+    assert [*texts] == ["content/hello.md", "pelicanconf.py", ".gitignore", "content/again.md"]
+    names = {f"GIT_{who}_{what}": "writer@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    last = texts.pop("content/again.md")
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    commands = re.findall(r"^    \$ (.*)\n((?:    (?!\$ ).*\n)*)", TUTORIAL, re.MULTILINE)
+    assert len(commands) == 12
+    for number, (command, expected) in enumerate(commands):
+        if number == 6:  # the second `git add`
+            (tmp_path / "content/again.md").write_text(last, "utf-8")
+        printed = masked(run(*re.sub('"', "", command).split(maxsplit=4), cwd=tmp_path, **names)).splitlines()
+        for line in masked(expected).splitlines():
+            if line != "    …":
+                assert line[4:] in printed, command
+                printed = printed[printed.index(line[4:]) + 1 :]
+
+
+def masked(text: str) -> str:
+    """Mask the times in a text."""
+    text = re.sub(r"\d{4}-\d\d-\d\d([T ]\d[\d:.]+Z?)?", "TIME", text)
+    return re.sub(r" +$", "", re.sub(r"\d+\.\d+ (s\b|seconds)", "N", text), flags=re.MULTILINE)

@@ -1,0 +1,178 @@
+"""The publication that a build continues or starts over from, and when it stops, over real HTTP.
+
+What is continued from which place is in `tests/publication/previous/test_places.py`. The sites have public names. The
+loopback server is asked for them as a proxy, so nothing is patched.
+"""
+
+import shutil
+
+import pytest
+from pelican.settings import read_settings
+
+from pelican_resourcesync.publishers.pelican.predecessors import earlier_addresses
+from tests.kit.follower import Follower
+from tests.kit.live import content, files, first, hosts, served, status
+from tests.kit.museum import ARCHIVE, HOME, MUSEUM, PAGE, STATE, Museum, digest, is_now, tree
+
+
+@pytest.mark.promise("Continued")
+def test_deployment_under_way_is_waited_for(museum: Museum) -> None:
+    """The new `publication.json` is there before its documents are: asked again, all is one publication."""
+    museum.publish(1)
+    old = tree(museum.www)
+    museum.publish(2)
+    late_one = f"{HOME}/resourcelist.xml"
+    museum.host.manners[late_one] = first(1, content(old[late_one][0]), files(museum.www))
+    museum.edit(3)
+    museum.build()
+    assert museum.state()["generation"] == 3
+    assert museum.host.asked()[late_one] >= 2
+
+
+@pytest.mark.promise("All or nothing")
+@pytest.mark.promise("Continued")
+def test_what_cannot_be_known_stops_the_build(museum: Museum) -> None:
+    """One sentence says why and what to do; what is there and what is kept stay, and the next build goes on."""
+    museum.publish(1)
+    museum.host.manner = status(500)
+    museum.edit(3)
+    sentence = museum.stops()
+    assert f"{MUSEUM}/{STATE}: the server answered 500 Internal Server Error" in sentence
+    assert sentence.count("RESOURCESYNC_FIRST=1") == 1
+    assert "what is published stays as it is: try again later, or publish once with RESOURCESYNC_FIRST=1" in sentence
+    museum.host.manner = files(museum.www)
+    museum.build_again()
+    assert museum.state()["generation"] == 2
+
+
+def test_output_is_read_before_it_is_cleaned(museum: Museum) -> None:
+    """For those who serve from it, by any name that it has; once it is removed, there was none."""
+    for month, where in enumerate(("output", "output", "content/../output"), start=1):
+        museum.edit(month)
+        museum.build_again(previous=where)
+        assert museum.state()["generation"] == month
+    museum.build(previous="output")
+    assert museum.state()["generation"] == 1
+    assert museum.host.asked() == {}
+
+
+@pytest.mark.promise("Continued")
+def test_starting_over_leaves_every_public_address_to_what_is_there(
+    museum: Museum, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """New addresses, which the pages' heads name; uploaded over what is public, no old document has other bytes."""
+    museum.publish(1)
+    museum.publish(2)
+    old = {path: data for path, (data, _) in tree(museum.www / HOME).items() if not path.endswith(PAGE)}
+    museum.edit(3)
+    capsys.readouterr()
+    museum.build(first=True)
+    said = capsys.readouterr().out
+    state = museum.state()
+    number = state["restart_number"]
+    assert is_now(number)
+    new = f"{HOME}/{number}/"
+    assert f"the publication starts over in {new}: do not set RESOURCESYNC_FIRST again when it is public." in said
+    assert "first publication" in said
+    assert (state["generation"], state["predecessor"]) == (3, digest(museum.www / STATE))
+    assert f"{MUSEUM}/{new}capabilitylist.xml" in (museum.site.output / "a.html").read_text()
+    assert {path for path in tree(museum.site.output / HOME) if not path.startswith(f"{number}/")} == {*PAGE}
+    shutil.copytree(museum.site.output, museum.www, dirs_exist_ok=True)
+    there = {path: data for path, (data, _) in tree(museum.www / HOME).items() if not path.startswith(f"{number}/")}
+    assert {path: data for path, data in there.items() if path not in PAGE} == old
+    museum.edit(4)
+    museum.build()
+    assert (museum.state()["generation"], museum.state()["restart_number"]) == (4, number)
+    with served(museum.site.output) as address:
+        follower = Follower(address, MUSEUM)
+        assert follower.baseline() == []
+        assert follower.audit() == []
+
+
+def test_disk_that_fails_is_one_sentence(museum: Museum) -> None:
+    """No room or no leave to write: what was built and what stands there is said, and what to do."""
+    museum.publish(1)
+    museum.site.configure(PATH=".", ARTICLE_PATHS=["content"], PAGE_PATHS=[])
+    museum.site.write(".resourcesync/saved.part", "in the way")
+    sentence = museum.stops()
+    assert "error: nothing can be built: " in sentence
+    assert "move away what is in its place" in sentence
+
+
+# --- moved -------------------------------------------------------------------
+
+
+def test_site_that_moved_to_another_host(museum: Museum) -> None:
+    """Its publication is found where the site was: old URLs are deleted and new ones created, for who follows."""
+    museum.publish(1)
+    museum.publish(2)
+    museum.host.manner = hosts({MUSEUM: files(museum.www), ARCHIVE: status(404)})
+    museum.site.configure(SITEURL=ARCHIVE)
+    museum.edit(3)
+    sentence = museum.stops()  # known here from what was last seen live
+    assert f"the previous publication is for {MUSEUM}, this one would be for {ARCHIVE}" in sentence
+    assert f"set moved_from to '{MUSEUM}' if the site has moved" in sentence
+    shutil.rmtree(museum.site.folder / ".resourcesync")
+    museum.build(moved_from=MUSEUM)
+    state = museum.state()
+    assert (state["generation"], state["siteurl"]) == (3, ARCHIVE)
+    assert sorted(museum.site.changes()[-2:]) == [
+        ("2024-03-01T10:00:00Z", "created", "/a.html"),
+        ("2024-03-01T10:00:00Z", "deleted", f"{MUSEUM}/a.html"),
+    ]
+    # From now on the site is live at its new address; `moved_from` may stay.
+    shutil.copytree(museum.site.output, museum.www.with_name("new"))
+    museum.host.manner = hosts({ARCHIVE: files(museum.www.with_name("new"))})
+    museum.edit(4)
+    museum.build(moved_from=MUSEUM)
+    assert museum.state()["generation"] == 4
+    museum.build()
+    assert museum.state()["generation"] == 4
+
+
+def test_move_is_noticed_in_a_fresh_clone(museum: Museum, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is live at the new SITEURL; git knows the earlier one: a hint, which never stops a build."""
+    museum.publish(1)
+    museum.site.configure(SITEURL="http://localhost:8000")
+    museum.site.commit("2024-02-01T10:00:00Z")
+    museum.site.configure(SITEURL=ARCHIVE)
+    museum.site.commit("2024-02-02T10:00:00Z")
+    shutil.rmtree(museum.site.folder / ".resourcesync", ignore_errors=True)
+    hint = f"SITEURL was {MUSEUM} in an earlier commit, and a publication is there: if the site has moved"
+    for old, is_hinted in ((files(museum.www), True), (status(500), False), (status(404), False)):
+        museum.host.manner = hosts({MUSEUM: old, ARCHIVE: status(404)})
+        capsys.readouterr()
+        museum.build()
+        assert museum.state()["generation"] == 1
+        first_line = capsys.readouterr().out.splitlines()[0]
+        assert first_line.startswith(f"ResourceSync: there is no publication at {ARCHIVE}/{STATE}: this is the first")
+        assert (hint in first_line) == is_hinted
+    museum.host.manner = hosts({MUSEUM: files(museum.www), ARCHIVE: status(404)})
+    museum.build(moved_from=MUSEUM)
+    assert museum.state()["generation"] == 2
+
+
+def test_addresses_are_read_from_the_history_of_the_settings_and_never_run(museum: Museum) -> None:
+    """Literals alone, the latest first; what is no address or is this machine's is skipped."""
+    conf = museum.site.folder / "pelicanconf.py"
+    now = conf.read_text("utf-8")
+    texts = [
+        "SITEURL = 'http://first.test/'\n",
+        "if True:\n    SITEURL: str = 'https://second.test/blog'\n",
+        "SITEURL = ''\n",
+        "SITEURL = 5\n",
+        "SITEURL = 'no address'\n",
+        "SITEURL = 'http://127.0.0.1:8000'\n",
+        "SITEURL = 'http://third.test'\n)\n",
+        "import os\nSITEURL = os.environ['SITEURL']\nOTHER = 'http://other.test'\nraise SystemExit\n",
+        now,
+    ]
+    for text in texts:
+        museum.site.write("pelicanconf.py", text)
+        museum.site.commit("2024-01-01T10:00:00Z")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(museum.site.folder)
+        pelican = read_settings("pelicanconf.py")
+        found = earlier_addresses(museum.site.folder, pelican, MUSEUM)
+    assert found == ["http://third.test", "https://second.test/blog", "http://first.test"]
+    assert earlier_addresses(museum.www.parent, pelican, MUSEUM) == []  # no repository

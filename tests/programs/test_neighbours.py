@@ -1,0 +1,183 @@
+"""Who else writes into the output: other sets, which stay, and other builds, which wait their turn."""
+
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from tests.kit.museum import tree
+from tests.kit.reader import parse
+from tests.kit.sites import Site, run, strip
+
+OTHER = "resourcesync/other"
+SITEMAP = (
+    '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:rs="http://www.openarchives.org/rs/terms/">'
+    '<rs:md capability="{}"/>{}</urlset>'
+)
+CAPABILITY_LIST = SITEMAP.format("capabilitylist", "")
+DESCRIPTION = SITEMAP.format(
+    "description",
+    f'<url><loc>https://example.org/{OTHER}/capabilitylist.xml</loc><rs:md capability="capabilitylist"/></url>',
+)
+
+#: Another publisher, as a plug-in that runs before ours is done.
+PLUGIN = f"""
+    from pathlib import Path
+    from pelican import signals
+
+    def publish(pelican):
+        folder = Path(pelican.output_path, {OTHER!r})
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "capabilitylist.xml").write_text({CAPABILITY_LIST!r})
+
+    def register():
+        signals.finalized.connect(publish)
+"""
+
+#: Says that the build is under way, and waits until it may go on.
+WAITER = """
+    import time
+    from pathlib import Path
+    from pelican import signals
+
+    def wait(generators):
+        Path("begun").touch()
+        while not Path("go on").exists():
+            time.sleep(0.02)
+
+    def register():
+        signals.all_generators_finalized.connect(wait)
+"""
+
+
+@pytest.fixture
+def bare(site: Site) -> Site:
+    """Return a site of one article, and plug-ins to choose from."""
+    strip(site)
+    site.write("plugins/other.py", dedent(PLUGIN))
+    site.write("plugins/waiter.py", dedent(WAITER))
+    site.article("a.md", "A")
+    site.commit("2024-01-01T10:00:00Z")
+    return site
+
+
+def sets(site: Site) -> list[str]:
+    """Return the sets that the Source Description names."""
+    copies = [
+        (site.output / path).read_bytes() for path in ("resourcesync/description.xml", ".well-known/resourcesync")
+    ]
+    assert copies[0] == copies[1]
+    return [entry.uri.removeprefix("https://example.org/resourcesync/") for entry in parse(copies[0]).entries]
+
+
+BOTH = ["other/capabilitylist.xml", "site/capabilitylist.xml"]
+
+
+def alone(site: Site) -> None:
+    """Publish a set without a description."""
+    site.write(f"output/{OTHER}/capabilitylist.xml", CAPABILITY_LIST)
+
+
+def described(site: Site) -> None:
+    """Publish a set with a description that knows no other set."""
+    alone(site)
+    site.write("output/resourcesync/description.xml", DESCRIPTION)
+    site.write("output/.well-known/resourcesync", DESCRIPTION)
+
+
+@pytest.mark.promise("Side by side")
+@pytest.mark.parametrize(("other", "among"), [(alone, "content"), (described, ".")], ids=["alone", "among the sources"])
+def test_set_of_another_stays(bare: Site, other: Callable[[Site], None], among: str) -> None:
+    """Whether it came before ours or after, and though the output is cleaned: with its bytes and its name."""
+    bare.configure(PATH=among, ARTICLE_PATHS=["content"] if among == "." else [""], PAGE_PATHS=[])
+    other(bare)
+    bare.write(f"output/{OTHER}/part/b.html", "<p>A file of theirs</p>")
+    before = tree(bare.output / OTHER)
+    for _ in range(2):
+        bare.build(DELETE_OUTPUT_DIRECTORY=True)
+        assert sets(bare) == BOTH
+        assert tree(bare.output / OTHER) == before
+        other(bare)  # again after ours: its description, too, may name itself alone
+        before = tree(bare.output / OTHER)
+    bare.build(DELETE_OUTPUT_DIRECTORY=True)
+    assert sets(bare) == BOTH
+
+
+@pytest.mark.promise("Side by side")
+@pytest.mark.parametrize("among", ["content", "."], ids=["beside the sources", "among the sources"])
+def test_set_of_another_plugin(bare: Site, among: str) -> None:
+    """One that writes its documents while Pelican builds: theirs are the new ones, ours are carried forward."""
+    bare.configure(
+        PATH=among,
+        ARTICLE_PATHS=["content"] if among == "." else [""],
+        PAGE_PATHS=[],
+        PLUGIN_PATHS=["plugins"],
+        PLUGINS=["other", "pelican_resourcesync"],
+    )
+    bare.commit("2024-01-02T10:00:00Z")
+    bare.write(f"output/{OTHER}/capabilitylist.xml", "old")
+    bare.command()  # in a process of its own: plug-ins stay connected
+    before = bare.changes()
+    assert sets(bare) == BOTH
+    bare.article("a.md", "A", "Other words.")
+    bare.commit("2024-02-01T10:00:00Z")
+    bare.command()
+    assert sets(bare) == BOTH
+    assert (bare.output / OTHER / "capabilitylist.xml").read_text() == CAPABILITY_LIST
+    assert bare.changes() == [*before, ("2024-02-01T10:00:00Z", "updated", "/a.html")]
+
+
+def test_set_that_is_removed_goes(bare: Site) -> None:
+    """A set that was taken away is no longer listed."""
+    alone(bare)
+    bare.build()
+    shutil.rmtree(bare.output / OTHER)
+    bare.build()
+    assert sets(bare) == ["site/capabilitylist.xml"]
+
+
+# --- other builds ------------------------------------------------------------
+
+
+def wait_for(file: Path) -> None:
+    """Wait until a file is there."""
+    for _ in range(600):
+        if file.exists():
+            return
+        time.sleep(0.05)
+    pytest.fail(f"{file} did not come")
+
+
+@pytest.mark.promise("Side by side")
+def test_two_builds_at_once(bare: Site) -> None:
+    """The second says who is building, and stops; what the first publishes is whole; then the second may."""
+    bare.build()
+    bare.article("b.md", "B")
+    bare.commit("2024-02-01T10:00:00Z")
+    command = [sys.executable, "-m", "pelican", "-e", 'PLUGINS=["waiter", "pelican_resourcesync"]']
+    command.append('PLUGIN_PATHS=["plugins"]')
+    with subprocess.Popen(command, cwd=bare.folder, stdout=subprocess.PIPE, text=True) as first:
+        wait_for(bare.folder / "begun")
+        before = tree(bare.output)
+        try:
+            for arguments in ((), ("--extra-settings", 'SITEURL=""')):  # a draft would clean away what the first has
+                status, said = run(bare, *arguments)
+                *others, sentence = (line for line in said.splitlines() if line.strip())
+                assert status == 1
+                assert [each for each in others if "SITEURL is empty" not in each] == []
+                assert (
+                    f"the process {first.pid} is publishing into {bare.output}: try again when it is done" in sentence
+                )
+            assert tree(bare.output) == before
+        finally:
+            (bare.folder / "go on").touch()
+        said, _ = first.communicate(timeout=60)
+    assert first.returncode == 0
+    assert "1 created (/b.html) since the last publication" in said
+    assert run(bare)[0] == 0
+    assert len(bare.changes()) == 2

@@ -1,0 +1,223 @@
+"""What an item becomes in a set of resources."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from lxml import etree
+
+from repo_bridge.model import (
+    Bitstream,
+    Collection,
+    Field,
+    HiddenBitstream,
+    HiddenItem,
+    Item,
+    MetadataValue,
+    Reason,
+    Version,
+)
+from repo_bridge.reading.repository import open_repository
+from repo_bridge.records import EntryBuilder, Sets, find_formats
+from repo_bridge.records.resources import Addresses, LinkTo, hidden_uris, latest, resources_of
+from sample_site.dspace.repository import rows_of
+from sample_site.dspace.tables import write_sqlite
+from tests.kit.repository.reading import VIEW, url_of
+from tests.kit.repository.samples import AT, PUBLIC, every_case
+
+SITE = Addresses(
+    version=7, ui="https://repo.example", records="https://x.example/records", server="https://repo.example/server"
+)
+OAI_DC = find_formats(["oai_dc"], {})
+ALL = find_formats(["oai_dc", "qdc", "mods"], {})
+DAY = timedelta(days=1)
+
+FILE = Bitstream(
+    id="f1",
+    name="a.pdf",
+    bundle="ORIGINAL",
+    sequence_id=1,
+    length=9,
+    md5="0" * 32,
+    type="application/pdf",
+    store_number=0,
+    internal_id="1",
+)
+COINS, MAPS = (Collection(id=name, handle=f"1/{name}", name=name) for name in ("coins", "maps"))
+ITEM = Item(
+    id="i1",
+    handle="1/2",
+    last_modified=AT - 3 * DAY,
+    owner=MAPS,
+    collections=(COINS, MAPS),
+    metadata=(MetadataValue(Field("dc", "title"), "A coin"),),
+    bitstreams=(FILE,),
+)
+
+RECORD = "https://x.example/records/oai_dc/1/2.xml"
+CONTENT = "https://repo.example/server/api/core/bitstreams/f1/content"
+
+
+def test_record() -> None:
+    """An item becomes a record, a file below the folder of records, with the links that say what it is about."""
+    ((record,), _) = resources_of(ITEM, SITE, OAI_DC, AT)
+    assert (record.uri, record.path, record.type) == (RECORD, "oai_dc/1/2.xml", "application/xml")
+    assert b"<dc:title>A coin</dc:title>" in record.content
+    assert record.links == (
+        LinkTo(href="http://www.openarchives.org/OAI/2.0/oai_dc/", rel="profile"),
+        LinkTo(href=CONTENT, rel="describes", type="application/pdf"),
+        LinkTo(href="https://repo.example/handle/1/2", rel="alternate", type="text/html"),
+        LinkTo(href="https://repo.example/handle/1/maps", rel="collection"),
+        LinkTo(href="https://repo.example/handle/1/coins", rel="collection"),
+    )
+
+
+def test_file() -> None:
+    """A file is at its public URI, with its hash, length and type, and says which records describe it."""
+    (_, (file,)) = resources_of(ITEM, SITE, ALL[:2], AT)
+    assert (file.uri, file.bitstream) == (CONTENT, FILE)
+    assert file.links[:2] == (
+        LinkTo(href=RECORD, rel="describedby", type="application/xml"),
+        LinkTo(href="https://x.example/records/qdc/1/2.xml", rel="describedby", type="application/xml"),
+    )
+    assert {link.rel for link in file.links[2:]} == {"collection"}
+
+
+def test_license() -> None:
+    """A license whose URI the metadata give is linked, from records and files."""
+    license_ = "https://creativecommons.org/licenses/by/4.0/"
+    values = (("rights", license_), ("rights", "All rights reserved"), ("title", "https://title.example/"))
+    item = replace(ITEM, metadata=tuple(MetadataValue(Field("dc", name), text) for name, text in values))
+    records, files = resources_of(item, SITE, OAI_DC, AT)
+    for links in (*(each.links for each in records), *(each.links for each in files)):
+        assert [link.href for link in links if link.rel == "license"] == [license_]
+
+
+def test_linkset() -> None:
+    """What DSpace's Signposting says of an item is linked, if the repository has it."""
+    ((record,), _) = resources_of(ITEM, replace(SITE, signposting=True), OAI_DC, AT)
+    linkset = "https://repo.example/server/signposting/linksets/i1/json"
+    assert LinkTo(href=linkset, rel="linkset", type="application/linkset+json") in record.links
+
+
+def test_end_of_an_embargo() -> None:
+    """Records say since when an item and its files are public, if that was not always so."""
+    opened = replace(ITEM, opened=AT - 2 * DAY, bitstreams=(replace(FILE, opened=AT - DAY),))
+    for item, expected in ((ITEM, []), (opened, [f"{AT - DAY:%Y-%m-%dT%H:%M:%SZ}"])):
+        (_, qdc, _), _ = resources_of(item, SITE, ALL, AT)
+        root = etree.fromstring(qdc.content)
+        assert [each.text for each in root.iter("{http://purl.org/dc/terms/}available")] == expected
+
+
+def test_formats_are_linked() -> None:
+    """The first format leads to the others, and these to the first (LN02)."""
+    (first, second, third), _ = resources_of(ITEM, SITE, ALL, AT)
+    others = [link.href for link in first.links if link.rel == "alternate" and link.type == "application/xml"]
+    assert others == [second.uri, third.uri]
+    for record in (second, third):
+        assert [link.href for link in record.links if link.rel == "canonical"] == [first.uri]
+    assert [etree.fromstring(record.content).tag for record in (first, second, third)] == [
+        "{http://www.openarchives.org/OAI/2.0/oai_dc/}dc",
+        "{http://dspace.org/qualifieddc/}qualifieddc",
+        "{http://www.loc.gov/mods/v3}mods",
+    ]
+
+
+def test_versions_are_linked() -> None:
+    """The records of an item link to those of the versions before and after it in the same format; its files do not."""
+    item = replace(ITEM, predecessor=Version("i0", "1/1"), successor=Version("i2", None))
+    records, (file,) = resources_of(item, SITE, ALL[:2], AT)
+    for record, prefix in zip(records, ("oai_dc", "qdc"), strict=True):
+        folder = f"https://x.example/records/{prefix}"
+        assert [link for link in record.links if link.rel.endswith("-version")] == [
+            LinkTo(href=f"{folder}/1/1.xml", rel="predecessor-version", type="application/xml"),
+            LinkTo(href=f"{folder}/~item/i2.xml", rel="successor-version", type="application/xml"),
+        ]
+    assert "version" not in " ".join(link.rel for link in file.links)
+
+
+def test_unknown_type() -> None:
+    """A file of an unknown kind is bytes (X09)."""
+    item = replace(ITEM, bitstreams=(replace(FILE, type=None),))
+    builder = EntryBuilder(addresses=SITE, formats=OAI_DC, at=AT, sets=Sets("s"), record_files=None)
+    _, file = builder.make(item).entries
+    assert (
+        'hash="md5:00000000000000000000000000000000" length="9" type="application/octet-stream"' in file.representation
+    )
+
+
+def test_file_without_address() -> None:
+    """A file that has no address of its own is no resource, and nothing leads to it (rule 18)."""
+    item = replace(ITEM, bitstreams=(replace(FILE, sequence_id=None),))
+    (record,), files = resources_of(item, replace(SITE, version=6), OAI_DC, AT)
+    assert files == ()
+    assert "describes" not in {link.rel for link in record.links}
+
+
+def test_item_without_address() -> None:
+    """An item without a handle has no page before version 7, and a record all the same (rule 18)."""
+    ((record,), _) = resources_of(replace(ITEM, handle=None), replace(SITE, version=6), OAI_DC, AT)
+    assert record.path == "oai_dc/~item/i1.xml"
+    assert "text/html" not in {link.type for link in record.links}
+
+
+@pytest.mark.parametrize(
+    ("modified", "item_opened", "file_opened", "record_time", "file_time"),
+    [
+        (-3, None, None, -3, -3),
+        (-3, -1, None, -1, -1),
+        (-1, -3, None, -1, -1),
+        (-3, None, -2, -3, -2),
+        (None, None, -2, None, -2),
+        (1, -4, None, -4, -4),
+        (None, None, None, None, None),
+    ],
+)
+def test_times(
+    modified: int | None,
+    item_opened: int | None,
+    file_opened: int | None,
+    record_time: int | None,
+    file_time: int | None,
+) -> None:
+    """Rules 12 and 13: the last of what the database knows, none of it in the future."""
+
+    def moment(days: int | None) -> datetime | None:
+        return None if days is None else AT + days * DAY
+
+    file = replace(FILE, opened=moment(file_opened))
+    item = replace(ITEM, last_modified=moment(modified), opened=moment(item_opened), bitstreams=(file,))
+    (record,), (found,) = resources_of(item, SITE, OAI_DC, AT)
+    assert (record.changed, found.changed) == (moment(record_time), moment(file_time))
+    assert latest(AT) is None
+    assert latest(AT, AT) == AT
+
+
+def test_departures() -> None:
+    """What is hidden has the URIs that it had or would have, with the time since when."""
+    file = HiddenBitstream(id="f1", name="a.pdf", sequence_id=1, closed=AT - DAY)
+    whole = HiddenItem(id="i1", handle="1/2", reason=Reason.PRIVATE, closed=AT - 2 * DAY, bitstreams=(file,))
+    assert [*hidden_uris(whole, SITE, OAI_DC, AT)] == [(RECORD, AT - 2 * DAY), (CONTENT, AT - DAY)]
+    part = replace(whole, reason=None, closed=None, bitstreams=(replace(file, closed=AT + DAY),))
+    assert [*hidden_uris(part, SITE, OAI_DC, AT)] == [(CONTENT, None)]
+    assert [*hidden_uris(replace(part, handle=None), replace(SITE, version=5), OAI_DC, AT)] == []
+
+
+@pytest.mark.parametrize("version", [5, 7, 10])
+def test_everything_is_public_or_departed(tmp_path: Path, version: int) -> None:
+    """Of a repository with every case, no URI is listed and departed, and each URI is listed once."""
+    file = write_sqlite(rows_of(every_case(), version), version, tmp_path / "r.db")
+    site = replace(SITE, version=version)
+    with open_repository(url_of(file), VIEW) as repository:
+        resources = [resources_of(item, site, ALL, AT) for item in repository.items()]
+        gone = {uri for hidden in repository.hidden() for uri, _ in hidden_uris(hidden, site, ALL, AT)}
+    listed = [record.uri for records, _ in resources for record in records]
+    listed += [each.uri for _, files in resources for each in files]
+    assert len({*listed}) == len(listed)
+    assert gone.isdisjoint(listed)
+    assert len(listed) == 3 * len(PUBLIC) + sum(map(len, PUBLIC.values()))
+    text = b"".join(record.content for records, _ in resources for record in records)
+    for secret in (b"Jane", b"jane@", b"Withdrawn", b"Private"):
+        assert secret not in text
+    assert (b"secret" in text) is (version < 10)

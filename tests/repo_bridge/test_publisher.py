@@ -1,0 +1,503 @@
+"""Publishing a repository: what comes of it is what is public, and what goes wrong leaves the last publication."""
+
+import gc
+import hashlib
+import json
+import logging
+import re
+import sqlite3
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from unittest.mock import Mock
+from zoneinfo import ZoneInfo
+
+import psycopg
+import pytest
+from hypothesis import given, settings
+from lxml import etree
+
+from pelican_resourcesync.errors import PublicationError, SettingsError
+from pelican_resourcesync.publication import ExpectedSet
+from repo_bridge import BridgeError, DatabaseError, InventoryError
+from repo_bridge.inventory import Inventory
+from repo_bridge.model import Reason
+from repo_bridge.publisher import publish
+from sample_site.dspace.repository import ITEM, Policy, Value, key, rows_of
+from tests.kit.live import served
+from tests.kit.postgresql import Server
+from tests.kit.reader import XmlEntry
+from tests.kit.repository.days import WORD, Stand, lives
+from tests.kit.repository.oracle import Oracle, Visible
+from tests.kit.repository.press import BASE, SET, UI, Heard, Press, day, ending, files_in, shelf
+from tests.kit.repository.samples import every_case
+
+LONG = settings().max_examples > 1_000
+
+_HANDLE = re.compile(r"123456789/[a-z]*[0-9]+")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+@pytest.fixture(autouse=True)
+def rooms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Let temporary files lie in a folder, in which none is left."""
+    folder = tmp_path / "rooms"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    yield folder
+    assert [*folder.iterdir()] == []
+
+
+@pytest.fixture
+def press(tmp_path: Path) -> Iterator[Press]:
+    """Yield a press; in the end nothing that is temporary is left, and the checker finds nothing."""
+    press = Press(tmp_path / "press")
+    yield press
+    assert temporary(press) == []
+    if press.public.exists():
+        assert press.findings() == {}
+
+
+def temporary(press: Press) -> list[Path]:
+    """Return what lies about in the output and beside the settings."""
+    beside = press.beside / ".resourcesync"
+    found = [*press.public.glob(".resourcesync-*"), *press.public.glob("resourcesync/.*")]
+    return found + [each for each in beside.glob("*") if each.name not in (".gitignore", press.kept.name)]
+
+
+# What is public, and nothing else
+
+
+def files_of(item: Visible, version: int) -> dict[str, int]:
+    """Return the URIs of public files by the rules 17 and 18, with what tells their bytes."""
+    if version == 5:
+        return {f"{UI}/bitstream/{item.handle}/{key}/zqfile{key}q.pdf": key for _bundle, key in item.files}
+    return {f"{UI}/bitstreams/{key}/download": key for _bundle, key in item.files}
+
+
+def record_of(item: Visible) -> str:
+    """Return the URI of a record."""
+    return f"{BASE}/resourcesync/{SET}/records/oai_dc/{item.handle}.xml"
+
+
+def require_public(press: Press, visible: dict[Any, Visible]) -> None:
+    """Compare what is listed, its records and its files, with what is to be seen."""
+    listed = press.listed()
+    files = {uri: key for item in visible.values() for uri, key in files_of(item, press.version).items()}
+    records = {record_of(item): item for item in visible.values()}
+    assert listed.keys() == {*records, *files}
+    written = {f"{BASE}/resourcesync/{SET}/records/{path}" for path in files_in(press.records)}
+    assert written == records.keys()
+    for uri, item in records.items():
+        data = (press.public / uri.removeprefix(f"{BASE}/")).read_bytes()
+        require_record(data, listed[uri], item)
+    for uri in files:
+        assert (listed[uri].md["length"], listed[uri].md["hash"][:4]) == ("1000", "md5:")
+
+
+def require_record(data: bytes, entry: XmlEntry, item: Visible) -> None:
+    """Compare a record with the values of an item, text by text, and with what is said of it."""
+    texts = [element.text for element in etree.fromstring(data)]
+    values = [value for name, value, _ in item.values if name.startswith("dc.") and value.strip()]
+    assert sorted(map(str, texts)) == sorted(values)
+    assert entry.md == {
+        "hash": f"sha-256:{hashlib.sha256(data).hexdigest()}",
+        "length": str(len(data)),
+        "type": "application/xml",
+    }
+    assert {href for rel, href in entry.links if rel == "alternate"} == {f"{UI}/handle/{item.handle}"}
+
+
+def names_of(visible: dict[Any, Visible], version: int) -> set[str]:
+    """Return the handles, keys and words that may be named of what is to be seen."""
+    names = {str(item.handle) for item in visible.values()}
+    names |= {ending(uri).split("/")[1] for item in visible.values() for uri in files_of(item, version)}
+    words = (value for item in visible.values() for name, value, _ in item.values if name.startswith("dc."))
+    names |= {word for value in words for word in WORD.findall(value)}
+    return names | {f"zqfile{key}q" for item in visible.values() for _, key in item.files if version == 5}
+
+
+@pytest.mark.promise("Exactly what is public")
+@settings(max_examples=2_000 if LONG else 5, deadline=None)
+@given(lives(2))
+def test_no_leak(life: list[Stand]) -> None:
+    """Published is what the slow reading of the rules finds, exactly; what was never public is named in no byte."""
+    with TemporaryDirectory() as folder:
+        press = Press(Path(folder), life[0].version)
+        ever: set[str] = set()
+        for number, stand in enumerate(life):
+            rows = stand.rows()
+            visible = Oracle(rows, stand.version, day(number), ZoneInfo("UTC")).visible()
+            outcome = press.publish(rows, number, allow_deletions=True)
+            require_public(press, visible)
+            assert (outcome.items, outcome.records) == (len(visible), len(visible))
+            ever |= names_of(visible, stand.version)
+            ever |= places_of(visible, stand)
+            said = "\n".join(f"{path}\n{data.decode()}" for path, data in press.files().items())
+            for pattern in (WORD, _HANDLE, _UUID):
+                assert {*pattern.findall(said)} <= ever
+            assert {*WORD.findall(f"{outcome}")} <= ever  # examples of what changed
+            assert WORD.findall(f"{press.heard.said}") == []
+            assert press.findings() == {}
+
+
+def places_of(visible: dict[Any, Visible], stand: Stand) -> set[str]:
+    """Return the handles of collections of what is to be seen."""
+    keys = {place for item in visible.values() for place in item.collections}
+    rows = stand.rows()["handle"]
+    return {row["handle"] for row in rows if row["resource_type_id"] == 3 and row["resource_id"] in keys}
+
+
+def test_a_time_of_departure_is_not_remembered(press: Press) -> None:
+    """When something went is asked of the repository each time: going on from an older publication, it is the same."""
+    press.publish(shelf(*range(1, 9)))
+    older = press.without_cache("older")
+    gone = shelf(*range(1, 9))
+    gone.items[0].policies = [Policy(end="2025-06-16")]
+    press.publish(gone, 1)
+    expunged = shelf(*range(2, 9))
+    again = press.without_cache("again")
+    press.publish(expunged, 2, previous=str(older.public))
+    again.publish(expunged, 2, previous=str(older.public))
+    assert press.files() == again.files()
+
+
+@pytest.mark.promise("Untouched")
+def test_database_stays_as_it_is(press: Press) -> None:
+    """Not a byte of the database is changed, nor a file left beside it."""
+    press.publish(every_case())
+    file = press.folder / "repository.db"
+    before, beside = file.read_bytes(), {*press.folder.iterdir()}
+    file.chmod(0o444)
+    more = {"database": f"sqlite:///{file}", "allow_deletions": True}
+    press.publish(None, 1, **more)
+    press.dry_run(None, 2, **more)
+    assert file.read_bytes() == before
+    assert {*press.folder.iterdir()} == beside
+
+
+def test_what_a_dry_run_counts(press: Press) -> None:
+    """For each reason, the items that are not public are counted, with their handles; and the files of public ones."""
+    found = press.dry_run(every_case())
+    expected = {
+        Reason.WITHDRAWN: ["4"],
+        Reason.NOT_ARCHIVED: [key(7, ITEM, 3), "6", "7"],  # the first has no handle
+        Reason.PRIVATE: ["5"],
+        Reason.RESTRICTED: ["18", "19"],
+        Reason.NOT_TODAY: ["10", "14", "15"],
+    }
+    assert {reason: each.items for reason, each in found.hidden.items()} == {
+        reason: len(numbers) for reason, numbers in expected.items()
+    }
+    shown = {reason: {each.rpartition("/")[2] for each in hidden.examples} for reason, hidden in found.hidden.items()}
+    assert shown == {reason: {*numbers} for reason, numbers in expected.items()}
+    assert found.hidden_files == 7  # numbers 81, 123 to 126, 162 and 200
+
+
+def test_stages(press: Press) -> None:
+    """A terminal shows what is being done."""
+    press.publish(shelf(1, 2))
+    press.dry_run(shelf(1, 2))
+    reading = ["opening the database", "reading the public items", "reading the previous publication"]
+    assert press.heard.said == [*reading, "writing the documents", *reading]
+
+
+# The guard
+
+
+def test_guard(press: Press) -> None:
+    """One of five may go; where more do, nothing is written, unless that is meant."""
+    press.publish(shelf(*range(1, 11)))
+    before, kept = press.files(), files_in(press.kept)
+    fewer = shelf(*range(1, 8))
+    with pytest.raises(PublicationError, match="6 of 20 resources would be listed as deleted, such as"):
+        press.publish(fewer, 1)
+    assert press.files() == before
+    assert files_in(press.kept) == kept
+    stopped = press.dry_run(fewer, 1)
+    assert "6 of 20 resources" in stopped.stopped
+    outcome = press.publish(fewer, 1, allow_deletions=True)
+    assert outcome.publications[SET].new["deleted"] == 6  # type: ignore[index] # a StrEnum
+    press.publish(shelf(*range(1, 7)), 2)
+
+
+# What goes wrong
+
+
+@pytest.mark.promise("Stopped with one message")
+def test_missing_table(press: Press) -> None:
+    """Without a table nothing is published, and one sentence says which."""
+    press.publish(shelf(*range(1, 11)))
+    before, kept = press.files(), files_in(press.kept)
+    url = press.lay(shelf(*range(1, 12)))
+    with closing(sqlite3.connect(press.folder / "repository.db")) as connection:
+        connection.execute("DROP TABLE bundle2bitstream")
+    with pytest.raises(DatabaseError, match="bundle2bitstream"):
+        press.publish(None, 1, database=url)
+    assert (press.files(), files_in(press.kept)) == (before, kept)
+
+
+@pytest.mark.promise("Stopped with one message")
+@pytest.mark.parametrize("table", ["metadatavalue", "item"])
+def test_damaged_database(press: Press, table: str) -> None:
+    """A database that turns out to be damaged while it is read leaves all as it was."""
+    press.publish(shelf(*range(1, 300)))
+    sample = shelf(*range(1, 300))
+    sample.items[150].metadata = [Value("dc.title", "Another")]
+    url = press.lay(sample)
+    file = press.folder / "repository.db"
+    with closing(sqlite3.connect(file)) as connection:
+        size = connection.execute("PRAGMA page_size").fetchone()[0]
+        pages = _leaves(connection, table, size)
+    with file.open("r+b") as stream:
+        stream.seek((pages[len(pages) // 2] - 1) * size)
+        stream.write(b"\xff" * size)
+    before, kept = press.files(), files_in(press.kept)
+    with pytest.raises(DatabaseError, match="malformed") as caught:
+        press.publish(None, 1, database=url)
+    assert "\n" not in str(caught.value)
+    assert (press.files(), files_in(press.kept)) == (before, kept)
+
+
+def _leaves(connection: sqlite3.Connection, table: str, size: int) -> list[int]:
+    """Return the leaf pages of a table of two levels, by what its root page says."""
+    root = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()[0]
+    file = connection.execute("PRAGMA database_list").fetchone()[2]
+    data = Path(file).read_bytes()[(root - 1) * size : root * size]
+    assert data[0] == 5, "an inner page of a table"
+    count = int.from_bytes(data[3:5])
+    cells = [int.from_bytes(data[12 + 2 * place : 14 + 2 * place]) for place in range(count)]
+    return [int.from_bytes(data[cell : cell + 4]) for cell in cells]
+
+
+class Killer(Heard):
+    """Ends the connections of the bridge at one stage."""
+
+    def __init__(self, dsn: str, stage: str) -> None:
+        """Take where, and when."""
+        super().__init__()
+        self._dsn, self._stage = dsn, stage
+
+    def say(self, what: str) -> None:
+        """End them."""
+        if what == self._stage:
+            with psycopg.connect(self._dsn, autocommit=True) as connection:
+                connection.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'repo-bridge'"
+                )
+
+
+@pytest.mark.promise("Stopped with one message")
+@pytest.mark.parametrize(
+    "stage", ["comparing the repository with the last run", "reading the items that may have changed"]
+)
+def test_connection_drops(press: Press, server: Server, stage: str) -> None:
+    """A connection that drops is one sentence, and the last publication stays."""
+    url = server.database(rows_of(shelf(*range(1, 40)), 7), 7)
+    press.publish(None, 0, database=url)
+    before, kept = press.files(), files_in(press.kept)
+    dsn = Server.dsn(url)
+    with psycopg.connect(dsn) as connection:
+        connection.execute("UPDATE metadatavalue SET text_value = 'Another' WHERE text_value = 'Title 7'")
+    with pytest.raises(DatabaseError, match="cannot be read") as caught:
+        publish(press.settings(1, database=url), Killer(dsn, stage))
+    assert "\n" not in str(caught.value)
+    assert (press.files(), files_in(press.kept)) == (before, kept)
+    del caught
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # of the driver: it cannot close its cursors any more
+        gc.collect()
+    server.drop(url)
+
+
+def test_connection_drops_when_all_is_read(press: Press, server: Server) -> None:
+    """Then it is published, and nothing is said of a failure."""
+    url = server.database(rows_of(shelf(*range(1, 4)), 7), 7)
+    dsn = Server.dsn(url)
+    outcome = publish(press.settings(0, database=url), Killer(dsn, "writing the documents"))
+    assert (outcome.items, press.files() != {}) == (3, True)
+
+
+@pytest.mark.promise("Stopped with one message")
+def test_passwords_are_in_no_message(press: Press) -> None:
+    """Whatever keeps a database from being opened, its password is not shown, wherever it was given."""
+    for url, password in {
+        "postgresql://me:hunter2@127.0.0.1:1/dspace": None,
+        "postgresql://me@127.0.0.1:1/dspace": "hunter2",
+        "postgresql://me@127.0.0.1:1/dspace?password=hunter2": None,
+        "mysql://me:hunter2@127.0.0.1:1/dspace": None,
+        "postgresql://me:hunter2@127.0.0.1:x/dspace": None,
+    }.items():
+        settings = press.settings(database=url, password=password)
+        with pytest.raises(BridgeError) as caught:
+            publish(settings, press.heard)
+        assert "hunter2" not in f"{caught.value} {settings} {press.heard.said}"
+        assert "hunter2" not in str(caught.value.__cause__)
+    assert [*press.public.rglob("*.xml")] == []
+    press.public.rmdir()
+
+
+def test_no_room_beside(press: Press) -> None:
+    """Where no folder can be made beside the settings, one sentence says so, at the first publication too."""
+    press.beside.mkdir(parents=True)
+    (press.beside / ".resourcesync").write_text("a file")
+    with pytest.raises(PublicationError, match=r"no work directory can be created .*: move away what is in its place$"):
+        press.publish(shelf(1))
+    assert not press.public.exists() or [*press.public.iterdir()] == []
+    (press.beside / ".resourcesync").unlink()
+    if press.public.exists():
+        press.public.rmdir()
+
+
+def test_nothing_can_be_kept(
+    press: Press, server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Who has published has not failed: where the inventory cannot be kept, a warning says so; the next run goes on."""
+    press.server = server
+    press.settings()
+    press.kept.parent.mkdir()
+    press.kept.write_text("a file in its place")
+    with caplog.at_level(logging.WARNING):
+        press.publish(shelf(1, 2))
+        assert "the next run will take longer, because" in caplog.text
+        press.kept.unlink()
+        caplog.clear()
+
+        def fail(_: object) -> None:
+            message = "the disk is full"
+            raise InventoryError(message)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Inventory, "close", fail)
+            assert press.publish(shelf(1, 2, 3), 1).items == 3
+    assert "cannot be written: the disk is full" in caplog.text
+    assert not press.kept.exists()
+    press.publish(shelf(1, 2, 3, 4), 2)
+    assert len(press.listed()) == 8
+    server.drop(press.url)
+
+
+@pytest.mark.promise("Stopped with one message")
+def test_the_file_that_fails_is_named(press: Press, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that fails is said with the file that it fails at; where that is not known, with the output."""
+    errors = [OSError(28, "No space left on device", "/mnt/x.db"), OSError(28, "No space left on device")]
+    said = []
+    for error in errors:
+        monkeypatch.setattr("repo_bridge.publisher.recovered", Mock(side_effect=error))
+        with pytest.raises(PublicationError) as caught:
+            press.publish(shelf(1))
+        said.append(str(caught.value))
+    reason = f"{press.public} cannot be written: No space left on device"
+    assert said == [f"{reason}: /mnt/x.db: free disk space there", f"{reason}: free disk space there"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").is_file(), reason="there is no file here that nobody can read")
+def test_a_file_that_cannot_be_read(press: Press) -> None:
+    """A dump that is there and cannot be read is one sentence."""
+    with pytest.raises(DatabaseError, match=r"^/proc/self/mem cannot be read: Input/output error"):
+        press.dry_run(None, database="/proc/self/mem")
+
+
+# What it goes on from
+
+
+def test_previous_is_a_folder_or_a_url(press: Press) -> None:
+    """From a copy elsewhere, in a folder or on the web, comes what comes of the output itself."""
+    press.publish(shelf(1, 2, 3, 4, 5, 6))
+    copy = press.without_cache("copy")
+    sample = shelf(1, 2, 3, 4, 5, 7)
+    press.publish(sample, 1)
+    assert {kind for kind, _, _ in press.changes()} == {"created", "deleted"}
+    folder = Press(press.folder / "folder")
+    folder.publish(sample, 1, previous=str(copy.public))
+    web = Press(press.folder / "web")
+    with served(copy.public) as address:
+        web.publish(sample, 1, previous=address)
+    assert press.files() == folder.files() == web.files()
+
+
+def test_starting_over(press: Press, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begun anew twice, the documents lie in a folder of their own each time; the records stay where they are."""
+    local: dict[str, Any] = {"base_url": "http://127.0.0.1:9/sync"}
+    press.publish(shelf(1, 2), **local)
+    monkeypatch.setenv("RESOURCESYNC_FIRST", "1")
+    starts = [1]
+    for number in (1, 2):
+        outcome = press.publish(shelf(1, 2, 3), number, **local)
+        assert outcome.publications[SET].first
+        starts.append(json.loads(press.files()[f"resourcesync/{SET}/publication.json"])["restart_number"])
+        assert starts[-1] > starts[-2]
+        start = starts[-1]
+        assert any(f"starts over in resourcesync/{SET}/{start}/" in note for note in outcome.notes)
+        assert f"resourcesync/{SET}/{start}/resourcelist.xml" in press.files()
+        assert {path.name for path in press.records.rglob("*.xml")} == {"1.xml", "2.xml", "3.xml"}
+    assert f"resourcesync/{SET}/{starts[1]}/resourcelist.xml" not in press.files()
+    monkeypatch.delenv("RESOURCESYNC_FIRST")
+    press.publish(shelf(1, 2, 3, 4), 3, **local)
+    assert len(press.document(f"{starts[2]}/resourcelist.xml").entries) == 8
+
+
+# Looking first
+
+
+def test_foresee(press: Press) -> None:
+    """What would be published is reported with counts and examples; nothing is made or changed."""
+    first = press.dry_run(shelf(*range(1, 11)))
+    assert not press.public.exists()
+    assert [*press.beside.iterdir()] == []
+    (press.beside / ".resourcesync").write_text("a file")  # it needs no room, either: somebody else may look
+    assert press.dry_run(shelf(1)).items == 1
+    (press.beside / ".resourcesync").unlink()
+    assert (first.items, first.records, first.files, first.stopped) == (10, 10, 10, "")
+    assert (first.sets[SET].first, first.sets[SET].resources, first.sets[SET].changes) == (True, 20, {})
+    assert len(first.sets[SET].listed) == 10
+    press.publish(shelf(*range(1, 11)))
+    before, kept = press.files(), files_in(press.kept)
+    sample = shelf(*range(2, 11), 12, 13)
+    sample.items[0].metadata = [Value("dc.title", "Another")]
+    planned = press.dry_run(sample, 1)
+    assert (press.files(), files_in(press.kept)) == (before, kept)
+    press.publish(sample, 1)
+    changes = press.changes()
+    expected = planned.sets[SET]
+    assert isinstance(expected, ExpectedSet)
+    assert not expected.first
+    assert expected.changes == {"created": 4, "updated": 1, "deleted": 2}
+    for kind, examples in expected.examples.items():
+        assert {ending(uri) for uri in examples} == {what for each, what, _ in changes if each == kind}
+
+
+def test_empty_repository(press: Press) -> None:
+    """A repository of which nothing is public is published empty, and goes on."""
+    press.publish(shelf())
+    assert press.listed() == {}
+    press.publish(shelf(1), 2)
+    assert sorted(kind for kind, _, _ in press.changes()) == ["created", "created"]
+
+
+def test_a_time_to_come(press: Press) -> None:
+    """What is under an embargo is not published early by a wrong time; what it would be, may be looked at."""
+    ahead = datetime.now(UTC).replace(microsecond=0) + timedelta(days=1)
+    with pytest.raises(SettingsError, match=r"in the future, .*--dry-run"):
+        press.publish(shelf(1), at=ahead)
+    assert not press.public.exists()
+    assert press.dry_run(shelf(1), at=ahead).items == 1
+
+
+def test_a_time_before_the_last_publication(press: Press) -> None:
+    """What may no longer be read is not published again, by a clock that went back; a dry run says so."""
+    sample = shelf(*range(1, 10))
+    sample.items[0].policies = [Policy(end="2025-06-17")]
+    for number in (1, 2):
+        press.publish(sample, number)
+    before = press.files()
+    message = "at is 2025-06-16T12:00:00Z, before the last publication, which shows the repository as of 2025-06-17T"
+    with pytest.raises(PublicationError, match=message):
+        press.publish(sample, 1)
+    assert message in press.dry_run(sample, 1).stopped
+    assert press.files() == before

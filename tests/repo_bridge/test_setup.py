@@ -1,0 +1,221 @@
+"""`repo-bridge init`: settings and units, from options and from DSpace's own configuration."""
+
+import os
+import stat
+import sys
+import tomllib
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from repo_bridge.cli import main
+from repo_bridge.settings import FILE, read_settings
+from repo_bridge.setup import write_files
+from tests.kit.postgresql import Server
+
+DSPACE = r"""
+# what DSpace's own dspace.cfg looks like
+dspace.dir = /dspace
+dspace.ui.url = http://localhost:4000
+dspace.server.url = http://localhost:8080/server
+dspace.name = DSpace at My University
+assetstore.dir = ${dspace.dir}/assetstore
+db.url = jdbc:postgresql://localhost:5432/dspace
+db.username = dspace
+db.password = zqsecret
+metadata.hide.dc.description.provenance = true
+metadata.hide.person.email = true
+metadata.hide.dc.rights = false
+"""
+LOCAL = r"""
+repo.host: repository.example
+dspace.dir = {folder}
+dspace.ui.url = https://${{repo.host}}/
+dspace.server.url = \
+    ${{dspace.ui.url}}server
+dspace.name = Repositório “A\B”
+db.url = jdbc:postgresql://db.repository.example/dspace?ssl=true
+metadata.hide.local.note = true
+metadata.hide.dc.contributor.advisor = yes
+metadata.hide.local.shown = off
+metadata.hide.local.empty =
+"""
+
+
+@pytest.fixture
+def dspace(tmp_path: Path) -> Path:
+    """Return a folder with DSpace's configuration."""
+    folder = tmp_path / "dspace"
+    (folder / "config").mkdir(parents=True)
+    (folder / "assetstore").mkdir()
+    (folder / "config" / "dspace.cfg").write_text(DSPACE, "utf-8")
+    (folder / "config" / "local.cfg").write_text(LOCAL.format(folder=folder), "utf-8")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in an empty folder, without a terminal."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.chdir(home)
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: False)
+    return home
+
+
+def test_of_dspace(dspace: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What DSpace says is taken over, but for its own role and password; the settings can be read again."""
+    assert main(["init", "--dspace", str(dspace), "--base-url", "https://s.example", "--timezone", "Asia/Tokyo"]) == 0
+    settings = tomllib.loads((home / FILE).read_text("utf-8"))
+    assert settings == {
+        "out": "public",
+        "base-url": "https://s.example",
+        "database": "postgresql://resourcesync@db.repository.example/dspace",
+        "assetstore": str(dspace / "assetstore"),
+        "ui-url": "https://repository.example",
+        "server-url": "https://repository.example/server",
+        "name": "Repositório “A\\B”",
+        "hidden": ["dc.contributor.advisor", "local.empty", "local.note"],
+        "timezone": "Asia/Tokyo",
+    }
+    read = read_settings({})
+    assert read.warnings == ()
+    assert read.hidden == {"dc.contributor.advisor", "local.empty", "local.note"}
+    assert "zqsecret" not in (home / FILE).read_text("utf-8") + capsys.readouterr().out
+    if sys.platform != "win32":
+        assert stat.S_IMODE((home / FILE).stat().st_mode) == 0o600
+    service = (home / "repo-bridge.service").read_text("utf-8")
+    assert f'\nWorkingDirectory={home}\nExecStart="{sys.executable}" -m repo_bridge publish\n' in service
+    assert "\nOnCalendar=*-*-* 03:15\n" in (home / "repo-bridge.timer").read_text("utf-8")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="units are for Linux")
+def test_unit_has_the_user_of_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment may name another user, as after `su`; in a container, the user may have no name."""
+    import pwd
+
+    monkeypatch.setenv("LOGNAME", "somebody-else")
+    write_files(tmp_path, {})
+    assert f"\nUser={pwd.getpwuid(os.geteuid()).pw_name}\n" in (tmp_path / "repo-bridge.service").read_text("utf-8")
+    nameless = tmp_path / "nameless"
+    nameless.mkdir()
+    monkeypatch.setattr(os, "geteuid", lambda: 987654)
+    write_files(nameless, {})
+    assert "\nUser=987654\n" in (nameless / "repo-bridge.service").read_text("utf-8")
+
+
+def test_units_of_odd_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a unit, `%` begins a specifier, and a space ends a word."""
+    folder = tmp_path / "100%n sure"
+    folder.mkdir()
+    monkeypatch.setattr(sys, "executable", '/opt/my "python"/3%')
+    write_files(folder, {})
+    service = (folder / "repo-bridge.service").read_text("utf-8")
+    assert f"\nWorkingDirectory={tmp_path}/100%%n sure\n" in service
+    assert '\nExecStart="/opt/my \\"python\\"/3%%" -m repo_bridge publish\n' in service
+
+
+def test_what_is_asked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal it asks for what is missing; otherwise that is an error."""
+    asked: list[str] = []
+
+    def answer(question: str) -> str:
+        asked.append(question)
+        answers = {"database": "dspace.dump", "hidden, ": "dc.rights.holder, local.*.note"}
+        return answers.get(question[:8], "https://e.org/x ")
+
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", answer)
+    assert main(["init", "--ui-url", "https://e.org"]) == 0
+    assert asked == [
+        "base-url, the URL at which that folder is served: ",
+        "database, postgresql://…, sqlite:///FILE, or a dump: ",
+        "hidden, fields that metadata.hide.… in local.cfg hides, with commas (none): ",
+    ]
+    settings = tomllib.loads((home / FILE).read_text("utf-8"))
+    assert settings["base-url"] == "https://e.org/x"
+    assert settings["hidden"] == ["dc.description.provenance", "person.email", "dc.rights.holder", "local.*.note"]
+    assert "timezone" not in settings
+
+
+NEEDED = ["init", "--base-url", "https://s.example", "--ui-url", "https://e.org"]
+
+
+def test_without_dspace(home: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    """The time zone is the database's, and it is said what cannot be known: hidden fields, and where files are."""
+    url = server.empty_database()
+    name = url.rpartition("/")[2].partition("?")[0]
+    with psycopg.connect(server.dsn(url), autocommit=True) as owner:
+        owner.execute(f"ALTER DATABASE {name} SET TimeZone = 'Pacific/Auckland'".encode())
+    assert main([*NEEDED, "--database", url]) == 0
+    settings = tomllib.loads((home / FILE).read_text("utf-8"))
+    assert (settings["timezone"], settings["hidden"]) == (
+        "Pacific/Auckland",
+        ["dc.description.provenance", "person.email"],
+    )
+    said = capsys.readouterr().out
+    assert "add the fields of every metadata.hide.… in its local.cfg, or they will be published" in said
+    assert "timezone is not known" not in said
+    server.drop(url)
+    (home / FILE).unlink()
+    for each in ("repo-bridge.service", "repo-bridge.timer"):
+        (home / each).unlink()
+    assert main([*NEEDED, "--database", "postgresql://nobody@127.0.0.1:1/x"]) == 0
+    assert "timezone is not known, because the database did not answer" in capsys.readouterr().out
+
+
+def test_files_in_s3(dspace: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """If new files are in S3, the folder of the first store is not taken for that of all files."""
+    (dspace / "config" / "modules").mkdir()
+    (dspace / "config" / "modules" / "assetstore.cfg").write_text("assetstore.index.primary = 1\n")
+    assert main(["init", "--dspace", str(dspace), "--base-url", "https://s.example"]) == 0
+    assert "assetstore" not in tomllib.loads((home / FILE).read_text("utf-8"))
+    assert "set it to the folder with those that are not in S3" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "base-url is missing, the URL at which that folder is served: pass --base-url"),
+        (["--dspace", "nowhere"], "nowhere has no config/dspace.cfg: pass the folder in which DSpace is installed"),
+        (["--base-url", "x", "--ui-url", "https://e.org", "--database", "d"], "--base-url is 'x'"),
+        (
+            ["--database", "postgresql://a:b@c/d", "--base-url", "https://e.org", "--ui-url", "https://e.org"],
+            "password",
+        ),
+    ],
+)
+def test_what_is_refused(home: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
+    """What is missing or wrong is one sentence, and nothing is written."""
+    assert main(["init", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert [*home.iterdir()] == []
+
+
+def test_nothing_is_replaced(home: Path, dspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where one of the files is there, none is written; a folder that cannot be written is said."""
+    (home / "repo-bridge.timer").write_text("mine")
+    arguments = ["init", "--dspace", str(dspace), "--base-url", "https://s.example"]
+    assert main(arguments) == 2
+    assert "repo-bridge.timer already exists" in capsys.readouterr().err
+    assert [file.name for file in home.iterdir()] == ["repo-bridge.timer"]
+
+
+def test_what_cannot_be_read_or_written(
+    home: Path, dspace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A configuration that cannot be read, and a file that cannot be written, are one sentence."""
+    (home / "odd" / "config" / "local.cfg").mkdir(parents=True)
+    assert main(["init", "--dspace", "odd", "--base-url", "https://s.example"]) == 2
+    assert "cannot be read" in capsys.readouterr().err
+
+    def fail(*_: object) -> int:
+        raise OSError(28, "No space left on device", FILE)
+
+    monkeypatch.setattr("repo_bridge.setup.os.open", fail)
+    assert main(["init", "--dspace", str(dspace), "--base-url", "https://s.example"]) == 2
+    said = f"{FILE} cannot be written: No space left on device: free disk space there\n"
+    assert capsys.readouterr().err == f"repo-bridge: {said}"

@@ -1,0 +1,100 @@
+"""One repository, published from whatever it is read: a live database, a dump in some form, or a copy in SQLite."""
+
+import gzip
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from datetime import datetime
+from io import StringIO
+from pathlib import Path
+
+import psycopg
+import pytest
+from sqlalchemy import make_url
+
+from repo_bridge.access import AnonymousView
+from repo_bridge.cli import main
+from repo_bridge.reading.dump import import_dump
+from sample_site.dspace.repository import rows_of
+from sample_site.dspace.tables import write_sqlite
+from tests.kit.postgresql import Server
+from tests.kit.repository.garden import repository
+from tests.kit.repository.living import DAYS, ZONE, begin, live
+from tests.kit.repository.press import files_in
+from tests.kit.repository.reading import read, url_of
+from tests.kit.repository.samples import AT, PUBLIC, every_case
+
+LONG = pytest.mark.long
+FORMS: dict[str, tuple[str, ...]] = {
+    "plain": ("--format=plain",),
+    "rows alone": ("--format=plain", "--data-only"),
+    "custom": ("--format=custom",),
+    "uncompressed": ("--format=custom", "--compress=0"),
+}
+VERSIONS = (5, pytest.param(6, marks=LONG), pytest.param(7, marks=LONG), 10)
+
+
+def published(database: str, folder: Path, at: datetime, *options: str) -> dict[str, bytes]:
+    """Publish a repository into `folder/public`, upon what is there; give all files by path."""
+    (folder / "beside").mkdir(parents=True, exist_ok=True)
+    arguments = ["--database", database, "--out", str(folder / "public"), "--base-url", "https://repo.example/sync"]
+    arguments += ["--ui-url", "https://repo.example", "--timezone", "Europe/Berlin", "--previous", "output"]
+    said = StringIO()
+    with chdir(folder / "beside"), redirect_stdout(said), redirect_stderr(said):
+        done = main(["publish", *arguments, "--at", f"{at:%Y-%m-%dT%H:%M:%SZ}", *options])
+    assert done == 0, said.getvalue()
+    return files_in(folder / "public")
+
+
+def forms(server: Server, url: str, folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield all forms of a repository in a live database, each as `--database` takes it."""
+    yield "live", str(make_url(url).set(drivername="postgresql+psycopg").render_as_string(hide_password=False))
+    for form, options in FORMS.items():
+        yield form, str(server.dump(url, folder / f"{form}.dump", *options))
+    plain = folder / "plain.dump"
+    packed = folder / "packed.sql.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    yield "packed", str(packed)
+    import_dump(plain, folder / "export.db")
+    yield "imported", f"sqlite:///{folder / 'export.db'}"
+
+
+def check_same(expected: Mapping[str, bytes], found: Mapping[str, bytes], form: str) -> None:
+    """Compare two outputs, byte by byte."""
+    assert found.keys() == expected.keys(), form
+    assert [path for path in expected if found[path] != expected[path]] == [], form
+
+
+@pytest.mark.promise("The same from every source")
+@pytest.mark.parametrize("version", VERSIONS)
+def test_same_bytes_from_all(server: Server, tmp_path: Path, version: int) -> None:
+    """A live database, plain and custom dumps and copies in SQLite give the same files, byte by byte."""
+    file = write_sqlite(rows_of(every_case(), version), version, tmp_path / "repository.db")
+    expected = published(f"sqlite:///{file}", tmp_path / "sqlite", AT)
+    assert sum("/oai_dc/" in path for path in expected) == len(PUBLIC)
+    url = server.database(rows_of(every_case(), version), version)
+    for form, database in forms(server, url, tmp_path):
+        check_same(expected, published(database, tmp_path / form, AT), form)
+    server.drop(url)
+
+
+def do(url: str, statements: Iterable[str]) -> None:
+    """Do the edits of a day in a live database."""
+    dsn = Server.dsn(url)
+    with psycopg.connect(dsn) as connection:
+        for statement in statements:
+            connection.execute(statement.encode())
+
+
+@pytest.mark.promise("The same from every source")
+@pytest.mark.parametrize("version", [pytest.param(7, marks=LONG), 10])
+def test_days_are_lived_alike(server: Server, tmp_path: Path, version: int) -> None:
+    """The living repository is the same in PostgreSQL and in SQLite, every second evening."""
+    file = begin(tmp_path / "repository.db", version)
+    url = server.database(rows_of(repository(), version), version)
+    for number, day in enumerate(DAYS):
+        live(file, day.edits(version))
+        do(url, day.edits(version))
+        if number % 2 == 0:
+            view = AnonymousView(at=day.at, zone=ZONE)
+            assert read(url, view) == read(url_of(file), view)
+    server.drop(url)

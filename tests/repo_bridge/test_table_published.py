@@ -1,0 +1,111 @@
+"""Tables are published: what is in them, what changed, by one process, by two, and by a cluster that loses a worker."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from distributed import LocalCluster
+
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.system.cluster import mapped
+from repo_bridge import TableError
+from repo_bridge.tables import resources, sorting
+from tests.kit.repository.press import Press, day, files_in
+from tests.repo_bridge.test_table import SHA, lines, parquet
+
+
+def test_days_of_a_table(press: Press) -> None:
+    """What a table adds, changes and no longer has is listed, at the times of its rows; bad rows are left out."""
+    file = press.folder / "table.jsonl"
+    press.folder.mkdir(exist_ok=True)
+    rows = [{"uri": f"https://e.org/{name}", "lastmod": "2025-01-01", "hash": SHA} for name in "abcdefg"]
+    lines(file, *rows)
+    outcome = press.publish(None, table=file)
+    assert (outcome.items, outcome.records, outcome.files) == (0, 0, 7)
+    assert [*press.listed()] == [each["uri"] for each in rows]
+    assert {entry.lastmod for entry in press.listed().values()} == {"2025-01-01T00:00:00Z"}
+
+    later = f"{day(0) + timedelta(hours=3):%Y-%m-%dT%H:%M:%SZ}"
+    rows[0] |= {"hash": SHA.replace("0", "f"), "lastmod": later}
+    rows[1] |= {"type": "text/plain"}  # its media type alone, which counts as it does for records
+    rows[2] |= {"hash": SHA.replace("0", "e")}  # its time did not change
+    lines(file, *rows[:6], {"uri": "https://e.org/h", "lastmod": "2025-01-02"}, {"uri": "nothing"}, rows[0])
+    with pytest.raises(TableError, match=r"table\.jsonl has 2 bad rows: row 8 of .*: correct them, or allow them"):
+        press.publish(None, 1, table=file)
+    outcome = press.publish(None, 1, table=file, bad_rows=2)
+    assert outcome.notes[-1] == (
+        f"2 bad rows left out of the table: row 8 of {file} has 'the invalid uri nothing';"
+        f" row 9 of {file} has 'the uri of an earlier row, https://e.org/a'"
+    )
+    at = f"{day(1):%Y-%m-%dT%H:%M:%SZ}"
+    assert press.changes() == [
+        ("updated", "https://e.org/a", later),
+        ("updated", "https://e.org/b", at),
+        ("updated", "https://e.org/c", at),
+        ("deleted", "https://e.org/g", at),
+        ("created", "https://e.org/h", at),
+    ]
+    assert press.listed()["https://e.org/b"].md["type"] == "text/plain"
+    assert press.findings() == {}
+    dry = press.dry_run(None, 2, table=file, bad_rows=2)
+    assert (dry.files, sum(dry.sets["repository"].changes.values()), dry.notes) == (7, 0, outcome.notes)
+
+
+def _published(folder: Path, *runs: dict[str, Any]) -> list[dict[str, bytes]]:
+    """Publish a table and the next one, with these options; return the files of each publication."""
+    press = Press(folder)
+    folder.mkdir()
+    publications = []
+    for number, more in enumerate(runs):
+        digest = f"sha256(CAST(i + {number} * (i % 1000 = 3)::INT AS VARCHAR))"
+        uri, rows = "'https://e.org/' || (i * 7919 % 40000)", f"range({9 * number}, 40000) t(i)"
+        select = f"SELECT {uri} AS uri, {digest} AS hash FROM {rows}"
+        file = parquet(folder / f"{number}.parquet", select)
+        press.publish(None, number, table=file, **more)
+        publications.append(files_in(press.public))
+    return publications
+
+
+def killing(workers: Callable[[], list[int]], begun: Callable[[], bool]) -> threading.Thread:
+    """Kill one of the processes when they have begun."""
+
+    def kill() -> None:
+        while not begun():
+            time.sleep(0.001)
+        os.kill(workers()[0], signal.SIGKILL)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    return thread
+
+
+@pytest.mark.promise("The same by any number")
+def test_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cluster of two workers of which one is killed, and two processes, write the same bytes as one process."""
+    monkeypatch.setattr(sorting, "_GROUP", 2_048)
+    monkeypatch.setattr(sorting, "_GROUPS", 1)
+    monkeypatch.setattr(resources, "ROOMY", 2_048)
+    expected = _published(tmp_path / "one", {}, {})
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
+
+        def processes() -> list[int]:
+            return [worker.pid for worker in cluster.workers.values()]
+
+        before = processes()
+        thread = killing(processes, lambda: any((tmp_path / "many/public").glob(".*/*/0/part-*")))
+        found = _published(tmp_path / "many", {"cluster": cluster.scheduler_address}, {"jobs": 2})
+        thread.join()
+        assert before[0] not in processes()
+    assert found == expected
+
+
+def test_process_that_dies() -> None:
+    """A message says so, and nothing hangs."""
+    with pytest.raises(PublicationError, match="a process that writes parts was ended from outside"), mapped(2) as run:
+        [*run(os._exit, [1, 1])]

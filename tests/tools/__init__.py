@@ -1,0 +1,1 @@
+"""Programs that measure, compare and judge, and test nothing by themselves."""

@@ -1,0 +1,1 @@
+"""Programs that publish large sets, whose time and memory are measured."""

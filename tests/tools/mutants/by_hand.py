@@ -1,0 +1,369 @@
+"""Realistic faults, chosen by hand: each is a mistake that a person could make, and something that a user relies on.
+
+Faults are found by their text, not by a path, so modules may move. If you change such a text, update its row.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.kit.sites import ROOT
+from tests.tools.mutants.faults import Fault
+
+
+class FaultByHand(NamedTuple):
+    """What is wrong with a fault, the text that it replaces, and what it puts there."""
+
+    name: str
+    before: str
+    after: str
+
+
+FAULTS_BY_HAND = (
+    FaultByHand(
+        "until of a full list is the time of the next change (lists overlap)",
+        "        return last if full else None",
+        "        return time if full else None",
+    ),
+    FaultByHand(
+        "until is the boundary though a change of the list is later",
+        "            return max(mark, last)",
+        "            return mark",
+    ),
+    FaultByHand(
+        "a Change List may have 50,001 changes",
+        "full = self._entries + entries > self._most or",
+        "full = self._entries + entries > self._most + 1 or",
+    ),
+    FaultByHand(
+        "`at` of the Resource List ignores its newest change",
+        "return max([*times, new.last] if new.last else times)",
+        "return max(times) if times else new.last",
+    ),
+    FaultByHand(
+        "what a site that moved keeps is withdrawn",
+        ("        uris = {uri for uri in gone if was == siteurl or not self._now.get(uri.replace(was, siteurl, 1))}"),
+        "        uris = {*gone}",
+    ),
+    FaultByHand(
+        "install: names of the exchanged folders are not flushed",
+        ("        undo.callback(_move, place, new)\n    sync([place.parent, new.parent])"),
+        "        undo.callback(_move, place, new)",
+    ),
+    FaultByHand(
+        "install: the new documents are not flushed, only their folders",
+        "sync_all(chain(copied, fresh, _folders(new)))",
+        "sync_all(chain(copied, _folders(new)))",
+    ),
+    FaultByHand(
+        "install: the well-known copy is replaced before the documents",
+        (
+            "            _replace_folder(stage, output, undo)\n"
+            "        if WELL_KNOWN in changed:\n"
+            "            (new / WELL_KNOWN).replace(well_known)"
+        ),
+        (
+            "            if WELL_KNOWN in changed:\n"
+            "                (new / WELL_KNOWN).replace(well_known)\n"
+            "                changed.discard(WELL_KNOWN)\n"
+            "            _replace_folder(stage, output, undo)\n"
+            "        if WELL_KNOWN in changed:\n"
+            "            (new / WELL_KNOWN).replace(well_known)"
+        ),
+    ),
+    FaultByHand(
+        "install: unchanged documents are new files (their times change)",
+        "        if identity(new / path) != identity(output / path):",
+        "        if False:",
+    ),
+    FaultByHand(
+        "install: what others have keeps no permissions",
+        ("    elif not link_or_copy(old, new):\n        copy_owner(new, old)\n"),
+        ("    elif not link_or_copy(old, new):\n"),
+    ),
+    FaultByHand(
+        "forget: pages of changes still name the forgotten URI",
+        "hidden=planned.withdrawn.uris,",
+        "hidden=(),",
+    ),
+    FaultByHand(
+        "forget: a past that is added later names it again",
+        ("            first=None,  # a past that is added would name these URIs again\n"),
+        "",
+    ),
+    FaultByHand(
+        "forget: links of others to it stay",
+        "for link in entry.links if link.href not in self._uris)",
+        "for link in entry.links)",
+    ),
+    FaultByHand(
+        "forget: `unstable` in publication.json keeps its URI",
+        "unstable={uri: n for uri, n in before.unstable.items() if uri not in uris}",
+        "unstable=before.unstable",
+    ),
+    FaultByHand(
+        "notifications: begins at the last change, not where the last one ended (gap)",
+        "start = (before[-1].until if before else None) or previous.last",
+        "start = previous.last",
+    ),
+    FaultByHand(
+        "deletions: half of all pages is never counted",
+        " and gone[_PAGES] * 2 <= listed[_PAGES]:",
+        ":",
+    ),
+    FaultByHand(
+        "a change that the history dates before the last publication keeps that time",
+        "time = other if other > self._known else self._unexplained",
+        "time = other",
+    ),
+    FaultByHand(
+        "a title that was edited to withdraw a part of it stays on the page",
+        ("        updated = {each.uri for each in planned.new_changes if each.kind is ChangeKind.UPDATED}"),
+        "        updated = set()",
+    ),
+    FaultByHand(
+        "versions of withdrawn resources stay",
+        "for uri in (*withdrawn.uris, *self._outside(index)):",
+        "for uri in self._outside(index):",
+    ),
+    FaultByHand(
+        "rolled back live site is continued from there",
+        "        if relation is Ancestry.BEHIND and saved and folder:",
+        "        if False and saved and folder:",
+    ),
+    FaultByHand(
+        "the unsigned predecessor is continued although there is a key",
+        ("            require_signed(found.previous, self._key)\n"),
+        "",
+    ),
+    FaultByHand(
+        "files are renamed before the state records them",
+        ("        self._interrupted = bool(batch)\n"),
+        (
+            "        self._interrupted = bool(batch)\n"
+            "        self._install_all(batch)\n"
+            "        batch, done = [], batch\n"
+        ),
+    ),
+    FaultByHand(
+        "a file of somebody else with the same length is deleted",
+        ("        if stored.digest and not self.matches(stored):\n            return False\n        target.unlink()"),
+        "        target.unlink()",
+    ),
+    FaultByHand(
+        "the last names of a run are not flushed",
+        ("        self._copy.sync([], self._renamed)\n        self._renamed.clear()"),
+        "        self._renamed.clear()",
+    ),
+    FaultByHand(
+        "parts are not flushed before they are renamed",
+        "self._copy.sync(parts, renamed)",
+        "self._copy.sync([], renamed)",
+    ),
+    FaultByHand(
+        "follow: the cursor moves before the change is handled",
+        ("                        try:\n                            yield change\n"),
+        (
+            "                        self.cursor = now\n"
+            "                        try:\n"
+            "                            yield change\n"
+        ),
+    ),
+    FaultByHand(
+        "follow: a resource that failed is forgotten, not postponed",
+        ("        now = now.postponing(latest.uri, latest)\n"),
+        ("        now = now.postponing(latest.uri, None)\n"),
+    ),
+    FaultByHand(
+        "atomic: a state with missing files is switched to",
+        ("            if result.left:\n                result.plan.notes.append("),
+        ("            if False:\n                result.plan.notes.append("),
+    ),
+    FaultByHand(
+        "an older Resource List is accepted",
+        "if before and at and at < before and not self._options.accept_older:",
+        "if False and before:",
+    ),
+    FaultByHand(
+        "lists dated in the future are remembered as followed",
+        ("        if position.is_ahead:\n            self._note("),
+        ("        if False:\n            self._note("),
+    ),
+    FaultByHand(
+        "a continued part is not checked against the ETag it had",
+        ' or response.headers.get("ETag") != tag:',
+        ":",
+    ),
+    FaultByHand(
+        "signed: an older state of the same generation number is accepted",
+        "            if place == before and self._states[state][-1] != digest:",
+        "            if False:",
+    ),
+    FaultByHand(
+        "change List torn from its index is believed",
+        '        self._torn = each.uri if has_ended and not each.until else ""',
+        '        self._torn = ""',
+    ),
+    FaultByHand(
+        "two URLs that differ in case share a path",
+        "                if path.lower() in taken or path.lower() in chosen:",
+        "                if path in taken or path in chosen:",
+    ),
+    FaultByHand(
+        "a symbolic link on the way is followed (parents of parents are not looked at)",
+        "self._reachable(folder) and not os.path.islink(",
+        "not os.path.islink(",
+    ),
+    FaultByHand(
+        "what is in two sets is deleted when one set lists it no more",
+        "sets = sets & ~?1 WHERE sets & ?1 AND {unlisted}",
+        "sets = 0 WHERE sets & ?1 AND {unlisted}",
+    ),
+    FaultByHand(
+        "deletions: a page that was edited and is gone for another reason counts as explained",
+        "uris |= {*before[0]} - {*after[0]}",
+        "uris |= {*before[0]}",
+    ),
+    FaultByHand(
+        "hidden outputs are resources",
+        "        if not output.public or exclusion.excludes(output.path):",
+        "        if exclusion.excludes(output.path):",
+    ),
+    FaultByHand(
+        "an incomplete copy is published",
+        ("    require_complete_copies(run.output, written)\n"),
+        "",
+    ),
+    FaultByHand(
+        "a set's past names what is gone and was never in it",
+        "            within.update(filter(self.selector.may_match_uri, gone))",
+        "            within.update(gone)",
+    ),
+    FaultByHand(
+        "a file is public though its bundle is restricted",
+        ("view.period(row[_START], row[_END]).within(view.period(row[_BUNDLE_START], row[_BUNDLE_END]))"),
+        "view.period(row[_START], row[_END])",
+    ),
+    FaultByHand(
+        "the last day of an embargo is public in the earliest zone only",
+        "if each.start <= today.earliest and today.latest < each.end), None",
+        "if each.start <= today.latest and today.latest < each.end), None",
+    ),
+    FaultByHand(
+        "a link to an earlier version that is withdrawn or restricted stays",
+        ("            if place[1] not in self._left_out and readable(_periods(same, self._view), self._view.today)"),
+        "            if place[1] not in self._left_out",
+    ),
+    FaultByHand(
+        "a run dated before the last one is allowed (ended rights return)",
+        ("            plan.require_not_before(settings.at)\n            result = _unchanged("),
+        "            result = _unchanged(",
+    ),
+    FaultByHand(
+        "records of withdrawn items are linked again",
+        ("                if path not in without:\n"),
+        ("                if True:\n"),
+    ),
+    FaultByHand(
+        "hidden fields of related items are shown",
+        'ALWAYS_HIDDEN = frozenset({"dc.description.provenance", "person.email", "person.email.*"})',
+        'ALWAYS_HIDDEN = frozenset({"dc.description.provenance", "person.email"})',
+    ),
+    FaultByHand(
+        "the inventory that is kept is not flushed",
+        ("        sync([inventory.file])\n"),
+        "",
+    ),
+    FaultByHand(
+        "a file outside its store is read through a link",
+        "        if not path.resolve().is_relative_to(store.resolve()):",
+        "        if False:",
+    ),
+    FaultByHand(
+        "until is not compared",
+        "    if doc.until is not None and time > doc.until:",
+        "    if False:",
+    ),
+    FaultByHand(
+        "a gap at the beginning of an index is not found",
+        "    if begin and first and doc.from_ and begin > doc.from_:",
+        "    if False:",
+    ),
+    FaultByHand(
+        "the last batch of resources is not examined",
+        ("        self._patched.clear()\n        self._examine()"),
+        ("        self._patched.clear()\n        self._examine() if len(self._waiting) > 1 else None"),
+    ),
+    FaultByHand(
+        "pages are announced that are at a former address",
+        "if md and md.change and entry.loc.startswith(here) and",
+        "if md and md.change and",
+    ),
+    FaultByHand(
+        "a list that does not match publication.json is announced",
+        "        if sha256(data) != state.documents.get(path):",
+        "        if False:",
+    ),
+    FaultByHand(
+        "a notification of another topic is a hint",
+        '        if links and f"<{subscription.topic}>" not in links:',
+        "        if False:",
+    ),
+    FaultByHand(
+        "a denied subscription is not asked for again",
+        'subscription.asked, subscription.ends, subscription.due = "", 0.0, now + self._every',
+        (
+            'subscription.asked, subscription.ends, subscription.due = "", 0.0, (float("inf") if '
+            'mode == "denied" else now + self._every)'
+        ),
+    ),
+    FaultByHand(
+        "pages for people are uploaded after the entry points",
+        '{re.escape(WELL_KNOWN)}", 6,',
+        '{re.escape(WELL_KNOWN)}", 4,',
+    ),
+    FaultByHand(
+        "a lease that was lost is not noticed while files are put",
+        ("        self._lease.renew()\n        self._bucket.put(path, source,"),
+        "        self._bucket.put(path, source,",
+    ),
+    FaultByHand(
+        "the documents that are replaced are not copied first",
+        ("            self._bucket.copy(path, copy)\n            self.copies.append(copy)"),
+        "            self.copies.append(copy)",
+    ),
+    FaultByHand(
+        "the host of a preview on this machine is asked for what is live",
+        "if url != siteurl and not is_loopback(url)]",
+        "if url != siteurl]",
+    ),
+)
+
+
+def product_files() -> Mapping[str, str]:
+    """Return the text of each module of the product, by path."""
+    files = [file for package in ("pelican_resourcesync", "repo_bridge") for file in (ROOT / package).rglob("*.py")]
+    return {file.relative_to(ROOT).as_posix(): file.read_text("utf-8") for file in sorted(files)}
+
+
+def locate(fault: FaultByHand, files: Mapping[str, str]) -> Fault:
+    """Return the fault at its place. Raises `LookupError` if its text is not in exactly one place."""
+    places = [(path, text) for path, text in files.items() for _ in range(text.count(fault.before))]
+    if len(places) != 1:
+        message = f"{fault.name!r}: its text is in {len(places)} places, and should be in one: {fault.before!r}"
+        raise LookupError(message)
+    [(path, text)] = places
+    begin = text.index(fault.before)
+    (line, column), (end_line, end_column) = (_place(text, at) for at in (begin, begin + len(fault.before)))
+    return Fault(path, line, column, end_line, end_column, fault.before, fault.after)
+
+
+def _place(text: str, at: int) -> tuple[int, int]:
+    """Return the number of the line of a position, and the bytes before it in that line."""
+    begin = text.rfind("\n", 0, at) + 1
+    return text.count("\n", 0, at) + 1, len(text[begin:at].encode())
+
+
+def package_of(path: str, packages: Sequence[str]) -> str:
+    """Return the package whose tests are tried for a module: the innermost, or its path if there is none."""
+    return max((name for name in packages if path == name or Path(name) in Path(path).parents), key=len, default=path)
