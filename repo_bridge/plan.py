@@ -24,7 +24,6 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import render_datetime
 from pelican_resourcesync.publication import (
     REPOSITORY,
-    Dumps,
     Layout,
     Options,
     PageOptions,
@@ -39,6 +38,7 @@ from pelican_resourcesync.publication import (
     sets_published_by,
     well_known_hints,
 )
+from pelican_resourcesync.settings import Dumps
 from pelican_resourcesync.system.signing import signing_key
 from repo_bridge import CrosswalkError
 from repo_bridge.inventory import Inventory, InventoryEntry
@@ -180,27 +180,26 @@ def _options(
     is_complete = name == settings.set_name
     dumped = reader.sets.records if needs_records_set(settings) else settings.set_name
     has_dumps = name == dumped or (settings.set_dumps and not needs_records_set(settings))
+    of_set = replace(
+        settings,
+        dumps=settings.dumps if has_dumps and not settings.of_others else Dumps(),
+        describedby=reader.pages.get(name) or settings.describedby,
+        allow_deletions=settings.allow_deletions or not (is_complete or settings.partition_by),
+        patches=settings.patches and name == dumped,
+        versions=settings.versions and replace(settings.versions, below=records) if name == dumped else None,
+    )
     return Options(
+        **of_set.shared(),
         output=settings.out,
         layout=predecessor.layout(Layout(settings.base_url, name)),
         site_name=settings.name,
-        edition=settings.edition,
-        dumps=settings.dumps if has_dumps and not settings.of_others else Dumps(),
-        archives=settings.archives.keeping(settings.keep),
-        describedby=reader.pages.get(name) or settings.describedby,
-        allow_deletions=settings.allow_deletions or not (is_complete or settings.partition_by),
         on_deletions=_ON_DELETIONS.format("table" if settings.table else "database, its policies and timezone"),
         remove_deleted=settings.on_withdrawal == "remove",
-        moved_from=settings.moved_from,
-        mirrors=settings.mirrors,
-        hubs=settings.hubs,
         bucket=settings.bucket,
         page=PageOptions(home=settings.ui_url or "", facts=facts if is_complete else ()),
         key=signing_key(),
         publisher=_publisher(settings),
         records=records,
-        patches=settings.patches and name == dumped,
-        versions=settings.versions and replace(settings.versions, below=records) if name == dumped else None,
     )
 
 

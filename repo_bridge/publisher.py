@@ -372,7 +372,7 @@ class _Publisher:
         return PublishRequest(
             resources=self._reader.resources(within) or in_inventory,
             history=ChangeHistory(built=at, read_as_of=at, complete=False, times=partial(self._times, previous)),
-            boundaries=Calendar(self._settings.changes_by),
+            boundaries=Calendar(str(self._settings.changes_by)),
             options=self._with_files(planned_set.options),
             previous=previous,
             restarted_from=predecessor.restarted_from,

@@ -1,4 +1,4 @@
-"""The settings of the bridge: a table of all of them, in the order of `docs/bridge.md`, and how they are read.
+"""The settings of the bridge: one table of them all, with those of publishing, and how they are read.
 
 Options of the command line take precedence over `repo_bridge.toml`, and that over defaults.
 """
@@ -16,17 +16,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.http import BucketPath, is_bucket
-from pelican_resourcesync.publication import (
-    PERIODS,
-    Archives,
-    Dumps,
-    Hub,
-    VersionOptions,
-    build_time,
-    whole_milliseconds,
-)
+from pelican_resourcesync.publication import build_time, whole_milliseconds
 from pelican_resourcesync.settings import (
     OPTIONS,
+    PublishSettings,
     Setting,
     SettingRow,
     checks,
@@ -166,8 +159,8 @@ _SETS_BY = checks.one_of("collection", "community")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BridgeSettings:
-    """What to publish, from where, and how. `docs/bridge.md` says more of each setting.
+class BridgeSettings(PublishSettings):
+    """What to publish, from where, and how, besides the settings of publishing. `docs/bridge.md` says more of each.
 
     Exactly one of `database`, `saf` and `table` is set; with a `query`, the database is not DSpace's. URLs have no
     trailing slash. `beside` is the folder of `repo_bridge.toml`, or else the current one.
@@ -194,7 +187,6 @@ class BridgeSettings:
     sets_by: str = row("", _SETS_BY, "also a set for each collection or community", metavar="KIND")
     set_dumps: bool = row(False, checks.boolean, "dumps also for the sets of sets-by", metavar="")
     name: str = row("", checks.text, "the name of the repository on the page for people", metavar="TEXT")
-    describedby: str = row("", checks.web_page, "a page about the repository", metavar="URI")
     metadata: tuple[str, ...] = row(("oai_dc",), later, "formats of records (oai_dc)", metavar="FORMATS")
     crosswalks: Mapping[str, Path] = row(dict, crosswalks, "your own formats: a stylesheet or a Python file for each")
     bundles: tuple[str, ...] = row(("ORIGINAL",), _BUNDLES, "bundles of files (ORIGINAL)", metavar="NAMES")
@@ -205,21 +197,9 @@ class BridgeSettings:
     interface: Interface = row(Interface.JSPUI, _INTERFACE, "for DSpace 5 and 6: jspui or xmlui", metavar="NAME")
     timezone: ZoneInfo | None = row(None, timezone, "the time zone of the machine that DSpace runs on", metavar="NAME")
     at: datetime = row(build_time, at, "the time of evaluation (now)", metavar="TIME")
-    previous: str = row("live", checks.previous, "live, output, a URL or a folder (live)", metavar="WHERE")
-    allow_deletions: bool = row(False, checks.boolean, "allow more than a fifth to be deleted", metavar="")
-    moved_from: str = row("", checks.site_url, "the former base-url, if it changed", metavar="URL")
-    mirrors: tuple[tuple[str, int | None], ...] = row((), checks.mirrors, "other URLs of that folder, with priorities")
-    hubs: tuple[Hub, ...] = row((), checks.hubs, "WebSub hubs, through which `announce` notifies subscribers")
-    changes_by: str = row("month", checks.one_of(*PERIODS), "the period of a Change List (month)", metavar="PERIOD")
-    keep: int | None = row(None, checks.keep, "how many closed Change Lists are kept (all)", metavar="N")
-    dumps: Dumps = row(Dumps(), checks.dumps, "publish dumps", metavar="")
     on_withdrawal: str = row("remove", _ON_WITHDRAWAL, "remove bytes from packages, or keep (remove)", metavar="WHAT")
-    archives: Archives = row(Archives(), checks.archives, "publish archives", metavar="")
-    versions: VersionOptions | None = row(None, checks.versions, "which versions of records stay public", metavar="N")
     version_files: bool = row(False, checks.boolean, "versions of files, too", metavar="")
-    patches: bool = row(False, checks.boolean, "link to patches of large records in Change Lists", metavar="")
     prometheus: Path | None = row(None, checks.path, "a file to write figures for Prometheus to", metavar="FILE")
-    edition: int = row(2017, checks.edition, "the edition of the standard: 2014 or 2017 (2017)", metavar="YEAR")
     beside: Path = Path()
     warnings: tuple[str, ...] = ()
 
@@ -272,7 +252,7 @@ def read_settings(options: Mapping[str, str | bool], config: Path | None = None)
     if settings.version_files and not (settings.versions and settings.assetstore and settings.fingerprints):
         message = f"{given['version-files']} needs versions, fingerprints and the files: set versions and assetstore"
         raise SettingsError(message)
-    checks.require_patches(given.get("patches", Setting("patches", notation)), settings)
+    settings.require_patches(given.get("patches", Setting("patches", notation)))
     return settings
 
 

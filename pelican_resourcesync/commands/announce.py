@@ -21,7 +21,7 @@ from pelican_resourcesync.system.units import seconds
 if TYPE_CHECKING:
     from pelican_resourcesync.delivery.announce import PublishedSite, Since
     from pelican_resourcesync.protocol import ChangeKind
-    from pelican_resourcesync.publication import Hub
+    from pelican_resourcesync.settings import Hub
 
 
 def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:

@@ -24,7 +24,6 @@ from pelican_resourcesync.publication import (
     DESCRIPTION,
     Ancestry,
     HashedState,
-    Hub,
     Layout,
     PublicationState,
     compare_ancestry,
@@ -32,7 +31,7 @@ from pelican_resourcesync.publication import (
     media_type,
 )
 from pelican_resourcesync.publishers.static_site import is_page
-from pelican_resourcesync.settings import INDEXNOW_KEY, key_file
+from pelican_resourcesync.settings import INDEXNOW_KEY, Hub, key_file
 from pelican_resourcesync.system.files import sha256
 
 #: Which changes to announce: those after a time or a generation, or of each set after a time, by its name. By default,

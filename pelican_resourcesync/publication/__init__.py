@@ -39,18 +39,7 @@ from pelican_resourcesync.publication.model.layout import (
     well_known_hints,
 )
 from pelican_resourcesync.publication.model.media_types import LINK_FORMAT, UNKNOWN_TYPE, media_type
-from pelican_resourcesync.publication.model.options import (
-    COPY,
-    PERIODS,
-    REPOSITORY,
-    SITE,
-    Archives,
-    Dumps,
-    Hub,
-    Options,
-    PageOptions,
-    VersionOptions,
-)
+from pelican_resourcesync.publication.model.options import COPY, REPOSITORY, SITE, Options, PageOptions
 from pelican_resourcesync.publication.model.ranges import Calendar, FixedBoundaries, RangeBoundaries
 from pelican_resourcesync.publication.model.resource import (
     MD5,
@@ -114,7 +103,6 @@ __all__ = [
     "LINK_FORMAT",
     "MD5",
     "MOST_EXAMPLES",
-    "PERIODS",
     "RECORDS",
     "REPOSITORY",
     "RESERVED_PREFIX",
@@ -130,17 +118,14 @@ __all__ = [
     "WELL_KNOWN",
     "Amount",
     "Ancestry",
-    "Archives",
     "Calendar",
     "Change",
     "ChangeHistory",
-    "Dumps",
     "ExpectedSet",
     "FileResources",
     "FirstPublication",
     "FixedBoundaries",
     "HashedState",
-    "Hub",
     "KnownGeneration",
     "LastPublishedCopy",
     "Layout",
@@ -167,7 +152,6 @@ __all__ = [
     "Status",
     "TakedownResult",
     "VersionIndex",
-    "VersionOptions",
     "WellKnownStatus",
     "Workspace",
     "build_time",

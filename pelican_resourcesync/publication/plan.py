@@ -198,7 +198,7 @@ class _Planning:
         )
 
     def _contents(self, new: NewChanges, ranges: Sequence[Range], at: datetime) -> Contents:
-        kept = retain(self._all(ranges), self._options.archives.changelist)
+        kept = retain(self._all(ranges), self._options.closed_change_lists)
         return Contents(
             at=at,
             listed=self._resources,
@@ -286,7 +286,7 @@ class _Planning:
         if previous and not before:
             begin = dump_of(previous) or previous.last_change  # nothing has changed since then
         dumped = dumped_after(before, ranges, begin=begin, split=self._split)
-        return retain_dumped(dumped, self._options.archives.changedump, kept[0].start if kept else None)
+        return retain_dumped(dumped, self._options.closed_change_dumps, kept[0].start if kept else None)
 
     def _withdrawn(self, new: NewChanges) -> Withdrawn:
         """Return what is to leave all packages: what was deleted, and former states that may not stay."""

@@ -45,13 +45,14 @@ from pelican_resourcesync.publication.model.clock import later
 from pelican_resourcesync.publication.model.history import ChangeHistory, parse_change
 from pelican_resourcesync.publication.model.kinds import VERSION_INDEX, kind_of
 from pelican_resourcesync.publication.model.layout import HTML_PAGE, is_xml
-from pelican_resourcesync.publication.model.options import Archives, Dumps, Options, PageOptions, VersionOptions
+from pelican_resourcesync.publication.model.options import Options, PageOptions
 from pelican_resourcesync.publication.model.ranges import Body, FixedBoundaries
 from pelican_resourcesync.publication.model.resource import EDITION, SHA_256, Resource, Resources, Row
 from pelican_resourcesync.publication.model.state import ChangeListSummary, Part
 from pelican_resourcesync.publication.plan import PlannedPublication, PublishRequest, plan_next
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage, require_signed
 from pelican_resourcesync.publication.publish import write_set
+from pelican_resourcesync.settings import Archives, Dumps, VersionOptions
 from pelican_resourcesync.system.files import link_or_copy, measure
 from pelican_resourcesync.system.signing import SigningKey
 

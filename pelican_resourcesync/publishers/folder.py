@@ -291,7 +291,7 @@ class _Folder:
             settings,
             next(each for each in settings.sets if each.name == name),
             site_name=settings.site_name,
-            page=PageOptions(language=settings.language, license=settings.license, contact=settings.contact),
+            page=PageOptions(language=settings.language),
             on_deletions=(
                 "was the site built completely? If the deletions are right, publish once with "
                 f"{ALLOW_DELETIONS}=1 in the environment"

@@ -2,6 +2,7 @@
 
 from pelican_resourcesync.settings import checks
 from pelican_resourcesync.settings.checks import CORRECT, INDEXNOW_KEY, REPLACE
+from pelican_resourcesync.settings.publishing import PERIODS, Archives, Dumps, Hub, PublishSettings, VersionOptions
 from pelican_resourcesync.settings.resourcesync import (
     FolderSettings,
     Selection,
@@ -29,13 +30,19 @@ __all__ = [
     "CORRECT",
     "INDEXNOW_KEY",
     "OPTIONS",
+    "PERIODS",
     "REPLACE",
+    "Archives",
+    "Dumps",
     "FolderSettings",
+    "Hub",
+    "PublishSettings",
     "Selection",
     "SetSettings",
     "Setting",
     "SettingRow",
     "Settings",
+    "VersionOptions",
     "checks",
     "in_file",
     "key_file",

@@ -1,21 +1,14 @@
 """Checks of values. Each gets the setting and its value, and returns the value as it is used."""
 
 import re
-from collections.abc import Iterable, Mapping
-from datetime import timedelta
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeGuard
 from urllib.parse import urlsplit
 
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.http import BucketPath, is_bucket
-from pelican_resourcesync.protocol import EDITIONS, LOWEST_PRIORITY
-from pelican_resourcesync.publication import PERIODS, Archives, Dumps, Hub, VersionOptions
 from pelican_resourcesync.settings.setting import Check, Setting, suggestion
-from pelican_resourcesync.system.dcz import has_patches
-
-#: The keywords for where the previous publication is; any other value is a URL or a folder.
-PREVIOUS = ("live", "output")
 
 #: A key of IndexNow.
 INDEXNOW_KEY = re.compile("[A-Za-z0-9-]{8,128}")
@@ -62,7 +55,7 @@ def required_text(of: str, pattern: str = ".+") -> Check:
     """Return the check of a text that must not be empty, and match a pattern."""
 
     def check(setting: Setting, value: object) -> str:
-        if not _is_text(value) or not re.fullmatch(pattern, value, re.DOTALL):
+        if not is_text(value) or not re.fullmatch(pattern, value, re.DOTALL):
             raise setting.wrong(value, of)
         return value
 
@@ -88,7 +81,7 @@ def texts(of: str, pattern: str = ".+", *, least: int = 0) -> Check:
     def check(setting: Setting, value: object) -> tuple[str, ...]:
         items = setting.as_list(value)
         given = items if isinstance(items, list | tuple) else [None]
-        right = all(_is_text(each) and re.fullmatch(pattern, each, re.DOTALL) for each in given)
+        right = all(is_text(each) and re.fullmatch(pattern, each, re.DOTALL) for each in given)
         if not right or len(given) < least:
             raise setting.wrong(value, f"a list of {of}{', at least one' * least}")
         return tuple(dict.fromkeys(given))
@@ -108,7 +101,7 @@ def number(least: int, of: str = "", *, or_all: bool = False) -> Check:
         count = setting.as_toml(value)
         if or_all and value == "all":
             return None
-        if not _is_count(count, least):
+        if not is_count(count, least):
             raise setting.wrong(value, "'all' or " * or_all + f"a number{of} from {least} on")
         return count
 
@@ -138,7 +131,7 @@ def web_page(setting: Setting, value: object) -> str:
 
 def path(setting: Setting, value: object) -> Path:
     """Check the path of a file or a folder."""
-    if not _is_text(value):
+    if not is_text(value):
         raise setting.wrong(value, "a path")
     return (setting.notation.folder or Path()) / value
 
@@ -150,131 +143,13 @@ def bucket(setting: Setting, value: object) -> BucketPath:
     return BucketPath(value.rstrip("/"))
 
 
-def previous(setting: Setting, value: object) -> str:
-    """Check where the previous publication is: a keyword, the URL of a site, or a folder."""
-    where = str(value) if isinstance(value, Path) else value
-    if not _is_text(where):
-        raise setting.wrong(value, "'live', 'output', the URL of a site or of a bucket, or a folder")
-    if is_bucket(where):
-        return where
-    if "://" in where:
-        return site_url(setting, where)
-    return where if where in PREVIOUS or setting.notation.folder is None else str(path(setting, where).absolute())
-
-
-def changes_by(setting: Setting, value: object) -> str | int:
-    """Check what divides the history into commit ranges."""
-    words = (*PERIODS, "tag")
-    if _is_count(value, 1) or (isinstance(value, str) and (value in words or re.fullmatch(r"tag:.+", value))):
-        return value
-    may_be = f"{', '.join(map(repr, words))}, 'tag:PATTERN' or a number of commits{suggestion(value, words)}"
-    raise setting.wrong(value, may_be)
-
-
-def mirrors(setting: Setting, value: object) -> tuple[tuple[str, int | None], ...]:
-    """Check the mirrors of a site: tables of the `url` of each, and perhaps of its priority, `pri`."""
-    if not isinstance(value, list | tuple):
-        raise setting.wrong(value, "a list of tables, each with the url of a mirror, and perhaps its pri")
-    tables = [setting.table(each, {"url": site_url, "pri": number(1)}) for each in value]
-    if not all(each.get("url") and each.get("pri", 1) <= LOWEST_PRIORITY for each in tables):
-        message = f"{setting} has a mirror without a url, or with a pri of more than {LOWEST_PRIORITY}: correct it"
-        raise SettingsError(message)
-    return tuple((each["url"], each.get("pri")) for each in tables)
-
-
-def hubs(setting: Setting, value: object) -> tuple[Hub, ...]:
-    """Check hubs: URLs, or tables of the `url` of each and whether it is `fat`. A repeated one counts once."""
-    if not isinstance(value, list | tuple):
-        raise setting.wrong(value, "a list of the URLs of hubs")
-    checks = {"url": web_page, "fat": boolean}
-    tables = [setting.table({"url": each} if isinstance(each, str) else each, checks, "a URL or ") for each in value]
-    found = {each.get("url", ""): Hub(**each) for each in tables if each.get("url")}
-    if len(found) < len({each.get("url") for each in tables}) or any("@" in urlsplit(url).netloc for url in found):
-        message = f"{setting} has a hub without a url, or a url with a user, which would be public: correct it"
-        raise SettingsError(message)
-    return tuple(found.values())
-
-
-keep = number(1, " of closed Change Lists", or_all=True)
-edition = one_of(*EDITIONS)
-history = required_text("'all', 'none', 'built' or a git revision to begin at", "(?!-).+")
-
-
-def _switch_or_table(kind: Any, checks: Mapping[str, Check], **defaults: Any) -> Check:
-    """Return the check of a switch, or of a table of settings of what is switched on; what is off is `kind()`."""
-
-    def check(setting: Setting, value: object) -> Any:
-        if value is False:
-            return kind()
-        switch = f"{setting.shown(value=True)}, {setting.shown(value=False)} or "
-        return kind(**defaults | ({} if value is True else setting.table(value, checks, or_else=switch)))
-
-    return check
-
-
-dumps = _switch_or_table(
-    Dumps,
-    {"resourcedump": boolean, "changedump": boolean, "package_size": number(1, " of bytes")},
-    resourcedump=True,
-    changedump=True,
-)
-#: The last closed document of changes is kept, because it shows where the open one begins.
-archives = _switch_or_table(
-    Archives,
-    {
-        "resourcelist": number(0, or_all=True),
-        "resourcedump": number(0, or_all=True),
-        "changelist": number(1, or_all=True),
-        "changedump": number(1, or_all=True),
-    },
-    resourcelist=None,
-    resourcedump=12,
-)
-
-
-_AGE = re.compile(r"([1-9][0-9]{0,3}) (day|week|month|year)s?")
-_DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
-
-
-def age(setting: Setting, value: object) -> timedelta:
-    """Check how long ago something may be."""
-    found = _AGE.fullmatch(value) if isinstance(value, str) else None
-    if not found:
-        raise setting.wrong(value, "a time such as '90 days' or '5 years'")
-    return timedelta(days=int(found[1]) * _DAYS[found[2]])
-
-
-_version_limits = {"number": number(1, " of versions of each resource"), "age": age, "size": number(0, " of bytes")}
-
-
-def versions(setting: Setting, value: object) -> VersionOptions | None:
-    """Check whether versions of resources stay public, and how many, or how long."""
-    given = setting.as_toml(value)
-    if isinstance(given, bool):
-        return VersionOptions() if given else None
-    if _is_count(given, 1):
-        return VersionOptions(number=given)
-    if isinstance(given, str) and _AGE.fullmatch(given):
-        return VersionOptions(age=age(setting, given))
-    switch = f"{setting.shown(value=True)}, {setting.shown(value=False)}, a number, a time such as '5 years' or "
-    return VersionOptions(**setting.table(given, _version_limits, or_else=switch))
-
-
-def require_patches(setting: Setting, settings: Any) -> None:
-    """Raise `SettingsError` if `settings` ask for `patches` that cannot be made."""
-    if settings.patches and not (settings.versions and has_patches()):
-        message = (
-            f"{setting} needs {setting.notation.name('versions')}, which keeps the bytes of before, and an extra: "
-            "pip install 'pelican-resourcesync[patch]'"
-        )
-        raise SettingsError(message)
-
-
-def _is_text(value: object) -> TypeGuard[str]:
+def is_text(value: object) -> TypeGuard[str]:
+    """Return whether this is a text that is not empty, which a path may be."""
     return isinstance(value, str) and bool(value.strip()) and "\0" not in value
 
 
-def _is_count(value: object, least: int) -> TypeGuard[int]:
+def is_count(value: object, least: int) -> TypeGuard[int]:
+    """Return whether this is a whole number that is large enough."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 

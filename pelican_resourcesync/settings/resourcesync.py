@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.publication import PERIODS, Archives, Dumps, Hub, VersionOptions
 from pelican_resourcesync.settings import checks
-from pelican_resourcesync.settings.setting import PYTHON, Notation, Setting, checks_of, row
+from pelican_resourcesync.settings.publishing import PERIODS, Archives, Dumps, PublishSettings, archives, dumps
+from pelican_resourcesync.settings.setting import PYTHON, Notation, Setting, checks_of, row, suggestion
 
 #: Patterns of paths that are never resources: a host shows its error page at any URL that does not exist.
 ALWAYS_EXCLUDED = ("404.html",)
@@ -66,7 +66,7 @@ def sets(setting: Setting, value: object) -> tuple[SetSettings, ...]:
 
 
 def _set(setting: Setting, name: object, value: object) -> SetSettings:
-    known = {**checks_of(Selection), "dumps": checks.dumps, "archives": checks.archives}
+    known = {**checks_of(Selection), "dumps": dumps, "archives": archives}
     given = setting.within(set_name(setting, name)).table(value, known)
     own = {key: given.pop(key, None) for key in ("dumps", "archives")}
     return SetSettings(name=str(name), selection=Selection(**given), **own)
@@ -90,44 +90,42 @@ def exclude(setting: Setting, value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*ALWAYS_EXCLUDED, *check(setting, value)]))
 
 
+def changes_by(setting: Setting, value: object) -> str | int:
+    """Check what divides the history into commit ranges."""
+    words = (*PERIODS, "tag")
+    if checks.is_count(value, 1) or (isinstance(value, str) and (value in words or re.fullmatch(r"tag:.+", value))):
+        return value
+    may_be = f"{', '.join(map(repr, words))}, 'tag:PATTERN' or a number of commits{suggestion(value, words)}"
+    raise setting.wrong(value, may_be)
+
+
+_HISTORY = checks.required_text("'all', 'none', 'built' or a git revision to begin at", "(?!-).+")
+
+
 def key_file(key: str) -> str:
     """Return the path of the file in an output that proves to search engines whose key of IndexNow it is."""
     return f"{key}.txt"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """The settings of a site. `docs/settings.md` says more of each."""
+class Settings(PublishSettings):
+    """The settings of a site, besides those of publishing. `docs/settings.md` says more of each."""
 
     enabled: bool = row(True, checks.boolean, "publish at all; otherwise leave existing documents alone")
-    previous: str = row("live", checks.previous, "the publication to continue: a keyword, a URL or a folder")
-    history: str = row("all", checks.history, "where the first publication begins: all, none, built, or a git revision")
-    changes_by: str | int = row("month", checks.changes_by, "what a Change List covers: a period, tag or number")
-    keep: int | None = row(None, checks.keep, "how many closed Change Lists are kept; `None` is all")
-    dumps: Dumps = row(Dumps(), checks.dumps, "which packages of the files are published")
-    archives: Archives = row(Archives(), checks.archives, "how many earlier documents are kept")
-    versions: VersionOptions | None = row(None, checks.versions, "which earlier versions of resources stay public")
+    history: str = row("all", _HISTORY, "where the first publication begins: all, none, built, or a git revision")
+    changes_by: str | int = row("month", changes_by, "what a Change List covers: a period, tag or number")
     timegate: str = row("", checks.web_page, "the URI of a TimeGate, to which that of a resource is appended")
-    patches: bool = row(False, checks.boolean, "link to patches of large files in Change Lists")
     sets: tuple[SetSettings, ...] = row((THE_SITE,), sets, "the sets of resources, each with its own documents")
     exclude: tuple[str, ...] = row(ALWAYS_EXCLUDED, exclude, "patterns of output paths; `*` matches slashes, too")
     clean_urls: bool = row(False, checks.boolean, "the host finds `name.html` for `/name`, so list such URLs")
     index_urls: str = row("folder", checks.one_of("folder", "file"), "the URL of an `index.html`: `folder`, or `file`")
-    edition: int = row(2017, checks.edition, "the edition of the standard")
     html_links: bool = row(True, checks.boolean, "link to the documents from the head of every page")
     robots: bool = row(False, checks.boolean, "name the Resource List in `robots.txt`")
     sitemap: bool | str = row(False, checks.sitemap, "also write a sitemap of the pages, or replace or correct another")
     link_headers: tuple[str, ...] = row((), checks.some_of(*checks.HEADER_FILES), "files from which hosts read headers")
     indexnow_key: str = row("", checks.indexnow_key, "the key with which `announce` tells search engines of changes")
-    describedby: str = row("", checks.web_page, "the URI of a page about the site; by default, the page for people")
     license: str = row("", checks.text, "the licence, for the page for people: a URL or a text")
     contact: str = row("", checks.text, "whom to ask, for the page for people: a URL or a text")
-    allow_deletions: bool = row(False, checks.boolean, "publish even if more than a fifth would be deleted")
-    moved_from: str = row("", checks.site_url, "the URL of the site before it moved")
-    mirrors: tuple[tuple[str, int | None], ...] = row(
-        (), checks.mirrors, "other URLs of the whole site, with priorities"
-    )
-    hubs: tuple[Hub, ...] = row((), checks.hubs, "WebSub hubs, through which `announce` notifies subscribers")
     on_error: str = row("stop", checks.one_of("stop", "warn"), "what happens to the build if nothing can be published")
     notation: Notation = PYTHON
 
@@ -204,7 +202,7 @@ def _parse(table: type[AnySettings], raw: object, notation: Notation) -> AnySett
             f"resources: remove it, or add such a set, for example 'site', to {settings.setting('sets')}"
         )
         raise SettingsError(message)
-    checks.require_patches(settings.setting("patches"), settings)
+    settings.require_patches(settings.setting("patches"))
     return settings
 
 

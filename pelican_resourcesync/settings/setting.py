@@ -123,8 +123,10 @@ def checks_of(table: type) -> dict[str, Check]:
 
 
 def rows_of(table: type) -> dict[str, SettingRow]:
-    """Return the rows of a table of settings, by field."""
-    return {each.name: each.metadata["row"] for each in fields(table) if each.metadata}
+    """Return the rows of a table of settings, by field: its own, and then those of the table that it embeds."""
+    rows = {field.name: field.metadata["row"] for field in fields(table) if field.metadata}
+    embedded = {field.name for field in fields(table.__mro__[-2])} if table.__mro__[2:] else set[str]()
+    return dict(sorted(rows.items(), key=lambda row: row[0] in embedded))
 
 
 def shown(value: object, *, python: bool = False) -> str:

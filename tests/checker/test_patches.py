@@ -8,7 +8,7 @@ import pytest
 
 from pelican_resourcesync.checker import check
 from pelican_resourcesync.protocol import PATCH
-from pelican_resourcesync.publication.model.options import VersionOptions
+from pelican_resourcesync.settings import VersionOptions
 from pelican_resourcesync.system import dcz
 from tests.kit.publications import Source
 

@@ -19,7 +19,7 @@ import pytest
 from pelican_resourcesync.cli import main
 from pelican_resourcesync.delivery.serve import FolderServer
 from pelican_resourcesync.http import server as server_module
-from pelican_resourcesync.publication import VersionOptions
+from pelican_resourcesync.settings import VersionOptions
 from tests.kit.publications import HOSTILE_NAMES, SITEURL, Source
 from tests.publication.kinds.test_versions import ONE, TWO, three, timemap
 

@@ -11,7 +11,7 @@ import pytest
 
 from pelican_resourcesync.destination import Mirror, MirrorResult
 from pelican_resourcesync.options import MirrorOptions
-from pelican_resourcesync.publication.model.options import Dumps, VersionOptions
+from pelican_resourcesync.settings import Dumps, VersionOptions
 from pelican_resourcesync.system import dcz
 from tests.kit.live import Live, files, live
 from tests.kit.publications import Source

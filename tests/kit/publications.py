@@ -19,7 +19,7 @@ from pelican_resourcesync.publication.kinds.changes import ChangeListBuilder, da
 from pelican_resourcesync.publication.kinds.parts import OPEN
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.layout import RECORDS, Layout
-from pelican_resourcesync.publication.model.options import Archives, Dumps, Options
+from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Body, Calendar, Range, RangeBoundaries
 from pelican_resourcesync.publication.model.resource import FileResources, Representation, Resource
 from pelican_resourcesync.publication.plan import PublishRequest
@@ -31,6 +31,7 @@ from pelican_resourcesync.publication.previous.previous import (
 )
 from pelican_resourcesync.publication.publish import Publication, plan_sets, publish_sets
 from pelican_resourcesync.publication.takedown import TakedownResult, forget_uris
+from pelican_resourcesync.settings import Archives, Dumps
 from tests.kit.reader import XmlDocument, XmlEntry, parse_file
 
 SITEURL = "https://example.org"

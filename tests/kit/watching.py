@@ -14,8 +14,9 @@ from itertools import pairwise
 from lxml import etree
 
 from pelican_resourcesync.protocol import ChangeKind, Root
-from pelican_resourcesync.publication import Archives, Dumps, Publication
+from pelican_resourcesync.publication import Publication
 from pelican_resourcesync.publication.model.layout import RECORDS
+from pelican_resourcesync.settings import Archives, Dumps
 from tests.kit.publications import Source, is_change_page, is_listed
 from tests.kit.reader import XmlDocument, XmlEntry, parse
 from tests.kit.unpacking import Package, change_dumps, rebuilt, resource_dump, resources_in, time_in

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from pelican_resourcesync.publication.model.options import PERIODS
 from pelican_resourcesync.publication.model.ranges import Calendar, FixedBoundaries
+from pelican_resourcesync.settings import PERIODS
 
 #: Of some months, on midnight and beside it.
 times = st.builds(

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import BytesError
 from pelican_resourcesync.protocol import Hash, Link
-from pelican_resourcesync.publication import MD5, ChangeHistory, Dumps, Representation, Resource
+from pelican_resourcesync.publication import MD5, ChangeHistory, Representation, Resource
+from pelican_resourcesync.settings import Dumps
 from tests.kit.publications import SITEURL, Source, utc
 from tests.kit.unpacking import change_dumps, resource_dump, resources_in
 from tests.kit.watching import read, time_of, walk

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication import Archives, Dumps, Status, local_status, remote_status
+from pelican_resourcesync.publication import Status, local_status, remote_status
 from pelican_resourcesync.publication import status as status_module
+from pelican_resourcesync.settings import Archives, Dumps
 from tests.kit.live import Live, content, files, live, no_dot_folders, status
 from tests.kit.publications import SITEURL, Source
 

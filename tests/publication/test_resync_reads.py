@@ -13,7 +13,8 @@ from resync.resource_container import ResourceContainer
 from resync.sitemap import Sitemap, SitemapParseError
 
 from pelican_resourcesync.protocol import Limits, Link
-from pelican_resourcesync.publication import Resource, VersionOptions
+from pelican_resourcesync.publication import Resource
+from pelican_resourcesync.settings import VersionOptions
 from tests.kit.publications import EVERYTHING, SITEURL, Source
 from tests.kit.reader import XmlEntry, parse
 from tests.kit.resync_client import READERS, uses_client

@@ -10,9 +10,9 @@ import pytest
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind, Limits
 from pelican_resourcesync.publication import Publication, PublishRequest, layout_after, publications_in, publish_sets
-from pelican_resourcesync.publication.model.options import Archives, Dumps
 from pelican_resourcesync.publication.model.ranges import Calendar
 from pelican_resourcesync.publication.model.resource import FileResources, Resource
+from pelican_resourcesync.settings import Archives, Dumps
 from tests.kit.faults import disturbed, fail
 from tests.kit.publications import EVERYTHING, SITEURL, Source, is_listed, tree
 from tests.kit.unpacking import resource_dump, resources_in

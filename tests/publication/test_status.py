@@ -7,15 +7,8 @@ import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Capability
-from pelican_resourcesync.publication import (
-    Amount,
-    Archives,
-    ChangeHistory,
-    Dumps,
-    SetStatus,
-    Status,
-    local_status,
-)
+from pelican_resourcesync.publication import Amount, ChangeHistory, SetStatus, Status, local_status
+from pelican_resourcesync.settings import Archives, Dumps
 from tests.kit.publications import SITEURL, UPDATED, Source, change, tree, utc
 
 HISTORY = (

@@ -55,11 +55,11 @@ def settings_of(text: str) -> BridgeSettings:
 
 
 def test_every_setting_is_told_with_its_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The table of settings has every key, in order, and its default is the value that it has by itself."""
+    """The table of settings has every key once, and its default is the value that it has by itself."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
     in_docs = rows(BRIDGE.split("\n## Settings\n", 1)[1], "key")
-    assert [cells[0].strip("`") for cells in in_docs] == [*FIELDS]
+    assert sorted(cells[0].strip("`") for cells in in_docs) == sorted(FIELDS)
     alone = settings_of(NEEDED)
     for cells in in_docs:
         key, default = cells[0].strip("`"), cells[1].strip("`")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.checker import Level, check
 from pelican_resourcesync.protocol import render_metadata
-from pelican_resourcesync.publication import Archives, Dumps
 from pelican_resourcesync.publication.kinds.dumps import packing
+from pelican_resourcesync.settings import Archives, Dumps
 from repo_bridge import InventoryError
 from repo_bridge.files import (
     MOST_LEFT_OUT,

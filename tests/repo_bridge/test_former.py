@@ -18,7 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pelican_resourcesync import mirror
-from pelican_resourcesync.publication import Archives, Dumps, VersionOptions, former_states
+from pelican_resourcesync.publication import former_states
+from pelican_resourcesync.settings import Archives, Dumps, VersionOptions
 from pelican_resourcesync.system.dcz import apply_patch
 from pelican_resourcesync.system.signing import ENVIRONMENT, SigningKey
 from repo_bridge import inventory

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pelican_resourcesync.delivery.announce import PublishedSite
-from pelican_resourcesync.publication import Dumps, Hub
+from pelican_resourcesync.settings import Dumps, Hub
 from repo_bridge import InventoryError, inventory
 from repo_bridge.inventory import SetResources
 from repo_bridge.publisher import BridgeResult, publish

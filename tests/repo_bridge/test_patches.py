@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.publication import VersionOptions
+from pelican_resourcesync.settings import VersionOptions
 from pelican_resourcesync.system.dcz import apply_patch
 from sample_site.dspace.repository import Sample, Value
 from tests.kit.repository.press import SET, UI, Press, book

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication import Archives, Dumps
+from pelican_resourcesync.settings import Archives, Dumps
 from sample_site.dspace.repository import Container, Policy, Sample, Value
 from tests.kit.reader import parse_file
 from tests.kit.repository.press import BASE, SET, UI, Press, book, shelf

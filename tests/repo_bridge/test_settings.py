@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError, SettingsError
-from pelican_resourcesync.publication import Archives, Dumps, Hub
-from pelican_resourcesync.settings import OPTIONS, Setting, in_file
+from pelican_resourcesync.settings import OPTIONS, Archives, Dumps, Hub, Setting, in_file
 from repo_bridge.records.resources import Interface
 from repo_bridge.schema import VERSIONS
 from repo_bridge.settings import FIELDS, FILE, ROWS, SCHEMAS, BridgeSettings, Query, has_password, read_settings

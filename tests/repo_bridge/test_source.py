@@ -9,7 +9,7 @@ import pytest
 
 from pelican_resourcesync.checker import check
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.publication import Dumps
+from pelican_resourcesync.settings import Dumps
 from repo_bridge import ArchiveError, BridgeError, InventoryError, QueryError
 from repo_bridge.settings import Query
 from tests.kit.follower import Follower

@@ -14,7 +14,8 @@ from pelican_resourcesync.delivery.upload import upload
 from pelican_resourcesync.errors import ConflictError, MismatchError, PublicationError, SettingsError, TransportError
 from pelican_resourcesync.http import Bucket, BucketPath, buckets
 from pelican_resourcesync.protocol import Limits
-from pelican_resourcesync.publication import Archives, Options
+from pelican_resourcesync.publication import Options
+from pelican_resourcesync.settings import Archives
 from repo_bridge import TableError, plan
 from repo_bridge.settings import read_settings
 from repo_bridge.tables import Sorting, resources, sort_table, sort_table_by, sorting

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.publication import VersionOptions
+from pelican_resourcesync.settings import VersionOptions
 from repo_bridge import files
 from repo_bridge.settings import read_settings
 from tests.kit.repository.press import SET, Press, shelf

@@ -9,21 +9,28 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.publication import Archives, Dumps, Hub, VersionOptions
+from pelican_resourcesync.publication import Layout, Options
 from pelican_resourcesync.settings import (
     OPTIONS,
+    Archives,
+    Dumps,
+    FolderSettings,
+    Hub,
+    PublishSettings,
     Selection,
     SetSettings,
     Setting,
     Settings,
-    checks,
+    VersionOptions,
     in_file,
     parse_settings,
     parse_siteurl,
+    publishing,
     rows_of,
     shown,
 )
 from pelican_resourcesync.system import dcz
+from repo_bridge.settings import BridgeSettings
 
 BOTH_DUMPS = Dumps(resourcedump=True, changedump=True, package_size=100_000_000)
 ALL_ARCHIVES = Archives(resourcelist=None, resourcedump=12, changelist=None, changedump=None)
@@ -60,7 +67,19 @@ def test_defaults() -> None:
 
 def test_every_setting_is_explained() -> None:
     """Each row of the tables has a sentence."""
-    assert all(len(row.text) > 10 for row in [*rows_of(Settings).values(), *rows_of(Selection).values()])
+    assert all(len(row.text) > 8 for row in [*rows_of(Settings).values(), *rows_of(Selection).values()])
+
+
+@pytest.mark.parametrize("table", [Settings, FolderSettings, BridgeSettings])
+def test_a_setting_of_publishing_is_one_row(table: type[PublishSettings]) -> None:
+    """Each table has it, after its own, and a publication gets its value, whichever table that is from."""
+    shared = [*rows_of(PublishSettings)]
+    assert [*rows_of(table)][-len(shared) :] == shared
+    given: dict[str, Any] = {"out": Path("out"), "base_url": "https://e.org"} if table is BridgeSettings else {}
+    mine: dict[str, Any] = dict.fromkeys(shared, "mine")
+    settings = replace(table(**given), **mine)
+    options = Options(**settings.shared(), output=Path("out"), layout=Layout("https://e.org"))
+    assert {name: getattr(options, name) for name in shared} == mine
 
 
 @pytest.mark.parametrize(
@@ -199,7 +218,7 @@ def test_right_versions(value: object, parsed: VersionOptions | None) -> None:
 )
 def test_versions_as_an_option(text: str, parsed: VersionOptions | None) -> None:
     """An option says the same as a file of settings, in the same words."""
-    assert checks.versions(Setting("versions", OPTIONS), text) == parsed
+    assert publishing.versions(Setting("versions", OPTIONS), text) == parsed
 
 
 @pytest.mark.parametrize(
@@ -209,7 +228,7 @@ def test_wrong_versions_as_an_option(text: str) -> None:
     """What is neither is refused, and the message lists all that may be."""
     what = "--versions is .*: it may be true, false, a number, a time such as '5 years' or a table of number, age, size"
     with pytest.raises(SettingsError, match=f"^{what}$"):
-        checks.versions(Setting("versions", OPTIONS), text)
+        publishing.versions(Setting("versions", OPTIONS), text)
 
 
 _BOOLEAN = "True or False"
@@ -291,10 +310,10 @@ def test_wrong_values(key: str, values: tuple[Any, ...], may_be: str) -> None:
             "",
             "change_by",
             "changes_by",
-            "enabled, previous, history, changes_by, keep, dumps, archives, versions, timegate",
+            "enabled, history, timegate, sets, exclude, clean_urls",
         ),
-        ("", "HISTORY", "history", "enabled, previous"),
-        ("", "headers", "link_headers", "enabled, previous"),
+        ("", "HISTORY", "history", "enabled, history, timegate, sets, exclude"),
+        ("", "headers", "link_headers", "enabled, history, timegate"),
         ("dumps", "resource_dump", "resourcedump", "resourcedump, changedump, package_size"),
         ("archives", "changelists", "changelist", "resourcelist, resourcedump, changelist, changedump"),
         ("sets.a.dumps", "size", "package_size", "resourcedump, changedump, package_size"),
@@ -313,7 +332,7 @@ def test_unknown_names(key: str, name: str, near: str, known: str) -> None:
 @pytest.mark.parametrize("raw", [True, [], "month", 0])
 def test_not_a_dict(raw: object) -> None:
     """A value of another kind is shown, and the message has all settings."""
-    assert refused(raw).startswith(f"RESOURCESYNC is {raw!r}: it may be a dict of enabled, previous, history")
+    assert refused(raw).startswith(f"RESOURCESYNC is {raw!r}: it may be a dict of enabled, history, timegate")
 
 
 def test_sets_keep_their_order_and_what_they_say() -> None:
@@ -368,7 +387,7 @@ def test_the_same_settings_in_a_file() -> None:
     assert settings.sets[0].selection == Selection(tags=("news",))
     for text, message in {
         "robots = 1": "robots in site/x.toml is 1: it may be true or false",
-        "robot = 1": "site/x.toml has no setting 'robot': did you mean 'robots'? Valid names: enabled, previous",
+        "robot = 1": "site/x.toml has no setting 'robot': did you mean 'robots'? Valid names: enabled, history",
         "dumps = 1": "dumps in site/x.toml is 1: it may be true, false or a table of resourcedump, changedump",
         "sets.a.tags = 1": "sets.a.tags in site/x.toml is 1: it may be a list of names of tags, at least one",
     }.items():

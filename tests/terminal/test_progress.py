@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.publication import ChangeHistory, Dumps, FileResources, PublishRequest, Resource, publish_sets
+from pelican_resourcesync.publication import ChangeHistory, FileResources, PublishRequest, Resource, publish_sets
+from pelican_resourcesync.settings import Dumps
 from pelican_resourcesync.terminal import Progress
 from tests.kit.publications import SITEURL, Source, utc
 from tests.kit.screen import Clock, terminal

@@ -28,7 +28,7 @@ from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.kinds.documents.contents import FindBytes
 from pelican_resourcesync.publication.kinds.dumps.package import verified
 from pelican_resourcesync.publication.model.history import Change, Withdrawn
-from pelican_resourcesync.publication.model.options import Options, VersionOptions
+from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.resource import (
     SHA_256,
     Representation,
@@ -44,6 +44,7 @@ from pelican_resourcesync.publication.model.versions import (
     render_timemap,
 )
 from pelican_resourcesync.publication.previous.previous import DamagedError, PreviousPublication, explain_damage
+from pelican_resourcesync.settings import VersionOptions
 
 _NEVER = "9999"  # later than any time
 

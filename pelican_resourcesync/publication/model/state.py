@@ -12,8 +12,9 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import parse_datetime, render_datetime
 from pelican_resourcesync.publication.model.kinds import kind_of
 from pelican_resourcesync.publication.model.layout import SET_NAME
-from pelican_resourcesync.publication.model.options import SITE, Hub, is_repository
+from pelican_resourcesync.publication.model.options import SITE, is_repository
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER, is_public
+from pelican_resourcesync.settings import Hub
 from pelican_resourcesync.system.printable import printable
 from pelican_resourcesync.system.signing import SigningKey, signer
 from pelican_resourcesync.system.strict_json import parse_json

@@ -94,18 +94,16 @@ def options_of(pelican: Mapping[str, Any], settings: Settings, layout: Layout, o
         site_name=str(pelican.get("SITENAME") or ""),
         uncounted_below=layout.uri(f"{quote(str(pelican['THEME_STATIC_DIR']).strip('/'))}/"),
         on_deletions=f"{_CAUSES} {ON_DELETIONS}",
-        page=_page_options(pelican, settings),
+        page=_page_options(pelican),
     )
 
 
-def _page_options(pelican: Mapping[str, Any], settings: Settings) -> PageOptions:
+def _page_options(pelican: Mapping[str, Any]) -> PageOptions:
     """Return what the pages for people show, in the site's language, with the templates of its theme."""
     overrides = (Path(each) for each in pelican.get("THEME_TEMPLATES_OVERRIDES") or ())
     theme = Path(pelican.get("THEME") or "", "templates")
     return PageOptions(
         language=str(pelican.get("DEFAULT_LANG") or "en"),
-        license=settings.license,
-        contact=settings.contact,
         templates=(*overrides, theme),
         variables={name: value for name, value in pelican.items() if name.isupper()},
         filters={"strftime": DateFormatter(), **(pelican.get("JINJA_FILTERS") or {})},

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.http import links_of_page
 from pelican_resourcesync.publication import (
-    Hub,
     Layout,
     Representation,
     find_other_sets,
@@ -24,7 +23,7 @@ from pelican_resourcesync.publication import (
 )
 from pelican_resourcesync.publishers.static_site.paths import is_html
 from pelican_resourcesync.publishers.static_site.sitemap import sitemap_name
-from pelican_resourcesync.settings import Settings, key_file
+from pelican_resourcesync.settings import Hub, Settings, key_file
 from pelican_resourcesync.system.files import sha256
 
 #: How much of a page is searched for its head, in bytes.

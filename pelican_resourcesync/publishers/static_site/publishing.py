@@ -13,6 +13,7 @@ from pelican_resourcesync.publication import (
     Layout,
     Options,
     Output,
+    PageOptions,
     Predecessor,
     PredecessorSearch,
     Publication,
@@ -111,27 +112,22 @@ def removed_set_warnings(names: Sequence[str], settings: Settings) -> Iterator[s
         )
 
 
-def options_of(output: Path, layout: Layout, settings: Settings, own: SetSettings, **specific: Any) -> Options:
+def options_of(
+    output: Path, layout: Layout, settings: Settings, own: SetSettings, page: PageOptions, **specific: Any
+) -> Options:
     """Return the options for publishing a set into a folder, from the settings and those of the set, `own`.
 
     `specific` are options that the settings do not have.
     """
-    return Options(
-        output=output,
-        layout=layout,
-        edition=settings.edition,
-        describedby=settings.describedby,
+    of_set = replace(
+        settings,
         dumps=settings.dumps if own.dumps is None else own.dumps,
-        archives=(settings.archives if own.archives is None else own.archives).keeping(settings.keep),
-        patches=settings.patches,
+        archives=settings.archives if own.archives is None else own.archives,
         allow_deletions=settings.allow_deletions or os.environ.get(ALLOW_DELETIONS) == "1",
-        moved_from=settings.moved_from,
         versions=settings.versions and replace(settings.versions, timegate=settings.timegate),
-        mirrors=settings.mirrors,
-        hubs=settings.hubs,
-        key=signing_key(),
-        **specific,
     )
+    page = replace(page, license=settings.license, contact=settings.contact)
+    return Options(**of_set.shared(), output=output, layout=layout, page=page, key=signing_key(), **specific)
 
 
 def require_private_work_folder(base: Path, output: Path) -> None:

@@ -24,11 +24,12 @@ from pelican_resourcesync.destination import STATE_FOLDER, Mirror
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.protocol import ChangeKind, Limits
-from pelican_resourcesync.publication import Archives, Dumps, Publication, PublishRequest, publish_sets, recover
+from pelican_resourcesync.publication import Publication, PublishRequest, publish_sets, recover
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, RECORDS, WELL_KNOWN
 from pelican_resourcesync.publication.model.ranges import RangeBoundaries
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, read_previous
+from pelican_resourcesync.settings import Archives, Dumps
 from tests.kit.faults import MODES, Mode, disturbed, fail, kill
 from tests.kit.publications import READY, SITEURL, Source, tree
 from tests.kit.watching import Watch, is_record

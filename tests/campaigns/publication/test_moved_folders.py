@@ -10,7 +10,8 @@ from unittest import mock
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication import TEMPORARY_PREFIX, VersionOptions, recover
+from pelican_resourcesync.publication import TEMPORARY_PREFIX, recover
+from pelican_resourcesync.settings import VersionOptions
 from tests.kit.faults import MODES, Mode, disturbed, fail, installing, kill
 from tests.kit.publications import SITEURL, Source, utc
 

@@ -6,8 +6,9 @@ from typing import Any, Literal, get_args
 
 import pytest
 
-from pelican_resourcesync.publication import Dumps, VersionOptions, forget_uris, publications_in
+from pelican_resourcesync.publication import forget_uris, publications_in
 from pelican_resourcesync.publication.disk import install
+from pelican_resourcesync.settings import Dumps, VersionOptions
 from tests.kit.disk import HOW, Documents, How, Recording, installed, mixed, recorded
 from tests.kit.publications import SITEURL, Source, utc
 

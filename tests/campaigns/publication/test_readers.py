@@ -9,8 +9,8 @@ import pytest
 
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication.model.layout import RECORDS
-from pelican_resourcesync.publication.model.options import Archives
 from pelican_resourcesync.publication.model.ranges import Calendar
+from pelican_resourcesync.settings import Archives
 from tests.kit.publications import SITEURL, STATE, Source
 
 RECORD = f"{SITEURL}/resourcesync/site/{RECORDS}/"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.publication import Dumps
+from pelican_resourcesync.settings import Dumps
 from sample_site.dspace.repository import Sample, Value
 from tests.kit.disk import HOW, How, installed, mixed, recorded
 from tests.kit.postgresql import Server

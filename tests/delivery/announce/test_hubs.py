@@ -17,7 +17,7 @@ import pytest
 
 from pelican_resourcesync.commands import announce as commands
 from pelican_resourcesync.delivery import announce
-from pelican_resourcesync.publication import Hub as PublishedHub
+from pelican_resourcesync.settings import Hub as PublishedHub
 from tests.delivery.announce.conftest import KEY, Site, wait_until, with_headers
 from tests.kit.flask_hub import flask_hub
 from tests.kit.hub import Hub, call

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.protocol import Limits
-from pelican_resourcesync.publication import Archives, ChangeHistory, Dumps
+from pelican_resourcesync.publication import ChangeHistory
+from pelican_resourcesync.settings import Archives, Dumps
 from tests.kit.publications import EVERYTHING, SITEURL, UPDATED, Source, change, tree, utc
 from tests.kit.watching import Watch, pages_of
 

@@ -17,7 +17,6 @@ from pelican_resourcesync.publication import (
     Calendar,
     Change,
     ChangeHistory,
-    Dumps,
     FixedBoundaries,
     Listed,
     Representation,
@@ -25,6 +24,7 @@ from pelican_resourcesync.publication import (
     publish_sets,
 )
 from pelican_resourcesync.publication.kinds import changes as module
+from pelican_resourcesync.settings import Dumps
 from tests.kit.publications import CREATED, DELETED, SITEURL, UPDATED, Source, change, divide, first_publication, utc
 from tests.kit.watching import Watch
 

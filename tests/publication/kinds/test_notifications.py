@@ -9,7 +9,7 @@ from lxml import etree
 from pelican_resourcesync.delivery.announce import PublishedSite
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication.model.history import ChangeHistory
-from pelican_resourcesync.publication.model.options import Hub
+from pelican_resourcesync.settings import Hub
 from tests.kit.publications import SITEURL, Source, change, utc
 from tests.kit.reader import RS, XmlDocument, moment, parse, parse_file
 

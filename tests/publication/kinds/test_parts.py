@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol import Limits, Link
 from pelican_resourcesync.publication import (
-    Archives,
     Calendar,
     ChangeHistory,
     FileResources,
@@ -33,6 +32,7 @@ from pelican_resourcesync.publication.kinds import parts as parts_module
 from pelican_resourcesync.publication.kinds.parts import OPEN, Map, Segment, Writing, count_entries, divided
 from pelican_resourcesync.publication.model.ranges import Body
 from pelican_resourcesync.publication.model.state import Counts
+from pelican_resourcesync.settings import Archives
 from tests.kit.publications import LAYOUT, SITEURL, Source, tree, utc
 from tests.kit.reader import XmlDocument
 from tests.kit.watching import walk

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from pelican_resourcesync.destination import Following, Mirror
 from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.protocol import Limits
-from pelican_resourcesync.publication import Archives, Change, ChangeHistory, Dumps, RangeBoundaries
+from pelican_resourcesync.publication import Change, ChangeHistory, RangeBoundaries
 from pelican_resourcesync.publication.model.ranges import Calendar
+from pelican_resourcesync.settings import Archives, Dumps
 from tests.kit.publications import CREATED, DELETED, MILLISECOND, SITEURL, UPDATED, Source, change, tree, utc
 from tests.kit.watching import Watch, time_of
 from tests.publication.strategies import boundaries, times

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from pelican_resourcesync.publication.model.options import Archives, VersionOptions
 from pelican_resourcesync.publication.model.resource import Representation, Resource
+from pelican_resourcesync.settings import Archives, VersionOptions
 from pelican_resourcesync.system.dcz import zstd
 from tests.kit.publications import SITEURL, Source, utc
 from tests.kit.reader import RS, SITEMAP, XmlEntry

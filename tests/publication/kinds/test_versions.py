@@ -19,11 +19,12 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.http import Web
 from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.protocol import Version
-from pelican_resourcesync.publication import Options, Representation, Resource, VersionOptions, read_previous
+from pelican_resourcesync.publication import Options, Representation, Resource, read_previous
 from pelican_resourcesync.publication.kinds.versions import VersionIndex, count_versions
 from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.versions import AddedLinks, render_timemap
 from pelican_resourcesync.publication.previous.fetch import Fetched, fetch_publication
+from pelican_resourcesync.settings import VersionOptions
 from tests.kit.live import files, live
 from tests.kit.publications import LAYOUT, SITEURL, Contents, Source, tree, utc
 from tests.kit.sources import files_of

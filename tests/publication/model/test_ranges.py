@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.publication import PERIODS, Calendar, Change, FixedBoundaries, RangeBoundaries
+from pelican_resourcesync.publication import Calendar, Change, FixedBoundaries, RangeBoundaries
 from pelican_resourcesync.publication.model.ranges import Range, retain
+from pelican_resourcesync.settings import PERIODS
 from tests.kit.publications import CREATED, MILLISECOND, Division, change, divide, utc
 from tests.publication.strategies import boundaries as some_boundaries
 from tests.publication.strategies import times

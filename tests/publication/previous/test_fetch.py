@@ -16,7 +16,6 @@ import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.http import Bounds, Web
-from pelican_resourcesync.publication import VersionOptions
 from pelican_resourcesync.publication.previous.fetch import (
     FetchClock,
     Fetched,
@@ -25,6 +24,7 @@ from pelican_resourcesync.publication.previous.fetch import (
     fetch_publication,
 )
 from pelican_resourcesync.publication.previous.previous import read_previous
+from pelican_resourcesync.settings import VersionOptions
 from tests.kit.live import (
     PAGE,
     Ask,

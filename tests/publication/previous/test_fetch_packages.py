@@ -14,9 +14,10 @@ import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.http import Bounds, Web
-from pelican_resourcesync.publication import Archives, Dumps, read_previous
+from pelican_resourcesync.publication import read_previous
 from pelican_resourcesync.publication.model.kinds import kind_of
 from pelican_resourcesync.publication.previous.fetch import FetchClock, Fetched, FetchLimits, fetch_publication
+from pelican_resourcesync.settings import Archives, Dumps
 from tests.kit.live import Ask, Live, Manner, content, dripping, files, first, live, page, status
 from tests.kit.publications import LAYOUT, STATE, Source
 

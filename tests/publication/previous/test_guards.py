@@ -9,16 +9,10 @@ import pytest
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.protocol import Capability, split_entries
-from pelican_resourcesync.publication import (
-    Archives,
-    ChangeHistory,
-    Dumps,
-    PreviousPublication,
-    local_status,
-    read_previous,
-)
+from pelican_resourcesync.publication import ChangeHistory, PreviousPublication, local_status, read_previous
 from pelican_resourcesync.publication.model.clock import is_ahead
 from pelican_resourcesync.publication.model.history import parse_change
+from pelican_resourcesync.settings import Archives, Dumps
 from tests.kit.publications import SITEURL, Source, utc
 
 LIST = "resourcesync/site/resourcelist.xml"

@@ -11,17 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
-from pelican_resourcesync.publication import (
-    Dumps,
-    HashedState,
-    Layout,
-    Listed,
-    Representation,
-    read_previous,
-    read_state,
-)
+from pelican_resourcesync.publication import HashedState, Layout, Listed, Representation, read_previous, read_state
 from pelican_resourcesync.publication.model.layout import SHARED
 from pelican_resourcesync.publication.model.ranges import Body, Range
+from pelican_resourcesync.settings import Dumps
 from tests.kit.publications import LAYOUT, SITEURL, STATE, UPDATED, Source, change, is_listed, tree, utc
 
 DAMAGED = r"the publication in the output is damaged: .*: upload it again, or publish once with RESOURCESYNC_FIRST=1"

@@ -12,16 +12,9 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Limits, Link
-from pelican_resourcesync.publication import (
-    Archives,
-    Change,
-    ChangeHistory,
-    Resource,
-    TakedownResult,
-    VersionOptions,
-    forget_uris,
-)
+from pelican_resourcesync.publication import Change, ChangeHistory, Resource, TakedownResult, forget_uris
 from pelican_resourcesync.publication.takedown import find_uris
+from pelican_resourcesync.settings import Archives, VersionOptions
 from tests.kit.follower import Follower
 from tests.kit.live import served
 from tests.kit.publications import DELETED, SITEURL, UPDATED, Source, change, tree, utc

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication import Hub
 from pelican_resourcesync.publication.model.layout import Layout, well_known_reachable
 from pelican_resourcesync.publishers.static_site.discovery import (
     add_discovery_files,
@@ -16,7 +15,7 @@ from pelican_resourcesync.publishers.static_site.discovery import (
     add_robots_line,
     keep_dot_folders,
 )
-from pelican_resourcesync.settings import Selection, SetSettings, Settings
+from pelican_resourcesync.settings import Hub, Selection, SetSettings, Settings
 from pelican_resourcesync.settings.checks import HEADER_FILES
 from tests.kit.publications import LAYOUT, tree
 

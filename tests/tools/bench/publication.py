@@ -16,7 +16,6 @@ from pelican_resourcesync.publication import (
     Calendar,
     Change,
     ChangeHistory,
-    Dumps,
     FileResources,
     Layout,
     Options,
@@ -26,6 +25,7 @@ from pelican_resourcesync.publication import (
     publish_sets,
     read_previous,
 )
+from pelican_resourcesync.settings import Dumps
 
 SITEURL = "https://example.org"
 CHANGED, EACH = 100, 10

@@ -20,9 +20,10 @@ from pelican_resourcesync.protocol import (
 from pelican_resourcesync.publication.kinds.documents.contents import ChangeDumpContents
 from pelican_resourcesync.publication.model.history import Change
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, HTML_PAGE, Layout
-from pelican_resourcesync.publication.model.options import Hub, Options
+from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.resource import EDITION, SHA_256, Representation
+from pelican_resourcesync.settings import Hub
 from pelican_resourcesync.system.signing import JSON, RELATION
 
 #: The media types of packages and of the documents themselves.

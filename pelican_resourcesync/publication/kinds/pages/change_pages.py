@@ -169,7 +169,7 @@ class ChangePageWriter:
     ) -> bytes:
         page, layout = self._page.at(path), self._options.layout
         end = found.until or self._state.at
-        earlier = before if self._options.archives.changelist is None else ()  # else the page before will go
+        earlier = before if self._options.closed_change_lists is None else ()  # else the page before will go
         return page.render(
             "changes.html",
             [page.text("Changes"), page.language.period(found.start, end)],

@@ -16,7 +16,6 @@ from typing import Any, cast
 from pelican_resourcesync.errors import HistoryError
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication import (
-    PERIODS,
     Calendar,
     Change,
     ChangeHistory,
@@ -45,7 +44,7 @@ from pelican_resourcesync.publishers.pelican.history.sources import Sources
 from pelican_resourcesync.publishers.pelican.outputs import OutputFile, ResourceSet, Run
 from pelican_resourcesync.publishers.pelican.scope import Scope, find_scope
 from pelican_resourcesync.publishers.static_site import Exclusion, files_of
-from pelican_resourcesync.settings import CORRECT, Settings
+from pelican_resourcesync.settings import CORRECT, PERIODS, Settings
 
 _NO_PAST = "no changes from before the first publication are listed"
 #: The history of a set, and where its commit ranges may be cut.

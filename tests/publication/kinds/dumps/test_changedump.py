@@ -9,10 +9,10 @@ from unittest.mock import patch
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication import Dumps
 from pelican_resourcesync.publication.kinds.dumps.changedump import begin_of_dumps
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.resource import Representation
+from pelican_resourcesync.settings import Dumps
 from tests.kit.publications import DELETED, EVERYTHING, STATE, Source, change, utc
 from tests.kit.work import counted
 

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from pelican_resourcesync.checker import check
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Limits, Link
-from pelican_resourcesync.publication import Calendar, Change, ChangeHistory, Dumps, Representation, Resource
+from pelican_resourcesync.publication import Calendar, Change, ChangeHistory, Representation, Resource
 from pelican_resourcesync.publication.kinds.dumps import packing
+from pelican_resourcesync.settings import Dumps
 from tests.kit.publications import (
     CREATED,
     DELETED,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
-from pelican_resourcesync.publication.model.options import Archives, Dumps
+from pelican_resourcesync.settings import Archives, Dumps
 from tests.kit.publications import CREATED, DELETED, SITEURL, UPDATED, Source, utc
 
 HOSTILE = '</title><script>document.title = "taken"</script>&amp;"\' ' + "long" * 500

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.publication.model.options import PageOptions, VersionOptions
+from pelican_resourcesync.publication.model.options import PageOptions
+from pelican_resourcesync.settings import VersionOptions
 from tests.kit.browser import look_at, needs_chromium
 from tests.publication.kinds.pages.sites import HOSTILE, counts, everything, publish
 

@@ -16,11 +16,12 @@ from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication.kinds.pages import change_pages, days
 from pelican_resourcesync.publication.kinds.pages.chart import chart_of
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
-from pelican_resourcesync.publication.model.options import Archives, Hub, PageOptions, VersionOptions
+from pelican_resourcesync.publication.model.options import PageOptions
 from pelican_resourcesync.publication.model.ranges import Calendar, FixedBoundaries
 from pelican_resourcesync.publication.model.resource import Representation, Resource
 from pelican_resourcesync.publication.model.state import ChangeListSummary
 from pelican_resourcesync.publication.publish import publish_sets
+from pelican_resourcesync.settings import Archives, Hub, VersionOptions
 from tests.kit.atom import ATOM, feed_faults
 from tests.kit.publications import CREATED, DELETED, SITEURL, UPDATED, Contents, Source, utc
 
