@@ -10,9 +10,8 @@ from typing import TypeAlias
 
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError, StoppedError
 from pelican_resourcesync.settings import shown, suggestion
-from pelican_resourcesync.system.exits import DONE, INCOMPLETE, PROBLEMS, run_command
+from pelican_resourcesync.system.exits import DONE, INCOMPLETE, PROBLEMS, run_command, stopping
 from pelican_resourcesync.system.printable import printable, printable_lines
-from pelican_resourcesync.system.stopping import stopping
 from pelican_resourcesync.version import __version__
 from repo_bridge.settings import FILE, ROWS, BridgeSettings, check_options, read_settings
 

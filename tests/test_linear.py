@@ -12,9 +12,9 @@ from pelican_resourcesync.http.buckets import _why
 from pelican_resourcesync.http.client import _FIELD
 from pelican_resourcesync.protocol import SITEMAP_NS
 from pelican_resourcesync.publication.kinds.pages.pages import _with_others
-from pelican_resourcesync.publishers.pelican.predecessors import _SITEURL
+from pelican_resourcesync.publishers.pelican.site import _SITEURL
 from pelican_resourcesync.publishers.static_site import alternates_of, with_link
-from pelican_resourcesync.publishers.static_site.sitemap_dates import ForeignSitemap
+from pelican_resourcesync.publishers.static_site.sitemap import ForeignSitemap
 from pelican_resourcesync.system.html_titles import title_of_html
 from pelican_resourcesync.system.printable import printable
 from repo_bridge.reading.dump import parse_head, parse_row

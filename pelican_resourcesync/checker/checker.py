@@ -12,10 +12,13 @@ from urllib.parse import urlsplit
 from pelican_resourcesync.checker.consistency import SnapshotComparison, pairs
 from pelican_resourcesync.checker.crawler import Crawler
 from pelican_resourcesync.checker.document import RuleOptions
-from pelican_resourcesync.checker.fetchers import FetchedContent, Fetcher, FolderFetcher, WebFetcher
 from pelican_resourcesync.checker.resources import (
     CheckedPackage,
+    FetchedContent,
+    Fetcher,
+    FolderFetcher,
     ResourceChecker,
+    WebFetcher,
     check_package,
     sitemaps,
 )

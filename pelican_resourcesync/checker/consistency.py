@@ -5,8 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from pelican_resourcesync.checker.crawler import MANIFESTS, Crawler
-from pelican_resourcesync.checker.database import EntryDatabase, EntryFault, Row, packed_id
+from pelican_resourcesync.checker.crawler import MANIFESTS, Crawler, EntryDatabase, EntryFault, Row, packed_id
 from pelican_resourcesync.checker.document import CheckedDocument
 from pelican_resourcesync.checker.values import disagreement, read_time
 

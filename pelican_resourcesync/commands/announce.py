@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from pelican_resourcesync.commands.follow import write_line
 from pelican_resourcesync.commands.running import PROGRAM
 from pelican_resourcesync.errors import DocumentError, IncompleteError, SettingsError, TransportError
+from pelican_resourcesync.options import seconds
 from pelican_resourcesync.system.exits import DONE
 from pelican_resourcesync.system.printable import printable
 from pelican_resourcesync.system.strict_json import parse_json
-from pelican_resourcesync.system.units import seconds
 
 if TYPE_CHECKING:
     from pelican_resourcesync.delivery.announce import PublishedSite, Since

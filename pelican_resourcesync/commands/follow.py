@@ -17,10 +17,9 @@ from pelican_resourcesync.commands import running
 from pelican_resourcesync.commands.running import PASSWORD, USER, options_of
 from pelican_resourcesync.errors import SettingsError, failing_disk
 from pelican_resourcesync.options import add_options, add_reading
-from pelican_resourcesync.system.exits import CLOSED, DONE
+from pelican_resourcesync.system.exits import CLOSED, DONE, flush_output
 from pelican_resourcesync.system.files import replace_file
 from pelican_resourcesync.system.printable import get_logger
-from pelican_resourcesync.system.standard_streams import flush_output
 
 if TYPE_CHECKING:
     from pelican_resourcesync.destination import FollowedChange, Following

@@ -27,9 +27,8 @@ from pelican_resourcesync.commands import mirror, running
 from pelican_resourcesync.commands.running import options_of
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
 from pelican_resourcesync.options import ROWS, MirrorOptions, Option, flag
-from pelican_resourcesync.system.exits import DONE, INCOMPLETE, PROBLEMS, UNUSABLE, explain
+from pelican_resourcesync.system.exits import DONE, INCOMPLETE, PROBLEMS, UNUSABLE, explain, stopping
 from pelican_resourcesync.system.printable import get_logger, printable, printable_lines
-from pelican_resourcesync.system.stopping import stopping
 
 _LONGEST = 3600.0  # seconds for a Source, unless `max_run` says something else
 _GRACE = 600.0  # seconds after that, for a pause or a slow disk, until its process is killed

@@ -12,11 +12,9 @@ from datetime import UTC, datetime
 from typing import Any, Self, TextIO
 
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
-from pelican_resourcesync.options import MirrorOptions
-from pelican_resourcesync.system.exits import INCOMPLETE, UNUSABLE, explain
+from pelican_resourcesync.options import MirrorOptions, seconds
+from pelican_resourcesync.system.exits import INCOMPLETE, UNUSABLE, explain, stopping
 from pelican_resourcesync.system.printable import get_logger, printable
-from pelican_resourcesync.system.stopping import stopping
-from pelican_resourcesync.system.units import seconds
 
 PROGRAM = "pelican-resourcesync"
 USER, PASSWORD = "RESOURCESYNC_USER", "RESOURCESYNC_PASSWORD"

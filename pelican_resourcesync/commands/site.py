@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from pelican_resourcesync.commands.running import PROGRAM
 from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.options import count
 from pelican_resourcesync.system.exits import DONE, PROBLEMS
 from pelican_resourcesync.system.extras import require_pelican
 from pelican_resourcesync.system.printable import printable_lines
 from pelican_resourcesync.system.strict_json import parse_json
-from pelican_resourcesync.system.units import count
 
 if TYPE_CHECKING:
     from pelican_resourcesync.publishers.pelican.backfill import BackfillSummary

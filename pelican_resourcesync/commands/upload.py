@@ -7,9 +7,9 @@ from pathlib import Path
 
 from pelican_resourcesync.commands.running import progress
 from pelican_resourcesync.errors import IncompleteError, SettingsError, TransportError
+from pelican_resourcesync.options import count, seconds
 from pelican_resourcesync.system.exits import DONE
 from pelican_resourcesync.system.printable import printable
-from pelican_resourcesync.system.units import count, seconds
 
 
 def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
@@ -37,7 +37,7 @@ def run(options: Namespace) -> int:
     """Upload, and print a summary."""
     from pelican_resourcesync.delivery.upload import step_files, upload
     from pelican_resourcesync.http import Bucket, is_bucket
-    from pelican_resourcesync.system.stopping import stopping
+    from pelican_resourcesync.system.exits import stopping
     from pelican_resourcesync.terminal import format_bytes, format_count
 
     if options.order:

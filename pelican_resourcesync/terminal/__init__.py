@@ -1,8 +1,8 @@
 """Report publications to people, as text with progress, and to programs, as JSON."""
 
 from pelican_resourcesync.terminal.progress import Progress, spinner
-from pelican_resourcesync.terminal.sections import Section, write_sections
 from pelican_resourcesync.terminal.text import (
+    Section,
     as_json,
     duration,
     expectations,
@@ -10,6 +10,7 @@ from pelican_resourcesync.terminal.text import (
     format_count,
     past_of,
     summaries,
+    write_sections,
 )
 
 __all__ = [

@@ -7,7 +7,7 @@ from threading import Lock
 import pytest
 
 from pelican_resourcesync.checker import CheckReport, check
-from pelican_resourcesync.checker.fetchers import FolderFetcher, Prefetcher
+from pelican_resourcesync.checker.resources import FolderFetcher, Prefetcher
 from tests.kit.documents import BASE, SOURCE, entry, lay, moved
 from tests.kit.live import Ask, live, static
 

@@ -8,8 +8,7 @@ from unittest.mock import patch
 
 import pytest
 
-from pelican_resourcesync.publishers.pelican.publisher import Publisher
-from pelican_resourcesync.publishers.pelican.session import Session
+from pelican_resourcesync.publishers.pelican.session import Publisher, Session
 from pelican_resourcesync.publishers.static_site import PublishResult
 from tests.kit.sites import Site, public_files, strip
 from tests.kit.work import Work, counted

@@ -9,7 +9,7 @@ import shutil
 import pytest
 from pelican.settings import read_settings
 
-from pelican_resourcesync.publishers.pelican.predecessors import earlier_addresses
+from pelican_resourcesync.publishers.pelican.site import earlier_addresses
 from tests.kit.follower import Follower
 from tests.kit.live import content, files, first, hosts, served, status
 from tests.kit.museum import ARCHIVE, HOME, MUSEUM, PAGE, STATE, Museum, digest, is_now, tree

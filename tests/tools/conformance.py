@@ -112,11 +112,11 @@ CD03 publication/kinds/dumps/package.py publication/kinds/dumps/test_package.py:
 CD04 publication/kinds/dumps/package.py publication/kinds/dumps/test_paths.py::test_versions_of_one_resource
 CD05 publication/kinds/documents/documents.py programs/test_everything.py::test_walk_meets_every_document_and_no_fault
 LN01 publication/model/versions.py publication/kinds/test_parts.py::test_links_to_mirrors
-LN02 publishers/pelican/outputs/sets.py,publishers/folder.py,repo_bridge/records/resources.py publishers/folder/test_publish.py::test_alternates
+LN02 publishers/pelican/resources.py,publishers/folder.py,repo_bridge/records/resources.py publishers/folder/test_publish.py::test_alternates
 LN03 publication/kinds/patches.py publication/kinds/test_patches.py::test_updates
 LN04 repo_bridge/records/resources.py repo_bridge/records/test_resources.py::test_record
 LN05 publication/kinds/versions.py publication/kinds/test_versions.py::test_links
-LN06 publishers/pelican/outputs/sets.py,repo_bridge/records/resources.py programs/test_sets.py::test_entries_lead_on_where_sets_are_named
+LN06 publishers/pelican/resources.py,repo_bridge/records/resources.py programs/test_sets.py::test_entries_lead_on_where_sets_are_named
 LN07 destination/links.py,publishers/aggregator.py destination/test_aggregator.py::test_entries
 AR01 publication/kinds/archives.py programs/test_everything.py::test_archives_hold_the_last_of_each_closed_range
 AR02 publication/kinds/archives.py programs/test_everything.py::test_archives_hold_the_last_of_each_closed_range
@@ -143,7 +143,7 @@ DE03 destination/plan.py destination/test_mirror.py::test_change_lists_that_do_n
 DE04 destination/mirroring.py destination/test_mirror.py::test_audit_and_repair
 DE05 source/lists.py destination/test_others.py::test_examples_of_the_standard
 DE06 destination/past.py,source/lists.py destination/test_past.py::test_every_time
-EA01 publishers/pelican/outputs/sets.py,repo_bridge/records/resources.py programs/test_everything.py::test_sets_are_what_the_sources_say
+EA01 publishers/pelican/resources.py,repo_bridge/records/resources.py programs/test_everything.py::test_sets_are_what_the_sources_say
 EA02 publication/kinds/documents/documents.py,publication/model/ranges.py publication/kinds/documents/test_documents.py::test_change_list_index
 EA03 repo_bridge/publisher.py campaigns/repository/test_living.py::test_harvesters_see_what_was_written_by_hand
 EA04 delivery/announce.py delivery/announce/test_hubs.py::test_pings

@@ -10,8 +10,7 @@ from pelican_resourcesync.checker.consistency import (
     other_bitstreams,
     overlaps,
 )
-from pelican_resourcesync.checker.crawler import Crawler
-from pelican_resourcesync.checker.database import EntryFault
+from pelican_resourcesync.checker.crawler import Crawler, EntryFault
 from pelican_resourcesync.checker.resources import CheckedResource, sitemaps
 from pelican_resourcesync.checker.rule import MUST, SHOULD, SourceFaults, rule
 from pelican_resourcesync.checker.scan import Scan, UnreadableError

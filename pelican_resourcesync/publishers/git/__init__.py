@@ -1,6 +1,5 @@
 """What git says: commits, paths, blobs, landing times and work trees. Nothing here knows Pelican."""
 
-from pelican_resourcesync.publishers.git.checkout import Checkout, Checkouts
 from pelican_resourcesync.publishers.git.log import (
     LINK,
     SUBMODULE,
@@ -12,6 +11,8 @@ from pelican_resourcesync.publishers.git.log import (
 )
 from pelican_resourcesync.publishers.git.repository import (
     UNCOMMITTED,
+    Checkout,
+    Checkouts,
     Repository,
     UnreadableHistoryError,
     find_repository,

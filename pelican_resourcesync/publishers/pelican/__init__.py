@@ -4,9 +4,8 @@ Together with `plugin`, this is the only package that knows both Pelican and git
 resources of the site, the changes found in the history, and the times at which they landed.
 """
 
-from pelican_resourcesync.publishers.pelican.configuration import Configuration, read_configuration
-from pelican_resourcesync.publishers.pelican.predecessors import require_latest
 from pelican_resourcesync.publishers.pelican.session import Session
+from pelican_resourcesync.publishers.pelican.site import Configuration, read_configuration, require_latest
 
 __all__ = [
     "Configuration",

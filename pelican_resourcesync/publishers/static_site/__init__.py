@@ -10,15 +10,21 @@ from pelican_resourcesync.publishers.static_site.discovery import (
     require_free_places,
     with_link,
 )
-from pelican_resourcesync.publishers.static_site.paths import (
+from pelican_resourcesync.publishers.static_site.files import (
+    UNFILED,
     Exclusion,
+    Facets,
+    Selector,
     SiteUrls,
+    Slugify,
+    as_is,
     files_of,
     is_html,
     leads_outside,
     matches_pattern,
     require_plain_names,
     scan,
+    selection_warnings,
     walk,
 )
 from pelican_resourcesync.publishers.static_site.publishing import (
@@ -32,14 +38,6 @@ from pelican_resourcesync.publishers.static_site.publishing import (
     removed_set_warnings,
     require_private_work_folder,
     unstable_warnings,
-)
-from pelican_resourcesync.publishers.static_site.selection import (
-    UNFILED,
-    Facets,
-    Selector,
-    Slugify,
-    as_is,
-    selection_warnings,
 )
 from pelican_resourcesync.publishers.static_site.sitemap import is_page, own_sitemaps, update_sitemap
 

@@ -21,7 +21,7 @@ from pelican_resourcesync.publication import (
     replace_file,
     replace_files,
 )
-from pelican_resourcesync.publishers.static_site.paths import is_html
+from pelican_resourcesync.publishers.static_site.files import is_html
 from pelican_resourcesync.publishers.static_site.sitemap import sitemap_name
 from pelican_resourcesync.settings import Hub, Settings, key_file
 from pelican_resourcesync.system.files import sha256

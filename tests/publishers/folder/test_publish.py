@@ -162,7 +162,7 @@ def test_unreadable_folder(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> N
             raise PermissionError(13, "Permission denied", str(path))
         return scan(path)
 
-    monkeypatch.setattr("pelican_resourcesync.publishers.static_site.paths.os.scandir", fail)
+    monkeypatch.setattr("pelican_resourcesync.publishers.static_site.files.os.scandir", fail)
     message = folder.stops()
     monkeypatch.undo()
     assert message.startswith(f"{folder.public} is not published: Permission denied: ")

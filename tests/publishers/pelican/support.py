@@ -6,7 +6,7 @@ from typing import Any
 from pelican import Pelican, signals
 from pelican.settings import read_settings
 
-from pelican_resourcesync.publishers.pelican.outputs.run import Run
+from pelican_resourcesync.publishers.pelican.outputs import Run
 from pelican_resourcesync.publishers.static_site import SiteUrls
 from tests.kit.sites import Site
 

@@ -31,7 +31,10 @@ PACKAGES: Mapping[str, str] = {
         "publication/disk campaigns/publication system/test_printable.py destination/test_state.py commands"
     ),
     "pelican_resourcesync/system/exchange.py": "publication/disk campaigns/publication destination/test_atomic.py",
-    "pelican_resourcesync/system/exits.py": "system/test_exits.py system/test_standard_streams.py commands",
+    "pelican_resourcesync/system/exits.py": (
+        "system/test_exits.py system/test_standard_streams.py commands destination/test_follow_command.py "
+        "destination/test_many.py"
+    ),
     "pelican_resourcesync/system/files.py": (
         "system/test_files.py publication/disk campaigns/publication publication/kinds/test_versions.py"
     ),
@@ -53,17 +56,16 @@ PACKAGES: Mapping[str, str] = {
     "pelican_resourcesync/settings": "settings repo_bridge/test_settings.py",
     "pelican_resourcesync/publishers/should_publish.py": "publishers/test_should_publish.py",
     "pelican_resourcesync/system/signing.py": "system/test_signing.py",
-    "pelican_resourcesync/options.py": "test_options.py destination/test_command.py destination/test_many.py",
+    "pelican_resourcesync/options.py": (
+        "test_options.py settings destination/test_command.py destination/test_many.py terminal"
+    ),
     "pelican_resourcesync/publishers/pelican": (
         "publishers/pelican campaigns/backfill programs/test_plugin.py programs/test_sets.py programs/test_deletions.py"
     ),
     "pelican_resourcesync/source": "destination campaigns/copy system/test_signing.py",
-    "pelican_resourcesync/system/standard_streams.py": "system/test_standard_streams.py commands",
     "pelican_resourcesync/publishers/static_site": "publishers/folder campaigns/folder publishers/pelican/outputs",
-    "pelican_resourcesync/system/stopping.py": "destination/test_follow_command.py destination/test_many.py",
     "pelican_resourcesync/system/strict_json.py": "system/test_strict_json.py",
     "pelican_resourcesync/terminal": "terminal",
-    "pelican_resourcesync/system/units.py": "settings destination/test_command.py terminal",
     "pelican_resourcesync/delivery/upload.py": "delivery/upload campaigns/upload",
     "repo_bridge/access.py": "repo_bridge/test_access.py",
     "repo_bridge/cli.py": "repo_bridge/test_cli.py repo_bridge/test_docs.py",

@@ -41,8 +41,8 @@ from pelican_resourcesync.publishers.pelican.backfill.records import (
     landings_since,
 )
 from pelican_resourcesync.publishers.pelican.history import boundaries_of, repository_of
-from pelican_resourcesync.publishers.pelican.outputs import ResourceSet, slugify_of
-from pelican_resourcesync.publishers.pelican.scope import settings_folder_of
+from pelican_resourcesync.publishers.pelican.resources import ResourceSet, slugify_of
+from pelican_resourcesync.publishers.pelican.site import settings_folder_of
 from pelican_resourcesync.publishers.static_site import (
     ROBOTS,
     Exclusion,

@@ -47,9 +47,8 @@ from pelican_resourcesync.publishers.pelican.backfill.records import (
     installed_packages,
     landings_since,
 )
-from pelican_resourcesync.publishers.pelican.configuration import Configuration, options_of, read_configuration
 from pelican_resourcesync.publishers.pelican.history import boundaries_of, repository_of
-from pelican_resourcesync.publishers.pelican.predecessors import predecessors
+from pelican_resourcesync.publishers.pelican.site import Configuration, options_of, predecessors, read_configuration
 from pelican_resourcesync.publishers.static_site import (
     add_discovery_files,
     find_removed_sets,

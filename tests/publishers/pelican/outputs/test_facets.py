@@ -8,9 +8,8 @@ from pelican import Pelican
 from pelican.plugins import signals
 
 from pelican_resourcesync.protocol import Link
-from pelican_resourcesync.publishers.pelican.outputs.resources import select_resources
-from pelican_resourcesync.publishers.pelican.outputs.run import OutputFile, Run
-from pelican_resourcesync.publishers.pelican.outputs.sets import facets_of, links_of
+from pelican_resourcesync.publishers.pelican.outputs import OutputFile, Run
+from pelican_resourcesync.publishers.pelican.resources import facets_of, links_of, select_resources
 from pelican_resourcesync.publishers.static_site import Exclusion, Facets
 from tests.kit.sites import Site
 from tests.publishers.pelican.support import SITEURL, built, configured

@@ -3,10 +3,10 @@
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publishers.pelican.outputs.resources import select_resources
-from pelican_resourcesync.publishers.pelican.outputs.run import OutputFile
+from pelican_resourcesync.publishers.pelican.outputs import OutputFile
+from pelican_resourcesync.publishers.pelican.resources import select_resources
 from pelican_resourcesync.publishers.static_site import Exclusion
-from pelican_resourcesync.publishers.static_site.paths import is_html
+from pelican_resourcesync.publishers.static_site.files import is_html
 from tests.publishers.pelican.support import SITEURL
 
 NOTHING = Exclusion(())

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from pelican import Pelican, signals
 
-from pelican_resourcesync.publishers.pelican.outputs import Role
-from pelican_resourcesync.publishers.pelican.outputs.run import OutputFile, Run
+from pelican_resourcesync.publishers.pelican.outputs import OutputFile, Role, Run
 from pelican_resourcesync.publishers.static_site import SiteUrls, walk
 from tests.kit.sites import Site
 from tests.publishers.pelican.support import BARE, SITEURL, built, configured

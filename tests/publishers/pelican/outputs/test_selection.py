@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pelican.settings import DEFAULT_CONFIG
 
-from pelican_resourcesync.publishers.pelican.outputs import slugify_of
+from pelican_resourcesync.publishers.pelican.resources import slugify_of
 from pelican_resourcesync.publishers.static_site import UNFILED, Facets, Selector
 from pelican_resourcesync.settings import Selection
 from tests.publishers.pelican.support import SITEURL

@@ -3,7 +3,7 @@
 import pytest
 from pelican.settings import DEFAULT_CONFIG
 
-from pelican_resourcesync.publishers.pelican.outputs import slugify_of
+from pelican_resourcesync.publishers.pelican.resources import slugify_of
 from pelican_resourcesync.publishers.static_site import Facets, selection_warnings
 from pelican_resourcesync.settings import Selection, SetSettings, Setting
 

@@ -13,7 +13,7 @@ from lxml import etree
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication import ChangeHistory
 from pelican_resourcesync.publishers.static_site import own_sitemaps, sitemap, update_sitemap
-from pelican_resourcesync.publishers.static_site.sitemap_dates import ForeignSitemap
+from pelican_resourcesync.publishers.static_site.sitemap import ForeignSitemap
 from tests.kit.publications import SITEURL, Source
 from tests.kit.sites import Site, our_command, run, strip
 

@@ -1,4 +1,4 @@
-"""The sources of a site as git sees them: where settings, theme and content lie."""
+"""A site before it is built: where its settings, theme and content lie in git, and what a build continues."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from pelican.settings import read_settings
 
-from pelican_resourcesync.publishers.pelican.scope import Scope, find_scope
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.publishers.pelican.site import Scope, find_scope, predecessors, read_configuration
 from tests.kit.sites import ROOT, Site
 from tests.publishers.pelican.support import configured
 
@@ -151,3 +152,16 @@ def test_path_that_leads_out_of_the_content_and_back(site: Site) -> None:
     """It lies in the content."""
     site.configure(STATIC_PATHS=["../content/images"])
     assert scope_of(site).source("content/images/a.png") == "images/a.png"
+
+
+@pytest.mark.parametrize("where", ["pelican.site.PlainOutput", "static_site.publishing.PredecessorSearch.find"])
+def test_a_disk_error_is_one_message(site: Site, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    """Whether it happens before the search for the previous publication, or during it."""
+
+    def fail(*_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(f"pelican_resourcesync.publishers.{where}", fail)
+    configuration = read_configuration(site.folder / "pelicanconf.py")
+    with pytest.raises(PublicationError, match="Input/output error"), predecessors(configuration, site.output):
+        pass
