@@ -9,6 +9,7 @@
 # make docs          build the documentation in build/docs, with its search (SERVE=1: and serve it)
 # make pictures      take the pictures of the documentation again
 # make lowest        the tests on the lowest versions of the dependencies
+# make release-check all of a release but the upload: packages, their page, an environment for each extra, an SBOM
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -22,7 +23,7 @@ EXTRAS := bridge,cloud,cluster,mirror,patch,pelican,sign,table,wacz
 PIP_INSTALL = bin/python -m pip install --quiet --disable-pip-version-check
 environment = $(PYTHON) -m venv $(1) && $(1)/$(PIP_INSTALL) --upgrade 'pip>=25.1' && $(1)/$(PIP_INSTALL) $(2)
 
-.PHONY: all demo test check coverage lint types imports compiled tests bench mutants faults docs pictures lowest wheel clean
+.PHONY: all demo test check coverage lint types imports compiled tests bench mutants faults docs pictures lowest release-check clean
 
 all: test
 
@@ -30,7 +31,7 @@ $(VENV)/installed: pyproject.toml
 	$(call environment,$(VENV),--editable '.[$(EXTRAS)]' --group test --group docs)
 	touch $@
 
-test: lint types imports tests wheel
+test: lint types imports tests
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
@@ -100,14 +101,13 @@ lowest:
 	$(VENV)-lowest/$(PIP_INSTALL) --requirement $(VENV)-lowest/oldest.txt
 	$(VENV)-lowest/bin/python -m pytest -n $(WORKERS) --dist worksteal
 
-# The wheel holds both packages, and what it holds imports without this folder.
-wheel: $(VENV)/installed
-	rm -rf build/wheel
-	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel .
-	cd build/wheel && $(abspath $(BIN))/python -c "import glob, sys; sys.path.insert(0, glob.glob('*.whl')[0]); \
-	  import pelican_resourcesync as plugin, repo_bridge; print(plugin.__file__, plugin.__version__); \
-	  assert '.whl' in plugin.__file__ and '.whl' in repo_bridge.__file__; import importlib.resources as here; \
-	  assert here.files(plugin).joinpath('py.typed').is_file()"
+# Tools that build and describe packages; the script makes an environment for each extra itself.
+$(VENV)-release/installed: pyproject.toml
+	$(call environment,$(VENV)-release,--group release)
+	touch $@
+
+release-check: $(VENV)-release/installed
+	$(VENV)-release/bin/python -m tests.tools.release build/release
 
 clean:
-	rm -rf $(VENV) $(VENV)-demo $(VENV)-docs $(VENV)-lowest $(DEMO) build .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-demo $(VENV)-docs $(VENV)-lowest $(VENV)-release $(DEMO) build .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache

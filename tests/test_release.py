@@ -44,7 +44,7 @@ def test_the_metadata() -> None:
     assert set(project["classifiers"]) <= classifiers
     assert not {"Operating System :: OS Independent"} & set(project["classifiers"])
     assert not {"test", "docs"} & project["optional-dependencies"].keys()
-    assert PROJECT["dependency-groups"].keys() == {"test", "docs"}
+    assert PROJECT["dependency-groups"].keys() == {"test", "docs", "release"}
     makefile = (ROOT / "Makefile").read_text("utf-8")
     assert re.findall("^EXTRAS := (.*)", makefile, re.MULTILINE) == [",".join(sorted(project["optional-dependencies"]))]
 
