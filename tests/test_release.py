@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from trove_classifiers import classifiers
 
+from pelican_resourcesync.version import __version__
 from tests.kit.sites import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -53,6 +54,15 @@ def tracked() -> set[str]:
     """Return the tracked files of both packages."""
     command = ["git", "ls-files", "pelican_resourcesync", "repo_bridge"]
     return {*subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()}
+
+
+def test_the_version() -> None:
+    """The changes of this version are the first in their page, and a citation names it."""
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    versions = re.findall(r"^## (\S+)(?: - \d{4}-\d\d-\d\d)?$", text, re.MULTILINE)
+    assert versions[0] == __version__
+    assert len(versions) == text.count("\n## ")
+    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
 
 
 def test_the_wheel(wheel: dict[str, bytes]) -> None:

@@ -24,6 +24,7 @@ SCHEMAS = {
     "github-workflows": [file for file in GITHUB if file.name != "action.yml"],
     "github-actions": [ROOT / "action.yml"],
     "dependabot": [ROOT / ".github/dependabot.yml"],
+    "citation-file-format": [ROOT / "CITATION.cff"],
     "github-issue-config": [ROOT / ".github/ISSUE_TEMPLATE/config.yml"],
     "github-issue-forms": [ROOT / f".github/ISSUE_TEMPLATE/{name}.yml" for name in ("bug", "feature")],
     "gitlab-ci": [page for page in PAGES if page.name.startswith("gitlab-")],
@@ -77,7 +78,7 @@ def audit(*files: Path) -> set[str]:
 def test_schemas(schema: str, tmp_path: Path) -> None:
     """Each file follows the schema of its host, and a misspelled key is found."""
     assert faults(schema, *SCHEMAS[schema]) == ""
-    key = r"^( *)(jobs|script|runs|updates|contact_links|body):"
+    key = r"^( *)(jobs|script|runs|updates|contact_links|body|authors):"
     wrong = re.sub(key, r"\1wrong:", SCHEMAS[schema][0].read_text("utf-8"), flags=re.MULTILINE)
     (tmp_path / "wrong.yml").write_text(wrong)
     assert faults(schema, tmp_path / "wrong.yml")

@@ -62,9 +62,10 @@ def installed(environment: Path) -> tuple[set[str], int]:
 def run_the_readme(programs: Path, folder: Path) -> int:
     """Run the commands of the README with what is installed in `programs`, in a new site, and return their number."""
     commands = re.findall(r"^ {4}\$ (.*)", README, re.MULTILINE)
-    (publish,) = re.findall(r"^ {4}(pelican-resourcesync publish .*)", README, re.MULTILINE)
+    publish = re.findall(r"^ {4}uvx (pelican-resourcesync publish .*)", README, re.MULTILINE)[0]
     (bridge,) = re.findall(r"^ {4}(repo-bridge publish .*)", README, re.MULTILINE)
     import_site(folder)
+    run("git", "checkout", "--quiet", "main", cwd=folder)
     if (programs / "pelican").exists():
         with (folder / "pelicanconf.py").open("a") as settings:
             settings.write("SITEURL = 'https://museum.example'\n")
