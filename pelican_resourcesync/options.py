@@ -1,4 +1,4 @@
-"""The options of reading a Source and of keeping a copy of it: one table for programs, the command line and TOML files.
+"""The options of reading, copying and checking a Source: tables for programs, the command line and TOML files.
 
 A row is a field: its default as users write it, what it takes, and what it is for. The types of options, such as
 numbers with units, are those of all commands. Whatever is large is imported late: every command starts with this table.
@@ -69,8 +69,8 @@ def _number(text: str, units: dict[str, int]) -> float:
 if TYPE_CHECKING:
     from pelican_resourcesync.http import Pace, Request
 
-_QUERY = re.compile("[?#].*", re.DOTALL)
 _ROUTES = ("auto", "lists", "dumps")
+_QUERY = re.compile("[?#].*", re.DOTALL)
 Several = tuple[str, ...] | list[str]
 Given = ParamSpec("Given")
 Options = TypeVar("Options")
@@ -141,11 +141,16 @@ def _rate(text: str) -> str:
     return text
 
 
-def _route(text: str) -> str:
-    if text not in _ROUTES:
-        message = f"{text!a} is none of {', '.join(_ROUTES)}"
-        raise ArgumentTypeError(message)
-    return text
+def _one_of(kind: Callable[[str], Any], *known: str) -> Callable[[str], Any]:
+    """Return what takes one of several texts and returns it as `kind`; for any other it raises `ArgumentTypeError`."""
+
+    def parse(text: str) -> Any:
+        if text not in known:
+            message = f"{text!a} is none of {', '.join(known)}"
+            raise ArgumentTypeError(message)
+        return kind(text)
+
+    return parse
 
 
 def _moment(text: str) -> datetime:
@@ -218,7 +223,10 @@ class SourceOptions:
     max_documents: int = _limits("10000", "N", "the maximum number of documents", count)
     max_resources: int = _limits("10000000", "N", "the maximum number of resources", count)
     by: Literal["auto", "lists", "dumps"] = _of_a_command(
-        "auto", "ROUTE", "lists, dumps or auto: fetch files one by one, or in packages", _route
+        "auto",
+        "ROUTE",
+        "lists, dumps or auto: fetch files one by one, or in packages",
+        _one_of(str, "auto", "lists", "dumps"),
     )
     accept_older: bool = _of_a_command(False, "", "follow a Source that was set back to an older state")
     backoff: float = 1.0
@@ -315,8 +323,29 @@ class CopyOptions(MirrorOptions):
     publish: str | None = _of_a_command(None, "URL", "publish the copy as a Source; its folder is public at URL")
 
 
-#: All rows, by field.
-ROWS = rows_of(CopyOptions)
+@_documented
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckOptions:
+    """How to check a Source, a document or a package: the options of the command.
+
+    `progress` is called with each URI that is read.
+    """
+
+    deep: bool | None = _of_a_command(
+        None, "", "also read the resources and packages, and compare them: the default for a folder"
+    )
+    follow: bool = _of_a_command(False, "", "also check what a single document links to")
+    edition: int | None = _of_a_command(
+        None, "YEAR", "check all documents against one edition of the standard", _one_of(int, "2014", "2017")
+    )
+    ignore: Several = _of_a_command((), "RULE", "skip a rule, by its identifier")
+    max_documents: int = _of_a_command("10000", "N", "the maximum number of documents", count)
+    jobs: int = _of_a_command("4", "N", "the number of simultaneous requests to a host", count)
+    progress: Callable[[str], None] = field(default=lambda _: None, repr=False, compare=False)
+
+
+#: The rows of a copy, by field, and those of a check.
+ROWS, CHECK_ROWS = rows_of(CopyOptions), rows_of(CheckOptions)
 
 
 def flag(name: str) -> str:
@@ -324,10 +353,10 @@ def flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def add_options(parser: _ActionsContainer, *names: str) -> None:
+def add_options(parser: _ActionsContainer, *names: str, rows: Mapping[str, Option] = ROWS) -> None:
     """Add the options of these fields to a command line."""
     for name in names:
-        ROWS[name].add(parser, name)
+        rows[name].add(parser, name)
 
 
 def add_reading(verb: ArgumentParser) -> None:

@@ -119,7 +119,7 @@ def reference() -> str:
     errors, mirror = [each for each in classes if issubclass(each, Exception)], [package.Mirror, package.MirrorOptions]
     groups = {
         "Functions": [package.publish, package.mirror, package.follow, package.check],
-        "Options": [package.options.MirrorOptions, package.options.SourceOptions, package.checker.CheckOptions],
+        "Options": [package.options.MirrorOptions, package.options.SourceOptions, package.options.CheckOptions],
         "What they return": [package.destination.Following, *(each for each in classes if each not in errors + mirror)],
         "More of a mirror": [package.Mirror],
         "Errors": sorted(errors, key=lambda each: len(each.__mro__)),
@@ -155,7 +155,7 @@ def code(text: str) -> str:
     """Return Python in Markdown: names without modules, and a line for each of many parameters."""
     text = re.sub(r"\b(?:[a-z_]\w*\.)+(?=\w)", "", text)
     text = re.sub(r": '([^'\n]*)' =", r": \1 =", text)  # a type that is imported late
-    text = re.sub(r"<function [^,\n]*>", "…", re.sub(r"CheckLimits\(.*?\)", "…", text))
+    text = re.sub(r"<function [^,\n]*>", "…", text)
     if any(len(line) > MOST for line in text.splitlines()):
         text = re.sub(r", (?=\w+: |\*, )", ",\n    ", text)
     return f"```python\n{text}\n```"

@@ -5,7 +5,7 @@ data: small functions, each with an identifier, level, sentence and source.
 `UNCHECKED` holds those that cannot be checked from outside.
 """
 
-from pelican_resourcesync.checker.checker import CheckOptions, check
+from pelican_resourcesync.checker.checker import check
 from pelican_resourcesync.checker.rule import UNCHECKED, CheckError, CheckReport, Finding, Level, list_rules
 from pelican_resourcesync.checker.rules import RULES
 
@@ -13,7 +13,6 @@ __all__ = [
     "RULES",
     "UNCHECKED",
     "CheckError",
-    "CheckOptions",
     "CheckReport",
     "Finding",
     "Level",

@@ -3,7 +3,6 @@
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import BinaryIO
@@ -24,10 +23,10 @@ from pelican_resourcesync.checker.resources import (
 )
 from pelican_resourcesync.checker.rule import UNCHECKED, CheckError, CheckReport, Findings
 from pelican_resourcesync.checker.rules import RULES
-from pelican_resourcesync.checker.scan import STANDARD_LIMITS, CheckLimits, Head, Scan, UnreadableError
+from pelican_resourcesync.checker.scan import STANDARD_LIMITS, Head, Scan, UnreadableError
 from pelican_resourcesync.errors import TooLargeError, TransportError
 from pelican_resourcesync.http import links_of_headers, links_of_page, looks_like_page
-from pelican_resourcesync.options import Several, by_keyword
+from pelican_resourcesync.options import CheckOptions, by_keyword
 from pelican_resourcesync.protocol import EDITIONS
 from pelican_resourcesync.source import WELL_KNOWN
 
@@ -36,37 +35,37 @@ LinkFinder = Callable[[str], list[str]]
 """A function that returns the links of a page, whose URI it takes."""
 
 
-def peek(stream: BinaryIO, limits: CheckLimits) -> Head:
+def peek(stream: BinaryIO) -> Head:
     """Return the head of a document, reading at most one entry."""
     stream.seek(0)
-    scan = Scan(stream, limits)
+    scan = Scan(stream, STANDARD_LIMITS)
     with suppress(UnreadableError):
         next(scan.items(), None)
     stream.seek(0)
     return scan.head
 
 
-def find_start(fetcher: FolderFetcher, limits: CheckLimits) -> str | None:
+def find_start(fetcher: FolderFetcher) -> str | None:
     """Return the path of the first document of the Source in a folder, and learn the folder's URL, or return None."""
     found: dict[str, str] = {}
-    for file in _candidates(fetcher.folder, limits):
+    for file in _candidates(fetcher.folder):
         with file.open("rb") as stream:
-            capability = peek(stream, limits).capability
+            capability = peek(stream).capability
             path = file.relative_to(fetcher.folder).as_posix()
             if capability in SOURCES and capability not in found:
                 found[capability] = path
-                _learn(fetcher, stream, limits)
+                _learn(fetcher, stream)
         if "description" in found:
             break
     start = found.get("description") or found.get("capabilitylist")
     return start if fetcher.base else None
 
 
-def find_around(file: Path, links: list[str], limits: CheckLimits) -> FolderFetcher | None:
+def find_around(file: Path, links: list[str]) -> FolderFetcher | None:
     """Return the site folder that contains a file, found by its well-known URI or by the links of the file."""
     folders = [FolderFetcher(folder) for folder in file.resolve().parents]
     for fetcher in folders:
-        if (fetcher.folder / WELL_KNOWN).is_file() and find_start(fetcher, limits) is not None:
+        if (fetcher.folder / WELL_KNOWN).is_file() and find_start(fetcher) is not None:
             return fetcher
     for fetcher, link in product(folders, links):
         parts = urlsplit(link)
@@ -76,20 +75,20 @@ def find_around(file: Path, links: list[str], limits: CheckLimits) -> FolderFetc
     return None
 
 
-def _candidates(folder: Path, limits: CheckLimits) -> Iterator[Path]:
+def _candidates(folder: Path) -> Iterator[Path]:
     known = folder / WELL_KNOWN
     if known.is_file():
         yield known
     for count, file in enumerate(folder.rglob("*.xml")):
-        if count >= limits.search:
+        if count >= STANDARD_LIMITS.search:
             return
         if file.is_file():
             yield file
 
 
-def _learn(fetcher: FolderFetcher, stream: BinaryIO, limits: CheckLimits) -> None:
+def _learn(fetcher: FolderFetcher, stream: BinaryIO) -> None:
     """Learn a folder's URL from what one of its documents lists, or else assume that it is the root of a host."""
-    scan = Scan(stream, limits)
+    scan = Scan(stream, STANDARD_LIMITS)
     uris = []
     with suppress(UnreadableError):
         for item in scan.items():
@@ -123,25 +122,6 @@ def _check_source(crawler: Crawler) -> None:
         for rule in crawler.options.by_scope["pair"]:
             for number, line, message in rule.check(comparison):
                 crawler.findings.add(rule.finding(crawler.name(number), line, message))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckOptions:
-    """How to check: the options of the command.
-
-    `deep`: also read every resource and package, by default only those of a folder. `follow`: also check what a single
-    document links to. `edition`, 2014 or 2017, is the one of the standard, by default the one that each document uses.
-    `ignore` are rules to skip. `progress` is called with each URI that is read.
-    """
-
-    deep: bool | None = None
-    follow: bool = False
-    edition: int | None = None
-    ignore: Several = ()
-    max_documents: int = 10_000
-    jobs: int = 4
-    limits: CheckLimits = STANDARD_LIMITS
-    progress: Callable[[str], None] = lambda _: None
 
 
 @by_keyword(CheckOptions)
@@ -195,8 +175,8 @@ def _require_links(links: list[str], uri: str, what: str) -> list[str]:
 class _Checker:
     def __init__(self, options: CheckOptions) -> None:
         self.options = options
-        self.findings = Findings(most=options.limits.findings, ignored=frozenset(options.ignore))
-        self.rule_options = RuleOptions(rules=RULES, edition=options.edition, limits=options.limits)
+        self.findings = Findings(most=STANDARD_LIMITS.findings, ignored=frozenset(options.ignore))
+        self.rule_options = RuleOptions(rules=RULES, edition=options.edition)
         self.stack = ExitStack()
         self.crawler = self._crawler(WebFetcher())
         self.documents = 0
@@ -222,7 +202,7 @@ class _Checker:
         root = f"{parts.scheme}://{parts.netloc}/"
         asked = f"{root}{WELL_KNOWN}" if parts.path in ("", "/") and not parts.query else url
         try:
-            with fetcher.open(asked, size=self.options.limits.package_size) as found:
+            with fetcher.open(asked, size=STANDARD_LIMITS.package_size) as found:
                 self._response(found, asked, root, fetcher)
         except TransportError as error:
             if asked == url:
@@ -274,7 +254,7 @@ class _Checker:
 
     def _folder(self, folder: Path) -> None:
         fetcher = FolderFetcher(folder)
-        start = find_start(fetcher, self.options.limits)
+        start = find_start(fetcher)
         if start is None:
             message = (
                 f"{str(folder)!a} contains no Source Description or Capability List; name the folder that is published"
@@ -283,7 +263,7 @@ class _Checker:
         self._source(fetcher, fetcher.base or "", f"{fetcher.base}{start}")
 
     def _file(self, stream: BinaryIO, path: Path) -> None:
-        head = stream.read(self.options.limits.page)
+        head = stream.read(STANDARD_LIMITS.page)
         stream.seek(0)
         if zipfile.is_zipfile(stream) or head.startswith(b"PK"):
             self._package(stream, str(path))
@@ -297,7 +277,7 @@ class _Checker:
     def _source_around(self, path: Path, find: LinkFinder, what: str) -> None:
         """Check the Source that a page or robots.txt file links to, in a folder around the file or on the web."""
         links = [link for link in _require_links(find(""), str(path), what) if urlsplit(link).netloc]
-        around = find_around(path, links, self.options.limits)
+        around = find_around(path, links)
         if around is not None and around.base:
             links = find(around.base + path.resolve().relative_to(around.folder).as_posix())
             if any(map(around.file, links)):
@@ -310,7 +290,7 @@ class _Checker:
         self._source(WebFetcher(), f"{parts.scheme}://{parts.netloc}/", *links)
 
     def _response(self, found: FetchedContent, uri: str, root: str, fetcher: WebFetcher) -> None:
-        head = found.stream.read(self.options.limits.page)
+        head = found.stream.read(STANDARD_LIMITS.page)
         found.stream.seek(0)
         if head.startswith(b"PK"):
             self._package(found.stream, uri)
@@ -318,7 +298,7 @@ class _Checker:
             find, what = finder
             links = links_of_headers(found.headers, uri) + find(uri)
             self._source(fetcher, root, *_require_links(links, uri, what))
-        elif peek(found.stream, self.options.limits).capability in SOURCES:
+        elif peek(found.stream).capability in SOURCES:
             self._source(fetcher, root, uri)
         else:
             found.stream.seek(0)
@@ -327,7 +307,7 @@ class _Checker:
     def _home_page(self, url: str, root: str, fetcher: WebFetcher, error: TransportError) -> None:
         """Look for a link in the page itself if the host serves nothing at its well-known URI."""
         try:
-            with fetcher.open(url, size=self.options.limits.page) as found:
+            with fetcher.open(url, size=STANDARD_LIMITS.page) as found:
                 data = found.stream.read()
                 links = links_of_headers(found.headers, url) + links_of_page(data, url)
         except TransportError as failure:
@@ -340,8 +320,8 @@ class _Checker:
     def _is_plain_sitemap(self, fetcher: Fetcher, uri: str) -> bool:
         """Return whether this is a sitemap without ResourceSync, which robots.txt may name, too."""
         try:
-            with fetcher.open(uri, size=self.options.limits.most_bytes) as found:
-                head = peek(found.stream, self.options.limits)
+            with fetcher.open(uri, size=STANDARD_LIMITS.most_bytes) as found:
+                head = peek(found.stream)
         except TransportError:
             return False
         return head.root in ("urlset", "sitemapindex") and not head.mds

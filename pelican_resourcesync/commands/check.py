@@ -1,11 +1,10 @@
 """The `check` command: its options, its progress, and its exit status."""
 
 import sys
-from argparse import ArgumentParser, Namespace, _SubParsersAction
-from dataclasses import fields, replace
+from argparse import SUPPRESS, ArgumentParser, Namespace, _SubParsersAction
 
 from pelican_resourcesync.commands.running import PROGRAM
-from pelican_resourcesync.options import ROWS, add_options
+from pelican_resourcesync.options import CHECK_ROWS, add_options
 from pelican_resourcesync.system.printable import printable_lines
 
 
@@ -14,23 +13,14 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     verb = verbs.add_parser("check", help="check a Source, a document or a package against the standard")
     verb.set_defaults(verb=run)
     verb.add_argument("target", nargs="?", metavar="TARGET", help="a folder, a document, a ZIP package or a URL")
-    text = "also read the resources and packages, and compare them: the default for a folder"
-    verb.add_argument("--deep", action="store_true", default=None, help=text)
-    verb.add_argument("--no-deep", dest="deep", action="store_false", help="read the documents alone")
-    verb.add_argument("--follow", action="store_true", help="also check what a single document links to")
-    verb.add_argument(
-        "--edition",
-        type=int,
-        choices=(2014, 2017),
-        metavar="YEAR",
-        help="check all documents against one edition of the standard",
-    )
-    verb.add_argument("--ignore", action="append", default=[], metavar="RULE", help="skip a rule, by its identifier")
+    add_options(verb, "deep", rows=CHECK_ROWS)
+    text = "read the documents alone"
+    verb.add_argument("--no-deep", dest="deep", action="store_false", default=SUPPRESS, help=text)
+    add_options(verb, "follow", "edition", "ignore", rows=CHECK_ROWS)
     verb.add_argument("--strict", action="store_true", help="count warnings in the exit status")
     verb.add_argument("--json", action="store_true", help="print JSON")
     verb.add_argument("--rules", action="store_true", help="list the rules and exit")
-    add_options(verb, "max_documents")
-    replace(ROWS["jobs"], default="4").add(verb, "jobs")
+    add_options(verb, "max_documents", "jobs", rows=CHECK_ROWS)
 
 
 def run(arguments: Namespace) -> int:
@@ -38,7 +28,7 @@ def run(arguments: Namespace) -> int:
 
     Raises `CheckError` if nothing can be checked (exit status 2).
     """
-    from pelican_resourcesync.checker import RULES, CheckError, CheckOptions, check, list_rules
+    from pelican_resourcesync.checker import RULES, CheckError, check, list_rules
     from pelican_resourcesync.terminal import Progress
 
     if arguments.rules:
@@ -47,7 +37,7 @@ def run(arguments: Namespace) -> int:
     if not arguments.target:
         message = "the TARGET is missing: add a folder, a document, a ZIP package or a URL"
         raise CheckError(message)
-    options = {each.name: getattr(arguments, each.name) for each in fields(CheckOptions) if each.name in arguments}
+    options = {name: getattr(arguments, name) for name in CHECK_ROWS if name in arguments}
     with Progress.shown(sys.stderr, PROGRAM) as shown:
         shown.say(f"checking {arguments.target}")
         report = check(arguments.target, **options, progress=lambda _: shown.advance(1))

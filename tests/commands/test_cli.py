@@ -14,9 +14,8 @@ from typing import cast
 import pytest
 
 from pelican_resourcesync import __version__
-from pelican_resourcesync.checker import CheckOptions
 from pelican_resourcesync.cli import main, parser
-from pelican_resourcesync.options import MirrorOptions
+from pelican_resourcesync.options import CheckOptions, MirrorOptions
 from tests.commands.support import URL, output_of
 from tests.kit.sites import ROOT, Site, our_process
 
