@@ -6,6 +6,7 @@
 # make bench         measure, and write docs/performance.md (CASE="writer build": some cases, without writing; WRITE=…: and write)
 # make mutants       how many of a sample of faults in the code the tests notice (PACKAGE=…, COUNT=…, SEED=…)
 # make faults        which of the faults chosen by hand the tests notice (NAMES='lease embargo': those named so)
+# make bare          the wheel in environments of its own: without any extra, and with Pelican
 # make docs          build the documentation in build/docs, with its search (SERVE=1: and serve it)
 # make pictures      take the pictures of the documentation again
 # make lowest        the tests on the lowest versions of the dependencies
@@ -23,7 +24,7 @@ EXTRAS := bridge,cloud,cluster,mirror,patch,pelican,sign,table,wacz
 PIP_INSTALL = bin/python -m pip install --quiet --disable-pip-version-check
 environment = $(PYTHON) -m venv $(1) && $(1)/$(PIP_INSTALL) --upgrade 'pip>=25.1' && $(1)/$(PIP_INSTALL) $(2)
 
-.PHONY: all demo test check coverage lint types imports compiled tests bench mutants faults docs pictures lowest release-check clean
+.PHONY: all demo test check coverage lint types imports compiled tests bench mutants faults docs pictures lowest bare release-check clean
 
 all: test
 
@@ -31,7 +32,7 @@ $(VENV)/installed: pyproject.toml
 	$(call environment,$(VENV),--editable '.[$(EXTRAS)]' --group test --group docs)
 	touch $@
 
-test: lint types imports tests
+test: lint types imports tests bare
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
@@ -100,6 +101,10 @@ lowest:
 	  print('docutils<0.22', *[each.replace('>=', '==') for each in every if '>=' in each], sep='\n')" > $(VENV)-lowest/oldest.txt
 	$(VENV)-lowest/$(PIP_INSTALL) --requirement $(VENV)-lowest/oldest.txt
 	$(VENV)-lowest/bin/python -m pytest -n $(WORKERS) --dist worksteal
+
+# The wheel in environments of its own, which the docs' commands make: without any extra, and with Pelican.
+bare: compiled
+	$(BIN)/python -m pytest tests/programs/bare.py
 
 # Tools that build and describe packages; the script makes an environment for each extra itself.
 $(VENV)-release/installed: pyproject.toml

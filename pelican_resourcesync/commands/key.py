@@ -29,8 +29,9 @@ def run(options: Namespace) -> int:
         sys.stdout.write(f"{printable(there.public)}\n")
         return DONE
     key = SigningKey.generate(there)
+    public = key.public  # which needs an extra, so that nothing is printed without it
     sys.stderr.write(f"Secret: set {ENVIRONMENT} to this where you publish, and store it nowhere else.\n")
     sys.stdout.write(f"{printable(key)}\n")
     sys.stderr.write("Public: share this for `mirror --key`, for example on your site.\n")
-    sys.stdout.write(f"{printable(key.public)}\n")
+    sys.stdout.write(f"{printable(public)}\n")
     return DONE
