@@ -199,7 +199,7 @@ def _options(
         page=PageOptions(home=settings.ui_url or "", facts=facts if is_complete else ()),
         key=signing_key(),
         publisher=_publisher(settings),
-        records=records,
+        records_uri=records,
     )
 
 

@@ -124,7 +124,7 @@ def require_plausible(planned: Sequence[PlannedPublication]) -> None:
         if previous:
             before.append(previous.resources)
             if not each.resources.total:
-                require_few_deletions(previous.resources, (), records=options.records, advice=options.on_deletions)
+                require_few_deletions(previous.resources, (), records=options.records_uri, advice=options.on_deletions)
         now.append(each.resources.uris())
     options = planned[0].options
     if options.of_repository and all(map(_few_gone, limited)):
@@ -133,7 +133,7 @@ def require_plausible(planned: Sequence[PlannedPublication]) -> None:
         _each_once(before),
         _each_once(now),
         uncounted=options.uncounted_below,
-        records=options.records,
+        records=options.records_uri,
         advice=options.on_deletions,
         explained=frozenset().union(*(each.request.history.explained for each in limited)),
     )

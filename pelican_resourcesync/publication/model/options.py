@@ -47,7 +47,7 @@ class Options(PublishSettings):
 
     It goes into `output`, with `layout` and `limits`. If `describedby` is empty, the published HTML page is used. Where
     too many resources would be deleted at once, those below the URI `uncounted_below` are not counted, and
-    `on_deletions` is the advice in the message. The URIs of a repository's records begin with `records`. With
+    `on_deletions` is the advice in the message. The URIs of a repository's records begin with `records_uri`. With
     `remove_deleted`, packages with bytes of what was deleted go at once. The parts of the Resource List are not in the
     output but, at the same paths, in `bucket`, if that is not `None`. `page` is about the HTML pages. `key` signs the
     publication. `publisher` is as in its state: how a set is published that is not of a site depends on it alone.
@@ -59,7 +59,7 @@ class Options(PublishSettings):
     limits: Limits = field(default_factory=Limits)
     uncounted_below: str = ""
     on_deletions: str = FIND_OUT
-    records: str = ""
+    records_uri: str = ""
     remove_deleted: bool = False
     bucket: BucketPath | None = None
     page: PageOptions = field(default_factory=PageOptions)
@@ -77,4 +77,4 @@ class Options(PublishSettings):
 
         There, any resource counts as updated when its media type changes.
         """
-        return self.records if self.of_repository else self.layout.siteurl if self.publisher == COPY else None
+        return self.records_uri if self.of_repository else self.layout.siteurl if self.publisher == COPY else None

@@ -185,7 +185,7 @@ def test_links_alone(tmp_path: Path) -> None:
     publish(source, FileResources([linked[0]]), 1)
     for day, (publisher, records, changes) in enumerate(who, 2):
         resources = FileResources([linked[(day + 1) % 2]])
-        publish(source, resources, day, publisher=publisher, records=records)
+        publish(source, resources, day, publisher=publisher, records_uri=records)
         assert [each.uri for each in source.resource_list().values() if each.links] == [uri(0)]
         assert len([*source.changes()]) == changes
 

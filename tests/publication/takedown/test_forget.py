@@ -65,6 +65,21 @@ def intervals(source: Source) -> list[tuple[str, str | None]]:
     return [(each.md["from"], each.md.get("until")) for _, each in lists]
 
 
+@pytest.mark.parametrize("publisher", ["site", "copy", "repository https://r.example"])
+def test_links_to_it_go_without_a_change(tmp_path: Path, publisher: str) -> None:
+    """Also of those whose links count as changes otherwise."""
+    source, links = Source(tmp_path / "output"), (Link(rel="describedby", href=f"{SITEURL}/b.html"),)
+    options: dict[str, Any] = {"publisher": publisher, "records_uri": SITEURL, "versions": VersionOptions()}
+    for day in (1, 2):
+        files = {name: source.write(f"{name}.html", f"{name}{day}".encode()) for name in "abc"}
+        resources = [Resource(f"{SITEURL}/{name}.html", file, links=links) for name, file in files.items()]
+        source.publish(resources, f"2024-03-0{day}T12:00", mirrors=(("https://m.example", 1),), **options)
+    before = source.rows()
+    take_down(source, "b.html")
+    assert len([*naming(source, "b.html")]) == 1
+    assert [row for row in source.rows() if row not in before] == [("2024-05-01T12:00:00Z", "deleted", "b.html")]
+
+
 def test_it_is_named_by_one_deletion_alone(source: Source) -> None:
     """Lists, closed or open, do not have it; all else is said as before; what said more is gone."""
     before, rows, was = source.resource_list(), source.rows(), source.state()
