@@ -56,6 +56,17 @@ def tracked() -> set[str]:
     return {*subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()}
 
 
+def test_one_home() -> None:
+    """Wherever the repository is named, it is at the same address."""
+    pattern = "github.com/[^/ ]+/pelican-resourcesync|[^/ ]+/pelican-resourcesync@v[0-9]"
+    command = ["git", "grep", "-h", "-o", "-E", pattern, "--", ":!tests"]
+    found = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
+    assert len(found) > 30
+    assert {name.removeprefix("github.com/").partition("@")[0] for name in found} == {
+        HOME.removeprefix("https://github.com/")
+    }
+
+
 def test_the_version() -> None:
     """The changes of this version are the first in their page, and a citation names it."""
     text = (ROOT / "CHANGELOG.md").read_text("utf-8")
