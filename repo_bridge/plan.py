@@ -111,9 +111,9 @@ def planned(settings: BridgeSettings, reader: RepositoryReader, inventory: Inven
     """
     with ExitStack() as stack:
         whole = _predecessor(settings, settings.set_name, stack)
-        before = whole.previous or whole.restarted_from
-        is_known = before is not None and before.state.generation > 0
-        together = set(before.state.sets) - {settings.set_name} if before else set()
+        before = whole.known
+        is_known = before is not None and before.generation > 0
+        together = set(before.sets) - {settings.set_name} if before else set()
         names = {*inventory.sets(), *reader.partitions} - {reader.sets.records}
         if settings.sets_by or settings.query or settings.partition_by:
             names |= reader.sets.begun(together, names)
@@ -237,7 +237,7 @@ class FormerRecords:
         keeping = {name: previous for name, previous in continued.items() if previous and previous.has_former_states}
         withdrawn: dict[str, dict[str, set[str]]] = {name: defaultdict(set) for name in keeping}
         if keeping and self._settings.on_withdrawal == "remove":
-            digests = {name: previous.digest if previous else None for name, previous in continued.items()}
+            digests = {name: previous.state.digest if previous else None for name, previous in continued.items()}
             suspects = dict(self._suspects(digests))
             for name, previous in keeping.items():
                 addresses = {self._settings.base_url, previous.state.siteurl, *previous.state.former}

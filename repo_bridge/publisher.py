@@ -432,7 +432,7 @@ def _unchanged(settings: BridgeSettings, inventory: Inventory, plan: Publication
     if last is None or inventory.changed is None or inventory.changed or plan.former:
         return None
     previous = {planned_set.name: planned_set.predecessor.previous for planned_set in plan.sets}
-    continued = {name: publication and publication.digest for name, publication in previous.items()}
+    continued = {name: publication and publication.state.digest for name, publication in previous.items()}
     if not last["digests"] == continued == plan.published():
         return None
     return BridgeResult.repeated(last["result"], (*_notes(settings), *plan.notes()))

@@ -177,12 +177,12 @@ def _save(cursor: Path, site: "PublishedSite") -> None:
     from pelican_resourcesync.protocol import render_datetime
     from pelican_resourcesync.publication import replace_file
 
-    times = {name: render_datetime(known.state.at) for name, known in site.sets.items()}
+    times = {name: render_datetime(known.at) for name, known in site.sets.items()}
     replace_file(cursor, f"{json.dumps(times)}\n".encode())
 
 
 def _nothing(site: "PublishedSite") -> str:
-    if not any(each.state.earlier for each in site.sets.values()):
+    if not any(each.earlier for each in site.sets.values()):
         return "Nothing to announce: this is the first publication, which search engines find by the sitemap."
     return "Nothing to announce: no page has changed."
 

@@ -23,12 +23,12 @@ from pelican_resourcesync.protocol import ChangeKind, Entry, read, render_dateti
 from pelican_resourcesync.publication import (
     DESCRIPTION,
     Ancestry,
-    HashedState,
     Layout,
     PublicationState,
     compare_ancestry,
     is_loopback,
     media_type,
+    parse_state,
 )
 from pelican_resourcesync.publishers.static_site import is_page
 from pelican_resourcesync.settings import INDEXNOW_KEY, Hub, key_file
@@ -78,13 +78,13 @@ class PublishedSite:
         try:
             names = [name for name in self._names() if self._has(Layout("", name).state)]
             first = self._state(names[0])
-            known = {name: self._state(name) for name in (*names, *first.state.sets)}
+            known = {name: self._state(name) for name in (*names, *first.sets)}
         except (OSError, AbsentError, NoHostError, IndexError) as error:
             why = f" ({error})" if isinstance(error, TransportError) else ""
             message = f"there is no publication in {target}{why}: publish the site first"
             raise PublicationError(message) from error
-        self.siteurl = first.state.siteurl
-        self.sets = {name: each for name, each in known.items() if each.state.siteurl == self.siteurl}
+        self.siteurl = first.siteurl
+        self.sets = {name: each for name, each in known.items() if each.siteurl == self.siteurl}
         if self._web and self._web.base != self.siteurl:
             message = f"the publication at {target} belongs to {self.siteurl}: announce that URL"
             raise SettingsError(message)
@@ -104,9 +104,9 @@ class PublishedSite:
         names = (entry.loc.partition("/resourcesync/")[2].partition("/")[0] for entry in entries)
         return dict.fromkeys([Layout("").set_name, *filter(None, names)])
 
-    def _state(self, name: str) -> HashedState:
+    def _state(self, name: str) -> PublicationState:
         path = Layout("", name).state
-        return HashedState.parse(self._bytes(path), f"{self._where}: {path}")
+        return parse_state(self._bytes(path), f"{self._where}: {path}")
 
     def changes(self, since: Since = None) -> Iterator[tuple[str, Entry]]:
         """Return the changes since then, each with the name of its set. The first publication changes nothing.
@@ -116,7 +116,7 @@ class PublishedSite:
         if isinstance(since, int) and len(self.sets) > 1:
             message = f"--since {since}: each of the {len(self.sets)} sets has its own generations: use a time instead"
             raise SettingsError(message)
-        floors = {name: _floor(known.state, since, name) for name, known in self.sets.items()}
+        floors = {name: _floor(known, since, name) for name, known in self.sets.items()}
         self.since = min(filter(None, floors.values()), default=None)
         return ((name, each) for name, floor in floors.items() if floor for each in self._changes(name, floor))
 
@@ -133,7 +133,7 @@ class PublishedSite:
         return dict(sorted(pages.items())), names
 
     def _changes(self, name: str, floor: datetime) -> Iterator[Entry]:
-        state = self.sets[name].state
+        state = self.sets[name]
         for summary in state.change_lists:
             if summary.until is None or summary.until > floor:
                 for entry in read(BytesIO(self._document(state, summary.path)), name=summary.path).entries:
@@ -151,7 +151,7 @@ class PublishedSite:
         """Return the hubs of these sets, each with the names of its sets."""
         found: dict[Hub, list[str]] = {}
         for name in sorted(names):
-            for hub in self.sets[name].state.hubs:
+            for hub in self.sets[name].hubs:
                 found.setdefault(hub, []).append(name)
         return found
 
@@ -161,7 +161,7 @@ class PublishedSite:
         A fat hub receives each notification, in the order of time (CN02). Others are asked to fetch the topic, and the
         feed, for subscribers that know only feeds. They take its URL by either name: WebSub does not say how to ping.
         """
-        state = self.sets[name].state
+        state = self.sets[name]
         layout = Layout(self.siteurl, name, state.restart_number)
         if not hub.fat:
             for uri in (layout.uri(layout.notification), layout.uri(layout.feed)):
@@ -269,17 +269,17 @@ def _require_key_file(siteurl: str, key: str, location: str) -> None:
         raise NotAnnouncedError(message)
 
 
-def _why_not_live(web: Web, name: str, known: HashedState) -> str:
+def _why_not_live(web: Web, name: str, known: PublicationState) -> str:
     """Return why a state, or one that continues it, is not live; an empty string if it is."""
-    path, state = Layout("", name).state, known.state
-    wanted = f"{web.url(path)} is not generation {state.generation} of {render_datetime(state.at)}"
+    path = Layout("", name).state
+    wanted = f"{web.url(path)} is not generation {known.generation} of {render_datetime(known.at)}"
     try:
-        live = HashedState.parse(web.read(path)[1], path)
+        live = parse_state(web.read(path)[1], path)
     except (TransportError, PublicationError) as error:
         return f"{wanted} ({error})"
     if compare_ancestry(live, known) in (Ancestry.SAME, Ancestry.AHEAD):
         return ""
-    return f"{wanted}, but generation {live.state.generation} of {render_datetime(live.state.at)}"
+    return f"{wanted}, but generation {live.generation} of {render_datetime(live.at)}"
 
 
 def _floor(state: PublicationState, since: Since, name: str) -> datetime | None:

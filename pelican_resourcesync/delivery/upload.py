@@ -30,7 +30,6 @@ from pelican_resourcesync.publication import (
     VERSION,
     WELL_KNOWN,
     Ancestry,
-    HashedState,
     PreviousPublication,
     VersionIndex,
     compare_ancestry,
@@ -39,6 +38,7 @@ from pelican_resourcesync.publication import (
     kind_of,
     locked,
     parse_representation,
+    parse_state,
     publications_in,
     recover,
     render_time,
@@ -224,7 +224,12 @@ def output_files(output: Path, sets: Sequence[PreviousPublication]) -> dict[str,
             for path in chain(resources, _linked(each)):
                 if not (path in found and (output / path).is_file()):
                     raise _missing(output / path)
-            listed |= {**each.state.superseded, **each.state.documents, each.layout.state: each.digest, **resources}
+            listed |= {
+                **each.state.superseded,
+                **each.state.documents,
+                each.layout.state: each.state.digest,
+                **resources,
+            }
         return {
             path: ((output / path).stat().st_size, listed.get(path, ""))
             for path, leads_out in sorted(found.items())
@@ -305,17 +310,17 @@ def _listed_in_bucket(
     for each in sets:
         if each.layout.state in there:
             where = bucket.url(each.layout.state)
-            theirs = HashedState.parse(bucket.read(each.layout.state)[1], where)
-            if compare_ancestry(each, theirs) not in (Ancestry.SAME, Ancestry.AHEAD):
+            theirs = parse_state(bucket.read(each.layout.state)[1], where)
+            if compare_ancestry(each.state, theirs) not in (Ancestry.SAME, Ancestry.AHEAD):
                 message = (
-                    f"{where} has generation {theirs.state.generation}, which generation {each.state.generation} in "
+                    f"{where} has generation {theirs.generation}, which generation {each.state.generation} in "
                     f"{each.folder} does not continue: nothing was uploaded. Publish again, so that it continues what "
                     "is public; or delete that file, to replace all of it"
                 )
                 raise PublicationError(message)
-            listed |= {**theirs.state.superseded, **theirs.state.documents}
-            if theirs.state.began == each.state.began:  # every change since then is later than its time
-                at = render_time(theirs.state.at)
+            listed |= {**theirs.superseded, **theirs.documents}
+            if theirs.began == each.state.began:  # every change since then is later than its time
+                at = render_time(theirs.at)
                 listed |= {
                     path: digest
                     for path, digest, changed in _resources(each, files)

@@ -60,8 +60,6 @@ from pelican_resourcesync.publication.model.state import FirstPublication, Publi
 from pelican_resourcesync.publication.plan import ExpectedSet, PublishRequest
 from pelican_resourcesync.publication.previous.previous import (
     Ancestry,
-    HashedState,
-    KnownGeneration,
     PreviousPublication,
     ResourceList,
     compare_ancestry,
@@ -125,8 +123,6 @@ __all__ = [
     "FileResources",
     "FirstPublication",
     "FixedBoundaries",
-    "HashedState",
-    "KnownGeneration",
     "LastPublishedCopy",
     "Layout",
     "Listed",

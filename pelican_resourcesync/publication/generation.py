@@ -16,7 +16,7 @@ from pelican_resourcesync.publication.model.kinds import kind_of
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.state import Part, PublicationState, render_state
-from pelican_resourcesync.publication.previous.previous import KnownGeneration, PreviousPublication
+from pelican_resourcesync.publication.previous.previous import PreviousPublication
 from pelican_resourcesync.system.signing import SigningKey
 from pelican_resourcesync.version import __version__
 
@@ -98,7 +98,7 @@ def write_state(  # noqa: PLR0913 - keyword-only option
     stage: Stage,
     state: PublicationState,
     layout: Layout,
-    before: KnownGeneration | None,
+    before: PreviousPublication | PublicationState | None,
     key: SigningKey | None = None,
     *,
     withdraws: bool = False,

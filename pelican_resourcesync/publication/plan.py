@@ -49,7 +49,7 @@ from pelican_resourcesync.publication.model.state import (
     PublicationState,
 )
 from pelican_resourcesync.publication.model.versions import AddedLinks
-from pelican_resourcesync.publication.previous.previous import KnownGeneration, PreviousPublication
+from pelican_resourcesync.publication.previous.previous import PreviousPublication
 from pelican_resourcesync.system.html_titles import visible
 
 
@@ -58,8 +58,8 @@ class PublishRequest:
     """A request to publish `resources` with their `history`, in ranges divided by `boundaries`, with these `options`.
 
     `previous` is the publication to continue. Without it the set starts over under new addresses, and with
-    `restarted_from`, a known publication, it continues the numbering of that one's generations (see `layout_after`).
-    `not_live` is as in `Predecessor`.
+    `restarted_from`, a known publication, it continues the numbering of that one's generations (see `layout_after`),
+    and keeps the documents of one that is in the output. `not_live` is as in `Predecessor`.
     `records` is a folder with the set's records. It is in a folder of its own in the output, whose name begins like
     a stage's, and is moved from there. `drafts` is a folder in the bucket of the options for drafts of the parts of the
     Resource List, if there is one. `withdrawn` are former states of resources, by URI and SHA-256, that nothing may
@@ -71,11 +71,17 @@ class PublishRequest:
     boundaries: RangeBoundaries
     options: Options
     previous: PreviousPublication | None = None
-    restarted_from: KnownGeneration | None = None
+    restarted_from: PreviousPublication | PublicationState | None = None
     not_live: bool = False
     records: Path | None = None
     drafts: BucketPath | None = None
     withdrawn: Mapping[str, Collection[str]] = field(default_factory=dict)
+
+    @property
+    def known(self) -> PublicationState | None:
+        """The state of the publication that is continued, or that this one is restarted from."""
+        known = self.previous or self.restarted_from
+        return known.state if isinstance(known, PreviousPublication) else known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -319,15 +325,15 @@ class _Planning:
     def _state(self, new: NewChanges, contents: Contents, ranges: Sequence[Range]) -> PublicationState:
         """Return the state of this generation, without documents and parts yet."""
         history, layout = self._history, self._options.layout
-        known = self._previous or self._request.restarted_from
         before = self._previous.state if self._previous else None
+        known = self._request.known
         # In how many publications in a row each was updated without an explanation.
         counted = before.unstable if before and self._counts_unstable else None
         unstable = {} if counted is None else {uri: counted.get(uri, 0) + 1 for uri in new.updated}
         return PublicationState(
-            generation=known.state.generation + 1 if known else 1,
+            generation=known.generation + 1 if known else 1,
             predecessor=(known.digest or None) if known else None,
-            ancestors=known.state.ancestry[: MOST_ANCESTORS - 1] if known else (),
+            ancestors=known.ancestry[: MOST_ANCESTORS - 1] if known else (),
             earlier=(before.at, *before.earlier)[:MOST_ANCESTORS] if before else (),
             publisher=self._options.publisher,
             siteurl=layout.siteurl,
@@ -374,9 +380,8 @@ class _Planning:
 
     def _at(self, new: NewChanges) -> datetime:
         """Return the time of the Resource List: no later change can have an earlier time (`RL02`)."""
-        history, previous, restarted_from = self._history, self._previous, self._request.restarted_from
-        times = [previous.last] if previous else []
-        times += [restarted_from.state.at] if restarted_from and not is_ahead(restarted_from.state.at) else []
+        history, previous, known = self._history, self._previous, self._request.known
+        times = [known.at] if known and (previous or not is_ahead(known.at)) else []
         times += [history.landed] if history.landed else [] if previous else [history.built]
         return max([*times, new.last] if new.last else times)
 

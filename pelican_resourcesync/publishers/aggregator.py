@@ -58,7 +58,7 @@ class Aggregator(Mirror):
         output, layout, now = state.folder, self._layout, build_time()
         with recovered(output, state.parts.parent):
             known = read_state(output, layout)
-            before = known.state.siteurl if known else ""
+            before = known.siteurl if known else ""
             search = PredecessorSearch(layout, PlainOutput(output), output, previous="output", moved_from=before)
             with closing(search):
                 found = search.find()

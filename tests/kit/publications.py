@@ -22,9 +22,9 @@ from pelican_resourcesync.publication.model.layout import RECORDS, Layout
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Body, Calendar, Range, RangeBoundaries
 from pelican_resourcesync.publication.model.resource import FileResources, Representation, Resource
+from pelican_resourcesync.publication.model.state import PublicationState
 from pelican_resourcesync.publication.plan import PublishRequest
 from pelican_resourcesync.publication.previous.previous import (
-    KnownGeneration,
     PreviousPublication,
     layout_after,
     read_previous,
@@ -161,7 +161,7 @@ class Source:
         resources: Contents | Iterable[Resource],
         history: ChangeHistory | str,
         previous: PreviousPublication | EllipsisType | None = ...,
-        restarted_from: KnownGeneration | None = None,
+        restarted_from: PreviousPublication | PublicationState | None = None,
         records: Contents | None = None,
         **options: Any,
     ) -> Publication:
@@ -186,7 +186,7 @@ class Source:
         resources: Contents | Iterable[Resource],
         history: ChangeHistory | str,
         previous: PreviousPublication | EllipsisType | None = ...,
-        restarted_from: KnownGeneration | None = None,
+        restarted_from: PreviousPublication | PublicationState | None = None,
         records: Contents | None = None,
         **options: Any,
     ) -> PublishRequest:
@@ -196,16 +196,17 @@ class Source:
             resources = [Resource(f"{self.siteurl}/{path}", self.write(path, data)) for path, data in paths]
         if previous is ...:
             previous = self.previous()
-        layout = layout_after(self.layout, previous, restarted_from)
-        return PublishRequest(
+        request = PublishRequest(
             resources=FileResources([*resources, *(self._prepare(records) if records is not None else ())]),
             history=ChangeHistory(built=utc(history)) if isinstance(history, str) else history,
             boundaries=self.boundaries,
-            options=replace(self.options(**options), layout=layout),
+            options=self.options(**options),
             previous=previous,
             restarted_from=restarted_from,
             records=self.output / READY if records is not None else None,
         )
+        layout = layout_after(self.layout, request.known, restarts=not previous)
+        return replace(request, options=replace(request.options, layout=layout))
 
     def _prepare(self, records: Contents) -> Iterator[Resource]:
         """Write the records to be published; those that have the bytes of before are linked."""

@@ -117,7 +117,7 @@ def test_one_that_starts_over_beside_the_others(sources: list[Source]) -> None:
     publish_day(sources, 1)
     before = [files_of(source) for source in sources]
     restarted = request(sources[1], {"papers.html": b"new", "shared.html": b"0"}, 2)
-    layout = layout_after(restarted.options.layout, None, restarted.previous)
+    layout = layout_after(restarted.options.layout, restarted.known, restarts=True)
     restarted = replace(
         restarted, options=replace(restarted.options, layout=layout), previous=None, restarted_from=restarted.previous
     )

@@ -132,7 +132,7 @@ class ResourceListPlan:
         """Yield the ranges with what is to be compared: `None` where it is known that nothing differs."""
         previous = self._previous
         parts: Sequence[Part | None] = previous.state.parts if previous else ()
-        changed = resources.changed_since(previous.digest) if previous else None
+        changed = resources.changed_since(previous.state.digest) if previous else None
         left = None if changed is None else deque(changed)
         starts = ["", *(each.first for each in parts[1:] if each)] if parts else ["", *resources.boundaries()]
         for number, (begin, end) in enumerate(pairwise([*starts, None])):

@@ -15,6 +15,7 @@ from pelican_resourcesync.publication.model.layout import SET_NAME
 from pelican_resourcesync.publication.model.options import SITE, is_repository
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER, is_public
 from pelican_resourcesync.settings import Hub
+from pelican_resourcesync.system.files import sha256
 from pelican_resourcesync.system.printable import printable
 from pelican_resourcesync.system.signing import SigningKey, signer
 from pelican_resourcesync.system.strict_json import parse_json
@@ -122,6 +123,7 @@ class PublicationState:
     - `read_as_of`: the time as of which a repository was read. Earlier changes that were missed then get a later time.
     - `hubs`: those to which the change notifications of the set are sent.
     - `site_name`, `language` and `home`: what the pages for people show of the site, which a takedown writes again.
+    - `digest`: the SHA-256 of the bytes that it was read from, by which later states know it.
     """
 
     generation: int
@@ -151,6 +153,7 @@ class PublicationState:
     site_name: str = ""
     language: str = ""
     home: str = ""
+    digest: str = field(default="", compare=False)
 
     @property
     def of_repository(self) -> bool:
@@ -226,14 +229,14 @@ def _rendered_part(part: Part) -> dict[str, Any]:
 def parse_state(data: bytes, name: str) -> PublicationState:
     """Parse a state. Raises `PublicationError`, which contains `name`, if it is invalid or has a newer format."""
     try:
-        return parse_json(data, partial(_state, name))
+        return parse_json(data, partial(_state, name, sha256(data)))
     except ValueError as error:
         why = printable(str(error)[:_LONGEST])
         message = f"{name} is damaged ({why}): upload it again, or {START_OVER}"
         raise PublicationError(message) from error
 
 
-def _state(name: str, content: Mapping[str, Any]) -> PublicationState:
+def _state(name: str, digest: str, content: Mapping[str, Any]) -> PublicationState:
     if content["format"] != FORMAT:
         found = printable(json.dumps(content["format"])[:_LONGEST])
         message = f"{name} has the format {found}, which this version cannot read: update pelican-resourcesync"
@@ -266,6 +269,7 @@ def _state(name: str, content: Mapping[str, Any]) -> PublicationState:
         site_name=_string(content.get("site_name", "")),
         language=_string(content.get("language", "")),
         home=_string(content.get("home", "")),
+        digest=digest,
     )
 
 

@@ -34,7 +34,7 @@ from pelican_resourcesync.publication.model.layout import (
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER
 from pelican_resourcesync.publication.model.state import PublicationState, parse_state
 from pelican_resourcesync.publication.previous.store import Budget, Store
-from pelican_resourcesync.system.files import link_or_copy, sha256
+from pelican_resourcesync.system.files import link_or_copy
 
 _TITLE = re.compile(rb"<title[^<>]*+>([^<]*+)", re.IGNORECASE)
 _WORD = re.compile(rb"[\w\x80-\xff]+")
@@ -100,14 +100,13 @@ class NoPublication:
 class Fetched:
     """A publication that was fetched from `url` into `folder`.
 
-    `digest` is the SHA-256 of its `publication.json`. `received` is the number of documents fetched; the others were
-    known already. `host_time` is the time by the host's clock, if it says so.
+    `received` is the number of documents fetched; the others were known already. `host_time` is the time by the host's
+    clock, if it says so.
     """
 
     folder: Path
     url: str
     state: PublicationState
-    digest: str
     received: int
     host_time: datetime | None = None
 
@@ -160,7 +159,6 @@ def fetch_publication(  # noqa: PLR0913 - keyword-only, one option each: of whic
             folder=into,
             url=web.base,
             state=parsed,
-            digest=sha256(data),
             received=store.received,
             host_time=live.host_time,
         )

@@ -12,7 +12,6 @@ from datetime import datetime
 from enum import Enum, auto
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
 
 from pelican_resourcesync.errors import DocumentError, PublicationError, ResourceSyncError
 from pelican_resourcesync.http import BucketPath
@@ -23,7 +22,7 @@ from pelican_resourcesync.publication.model.ranges import Body, Range
 from pelican_resourcesync.publication.model.resource import Listed, Row, parse_representation, parse_time
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER, is_loopback, known_hosts
 from pelican_resourcesync.publication.model.state import Part, PublicationState, parse_state
-from pelican_resourcesync.system.files import is_within, measure, sha256
+from pelican_resourcesync.system.files import is_within, measure
 from pelican_resourcesync.system.printable import printable
 from pelican_resourcesync.system.signing import ADOPT, ENVIRONMENT, SignatureError, SigningKey, verify_state
 from pelican_resourcesync.system.strict_json import parse_json
@@ -62,31 +61,6 @@ def explain_damage(where: str) -> Iterator[None]:
         raise PublicationError(message) from error
 
 
-class KnownGeneration(Protocol):
-    """A generation known by its state and the SHA-256 of the state's bytes."""
-
-    @property
-    def state(self) -> PublicationState:
-        """The content of its `publication.json`."""
-
-    @property
-    def digest(self) -> str:
-        """The SHA-256 of the state's bytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class HashedState:
-    """A state and the SHA-256 of its bytes, without any documents."""
-
-    state: PublicationState
-    digest: str
-
-    @classmethod
-    def parse(cls, data: bytes, name: str) -> "HashedState":
-        """Parse the bytes of a state. Raises `PublicationError`, which contains `name`, if they are invalid."""
-        return cls(parse_state(data, name), sha256(data))
-
-
 class Ancestry(Enum):
     """The relation of one generation to another."""
 
@@ -99,26 +73,18 @@ class Ancestry(Enum):
     DIVERGED = auto()
 
 
-def compare_ancestry(one: KnownGeneration, other: KnownGeneration) -> Ancestry:
+def compare_ancestry(one: PublicationState, other: PublicationState) -> Ancestry:
     """Return the relation of `one` to `other`; a state knows up to `MOST_ANCESTORS` ancestors."""
     if one.digest == other.digest:
         return Ancestry.SAME
-    if other.digest in one.state.ancestry:
+    if other.digest in one.ancestry:
         return Ancestry.AHEAD
-    return Ancestry.BEHIND if one.digest in other.state.ancestry else Ancestry.DIVERGED
+    return Ancestry.BEHIND if one.digest in other.ancestry else Ancestry.DIVERGED
 
 
-def layout_after(
-    layout: Layout, previous: KnownGeneration | None, restarted_from: KnownGeneration | None = None
-) -> Layout:
-    """Return the layout of the next publication.
-
-    It has the folder of the `previous` publication, which it continues; or a new folder next to that of the publication
-    `restarted_from` which it starts over; otherwise that of `layout`.
-    """
-    if previous:
-        return replace(layout, restart_number=previous.state.restart_number)
-    return replace(layout, restart_number=restarted_from.state.restart_number + 1) if restarted_from else layout
+def layout_after(layout: Layout, known: PublicationState | None, *, restarts: bool = False) -> Layout:
+    """Return the layout of the next publication: in the folder of the one known, or if it `restarts`, in a new one."""
+    return replace(layout, restart_number=known.restart_number + restarts) if known else layout
 
 
 class ResourceList(Mapping[str, Listed]):
@@ -179,7 +145,6 @@ class PreviousPublication:
     folder: Path
     layout: Layout
     state: PublicationState
-    digest: str
     where: str
     host_time: datetime | None = None
     elsewhere: Collection[str] | None = None
@@ -330,20 +295,19 @@ class PreviousPublication:
                     raise DamagedError(message)
 
 
-def read_state(folder: Path, layout: Layout) -> HashedState | None:
+def read_state(folder: Path, layout: Layout) -> PublicationState | None:
     """Read only the state of the publication in `folder`; return `None` if there is none.
 
     Raises `PublicationError`, with the name of the file, if it is damaged.
     """
     file = folder / layout.state
-    return HashedState.parse(file.read_bytes(), str(file)) if file.is_file() else None
+    return parse_state(file.read_bytes(), str(file)) if file.is_file() else None
 
 
 def state_in(folder: Path, layout: Layout) -> PublicationState | None:
     """Return the state of a set in a folder; `None` where there is none, or it is damaged."""
     with suppress(PublicationError):
-        sealed = read_state(folder, layout)
-        return sealed.state if sealed else None
+        return read_state(folder, layout)
     return None
 
 
@@ -376,17 +340,16 @@ def read_previous(  # noqa: PLR0913 - keyword-only options
     match the state.
     """
     with explain_damage(where):
-        known, lists = read_state(folder, layout), Path(layout.capability_list)
-        if known is None and (left := [*folder.glob(f"{lists}"), *folder.glob(f"{lists.parent}/*/{lists.name}")]):
+        state, lists = read_state(folder, layout), Path(layout.capability_list)
+        if state is None and (left := [*folder.glob(f"{lists}"), *folder.glob(f"{lists.parent}/*/{lists.name}")]):
             what = f"{layout.state} is missing, and {left[0].relative_to(folder).as_posix()} is there"
             raise DamagedError(what)
-        if known is None or (known.state.siteurl != layout.siteurl and is_loopback(known.state.siteurl)):
+        if state is None or (state.siteurl != layout.siteurl and is_loopback(state.siteurl)):
             return None
         previous = PreviousPublication(
             folder=folder,
-            layout=replace(layout, siteurl=known.state.siteurl, restart_number=known.state.restart_number),
-            state=known.state,
-            digest=known.digest,
+            layout=replace(layout, siteurl=state.siteurl, restart_number=state.restart_number),
+            state=state,
             where=where,
             host_time=host_time,
             elsewhere=elsewhere,
@@ -435,9 +398,9 @@ def layouts_in(folder: Path) -> list[Layout]:
 
 def publication_in(folder: Path, layout: Layout, bucket: BucketPath | None = None) -> PreviousPublication | None:
     """Read the publication of one of these sets, as `publications_in` does."""
-    known = read_state(folder, layout)
-    if known is None:
+    state = read_state(folder, layout)
+    if state is None:
         return None
-    is_whole = all((folder / part.path).is_file() for part in known.state.parts[:1])
-    own = replace(layout, siteurl=known.state.siteurl)
+    is_whole = all((folder / part.path).is_file() for part in state.parts[:1])
+    own = replace(layout, siteurl=state.siteurl)
     return read_previous(folder, own, str(folder), bucket=None if is_whole else bucket)

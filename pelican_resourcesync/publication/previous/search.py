@@ -15,7 +15,7 @@ from pelican_resourcesync.http import STANDARD_BOUNDS, Bucket, BucketPath, Web, 
 from pelican_resourcesync.publication.disk.workspace import Workspace
 from pelican_resourcesync.publication.model.layout import FOLDER, Layout
 from pelican_resourcesync.publication.model.sanity_checks import FIRST, START_OVER, is_loopback, require_same_site
-from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, PublicationState
+from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, PublicationState, parse_state
 from pelican_resourcesync.publication.previous.fetch import (
     ADVICE,
     STANDARD_FETCH_LIMITS,
@@ -27,8 +27,6 @@ from pelican_resourcesync.publication.previous.fetch import (
 )
 from pelican_resourcesync.publication.previous.previous import (
     Ancestry,
-    HashedState,
-    KnownGeneration,
     PreviousPublication,
     compare_ancestry,
     layout_after,
@@ -52,13 +50,18 @@ class Predecessor:
     """
 
     previous: PreviousPublication | None = None
-    restarted_from: KnownGeneration | None = None
+    restarted_from: PublicationState | None = None
     line: str = ""
     not_live: bool = False
 
+    @property
+    def known(self) -> PublicationState | None:
+        """The state of the latest publication that is known, whether it is continued or not."""
+        return self.previous.state if self.previous else self.restarted_from
+
     def layout(self, layout: Layout) -> Layout:
         """Return the layout of the next publication of this set: see `layout_after`."""
-        return layout_after(layout, self.previous, self.restarted_from)
+        return layout_after(layout, self.known, restarts=not self.previous)
 
 
 def predecessor_messages(predecessors: Mapping[str, Predecessor]) -> Iterator[str]:
@@ -146,7 +149,7 @@ class LastPublishedCopy:
         shutil.rmtree(self._old, ignore_errors=True)
 
 
-def state_in_output(output: Output, base: Path, layout: Layout) -> HashedState | None:
+def state_in_output(output: Output, base: Path, layout: Layout) -> PublicationState | None:
     """Return the state in an output, if nothing else of the set is known to have been live since.
 
     `base` is the folder of the settings file, where a copy of what was last seen live is. Raises `PublicationError` if
@@ -157,10 +160,10 @@ def state_in_output(output: Output, base: Path, layout: Layout) -> HashedState |
     return found if found and (not seen or compare_ancestry(found, seen) in (Ancestry.SAME, Ancestry.AHEAD)) else None
 
 
-def _state_of(layout: Layout, folder: Path | None) -> HashedState | None:
+def _state_of(layout: Layout, folder: Path | None) -> PublicationState | None:
     """Return the state of a set in a folder, if it is for the address of the site."""
     found = read_state(folder, layout) if folder else None
-    return found if found and found.state.siteurl == layout.siteurl else None
+    return found if found and found.siteurl == layout.siteurl else None
 
 
 #: The limits for fetching what is public: for all of it, and for one file.
@@ -308,12 +311,12 @@ class PredecessorSearch:
             saved = read_state(folder, self._layout) if folder else None
         except PublicationError as error:
             line = f"the copy last seen live cannot be read, and the live publication replaces it: {error}"
-        relation = compare_ancestry(live, saved) if saved else Ancestry.AHEAD
+        relation = compare_ancestry(live.state, saved) if saved else Ancestry.AHEAD
         if relation is Ancestry.DIVERGED and saved:
-            line = self._unrelated(live, saved)
+            line = self._unrelated(live.state, saved)
         if relation is Ancestry.BEHIND and saved and folder:
             line = (
-                f"the live site is back at generation {live.state.generation}: generation {saved.state.generation}, "
+                f"the live site is back at generation {live.state.generation}: generation {saved.generation}, "
                 "last seen live, is continued, so that no follower is lost"
             )
             return Predecessor(self._read(folder, str(folder), live.host_time), line=line)
@@ -324,16 +327,16 @@ class PredecessorSearch:
             self._saved.replace(live.folder)
         return Predecessor(previous, line=line)
 
-    def _unrelated(self, live: KnownGeneration, saved: KnownGeneration) -> str:
+    def _unrelated(self, live: PublicationState, saved: PublicationState) -> str:
         """Return a message if the live publication is too far ahead to be compared; otherwise raise an error."""
-        ahead = live.state.generation - saved.state.generation
+        ahead = live.generation - saved.generation
         if ahead > MOST_ANCESTORS:
             return (
                 f"the live publication is {ahead} generations past the one last seen live: it counts as its successor"
             )
         message = (
-            f"the live publication (generation {live.state.generation}) and the one last seen live (generation "
-            f"{saved.state.generation}, in {self._saved.folder}) do not descend from each other, so each has changes "
+            f"the live publication (generation {live.generation}) and the one last seen live (generation "
+            f"{saved.generation}, in {self._saved.folder}) do not descend from each other, so each has changes "
             f"that the other lacks: remove that folder to continue the live one, or {START_OVER}"
         )
         raise PublicationError(message)
@@ -383,17 +386,15 @@ class PredecessorSearch:
         named = None if "://" in where else self._base / where
         folders = filter(None, (self._saved.folder, self._output.folder, named))
         states += [file.read_bytes() for file in (each / layout.state for each in folders) if file.is_file()]
-        unknown = PublicationState(generation=0, siteurl=layout.siteurl, at=_NEVER, began=_NEVER, documents={})
-        known = [HashedState(unknown, "")]
+        known = [PublicationState(generation=0, siteurl=layout.siteurl, at=_NEVER, began=_NEVER, documents={})]
         for data in states:
             with suppress(PublicationError):
-                known.append(HashedState.parse(data, layout.state))
-        latest = max(known, key=lambda each: (each.state.restart_number, each.state.generation))
+                known.append(parse_state(data, layout.state))
+        latest = max(known, key=lambda each: (each.restart_number, each.generation))
         # The real time, because builds with one `SOURCE_DATE_EPOCH` would use the same addresses again.
         now = int(f"{datetime.now(UTC):%Y%m%d%H%M%S}")
-        number = max(now - 1, latest.state.restart_number)
-        latest = replace(latest, state=replace(latest.state, restart_number=number))
-        folder = layout_after(layout, None, latest).folder
+        latest = replace(latest, restart_number=max(now - 1, latest.restart_number))
+        folder = layout_after(layout, latest, restarts=True).folder
         line = f"the publication starts over in {folder}/: do not set {FIRST} again when it is public"
         return Predecessor(restarted_from=latest, line=line)
 

@@ -285,7 +285,9 @@ def require_latest(site: Configuration, output: Path, sets: Mapping[str, Previou
     with predecessors(site, output) as found:
         for name, latest in ((name, each.previous) for name, each in found.items()):
             here = sets.get(name)
-            if latest and (not here or compare_ancestry(here, latest) not in {Ancestry.SAME, Ancestry.AHEAD}):
+            if latest and (
+                not here or compare_ancestry(here.state, latest.state) not in {Ancestry.SAME, Ancestry.AHEAD}
+            ):
                 message = (
                     f"{output} does not contain the latest publication, which is {latest.where}: build the site, "
                     "which continues that, and then forget"
@@ -303,7 +305,7 @@ def find_site_predecessors(
     """
     base = settings_folder_of(pelican)
     found = find_predecessors(base, settings, siteurl, output, stack)
-    is_first = not any(each.previous or each.restarted_from for each in found.values())
+    is_first = not any(each.known for each in found.values())
     if is_first and settings.previous == "live" and not settings.moved_from and not is_loopback(siteurl):
         layouts = layouts_of(settings, siteurl).values()
         for address in earlier_addresses(base, pelican, siteurl):

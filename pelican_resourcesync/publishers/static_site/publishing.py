@@ -87,8 +87,7 @@ def find_removed_sets(
 
 def _known(predecessor: Predecessor) -> PublicationState | None:
     """Return the state of a predecessor; `None` if none was ever published."""
-    known = predecessor.previous or predecessor.restarted_from
-    return known.state if known and known.state.generation else None
+    return predecessor.known if predecessor.known and predecessor.known.generation else None
 
 
 def removed_layouts(output: Path, siteurl: str, names: Iterable[str]) -> Iterator[Layout]:

@@ -248,7 +248,7 @@ def _files(layouts: Collection[Layout], output: Path, name: str) -> Iterator[tup
 def _pages(layouts: Iterable[Layout], output: Path) -> Iterator[Row]:
     """Yield the pages in all Resource Lists, each URI once."""
     states = [read_state(output, each) for each in layouts]
-    lists = [ResourceList(output.joinpath, known.state.parts).rows() for known in states if known]
+    lists = [ResourceList(output.joinpath, known.parts).rows() for known in states if known]
     for _, same in groupby(merge(*lists, key=itemgetter(0)), key=itemgetter(0)):
         row = next(same)
         if is_page(parse_representation(row.representation).type):
@@ -297,7 +297,7 @@ class _Correction:
         for layout in layouts:
             if known := read_state(output, layout):
                 rows = _pages([layout], output)
-                self._known = {row.uri: (row.lastmod, known.state.began) for row in rows} | self._known
+                self._known = {row.uri: (row.lastmod, known.began) for row in rows} | self._known
         self._stamps: Collection[date] = ()
         self._stamped_today = False
         self._unknown: list[str] = []

@@ -309,7 +309,7 @@ class Carried(RuleBasedStateMachine):
         assert now.at >= last.at
         assert state["generation"] == before.state.generation + 1
         assert state["restart_number"] == before.state.restart_number + 1
-        assert state["predecessor"] == before.digest
+        assert state["predecessor"] == before.state.digest
 
     def build(
         self,

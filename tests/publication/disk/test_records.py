@@ -11,7 +11,14 @@ from urllib.parse import quote
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication import TakedownResult, forget_uris, layout_after, publications_in, publish_sets
+from pelican_resourcesync.publication import (
+    TakedownResult,
+    forget_uris,
+    layout_after,
+    publications_in,
+    publish_sets,
+    read_state,
+)
 from pelican_resourcesync.publication.disk.durable import TEMPORARY_PREFIX
 from pelican_resourcesync.publication.disk.install import changed_records
 from pelican_resourcesync.publication.disk.staging import staging
@@ -157,7 +164,7 @@ def test_a_record_is_forgotten(source: Keeper, mode: Mode) -> None:
         assert sorted(each.uris for each in done) == [(), (uri,)]
     assert source.inodes() == {"dc/10/2.xml": before["dc/10/2.xml"]}
     assert _without_page(tree(source.output / "resourcesync/papers")) == other
-    layout = layout_after(source.layout, source.previous(), None)
+    layout = layout_after(source.layout, read_state(source.output, source.layout))
     assert parse((source.output / layout.resource_list).read_bytes()).uris() == [source.uri("dc/10/2.xml")]
 
 

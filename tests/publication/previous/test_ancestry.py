@@ -7,17 +7,17 @@ import pytest
 from pelican_resourcesync.publication import plan
 from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.layout import Layout
-from pelican_resourcesync.publication.model.state import MOST_ANCESTORS
-from pelican_resourcesync.publication.previous.previous import Ancestry, HashedState, compare_ancestry, layout_after
+from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, PublicationState, parse_state
+from pelican_resourcesync.publication.previous.previous import Ancestry, compare_ancestry, layout_after
 from tests.kit.publications import LAYOUT, SITEURL, STATE, Source, change, utc
 
 
-def sealed(source: Source) -> HashedState:
+def sealed(source: Source) -> PublicationState:
     """Return what is known of the publication in an output."""
-    return HashedState.parse((source.output / STATE).read_bytes(), STATE)
+    return parse_state((source.output / STATE).read_bytes(), STATE)
 
 
-def publish(source: Source, number: int) -> HashedState:
+def publish(source: Source, number: int) -> PublicationState:
     """Publish a state of one resource that is like no other."""
     source.publish({"a.html": number.to_bytes(2)}, f"2024-01-{1 + number // 24:02}T{number % 24:02}:30")
     return sealed(source)
@@ -32,7 +32,7 @@ def test_descent(source: Source) -> None:
             assert compare_ancestry(one, other) is expected
     previous = source.previous()
     assert previous is not None
-    assert compare_ancestry(previous, line[-1]) is Ancestry.SAME
+    assert compare_ancestry(previous.state, line[-1]) is Ancestry.SAME
 
 
 def test_two_that_went_apart(tmp_path: Path) -> None:
@@ -54,8 +54,8 @@ def test_the_memory_is_bounded(source: Source, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(plan, "MOST_ANCESTORS", 10)
     line = [publish(source, number) for number in range(12)]
     last = line[-1]
-    assert last.state.ancestry == tuple(each.digest for each in reversed(line[1:-1]))
-    assert (last.state.predecessor, last.state.generation) == (line[-2].digest, 12)
+    assert last.ancestry == tuple(each.digest for each in reversed(line[1:-1]))
+    assert (last.predecessor, last.generation) == (line[-2].digest, 12)
     assert compare_ancestry(last, line[1]) is Ancestry.AHEAD
     assert compare_ancestry(line[0], last) is Ancestry.DIVERGED
 
@@ -64,7 +64,7 @@ def test_where_the_next_documents_lie(source: Source) -> None:
     """Carried forward, where they were; started over, one start on; else as asked."""
     known = publish(source, 0)
     assert layout_after(LAYOUT, known) == LAYOUT
-    assert layout_after(LAYOUT, None, known) == Layout(SITEURL, restart_number=2)
+    assert layout_after(LAYOUT, known, restarts=True) == Layout(SITEURL, restart_number=2)
     assert layout_after(Layout(SITEURL, restart_number=4), None) == Layout(SITEURL, restart_number=4)
 
 
@@ -77,8 +77,8 @@ def test_started_over(source: Source) -> None:
     publication = source.publish({"a.html": b"a"}, history, None, restarted_from=old, allow_deletions=False)
     new = sealed(source)
     assert publication.first
-    assert (new.state.generation, new.state.predecessor, new.state.restart_number) == (3, old.digest, 2)
-    assert ([each.changes for each in new.state.change_lists], new.state.superseded) == ([1], {})
+    assert (new.generation, new.predecessor, new.restart_number) == (3, old.digest, 2)
+    assert ([each.changes for each in new.change_lists], new.superseded) == ([1], {})
     assert compare_ancestry(new, old) is Ancestry.AHEAD
     assert source.rows() == [("2024-01-05T12:00:00Z", "created", "a.html")]
     assert not any("hash" in each.md for each in source.changes())

@@ -166,7 +166,7 @@ def test_whole(site: Live, new: Source, into: Path) -> None:
     )
     assert site.asked() == Counter(contents(into).keys())
     assert (found.folder, found.received, found.state.generation) == (into, 10, 2)
-    assert found.digest == sha256((new.output / STATE).read_bytes()).hexdigest()
+    assert found.state.digest == sha256((new.output / STATE).read_bytes()).hexdigest()
     previous, there = read_previous(into, LAYOUT), new.previous()
     assert previous is not None
     assert there is not None

@@ -229,11 +229,11 @@ class Scene:
         search = PredecessorSearch(Layout(MUSEUM), output, self.base, previous=previous, moved_from=moved_from)
         with closing(search):
             found = search.find()
-        known = found.previous or found.restarted_from
+        generation = found.known and found.known.generation
         assert not found.restarted_from or is_now(found.layout(Layout(MUSEUM)).restart_number)
         if previous == "live" and found.restarted_from is None and "the output is continued" not in found.line:
-            assert self.saved() == (known and known.state.generation)
-        return f"{known.state.generation if known else '-'}:{found.line}"
+            assert self.saved() == generation
+        return f"{'-' if generation is None else generation}:{found.line}"
 
     def saved(self) -> int | None:
         """Return the generation that is saved as last seen live, if its state and its Resource List are whole."""
@@ -259,7 +259,7 @@ class Scene:
 
     def announce(self, target: str) -> str:
         """Return the generation that would be announced."""
-        return f"{PublishedSite(target).sets['site'].state.generation}:"
+        return f"{PublishedSite(target).sets['site'].generation}:"
 
 
 class Reader(NamedTuple):

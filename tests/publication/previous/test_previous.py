@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
-from pelican_resourcesync.publication import HashedState, Layout, Listed, Representation, read_previous, read_state
+from pelican_resourcesync.publication import Layout, Listed, Representation, read_previous, read_state
 from pelican_resourcesync.publication.model.layout import SHARED
 from pelican_resourcesync.publication.model.ranges import Body, Range
 from pelican_resourcesync.settings import Dumps
@@ -56,7 +56,7 @@ def test_read_back(published: Source) -> None:
     assert previous.open == Range(start=middle, counts=(0, 1, 0), bodies=bodies[1], unchanged=True)
     assert [*previous.open.changes] == [change("2024-02-05T12:00", "a.html", UPDATED, shown)]
     assert previous.last == previous.state.at == utc("2024-02-05T12:00")
-    assert previous.digest == sha256((published.output / STATE).read_bytes()).hexdigest()
+    assert previous.state.digest == sha256((published.output / STATE).read_bytes()).hexdigest()
     assert [each.changes for each in previous.state.change_lists] == [1, 1]
     assert (previous.folder, previous.state.generation) == (published.output, 2)
 
@@ -121,7 +121,8 @@ def test_the_state_alone(source: Source) -> None:
     assert previous is not None
     (source.output / RESOURCE_LIST).unlink()
     sealed = read_state(source.output, LAYOUT)
-    assert sealed == HashedState(previous.state, previous.digest)
+    assert sealed == previous.state
+    assert sealed.digest == previous.state.digest
     assert read_state(source.output, Layout(SITEURL, "books")) is None
 
 

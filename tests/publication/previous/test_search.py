@@ -170,9 +170,9 @@ def test_this_machine_is_not_asked(base: Path, previous: str) -> None:
         search = PredecessorSearch(Layout(host.url), PlainOutput(base / "output"), base, previous=previous)
         with closing(search):
             found = search.find()
-        known = found.previous if previous == "live" else found.restarted_from
-        assert known
-        assert known.state.generation == 1
+        assert found.known
+        assert found.known.generation == 1
+        assert bool(found.previous) == (previous == "live")
         assert not host.asks
 
 

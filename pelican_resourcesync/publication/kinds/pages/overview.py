@@ -116,7 +116,6 @@ def overview_of_stage(stage: Stage, layout: Layout, state: PublicationState) -> 
         folder=stage.documents,
         layout=layout,
         state=state,
-        digest="",
         where="the stage",
     )
     return overview_of(publication)

@@ -16,7 +16,6 @@ from pelican_resourcesync.errors import HistoryError, PublicationError, failing_
 from pelican_resourcesync.publication import (
     FOLDER,
     FileResources,
-    KnownGeneration,
     Layout,
     PlainOutput,
     Predecessor,
@@ -144,8 +143,8 @@ class _Backfill:
     def _run(
         self, public: Mapping[str, Predecessor], builder: Builder, since: str | None, jobs: int | None
     ) -> BackfillSummary:
-        known = {name: each.previous or each.restarted_from for name, each in public.items()}
-        postponed = {sha: time for each in known.values() if each for sha, time in each.state.postponed.items()}
+        known = [each.known for each in public.values() if each.known]
+        postponed = {sha: time for each in known for sha, time in each.postponed.items()}
         landings = landings_of(self.repository, postponed)
         chosen = self._choose(landings, since)
         missing = [landing for landing in chosen if not self._is_recorded(landing)]
@@ -168,7 +167,7 @@ class _Backfill:
         if number < len(chosen) or not is_listed or not self._has_output(files):
             self._clean_output()
             self._write_output(outputs, files)
-        publications = self._publish(history, landing, resources, previous, known)
+        publications = self._publish(history, landing, resources, previous, public)
         update_sitemap(self.today.output, list(outputs.layouts.values()), wanted=self.today.settings.sitemap)
         is_new = self._states() != states
 
@@ -212,14 +211,13 @@ class _Backfill:
         numbers = {shas.get(each.state.commit or "", 0) for each in previous.values()}
         number = numbers.pop() if len(numbers) == 1 else 0
         if number:
-            history = self._begin(previous, {}, landings)
+            history = self._begin(public, landings, restarts=False)
             for landing, record in records_of(self.store, chosen[:number], self.environment):
                 history.add(landing, record)
             is_listed = all(history.is_listed(name, each) for name, each in previous.items())
             if is_listed or all(self._has_room_for_past(each, shas) for each in previous.values()):
                 return history, number, is_listed
-        known = {name: each.previous or each.restarted_from for name, each in public.items()}
-        return self._begin({}, known, landings), 0, False
+        return self._begin(public, landings, restarts=True), 0, False
 
     def _has_room_for_past(self, previous: PreviousPublication, shas: Collection[str]) -> bool:
         """Return whether what was built before the first publication can be added to a publication, or was."""
@@ -229,14 +227,9 @@ class _Backfill:
         oldest = next((change for each in previous.ranges for change in each.changes), None)
         return not first.past or (oldest is not None and oldest.representation is not None)
 
-    def _begin(
-        self,
-        previous: Mapping[str, PreviousPublication],
-        restarted: Mapping[str, KnownGeneration | None],
-        landings: Sequence[Landing],
-    ) -> BuildHistory:
+    def _begin(self, public: Mapping[str, Predecessor], landings: Sequence[Landing], *, restarts: bool) -> BuildHistory:
         layouts = {
-            name: layout_after(layout, previous.get(name), restarted.get(name))
+            name: layout_after(layout, public[name].known, restarts=restarts)
             for name, layout in self.today.layouts.items()
         }
         return BuildHistory(
@@ -321,7 +314,7 @@ class _Backfill:
         landing: Landing,
         resources: Mapping[str, BuiltFile],
         previous: Mapping[str, PreviousPublication],
-        restarted: Mapping[str, KnownGeneration | None] = MappingProxyType({}),
+        public: Mapping[str, Predecessor] = MappingProxyType({}),
     ) -> dict[str, Publication]:
         """Publish the resources of one commit after the `previous` ones; new sets get all their history at the end."""
         today, outputs, requests = self.today, history.outputs, {}
@@ -342,7 +335,7 @@ class _Backfill:
                 boundaries=boundaries_of(today.settings, self.repository, history.landings),
                 options=replace(options, allow_deletions=True),  # what a commit deleted was deleted
                 previous=previous.get(own.name),
-                restarted_from=restarted.get(own.name),
+                restarted_from=public[own.name].previous or public[own.name].restarted_from if public else None,
             )
         removed = list(removed_layouts(today.output, today.siteurl, self.removed_sets))
         published = dict(zip(requests, publish_sets([*requests.values()], removed_sets=removed), strict=True))
