@@ -1,7 +1,7 @@
 """The settings of publishing that a site, a folder and a repository share: one table, with their values and checks."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.http import is_bucket
 from pelican_resourcesync.protocol import EDITIONS, LOWEST_PRIORITY
-from pelican_resourcesync.settings.checks import boolean, is_count, is_text, number, one_of, path, site_url, web_page
-from pelican_resourcesync.settings.setting import Check, Setting, row, rows_of
+from pelican_resourcesync.settings import checks
+from pelican_resourcesync.settings.setting import Check, Setting, checks_of, row, rows_of
 from pelican_resourcesync.system.dcz import has_patches
 
 #: The calendar periods at which ranges can end.
@@ -21,28 +21,39 @@ PERIODS = ("day", "week", "month", "year")
 #: The keywords for where the previous publication is; any other value is a URL or a folder.
 PREVIOUS = ("live", "output")
 
+_AGE = re.compile(r"([1-9][0-9]{0,3}) (day|week|month|year)s?")
+_DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
+
+
+def age(setting: Setting, value: object) -> timedelta:
+    """Check how long ago something may be."""
+    found = _AGE.fullmatch(value) if isinstance(value, str) else None
+    if not found:
+        raise setting.wrong(value, "a time such as '90 days' or '5 years'")
+    return timedelta(days=int(found[1]) * _DAYS[found[2]])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dumps:
     """Which dumps to publish, in packages of at most `package_size` bytes (RD, CD)."""
 
-    resourcedump: bool = False
-    changedump: bool = False
-    package_size: int = 100_000_000
+    resourcedump: bool = row(False, checks.boolean, "packages of all resources")
+    changedump: bool = row(False, checks.boolean, "packages of what changed")
+    package_size: int = row(100_000_000, checks.number(1, " of bytes"), "the most bytes of a package")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archives:
     """How many closed documents of each kind to keep, `None` for all (AR).
 
-    Change Lists and Change Dumps are archived by links alone, and at least one is kept. A Resource List or Resource
-    Dump is kept for each closed range, and takes disk space; 0 keeps none.
+    Change Lists and Change Dumps are archived by links alone, and at least one is kept, because it shows where the open
+    one begins. A Resource List or Resource Dump is kept for each closed range, and takes disk space; 0 keeps none.
     """
 
-    resourcelist: int | None = 0
-    resourcedump: int | None = 0
-    changelist: int | None = None
-    changedump: int | None = None
+    resourcelist: int | None = row(0, checks.number(0, or_all=True), "the Resource Lists that are kept")
+    resourcedump: int | None = row(0, checks.number(0, or_all=True), "the Resource Dumps that are kept")
+    changelist: int | None = row(None, checks.number(1, or_all=True), "the closed Change Lists that are kept")
+    changedump: int | None = row(None, checks.number(1, or_all=True), "the closed Change Dumps that are kept")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +65,9 @@ class VersionOptions:
     resource is appended to. `sha256` returns the SHA-256 of bytes by their MD5 and length, or an empty text.
     """
 
-    number: int | None = None
-    age: timedelta | None = None
-    size: int | None = None
+    number: int | None = row(None, checks.number(1, " of versions of each resource"), "the most of each resource")
+    age: timedelta | None = row(None, age, "how long ago they may have been current")
+    size: int | None = row(None, checks.number(0, " of bytes"), "the most bytes of them all")
     below: str = ""
     timegate: str = ""
     sha256: Callable[[str, int], str] | None = None
@@ -80,20 +91,22 @@ class Hub(NamedTuple):
 def previous(setting: Setting, value: object) -> str:
     """Check where the previous publication is: a keyword, the URL of a site, or a folder."""
     where = str(value) if isinstance(value, Path) else value
-    if not is_text(where):
+    if not checks.is_text(where):
         raise setting.wrong(value, "'live', 'output', the URL of a site or of a bucket, or a folder")
     if is_bucket(where):
         return where
     if "://" in where:
-        return site_url(setting, where)
-    return where if where in PREVIOUS or setting.notation.folder is None else str(path(setting, where).absolute())
+        return checks.site_url(setting, where)
+    if where in PREVIOUS or setting.notation.folder is None:
+        return where
+    return str(checks.path(setting, where).absolute())
 
 
 def mirrors(setting: Setting, value: object) -> tuple[tuple[str, int | None], ...]:
     """Check the mirrors of a site: tables of the `url` of each, and perhaps of its priority, `pri`."""
     if not isinstance(value, list | tuple):
         raise setting.wrong(value, "a list of tables, each with the url of a mirror, and perhaps its pri")
-    tables = [setting.table(each, {"url": site_url, "pri": number(1)}) for each in value]
+    tables = [setting.table(each, {"url": checks.site_url, "pri": checks.number(1)}) for each in value]
     if not all(each.get("url") and each.get("pri", 1) <= LOWEST_PRIORITY for each in tables):
         message = f"{setting} has a mirror without a url, or with a pri of more than {LOWEST_PRIORITY}: correct it"
         raise SettingsError(message)
@@ -104,8 +117,8 @@ def hubs(setting: Setting, value: object) -> tuple[Hub, ...]:
     """Check hubs: URLs, or tables of the `url` of each and whether it is `fat`. A repeated one counts once."""
     if not isinstance(value, list | tuple):
         raise setting.wrong(value, "a list of the URLs of hubs")
-    checks = {"url": web_page, "fat": boolean}
-    tables = [setting.table({"url": each} if isinstance(each, str) else each, checks, "a URL or ") for each in value]
+    known = {"url": checks.web_page, "fat": checks.boolean}
+    tables = [setting.table({"url": hub} if isinstance(hub, str) else hub, known, "a URL or ") for hub in value]
     found = {each.get("url", ""): Hub(**each) for each in tables if each.get("url")}
     if len(found) < len({each.get("url") for each in tables}) or any("@" in urlsplit(url).netloc for url in found):
         message = f"{setting} has a hub without a url, or a url with a user, which would be public: correct it"
@@ -113,51 +126,20 @@ def hubs(setting: Setting, value: object) -> tuple[Hub, ...]:
     return tuple(found.values())
 
 
-def _switch_or_table(kind: Any, checks: Mapping[str, Check], **defaults: Any) -> Check:
-    """Return the check of a switch, or of a table of settings of what is switched on; what is off is `kind()`."""
+def _switch_or_table(table: Any, **defaults: Any) -> Check:
+    """Return the check of a switch, or of a table of settings of what is switched on; what is off is `table()`."""
 
     def check(setting: Setting, value: object) -> Any:
         if value is False:
-            return kind()
+            return table()
         switch = f"{setting.shown(value=True)}, {setting.shown(value=False)} or "
-        return kind(**defaults | ({} if value is True else setting.table(value, checks, or_else=switch)))
+        return table(**defaults | ({} if value is True else setting.table(value, checks_of(table), or_else=switch)))
 
     return check
 
 
-dumps = _switch_or_table(
-    Dumps,
-    {"resourcedump": boolean, "changedump": boolean, "package_size": number(1, " of bytes")},
-    resourcedump=True,
-    changedump=True,
-)
-#: The last closed document of changes is kept, because it shows where the open one begins.
-archives = _switch_or_table(
-    Archives,
-    {
-        "resourcelist": number(0, or_all=True),
-        "resourcedump": number(0, or_all=True),
-        "changelist": number(1, or_all=True),
-        "changedump": number(1, or_all=True),
-    },
-    resourcelist=None,
-    resourcedump=12,
-)
-
-
-_AGE = re.compile(r"([1-9][0-9]{0,3}) (day|week|month|year)s?")
-_DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
-
-
-def age(setting: Setting, value: object) -> timedelta:
-    """Check how long ago something may be."""
-    found = _AGE.fullmatch(value) if isinstance(value, str) else None
-    if not found:
-        raise setting.wrong(value, "a time such as '90 days' or '5 years'")
-    return timedelta(days=int(found[1]) * _DAYS[found[2]])
-
-
-_version_limits = {"number": number(1, " of versions of each resource"), "age": age, "size": number(0, " of bytes")}
+dumps = _switch_or_table(Dumps, resourcedump=True, changedump=True)
+archives = _switch_or_table(Archives, resourcelist=None, resourcedump=12)
 
 
 def versions(setting: Setting, value: object) -> VersionOptions | None:
@@ -165,12 +147,17 @@ def versions(setting: Setting, value: object) -> VersionOptions | None:
     given = setting.as_toml(value)
     if isinstance(given, bool):
         return VersionOptions() if given else None
-    if is_count(given, 1):
+    if checks.is_count(given, 1):
         return VersionOptions(number=given)
     if isinstance(given, str) and _AGE.fullmatch(given):
         return VersionOptions(age=age(setting, given))
     switch = f"{setting.shown(value=True)}, {setting.shown(value=False)}, a number, a time such as '5 years' or "
-    return VersionOptions(**setting.table(given, _version_limits, or_else=switch))
+    return VersionOptions(**setting.table(given, checks_of(VersionOptions), or_else=switch))
+
+
+_EDITION = checks.one_of(*EDITIONS)
+_KEEP = checks.number(1, " of closed Change Lists", or_all=True)
+_PERIOD = checks.one_of(*PERIODS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,22 +165,17 @@ class PublishSettings:
     """How to publish, as users say it. A row is all that a further setting needs, but for the code that uses it."""
 
     previous: str = row("live", previous, "live, output, a URL or a folder (live)", metavar="WHERE")
-    changes_by: str | int = row("month", one_of(*PERIODS), "the period of a Change List (month)", metavar="PERIOD")
-    keep: int | None = row(
-        None,
-        number(1, " of closed Change Lists", or_all=True),
-        "how many closed Change Lists are kept (all)",
-        metavar="N",
-    )
+    changes_by: str | int = row("month", _PERIOD, "the period of a Change List (month)", metavar="PERIOD")
+    keep: int | None = row(None, _KEEP, "how many closed Change Lists are kept (all)", metavar="N")
     dumps: Dumps = row(Dumps(), dumps, "publish dumps", metavar="")
     archives: Archives = row(Archives(), archives, "publish archives", metavar="")
     versions: VersionOptions | None = row(None, versions, "which versions of resources stay public", metavar="N")
-    patches: bool = row(False, boolean, "link to patches of what is large in Change Lists", metavar="")
-    edition: int = row(2017, one_of(*EDITIONS), "the edition of the standard: 2014 or 2017 (2017)", metavar="YEAR")
-    describedby: str = row("", web_page, "a page about what is published", metavar="URI")
-    allow_deletions: bool = row(False, boolean, "allow more than a fifth to be deleted", metavar="")
-    moved_from: str = row("", site_url, "the former URL, if it changed", metavar="URL")
-    mirrors: tuple[tuple[str, int | None], ...] = row((), mirrors, "other URLs of all that is here, with priorities")
+    patches: bool = row(False, checks.boolean, "link to patches of large resources in Change Lists", metavar="")
+    edition: int = row(2017, _EDITION, "the edition of the standard: 2014 or 2017 (2017)", metavar="YEAR")
+    describedby: str = row("", checks.web_page, "a page about what is published", metavar="URI")
+    allow_deletions: bool = row(False, checks.boolean, "allow more than a fifth to be deleted", metavar="")
+    moved_from: str = row("", checks.site_url, "the former URL, if it changed", metavar="URL")
+    mirrors: tuple[tuple[str, int | None], ...] = row((), mirrors, "other URLs of the same resources, with priorities")
     hubs: tuple[Hub, ...] = row((), hubs, "WebSub hubs, through which `announce` notifies subscribers")
 
     @property
