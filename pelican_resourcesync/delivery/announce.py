@@ -22,10 +22,8 @@ from pelican_resourcesync.http import Client, Request, Sink, Web, new_client, re
 from pelican_resourcesync.protocol import ChangeKind, Entry, read, render_datetime
 from pelican_resourcesync.publication import (
     DESCRIPTION,
-    Ancestry,
     Layout,
     PublicationState,
-    compare_ancestry,
     is_loopback,
     media_type,
     parse_state,
@@ -277,7 +275,7 @@ def _why_not_live(web: Web, name: str, known: PublicationState) -> str:
         live = parse_state(web.read(path)[1], path)
     except (TransportError, PublicationError) as error:
         return f"{wanted} ({error})"
-    if compare_ancestry(live, known) in (Ancestry.SAME, Ancestry.AHEAD):
+    if live.continues(known):
         return ""
     return f"{wanted}, but generation {live.generation} of {render_datetime(live.at)}"
 

@@ -29,10 +29,8 @@ from pelican_resourcesync.publication import (
     STATE,
     VERSION,
     WELL_KNOWN,
-    Ancestry,
     PreviousPublication,
     VersionIndex,
-    compare_ancestry,
     headers_of,
     is_later,
     kind_of,
@@ -311,7 +309,7 @@ def _listed_in_bucket(
         if each.layout.state in there:
             where = bucket.url(each.layout.state)
             theirs = parse_state(bucket.read(each.layout.state)[1], where)
-            if compare_ancestry(each.state, theirs) not in (Ancestry.SAME, Ancestry.AHEAD):
+            if not each.state.continues(theirs):
                 message = (
                     f"{where} has generation {theirs.generation}, which generation {each.state.generation} in "
                     f"{each.folder} does not continue: nothing was uploaded. Publish again, so that it continues what "

@@ -59,10 +59,8 @@ from pelican_resourcesync.publication.model.sanity_checks import START_OVER, is_
 from pelican_resourcesync.publication.model.state import FirstPublication, PublicationState, parse_state, render_state
 from pelican_resourcesync.publication.plan import ExpectedSet, PublishRequest
 from pelican_resourcesync.publication.previous.previous import (
-    Ancestry,
     PreviousPublication,
     ResourceList,
-    compare_ancestry,
     layout_after,
     layouts_in,
     publication_in,
@@ -115,7 +113,6 @@ __all__ = [
     "VERSION",
     "WELL_KNOWN",
     "Amount",
-    "Ancestry",
     "Calendar",
     "Change",
     "ChangeHistory",
@@ -152,7 +149,6 @@ __all__ = [
     "Workspace",
     "build_time",
     "changes_since",
-    "compare_ancestry",
     "find_other_sets",
     "forget_uris",
     "former_states",

@@ -165,6 +165,10 @@ class PublicationState:
         """The SHA-256 of all known earlier states, newest first."""
         return () if self.predecessor is None else (self.predecessor, *self.ancestors)
 
+    def continues(self, other: "PublicationState") -> bool:
+        """Return whether it is known to be the other generation, or to descend from it."""
+        return other.digest in (self.digest, *self.ancestry)
+
 
 def render_state(state: PublicationState, tool: str, key: SigningKey | None = None) -> bytes:
     """Return a state as JSON, signed if there is a key; `tool` is the name and version of this program."""

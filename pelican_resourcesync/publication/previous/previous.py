@@ -1,6 +1,6 @@
 """The previous publication: the public documents, read back and used only if they are complete and verified.
 
-Also which of two copies of a publication is the later one, and the URLs at which the next is published.
+Also the URLs at which the next is published.
 """
 
 import os
@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import Enum, auto
 from functools import cached_property
 from pathlib import Path
 
@@ -59,27 +58,6 @@ def explain_damage(where: str) -> Iterator[None]:
             reason = f"{reason[: _LONGEST // 2]}…{reason[-_LONGEST // 2 :]}"
         message = f"the publication {place} is damaged: {reason}: upload it again, or {START_OVER}"
         raise PublicationError(message) from error
-
-
-class Ancestry(Enum):
-    """The relation of one generation to another."""
-
-    SAME = auto()
-    #: It descends from the other.
-    AHEAD = auto()
-    #: The other descends from it.
-    BEHIND = auto()
-    #: Neither is known to descend from the other, so each may have changes that the other lacks.
-    DIVERGED = auto()
-
-
-def compare_ancestry(one: PublicationState, other: PublicationState) -> Ancestry:
-    """Return the relation of `one` to `other`; a state knows up to `MOST_ANCESTORS` ancestors."""
-    if one.digest == other.digest:
-        return Ancestry.SAME
-    if other.digest in one.ancestry:
-        return Ancestry.AHEAD
-    return Ancestry.BEHIND if one.digest in other.ancestry else Ancestry.DIVERGED
 
 
 def layout_after(layout: Layout, known: PublicationState | None, *, restarts: bool = False) -> Layout:

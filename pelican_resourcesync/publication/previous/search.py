@@ -26,9 +26,7 @@ from pelican_resourcesync.publication.previous.fetch import (
     why_described,
 )
 from pelican_resourcesync.publication.previous.previous import (
-    Ancestry,
     PreviousPublication,
-    compare_ancestry,
     layout_after,
     read_previous,
     read_state,
@@ -157,7 +155,7 @@ def state_in_output(output: Output, base: Path, layout: Layout) -> PublicationSt
     """
     found = _state_of(layout, output.folder)
     seen = _state_of(layout, LastPublishedCopy(base, layout).folder)
-    return found if found and (not seen or compare_ancestry(found, seen) in (Ancestry.SAME, Ancestry.AHEAD)) else None
+    return found if found and (not seen or found.continues(seen)) else None
 
 
 def _state_of(layout: Layout, folder: Path | None) -> PublicationState | None:
@@ -311,19 +309,17 @@ class PredecessorSearch:
             saved = read_state(folder, self._layout) if folder else None
         except PublicationError as error:
             line = f"the copy last seen live cannot be read, and the live publication replaces it: {error}"
-        relation = compare_ancestry(live.state, saved) if saved else Ancestry.AHEAD
-        if relation is Ancestry.DIVERGED and saved:
+        if saved and folder and not live.state.continues(saved):
+            if saved.continues(live.state):
+                line = (
+                    f"the live site is back at generation {live.state.generation}: generation {saved.generation}, "
+                    "last seen live, is continued, so that no follower is lost"
+                )
+                return Predecessor(self._read(folder, str(folder), live.host_time), line=line)
             line = self._unrelated(live.state, saved)
-        if relation is Ancestry.BEHIND and saved and folder:
-            line = (
-                f"the live site is back at generation {live.state.generation}: generation {saved.generation}, "
-                "last seen live, is continued, so that no follower is lost"
-            )
-            return Predecessor(self._read(folder, str(folder), live.host_time), line=line)
         previous = self._read(live.folder, live.url, live.host_time)
-        if (
-            relation is not Ancestry.SAME or live.received
-        ):  # files that had to be fetched again were damaged in the copy
+        is_same = saved is not None and saved.digest == live.state.digest
+        if live.received or not is_same:  # files that had to be fetched again were damaged in the copy
             self._saved.replace(live.folder)
         return Predecessor(previous, line=line)
 

@@ -21,7 +21,6 @@ from pelican.utils import DateFormatter
 
 from pelican_resourcesync.errors import HistoryError, PublicationError, SettingsError, failing_disk
 from pelican_resourcesync.publication import (
-    Ancestry,
     Layout,
     Options,
     Output,
@@ -29,7 +28,6 @@ from pelican_resourcesync.publication import (
     PlainOutput,
     Predecessor,
     PreviousPublication,
-    compare_ancestry,
     is_loopback,
     is_published,
 )
@@ -285,9 +283,7 @@ def require_latest(site: Configuration, output: Path, sets: Mapping[str, Previou
     with predecessors(site, output) as found:
         for name, latest in ((name, each.previous) for name, each in found.items()):
             here = sets.get(name)
-            if latest and (
-                not here or compare_ancestry(here.state, latest.state) not in {Ancestry.SAME, Ancestry.AHEAD}
-            ):
+            if latest and not (here and here.state.continues(latest.state)):
                 message = (
                     f"{output} does not contain the latest publication, which is {latest.where}: build the site, "
                     "which continues that, and then forget"

@@ -8,7 +8,7 @@ from pelican_resourcesync.publication import plan
 from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, PublicationState, parse_state
-from pelican_resourcesync.publication.previous.previous import Ancestry, compare_ancestry, layout_after
+from pelican_resourcesync.publication.previous.previous import layout_after
 from tests.kit.publications import LAYOUT, SITEURL, STATE, Source, change, utc
 
 
@@ -28,11 +28,10 @@ def test_descent(source: Source) -> None:
     line = [publish(source, number) for number in range(4)]
     for at, one in enumerate(line):
         for other_at, other in enumerate(line):
-            expected = Ancestry.SAME if at == other_at else Ancestry.AHEAD if at > other_at else Ancestry.BEHIND
-            assert compare_ancestry(one, other) is expected
+            assert one.continues(other) is (at >= other_at)
     previous = source.previous()
     assert previous is not None
-    assert compare_ancestry(previous.state, line[-1]) is Ancestry.SAME
+    assert previous.state.digest == line[-1].digest
 
 
 def test_two_that_went_apart(tmp_path: Path) -> None:
@@ -40,12 +39,17 @@ def test_two_that_went_apart(tmp_path: Path) -> None:
     one, other, third = (Source(tmp_path / name) for name in ("one", "other", "third"))
     for each in (one, other):
         publish(each, 0)
-    assert compare_ancestry(sealed(one), sealed(other)) is Ancestry.SAME
+    assert sealed(one).digest == sealed(other).digest
     publish(one, 1)
-    assert compare_ancestry(sealed(one), sealed(other)) is Ancestry.AHEAD
+    assert (sealed(one).continues(sealed(other)), sealed(other).continues(sealed(one))) == (True, False)
     publish(other, 2)
-    assert compare_ancestry(sealed(one), sealed(other)) is Ancestry.DIVERGED
-    assert compare_ancestry(sealed(other), publish(third, 3)) is Ancestry.DIVERGED
+    publish(third, 3)
+    states = [sealed(each) for each in (one, other, third)]
+    assert [[each.continues(state) for state in states] for each in states] == [
+        [True, False, False],
+        [False, True, False],
+        [False, False, True],
+    ]
 
 
 def test_the_memory_is_bounded(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,8 +60,8 @@ def test_the_memory_is_bounded(source: Source, monkeypatch: pytest.MonkeyPatch) 
     last = line[-1]
     assert last.ancestry == tuple(each.digest for each in reversed(line[1:-1]))
     assert (last.predecessor, last.generation) == (line[-2].digest, 12)
-    assert compare_ancestry(last, line[1]) is Ancestry.AHEAD
-    assert compare_ancestry(line[0], last) is Ancestry.DIVERGED
+    assert last.continues(line[1])
+    assert not last.continues(line[0])
 
 
 def test_where_the_next_documents_lie(source: Source) -> None:
@@ -79,7 +83,7 @@ def test_started_over(source: Source) -> None:
     assert publication.first
     assert (new.generation, new.predecessor, new.restart_number) == (3, old.digest, 2)
     assert ([each.changes for each in new.change_lists], new.superseded) == ([1], {})
-    assert compare_ancestry(new, old) is Ancestry.AHEAD
+    assert new.continues(old)
     assert source.rows() == [("2024-01-05T12:00:00Z", "created", "a.html")]
     assert not any("hash" in each.md for each in source.changes())
     assert source.at() == utc("2024-04-10T12:00")

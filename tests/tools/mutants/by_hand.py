@@ -128,7 +128,7 @@ FAULTS_BY_HAND = (
     ),
     FaultByHand(
         "rolled back live site is continued from there",
-        "        if relation is Ancestry.BEHIND and saved and folder:",
+        "        if saved and folder and not live.state.continues(saved):",
         "        if False and saved and folder:",
     ),
     FaultByHand(
