@@ -137,6 +137,9 @@ def test_killed_between_two_moves(tmp_path: Path) -> None:
     assert kept(tmp_path) == "one"
     LastPublishedCopy(tmp_path, Layout("")).replace(publication(tmp_path / "two", "two"))
     assert kept(tmp_path) == "two"
+    publication(tmp_path / ".resourcesync/live.old", "one")  # killed after both
+    copy.replace(publication(tmp_path / "three", "three"))
+    assert kept(tmp_path) == "three"
     assert not (tmp_path / ".resourcesync/live.old").exists()
 
 
