@@ -11,7 +11,8 @@ from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.system.extras import extra, require_pelican
 from tests.kit.sites import ROOT
 
-EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
 
 
 def test_every_message_names_an_extra() -> None:
@@ -20,6 +21,18 @@ def test_every_message_names_an_extra() -> None:
     code = "".join(file.read_text("utf-8") for file in files)
     names = re.findall(r'extra\("(\w+)", |-resourcesync\[(\w+)\]|: "(bridge|table)"', code)
     assert {name for found in names for name in found if name} == EXTRAS.keys()
+
+
+def test_floors() -> None:
+    """The table of known holes has the oldest versions, and the reason for lxml is where pip's message is."""
+    bounds = {*PROJECT["dependencies"], *(bound for extra in EXTRAS.values() for bound in extra)}
+    table = re.findall(
+        r"^\| `([\w-]+)`.*? \| ([\d.]+) \| .*?CVE", (ROOT / "SECURITY.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert len(table) == 6
+    assert {f"{name}>={version}" for name, version in table} <= bounds
+    (lxml,) = (bound for bound in bounds if bound.startswith("lxml"))
+    assert f"pip: `pelican-resourcesync depends on {lxml}`" in (ROOT / "docs/troubleshooting.md").read_text("utf-8")
 
 
 def test_an_import_that_fails() -> None:
