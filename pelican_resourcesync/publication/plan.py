@@ -1,7 +1,7 @@
 """Plan the next publication of a set: its changes, ranges, packages and archives, from a request to publish it."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from itertools import islice
@@ -10,9 +10,8 @@ from typing import BinaryIO
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.http import BucketPath
-from pelican_resourcesync.protocol import Capability, ChangeKind, Hash
+from pelican_resourcesync.protocol import ChangeKind, Hash
 from pelican_resourcesync.publication import kinds
-from pelican_resourcesync.publication.kinds.archives import archives_stay, dumps_after, lists_after
 from pelican_resourcesync.publication.kinds.changes import (
     MOST_EXAMPLES,
     ChangeListBuilder,
@@ -21,26 +20,16 @@ from pelican_resourcesync.publication.kinds.changes import (
     DecisionByHistory,
     NewChanges,
 )
-from pelican_resourcesync.publication.kinds.documents.contents import ChangeDumpContents, Contents, ResourceSnapshot
 from pelican_resourcesync.publication.kinds.documents.documents import Documents
-from pelican_resourcesync.publication.kinds.dumps.changedump import (
-    begin_of_dumps,
-    dump_of,
-    dumped_after,
-    has_bytes,
-    read_dumped,
-    retain_dumped,
-    without_bytes,
-)
 from pelican_resourcesync.publication.kinds.dumps.packing import ChangePacker
 from pelican_resourcesync.publication.kinds.parts import Map
 from pelican_resourcesync.publication.kinds.past import AddedPast, add_past
 from pelican_resourcesync.publication.kinds.patches import PatchMaker
 from pelican_resourcesync.publication.kinds.resource_list import ResourceListPlan
 from pelican_resourcesync.publication.model.clock import is_ahead, later, require_plausible_time
-from pelican_resourcesync.publication.model.history import Change, ChangeHistory, Withdrawn
+from pelican_resourcesync.publication.model.history import ChangeHistory, Withdrawn
 from pelican_resourcesync.publication.model.options import Options
-from pelican_resourcesync.publication.model.ranges import Range, RangeBoundaries, retain
+from pelican_resourcesync.publication.model.ranges import RangeBoundaries, retain
 from pelican_resourcesync.publication.model.resource import SHA_256, Representation, Resources
 from pelican_resourcesync.publication.model.state import (
     MOST_ANCESTORS,
@@ -100,30 +89,25 @@ class ExpectedSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedPublication:
-    """The next publication: its contents, the documents of `others` kinds, its state, `resources` and `new_changes`.
+    """The next publication: what is new, its `documents`, kind by kind, and its state, which lacks their hashes.
 
     `added` are the number of changes from before the first publication that are added, and the times of the first and
-    the last. `gone` is the number of resources in the changes that no longer exist. Of what is `withdrawn`, only
-    changes stay public, and `removed_packages` is the number of packages that go because of it.
+    the last. `gone` is the number of resources in the changes that no longer exist.
     """
 
     request: PublishRequest
-    contents: Contents
-    others: Sequence[kinds.PlannedDocuments]
+    news: kinds.News
+    documents: Sequence[kinds.PlannedDocuments]
     state: PublicationState
-    resources: ResourceListPlan
-    new_changes: NewChanges
     added: tuple[int, datetime, datetime] | None
     gone: int
-    removed_packages: int
-    withdrawn: Withdrawn
 
     def require_plausible_time(self) -> None:
         """Raise `PublicationError` if the time of the publication is probably wrong."""
         previous = self.request.previous
         known = (self.request.history.landed, previous.state.at if previous else None)
         host_time, where = (previous.host_time, previous.where) if previous else (None, "")
-        require_plausible_time(self.contents.at, host_time, known, where)
+        require_plausible_time(self.state.at, host_time, known, where)
 
     @property
     def options(self) -> Options:
@@ -132,13 +116,13 @@ class PlannedPublication:
 
     def expected(self) -> ExpectedSet:
         """Return what would be published, for a user who asks before it is."""
-        new = self.new_changes
+        new = self.news.changes
         return ExpectedSet(
             first=self.request.previous is None,
-            resources=self.resources.total,
+            resources=self.news.list.total,
             changes={ChangeKind(kind): number for kind, number in new.kinds.items()},
             examples={ChangeKind(kind): uris for kind, uris in new.examples.items()},
-            listed=tuple(islice(self.resources.uris(), MOST_EXAMPLES)),
+            listed=tuple(islice(self.news.list.uris(), MOST_EXAMPLES)),
         )
 
 
@@ -155,7 +139,6 @@ class _Planning:
         self._request, self._folder = request, folder
         self._history, self._options, self._previous = request.history, request.options, request.previous
         self._now = request.resources
-        self._packer = ChangePacker(self._options, self._options.limits.entries)
         self._frame = len(Documents.of(self._options).frame_of_changes())
         self._added = self._add_past()
         patched = self._previous if self._options.patches else None
@@ -182,54 +165,41 @@ class _Planning:
 
     def run(self) -> PlannedPublication:
         new, gone = self._new_changes()
-        ranges = [*(self._previous.closed if self._previous else ()), *new.ranges]
-        contents = self._contents(new, ranges, self._at(new))
+        news = self._news(new)
+        documents = self._documents(news)
         previous = self._previous
-        if previous and contents.at == previous.state.at and self._differs(contents, previous):
+        if previous and news.at == previous.state.at and (news.withdrawn or any(kind.differs for kind in documents)):
             # Names contain the time of the publication, so a file of the same name must not get different bytes.
-            contents = self._contents(new, ranges, later(contents.at, contents.at))
-        news = self._news(new, contents.at)
-        state = self._state(new, contents, ranges)
+            news = replace(news, at=later(news.at, news.at))
+            documents = self._documents(news)
         return PlannedPublication(
             request=self._request,
-            contents=contents,
-            others=[planned for plan in kinds.PLANS if (planned := plan(news))],
-            state=state,
-            resources=self._resources,
-            new_changes=new,
-            added=self._added.span(contents.ranges) if self._added else None,
+            news=news,
+            documents=documents,
+            state=self._state(news),
+            added=self._added.span(news.listed) if self._added else None,
             gone=gone,
-            removed_packages=self._removed_packages(news.withdrawn),
-            withdrawn=news.withdrawn,
         )
 
-    def _contents(self, new: NewChanges, ranges: Sequence[Range], at: datetime) -> Contents:
-        kept = retain(self._all(ranges), self._options.closed_change_lists)
-        return Contents(
-            at=at,
-            listed=self._resources,
-            ranges=kept,
-            dump=self._dump(at),
-            dumped=self._dumped(ranges, kept, new),
-            lists=lists_after(self._previous, ranges, self._options),
-            dumps=dumps_after(self._previous, ranges, self._options, self._withdrawn(new)),
-            bytes=self._find,
+    def _news(self, new: NewChanges) -> kinds.News:
+        ranges = [*(self._previous.closed if self._previous else ()), *new.ranges]
+        return kinds.News(
+            options=self._options,
+            previous=self._previous,
+            at=self._at(new),
+            resources=self._now,
+            list=self._resources,
+            changes=new,
+            ranges=ranges,
+            listed=retain(self._added.before(ranges) if self._added else ranges, self._options.closed_change_lists),
+            withdrawn=self._withdrawn(new),
+            find=self._find,
             patches=self._patches.made if self._patches else {},
         )
 
-    def _news(self, new: NewChanges, at: datetime) -> kinds.News:
-        return kinds.News(
-            previous=self._previous,
-            changes=new,
-            options=self._options,
-            at=at,
-            withdrawn=self._withdrawn(new),
-            frame=self._frame,
-        )
-
-    def _all(self, ranges: Sequence[Range]) -> Sequence[Range]:
-        """Return ranges with those of the past before them."""
-        return self._added.before(ranges) if self._added else ranges
+    @staticmethod
+    def _documents(news: kinds.News) -> list[kinds.PlannedDocuments]:
+        return [planned for plan in kinds.PLANS if (planned := plan(news))]
 
     def _new_changes(self) -> tuple[NewChanges, int]:
         """Return the changes since the previous publication, dated so that no follower misses one, and how many left.
@@ -253,7 +223,7 @@ class _Planning:
         else:
             return NewChanges(), 0
         self._resources.decide(decision)
-        divide = self._packer.of_one_time if self._options.dumps.changedump else None
+        divide = ChangePacker(self._options).of_one_time if self._options.dumps.changedump else None
         builder = ChangeListBuilder(self._request.boundaries, self._options.limits, self._frame, folder, divide)
         changes = decision.sorter.sorted()
         new = builder.build(
@@ -272,28 +242,6 @@ class _Planning:
         history = self._history
         return self._previous is not None and not (history.touched or history.changes or not history.complete)
 
-    def _dump(self, at: datetime) -> ResourceSnapshot | None:
-        """Return the Resource Dump: the previous one, with its time, if no resource has changed."""
-        if not self._options.dumps.resourcedump:
-            return None
-        before = dump_of(self._previous) if self._previous else None
-        if before and not self._resources.other_bytes:
-            return ResourceSnapshot(before)
-        return ResourceSnapshot(at, self._resources)
-
-    def _dumped(self, ranges: Sequence[Range], kept: Sequence[Range], new: NewChanges) -> list[ChangeDumpContents]:
-        if not self._options.dumps.changedump:
-            return []
-        previous = self._previous
-        begin = previous.last if previous else begin_of_dumps([*new], ranges)
-        before: Sequence[ChangeDumpContents] = read_dumped(previous) if previous else []
-        if previous and (withdrawn := self._withdrawn(new)):
-            before = without_bytes(previous, before, withdrawn)
-        if previous and not before:
-            begin = dump_of(previous) or previous.last_change  # nothing has changed since then
-        dumped = dumped_after(before, ranges, begin=begin, split=self._split)
-        return retain_dumped(dumped, self._options.closed_change_dumps, kept[0].start if kept else None)
-
     def _withdrawn(self, new: NewChanges) -> Withdrawn:
         """Return what is to leave all packages: what was deleted, and former states that may not stay."""
         previous, siteurl = self._previous, self._options.layout.siteurl
@@ -305,31 +253,14 @@ class _Planning:
         uris = {uri for uri in gone if was == siteurl or not self._now.get(uri.replace(was, siteurl, 1))}
         return Withdrawn(uris, self._request.withdrawn)
 
-    def _removed_packages(self, withdrawn: Withdrawn) -> int:
-        """Return the number of packages with bytes of what is withdrawn."""
-        previous = self._previous
-        if previous is None or not withdrawn:
-            return 0
-        packages = (path for path in previous.state.packages if path in previous.state.documents)
-        return sum(has_bytes(previous, path, withdrawn) for path in packages)
-
-    def _split(self, changes: Iterable[Change]) -> Iterable[Sequence[Change]]:
-        """Divide the changes that can be packed into packages: deletions, and changes whose bytes are available."""
-        return self._packer.into_packages(
-            each
-            for each in changes
-            if each.kind is ChangeKind.DELETED
-            or self._find(each.uri, each.representation.hash if each.representation else None, each.time)
-        )
-
-    def _state(self, new: NewChanges, contents: Contents, ranges: Sequence[Range]) -> PublicationState:
+    def _state(self, news: kinds.News) -> PublicationState:
         """Return the state of this generation, without documents and parts yet."""
         history, layout = self._history, self._options.layout
         before = self._previous.state if self._previous else None
         known = self._request.known
         # In how many publications in a row each was updated without an explanation.
         counted = before.unstable if before and self._counts_unstable else None
-        unstable = {} if counted is None else {uri: counted.get(uri, 0) + 1 for uri in new.updated}
+        unstable = {} if counted is None else {uri: counted.get(uri, 0) + 1 for uri in news.changes.updated}
         return PublicationState(
             generation=known.generation + 1 if known else 1,
             predecessor=(known.digest or None) if known else None,
@@ -339,18 +270,18 @@ class _Planning:
             siteurl=layout.siteurl,
             former=self._former_addresses(),
             restart_number=layout.restart_number,
-            at=contents.at,
-            began=before.began if before else contents.at,
+            at=news.at,
+            began=before.began if before else news.at,
             change_lists=tuple(
                 ChangeListSummary(layout.change_list(each.start), each.start, each.until, *each.counts)
-                for each in contents.ranges
+                for each in news.listed
             ),
             commit=history.commit,
             landed=history.landed,
             postponed=before.postponed if before and not history.complete else history.postponed,
             unstable=unstable,
             read_as_of=history.read_as_of,
-            first=self._first(contents, ranges),
+            first=self._first(news),
             hubs=self._options.hubs,
             site_name=visible(self._options.site_name),
             language=visible(self._options.page.language),
@@ -358,7 +289,7 @@ class _Planning:
             documents={},
         )
 
-    def _first(self, contents: Contents, ranges: Sequence[Range]) -> FirstPublication | None:
+    def _first(self, news: kinds.News) -> FirstPublication | None:
         """Return the first publication, as long as changes from before it can be listed without a gap."""
         history, previous = self._history, self._previous
         if previous is None:
@@ -369,7 +300,7 @@ class _Planning:
             return None
         if first.past or self._added:
             return first._replace(past=True)
-        return first if len(contents.ranges) == len(ranges) else None
+        return first if len(news.listed) == len(news.ranges) else None
 
     def _former_addresses(self) -> tuple[str, ...]:
         """Return the addresses that the site had, which the changes of this and earlier publications name."""
@@ -385,7 +316,7 @@ class _Planning:
         times += [history.landed] if history.landed else [] if previous else [history.built]
         return max([*times, new.last] if new.last else times)
 
-    def _find(self, uri: str, of: Hash | None, _since: datetime | None) -> Callable[[], BinaryIO] | None:
+    def _find(self, uri: str, of: Hash | None) -> Callable[[], BinaryIO] | None:
         """Find the current or former bytes of a resource; bytes of unknown length cannot be packed."""
         resource = self._now.get(uri)
         current = resource.represent() if resource else Representation()
@@ -395,13 +326,6 @@ class _Planning:
             return None
         file = self._history.objects(of.digest)
         return partial(_open, file) if file else partial(_gone, of.digest)
-
-    def _differs(self, contents: Contents, previous: PreviousPublication) -> bool:
-        """Return whether any document changes although no resource did."""
-        archive = self._options.layout.archive(Capability.RESOURCELIST) if contents.lists else ""
-        packed = contents.dump is not None and contents.dump.listed is not None
-        goes = bool(self._request.withdrawn) and self._options.remove_deleted
-        return packed or goes or self._resources.differs(archive) or not archives_stay(contents, previous)
 
 
 def _open(file: Path) -> BinaryIO:

@@ -9,24 +9,23 @@ from datetime import datetime
 from heapq import merge
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
-from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.protocol import Capability, ChangeKind
 from pelican_resourcesync.publication.disk.staging import Stage, staging
-from pelican_resourcesync.publication.generation import GenerationWriter, write_state
 from pelican_resourcesync.publication.kinds.documents.other_publishers import find_other_sets
 from pelican_resourcesync.publication.kinds.documents.writer import DocumentWriter, write_entry_points
-from pelican_resourcesync.publication.kinds.pages.change_pages import ChangePageWriter
+from pelican_resourcesync.publication.kinds.dumps.published import count_withdrawn
 from pelican_resourcesync.publication.kinds.pages.overview import overview_of_stage
 from pelican_resourcesync.publication.kinds.pages.pages import PageSet, write_pages
 from pelican_resourcesync.publication.kinds.parts import Map
-from pelican_resourcesync.publication.kinds.patches import write_patches
-from pelican_resourcesync.publication.kinds.versions import VersionIndex, VersionWriter
+from pelican_resourcesync.publication.model.kinds import kind_of
 from pelican_resourcesync.publication.model.layout import Layout
-from pelican_resourcesync.publication.model.resource import parse_time
 from pelican_resourcesync.publication.model.sanity_checks import are_few, require_few_deletions
-from pelican_resourcesync.publication.model.state import Part, PublicationState
-from pelican_resourcesync.publication.model.versions import PublicVersions
+from pelican_resourcesync.publication.model.state import PublicationState, render_state
 from pelican_resourcesync.publication.plan import PlannedPublication, PublishRequest, plan_next
+from pelican_resourcesync.publication.previous.previous import PreviousPublication
+from pelican_resourcesync.version import __version__
 
 #: After so many unexplained updates in consecutive publications, a URI is reported as unstable.
 _UNSTABLE = 2
@@ -117,15 +116,15 @@ def require_plausible(planned: Sequence[PlannedPublication]) -> None:
     before: list[Iterable[str]] = []
     now: list[Iterable[str]] = []
     limited = [each for each in planned if not (each.options.allow_deletions or _has_moved(each.request))]
-    if not any(each.new_changes.kinds[ChangeKind.DELETED] for each in limited):
+    if not any(each.news.changes.kinds[ChangeKind.DELETED] for each in limited):
         return
     for each in limited:
         previous, options = each.request.previous, each.options
         if previous:
             before.append(previous.resources)
-            if not each.resources.total:
+            if not each.news.list.total:
                 require_few_deletions(previous.resources, (), records=options.records_uri, advice=options.on_deletions)
-        now.append(each.resources.uris())
+        now.append(each.news.list.uris())
     options = planned[0].options
     if options.of_repository and all(map(_few_gone, limited)):
         return
@@ -146,7 +145,7 @@ def _has_moved(request: PublishRequest) -> bool:
 def _few_gone(planned: PlannedPublication) -> bool:
     """Return whether only a few of the resources of a set are gone."""
     previous = planned.request.previous
-    return previous is None or are_few(planned.new_changes.kinds[ChangeKind.DELETED], len(previous.resources))
+    return previous is None or are_few(planned.news.changes.kinds[ChangeKind.DELETED], len(previous.resources))
 
 
 @contextmanager
@@ -169,54 +168,76 @@ def write_set(
     stage: Stage, planned: PlannedPublication, names: Sequence[str], on_packed: Callable[[int], None] = lambda _: None
 ) -> PublicationState:
     """Write everything of a set but what all sets of the output share; return its state. `names` are those of all."""
-    writer, contents = DocumentWriter(stage, planned.options, planned.request.previous), planned.contents
-    parts = GenerationWriter(writer, contents, planned.others, on_packed).write()
-    write_patches(writer, contents.ranges, contents.patches, planned.withdrawn)
-    _write_change_pages(stage, planned, _write_versions(stage, planned))
-    return _write_state(stage, planned, parts, names)
+    writing = DocumentWriter(stage, planned.options, planned.state, planned.request.previous, on_packed)
+    found: dict[Capability, str] = {}
+    for documents in planned.documents:
+        found |= documents.write(writing)
+    listed = {capability: found[capability] for capability in Capability if capability in found}
+    writing.put(planned.options.layout.capability_list, writing.documents.capability_list(listed))
+    sets = tuple(sorted(names)) if len(names) > 1 else ()
+    return _write_state(stage, planned, replace(planned.state, sets=sets, parts=planned.news.list.parts))
 
 
-def _write_change_pages(stage: Stage, planned: PlannedPublication, versions: PublicVersions) -> None:
-    request, updated = planned.request, set[str]()
-    if planned.options.remove_deleted and request.previous:  # a title may have been edited to withdraw a part of it
-        updated = {each.uri for each in planned.new_changes if each.kind is ChangeKind.UPDATED}
-        updated.update(planned.withdrawn.states)
-    writer = ChangePageWriter(
-        stage,
-        planned.options,
-        planned.state,
-        previous=request.previous,
-        resources=request.resources,
-        hidden=planned.withdrawn.uris,
-        updated=updated,
-        versions=versions,
-    )
-    writer.write(planned.contents.ranges)
+TOOL = f"pelican-resourcesync {__version__}"
 
 
-def _write_versions(stage: Stage, planned: PlannedPublication) -> PublicVersions:
-    """Write the versions of resources, if these stay; return which are public."""
-    contents, options = planned.contents, planned.options
-    if options.versions is None:
-        return PublicVersions(None, parse_time(VersionIndex(planned.request.previous).since))
-    writer = VersionWriter(stage, options, options.versions, contents.bytes)
-    changes, rows = planned.new_changes, contents.listed.rows()
-    return writer.write(planned.request.previous, changes, rows, contents.at, planned.withdrawn)
+def _write_state(stage: Stage, planned: PlannedPublication, state: PublicationState) -> PublicationState:
+    """Write the state of the generation to the stage, signed if there is a key, and return it.
+
+    Documents of the generation `before` that this one no longer has stay for one more generation, so that a client that
+    has just read an index finds everything it lists; after starting over, they stay until `forget`. If nothing changed,
+    the previous generation stays as it is: its state, byte for byte, and the documents it superseded. If
+    anything is withdrawn, no superseded package, patch and page about changes stays.
+    """
+    layout, key = planned.options.layout, planned.options.key
+    own = {path: stage.measure(path) for path in stage.paths() if path.startswith(f"{layout.home}/")}
+    packages = {path: length for path, (_, length) in own.items() if kind_of(path).is_package}
+    hashes = {path: digest for path, (digest, _) in own.items()}
+    state = replace(state, documents=hashes, packages=packages, signed_by=key.public if key else "")
+    before = planned.request.previous or planned.request.restarted_from
+    previous = before if isinstance(before, PreviousPublication) else None
+    if previous and _says_the_same(state, previous.state):
+        _carry(stage, previous, previous.state.superseded)
+        stage.carry(layout.state, previous.folder / layout.state)
+        return previous.state
+    if previous and not previous.original:
+        current = f"{previous.layout.folder}/"
+        there = {path: digest for path, digest in previous.state.superseded.items() if not path.startswith(current)}
+        there |= previous.state.documents
+        gone = {path: there[path] for path in there if path.startswith(f"{layout.home}/") and path not in own}
+        if planned.news.withdrawn:
+            gone = {path: digest for path, digest in gone.items() if not kind_of(path).has_contents}
+        _carry(stage, previous, gone)
+        packages |= {path: length for path, length in previous.state.packages.items() if path in gone}
+        state = replace(state, superseded=gone, packages=packages)
+    stage.write(layout.state, render_state(state, TOOL, key))
+    return state
 
 
-def _write_state(
-    stage: Stage, planned: PlannedPublication, parts: tuple[Part, ...], set_names: Sequence[str]
-) -> PublicationState:
-    layout, request = planned.options.layout, planned.request
-    sets = tuple(sorted(set_names)) if len(set_names) > 1 else ()
-    return write_state(
-        stage,
-        replace(planned.state, sets=sets, parts=parts),
-        layout,
-        request.previous or request.restarted_from,
-        request.options.key,
-        withdraws=bool(planned.withdrawn),
-    )
+def carry_publication(stage: Stage, previous: PreviousPublication) -> None:
+    """Carry over a publication unchanged, with its state and the documents it superseded."""
+    _carry(stage, previous, [*previous.state.documents, *previous.state.superseded, previous.layout.state])
+
+
+def _says_the_same(state: PublicationState, before: PublicationState) -> bool:
+    """Return whether two states differ only in their position in the sequence of generations."""
+    place: dict[str, Any] = {
+        "generation": before.generation,
+        "predecessor": before.predecessor,
+        "ancestors": before.ancestors,
+        "earlier": before.earlier,
+        "superseded": before.superseded,
+        "packages": before.packages,
+        "unstable": before.unstable,
+    }
+    return replace(state, **place) == before
+
+
+def _carry(stage: Stage, previous: PreviousPublication, paths: Iterable[str]) -> None:
+    for path in paths:
+        file = previous.folder / path
+        if file.is_file():
+            stage.carry(path, file)
 
 
 def _each_once(sets: Sequence[Iterable[str]]) -> Iterable[str]:
@@ -225,15 +246,15 @@ def _each_once(sets: Sequence[Iterable[str]]) -> Iterable[str]:
 
 
 def _result(planned: PlannedPublication, packages: tuple[int, int]) -> Publication:
-    state, removed = planned.state, planned.removed_packages
+    state, removed = planned.state, count_withdrawn(planned.request.previous, planned.news.withdrawn)
     return Publication(
         first=planned.request.previous is None,
         not_live=planned.request.not_live,
-        resources=planned.resources.total,
+        resources=planned.news.list.total,
         changes=sum(each.changes for each in state.change_lists),
-        ranges=len(planned.contents.ranges),
-        new={kind: planned.new_changes.kinds[kind] for kind in ChangeKind},
-        examples={ChangeKind(kind): uris for kind, uris in planned.new_changes.examples.items()},
+        ranges=len(planned.news.listed),
+        new={kind: planned.news.changes.kinds[kind] for kind in ChangeKind},
+        examples={ChangeKind(kind): uris for kind, uris in planned.news.changes.examples.items()},
         gone=planned.gone,
         added=planned.added,
         unstable={uri: count for uri, count in state.unstable.items() if count >= _UNSTABLE},

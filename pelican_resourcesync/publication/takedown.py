@@ -32,7 +32,6 @@ from pelican_resourcesync.protocol import (
     write,
 )
 from pelican_resourcesync.publication.disk.staging import staging
-from pelican_resourcesync.publication.generation import carry_publication
 from pelican_resourcesync.publication.kinds.documents.other_publishers import find_other_sets
 from pelican_resourcesync.publication.kinds.documents.writer import write_entry_points
 from pelican_resourcesync.publication.kinds.dumps.package import open_package, repacked, write_package
@@ -51,7 +50,7 @@ from pelican_resourcesync.publication.model.resource import EDITION, SHA_256, Re
 from pelican_resourcesync.publication.model.state import ChangeListSummary, Part
 from pelican_resourcesync.publication.plan import PlannedPublication, PublishRequest, plan_next
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage, require_signed
-from pelican_resourcesync.publication.publish import write_set
+from pelican_resourcesync.publication.publish import carry_publication, write_set
 from pelican_resourcesync.settings import Archives, Dumps, VersionOptions
 from pelican_resourcesync.system.files import link_or_copy, measure
 from pelican_resourcesync.system.signing import SigningKey
@@ -221,11 +220,12 @@ def _plan(
     without, drafts = _Copy(previous, uris, folder / "documents").write(), folder / "drafts"
     drafts.mkdir()
     before, followed = previous.state, previous.layout.change_list_index in previous.state.documents
+    at = before.landed if followed else later(built, previous.last)
     history = ChangeHistory(
         built=built,
         complete=False,
         commit=before.commit,
-        landed=before.landed,
+        landed=at,
         read_as_of=before.read_as_of,
         withdrawn=sorted(uris) if followed else (),
     )
@@ -238,10 +238,9 @@ def _plan(
     )
     planned = plan_next(request, drafts)
     state = replace(planned.state, unstable={uri: n for uri, n in before.unstable.items() if uri not in uris})
-    if followed:
-        return replace(planned, state=state)
-    at = later(built, previous.last)
-    return replace(planned, state=replace(state, at=at, began=at), contents=replace(planned.contents, at=at))
+    if not followed:
+        state = replace(state, landed=before.landed, began=planned.news.at)
+    return replace(planned, state=state)
 
 
 class _Listed(Resources):

@@ -134,7 +134,7 @@ def first_publication(
         options=Options(output=Path("nowhere"), layout=LAYOUT, limits=Limits(entries=limit)),
     )
     with plan_sets([request]) as [planned]:
-        ranges = planned.contents.ranges
+        ranges = planned.news.listed
         return [Division(each.start, each.until, tuple(each.changes)) for each in ranges]
 
 

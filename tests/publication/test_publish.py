@@ -7,7 +7,7 @@ import pytest
 
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication import Change, ChangeHistory, Resource
-from pelican_resourcesync.publication.generation import TOOL
+from pelican_resourcesync.publication.publish import TOOL
 from tests.kit.publications import DELETED, SITEURL, STATE, UPDATED, Source, change, utc
 
 PATHS = ("a.html", "b.txt", "c/d.html", "e")

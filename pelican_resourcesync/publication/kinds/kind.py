@@ -1,16 +1,18 @@
 """The interface of a kind of documents: it plans from what is new, and writes what it planned."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from pathlib import Path
 
 from pelican_resourcesync.protocol import Capability
 from pelican_resourcesync.publication.kinds.changes import NewChanges
-from pelican_resourcesync.publication.kinds.documents.documents import Documents
 from pelican_resourcesync.publication.kinds.documents.writer import DocumentWriter
+from pelican_resourcesync.publication.kinds.resource_list import ResourceListPlan
 from pelican_resourcesync.publication.model.history import Withdrawn
 from pelican_resourcesync.publication.model.options import Options
+from pelican_resourcesync.publication.model.ranges import Range
+from pelican_resourcesync.publication.model.resource import FindBytes, Resources
 from pelican_resourcesync.publication.previous.previous import PreviousPublication
 
 
@@ -18,22 +20,42 @@ from pelican_resourcesync.publication.previous.previous import PreviousPublicati
 class News:
     """What is new in a publication `at` a time: its `changes` since the `previous` one, if there is one.
 
-    What is `withdrawn` must not be named any more, except in changes. A Change List without entries has `frame` bytes.
+    `resources` are those of now, and `list` is their Resource List. `ranges` are those of all changes since the first
+    publication, and `listed` those whose Change Lists are published. What is `withdrawn` must not be named any more,
+    except in changes. `find` finds the bytes of resources and of changes; `patches` are the files of new patches, by
+    the paths that they get.
     """
 
-    previous: PreviousPublication | None
-    changes: NewChanges
     options: Options
+    previous: PreviousPublication | None
     at: datetime
+    resources: Resources
+    list: ResourceListPlan
+    changes: NewChanges
+    ranges: Sequence[Range]
+    listed: Sequence[Range]
     withdrawn: Withdrawn
-    frame: int
+    find: FindBytes
+    patches: Mapping[str, Path]
+
+    @property
+    def ends_range(self) -> bool:
+        """Whether the range ends now that was open. After a move it does not, because its URIs were different."""
+        opened = self.previous.open if self.previous else None
+        return opened is not None and any(found.start == opened.start and found.closed for found in self.ranges)
 
 
-class PlannedDocuments(Protocol):
+class PlannedDocuments:
     """The documents of one kind in the next publication."""
 
-    def write(self, writing: DocumentWriter, documents: Documents) -> Mapping[Capability, str]:
+    @property
+    def differs(self) -> bool:
+        """Whether a document differs from that of the previous publication although no resource has changed."""
+        return False
+
+    def write(self, writing: DocumentWriter) -> Mapping[Capability, str]:
         """Write them; return the paths of those that the Capability List links to, by capability."""
+        raise NotImplementedError
 
 
 #: Returns the documents of a kind in a publication with these news, or `None` if there are none. Their paths need a row

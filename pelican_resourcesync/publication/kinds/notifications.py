@@ -7,24 +7,24 @@ from itertools import pairwise
 from pelican_resourcesync.protocol import Capability
 from pelican_resourcesync.publication.kinds.documents.documents import Documents
 from pelican_resourcesync.publication.kinds.documents.writer import DocumentWriter
-from pelican_resourcesync.publication.kinds.kind import News
+from pelican_resourcesync.publication.kinds.kind import News, PlannedDocuments
 from pelican_resourcesync.publication.model.ranges import Body, Range
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
 
 
 @dataclass(frozen=True, slots=True)
-class Notifications:
+class Notifications(PlannedDocuments):
     """The notifications of a publication, oldest first, each in its interval."""
 
     ranges: Sequence[Range]
 
-    def write(self, writing: DocumentWriter, documents: Documents) -> Mapping[Capability, str]:
+    def write(self, writing: DocumentWriter) -> Mapping[Capability, str]:
         """Write them, the last one at the topic; return its path."""
         layout = writing.options.layout
         for interval in self.ranges:
             is_last = interval is self.ranges[-1]
             path = layout.notification if is_last else layout.earlier_notification(interval.start)
-            writing.put_bodies(path, documents.notification(interval), interval.bodies)
+            writing.put_bodies(path, writing.documents.notification(interval), interval.bodies)
         return {Capability.CHANGE_NOTIFICATION: layout.notification}
 
 
@@ -44,7 +44,7 @@ def _intervals(news: News) -> Sequence[Range]:
     if previous is None or not drafts:
         return before or [Range(start=news.at, until=news.at)]
     start = (before[-1].until if before else None) or previous.last
-    size = news.frame + sum(len(body.read()) for _, body in drafts)
+    size = len(Documents.of(news.options).frame_of_changes()) + sum(len(body.read()) for _, body in drafts)
     if news.changes.kinds.total() <= limits.entries and size <= limits.size:
         return [Range(start=start, until=news.at, bodies=tuple(body for _, body in drafts))]
     intervals = pairwise([start, *(until for until, _ in drafts[:-1]), news.at])

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pelican_resourcesync.protocol import PATCH, ChangeKind, Hash, Link, split_entries
+from pelican_resourcesync.protocol import PATCH, Capability, ChangeKind, Hash, Link, split_entries
 from pelican_resourcesync.publication.kinds.changes import DatedChange
 from pelican_resourcesync.publication.kinds.documents.writer import DocumentWriter
-from pelican_resourcesync.publication.model.history import Withdrawn
+from pelican_resourcesync.publication.kinds.kind import News, PlannedDocuments
 from pelican_resourcesync.publication.model.options import Options
-from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.resource import SHA_256, Resources, render_links
 from pelican_resourcesync.publication.model.versions import AddedLinks
 from pelican_resourcesync.publication.previous.previous import PreviousPublication
@@ -70,28 +69,33 @@ class PatchMaker:
         return Link(rel=PATCH, href=self.options.layout.uri(path), hash=(hash_,), length=length, type=MEDIA_TYPE)
 
 
-def write_patches(
-    writing: DocumentWriter, ranges: Iterable[Range], made: Mapping[str, Path], withdrawn: Withdrawn
-) -> None:
-    """Write the patches that Change Lists link to: those that were made, and those that were published before.
+@dataclass(frozen=True, slots=True)
+class Patches(PlannedDocuments):
+    """The patches that Change Lists link to."""
 
-    Those that lead to what is `withdrawn` go, although lists still link to them. A patch from it has no byte of it.
-    """
-    layout, stage = writing.options.layout, writing.stage
-    before = writing.previous.state.documents if writing.previous else {}
-    if not made and not any(path.startswith(layout.patches) for path in before):
-        return
-    link = re.compile(f'href="{re.escape(layout.uri(""))}({re.escape(layout.patches)}[0-9a-f-]*[.]dcz)"')
-    for each in ranges:
-        text = stage.read(layout.change_list(each.start)).decode()
-        if withdrawn:
-            kept = (each for each in split_entries(text) if not withdrawn.has(each.loc, _digest(each.md)))
-            text = "".join(each.links for each in kept)
-        for path in link.findall(text):
-            if path in made:
-                stage.carry(path, made[path])
-            elif path in before:
-                writing.carry(path)
+    news: News
+
+    def write(self, writing: DocumentWriter) -> Mapping[Capability, str]:
+        """Write those that were made, and carry over those that were published before, after the Change Lists.
+
+        Those that lead to what is withdrawn go, although lists still link to them. A patch from it has no byte of it.
+        """
+        layout, stage, made, withdrawn = writing.options.layout, writing.stage, self.news.patches, self.news.withdrawn
+        before = writing.previous.state.documents if writing.previous else {}
+        if not made and not any(path.startswith(layout.patches) for path in before):
+            return {}
+        link = re.compile(f'href="{re.escape(layout.uri(""))}({re.escape(layout.patches)}[0-9a-f-]*[.]dcz)"')
+        for found in self.news.listed:
+            text = stage.read(layout.change_list(found.start)).decode()
+            if withdrawn:
+                kept = (entry for entry in split_entries(text) if not withdrawn.has(entry.loc, _digest(entry.md)))
+                text = "".join(entry.links for entry in kept)
+            for path in link.findall(text):
+                if path in made:
+                    stage.carry(path, made[path])
+                elif path in before:
+                    writing.carry(path)
+        return {}
 
 
 def _digest(text: str) -> str:

@@ -78,7 +78,7 @@ class _NextDocument:
 class ResourceListPlan:
     """The next Resource List, compared with the previous one.
 
-    `head` returns what is before the entries of a document as of a time: of a part of an index, or of the whole.
+    Its `parts`, and its resources as `rows`, are known when it is written.
     """
 
     def __init__(  # noqa: PLR0913 - keyword-only
@@ -117,6 +117,7 @@ class ResourceListPlan:
         self._changed = False
         self._finals = Finals()
         self._written: ResourceList | None = None
+        self.parts: tuple[Part, ...] = ()
 
     def _compare(self, resources: Resources, terms: Terms) -> Iterator[_ComparedRange]:
         tasks = [*self._tasks(resources, terms)]
@@ -200,8 +201,8 @@ class ResourceListPlan:
         part = self._is_index(documents)
         return not all(self._is_same(each, archive, part=part) for each in documents)
 
-    def write(self, stage: Stage, at: datetime, archive: str) -> tuple[Part, ...]:
-        """Write the documents that differ, carry the others over, and return the parts."""
+    def write(self, stage: Stage, at: datetime, archive: str) -> None:
+        """Write the documents that differ, as of `at`, with a link to an archive, if any; carry the others over."""
         layout, documents = self._options.layout, self._divided()
         several, bucket = self._is_index(documents), self._options.bucket
         if len(documents) > STANDARD_LIMITS.entries:
@@ -236,8 +237,7 @@ class ResourceListPlan:
         result = tuple(part or next(left) for part in parts)
         if several:
             self._write_index(stage, at, archive, result)
-        self._written = ResourceList(lambda path: (bucket or stage.documents) / path, result)
-        return result
+        self.parts, self._written = result, ResourceList(lambda path: (bucket or stage.documents) / path, result)
 
     def _is_index(self, documents: Sequence[_NextDocument]) -> bool:
         """Return whether documents are parts with an index; in a bucket, a single one is, too."""

@@ -9,11 +9,13 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
 
 from pelican_resourcesync.protocol import (
+    Capability,
     ChangeKind,
     Hash,
     Version,
@@ -25,12 +27,14 @@ from pelican_resourcesync.protocol import (
     version_lengths,
 )
 from pelican_resourcesync.publication.disk.staging import Stage
-from pelican_resourcesync.publication.kinds.documents.contents import FindBytes
+from pelican_resourcesync.publication.kinds.documents.writer import DocumentWriter
 from pelican_resourcesync.publication.kinds.dumps.package import verified
+from pelican_resourcesync.publication.kinds.kind import News, PlannedDocuments
 from pelican_resourcesync.publication.model.history import Change, Withdrawn
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.resource import (
     SHA_256,
+    FindBytes,
     Representation,
     Row,
     parse_representation,
@@ -79,6 +83,24 @@ class VersionIndex:
         """Return the versions of a resource, oldest first."""
         line = self.lines.get(json.dumps(uri))
         return parse_versions(line)[1] if line else []
+
+
+@dataclass(frozen=True, slots=True)
+class Versions(PlannedDocuments):
+    """The versions of resources, if these stay."""
+
+    news: News
+
+    def write(self, writing: DocumentWriter) -> Mapping[Capability, str]:
+        """Write them, after the Resource List."""
+        news, options = self.news, self.news.options
+        if options.versions is None:
+            writing.versions = PublicVersions(None, parse_time(VersionIndex(news.previous).since))
+            return {}
+        writer = VersionWriter(writing.stage, options, options.versions, news.find)
+        at = writing.state.at
+        writing.versions = writer.write(news.previous, news.changes, news.list.rows(), at, news.withdrawn)
+        return {}
 
 
 class VersionWriter:
@@ -175,7 +197,7 @@ class VersionWriter:
         """Return the version that a change begins; without a name if it has no bytes, or these are not available."""
         of = change.representation
         name = self._names.name(change.uri, render_representation(of)) if of else ""
-        if of and (of.length is None or not (name in index.files or self._find(change.uri, of.hash, change.time))):
+        if of and (of.length is None or not (name in index.files or self._find(change.uri, of.hash))):
             name = ""
         return Version(render_datetime(change.time), *((name, of.length, of.type) if of and name else ()))
 
@@ -223,7 +245,7 @@ class VersionWriter:
 
     def _copy(self, change: Change, file: Path) -> None:
         of = change.representation or Representation()
-        opener = self._find(change.uri, of.hash, change.time)
+        opener = self._find(change.uri, of.hash)
         if opener and of.length is not None:
             with file.open("wb") as stream:
                 by_name = Hash(algorithm=SHA_256, digest=file.name.partition(".")[0])

@@ -119,6 +119,35 @@ class Range:
             yield from map(parse_change, each.entries())
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangePackage:
+    """A package of a Change Dump with the changes in `(start, until]`."""
+
+    path: str
+    start: datetime
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DumpedRange:
+    """The time that one Change Dump covers: from `start` to `until`, once it is closed.
+
+    `packages` exist already and never change; `new_changes` are the changes of each package still to be written. Ranges
+    that are `unchanged` were closed by an earlier publication, and their document is kept as it is.
+    """
+
+    start: datetime
+    until: datetime | None = None
+    packages: tuple[ChangePackage, ...] = ()
+    new_changes: tuple[tuple[Change, ...], ...] = ()
+    unchanged: bool = False
+
+    @property
+    def closed(self) -> bool:
+        """Whether the range has ended, so that its Change Dump never changes again (`X16`)."""
+        return self.until is not None
+
+
 def retain(ranges: Sequence[Range], keep: int | None) -> Sequence[Range]:
     """Return the ranges to keep: the last `keep` closed ones (all for `None`) and the open one.
 

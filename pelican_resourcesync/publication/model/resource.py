@@ -2,12 +2,12 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple, Protocol, Self
+from typing import BinaryIO, NamedTuple, Protocol, Self
 
 from pelican_resourcesync.errors import DocumentError, failing_disk
 from pelican_resourcesync.protocol import (
@@ -29,6 +29,10 @@ from pelican_resourcesync.system.files import measure
 SHA_256, MD5 = "sha-256", "md5"
 _ALGORITHMS = frozenset((SHA_256, MD5))
 _HEXADECIMAL = re.compile("[0-9a-f]+")
+
+#: Called with a URI and the hash of its bytes, if known. Returns a function that opens the bytes (and raises `OSError`
+#: if it cannot), or `None` if they are not available and not expected to be.
+FindBytes = Callable[[str, Hash | None], Callable[[], BinaryIO] | None]
 
 
 @dataclass(frozen=True, slots=True)

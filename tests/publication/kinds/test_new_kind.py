@@ -11,8 +11,7 @@ from pelican_resourcesync.cli import main
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Capability
 from pelican_resourcesync.publication import kind_of, kinds
-from pelican_resourcesync.publication.kinds import News
-from pelican_resourcesync.publication.kinds.documents.documents import Documents
+from pelican_resourcesync.publication.kinds import News, PlannedDocuments
 from pelican_resourcesync.publication.kinds.documents.writer import DocumentWriter
 from pelican_resourcesync.publication.model import kinds as table
 from pelican_resourcesync.publication.model.kinds import Kind, headers_of
@@ -27,12 +26,12 @@ TOY = Kind(r"resourcesync/[a-z]+/(?:[0-9]+/)?toy-[0-9TZ.]+\.txt", 2, listed=True
 
 
 @dataclass(frozen=True)
-class Toys:
+class Toys(PlannedDocuments):
     """The module: what has changed in a publication, a line for each URI; what changed last stays."""
 
     news: News
 
-    def write(self, writing: DocumentWriter, documents: Documents) -> Mapping[Capability, str]:
+    def write(self, writing: DocumentWriter) -> Mapping[Capability, str]:
         """Write what is new, or carry over what is there."""
         uris = [change.uri for change in self.news.changes if change.uri not in self.news.withdrawn.uris]
         if uris:

@@ -17,11 +17,10 @@ from pelican_resourcesync.protocol import (
     Renderer,
     Root,
 )
-from pelican_resourcesync.publication.kinds.documents.contents import ChangeDumpContents
 from pelican_resourcesync.publication.model.history import Change
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, HTML_PAGE, Layout
 from pelican_resourcesync.publication.model.options import Options
-from pelican_resourcesync.publication.model.ranges import Range
+from pelican_resourcesync.publication.model.ranges import DumpedRange, Range
 from pelican_resourcesync.publication.model.resource import EDITION, SHA_256, Representation
 from pelican_resourcesync.settings import Hub
 from pelican_resourcesync.system.signing import JSON, RELATION
@@ -126,9 +125,7 @@ class Documents:
         heads = [self.change_list(longest), *([self.notification(longest)] if self.hubs else [])]
         return (max(map(renderer.head, heads), key=len) + renderer.tail()).encode()
 
-    def index_of_changes(
-        self, of: Capability, ranges: Sequence[Range | ChangeDumpContents], archive: str = ""
-    ) -> Document:
+    def index_of_changes(self, of: Capability, ranges: Sequence[Range | DumpedRange], archive: str = "") -> Document:
         """Return the index of the Change Lists or Change Dumps (`of`) of ranges, oldest first (`CH07`, `CD05`)."""
         path_of = self.layout.change_list if of is Capability.CHANGELIST else self.layout.change_dump
         return Document(
@@ -138,7 +135,7 @@ class Documents:
             entries=[self._pointer(path_of(each.start), each.start, each.until) for each in ranges],
         )
 
-    def change_dump(self, dumped: ChangeDumpContents, packages: Iterable[Entry]) -> Document:
+    def change_dump(self, dumped: DumpedRange, packages: Iterable[Entry]) -> Document:
         """Return the Change Dump of a range with these entries for its packages, oldest first (`CD01`)."""
         index = Link(rel="index", href=self.layout.uri(self.layout.change_dump_index))
         md = Metadata(capability=Capability.CHANGEDUMP, from_=dumped.start, until=dumped.until)

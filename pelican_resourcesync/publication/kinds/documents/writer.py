@@ -4,24 +4,37 @@ Also the Source Description, which all sets share, where Destinations (clients t
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from pelican_resourcesync.protocol import Document, Entry, Metadata, Renderer, Root, write, write_parts
 from pelican_resourcesync.publication.disk.staging import Stage
-from pelican_resourcesync.publication.kinds.documents.documents import as_part, description
+from pelican_resourcesync.publication.kinds.documents.documents import Documents, as_part, description
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, HTML_PAGE, WELL_KNOWN
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Body
+from pelican_resourcesync.publication.model.state import PublicationState
+from pelican_resourcesync.publication.model.versions import PublicVersions
 from pelican_resourcesync.publication.previous.previous import PreviousPublication
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class DocumentWriter:
-    """Where and how to write the documents of a generation; unchanged ones come from `previous`."""
+    """Where and how to write the documents of a publication, whose `state` still lacks their hashes.
+
+    Unchanged ones come from the `previous` publication. `on_packed` is called with the number of bytes just packed.
+    `versions` are those that are public, once they are written.
+    """
 
     stage: Stage
     options: Options
+    state: PublicationState
     previous: PreviousPublication | None = None
+    on_packed: Callable[[int], None] = lambda _: None
+    versions: PublicVersions = field(default_factory=lambda: PublicVersions(None, None))
+    documents: Documents = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.documents = Documents.of(self.options)
 
     @property
     def stays(self) -> bool:

@@ -1,7 +1,7 @@
 """Divide bitstreams and changes into packages (`X04`, `RD07`)."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple, TypeVar
@@ -117,10 +117,10 @@ class ChangePacker:
     Changes of the same time are never separated, because a package ends at a time.
     """
 
-    def __init__(self, options: Options, limit: int) -> None:
-        """Create it from the options and the number of changes that one document can hold."""
+    def __init__(self, options: Options) -> None:
+        """Create it from the options."""
         self._asked = options.dumps.changedump
-        self._limits = replace(package_limits(options), entries=limit)
+        self._limits = package_limits(options)
 
     def of_one_time(self, changes: Sequence[Change]) -> Iterable[Sequence[Change]]:
         """Divide changes of the same time into parts that fit into a package; all but the first must come later."""

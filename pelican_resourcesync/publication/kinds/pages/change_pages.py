@@ -4,22 +4,20 @@ What a page shows is also in JSON beside it, which the next publication reads: n
 deleted. Both are documents of the set, with their hashes in `publication.json`.
 """
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
-from pelican_resourcesync.protocol import ChangeKind, split_entries
-from pelican_resourcesync.publication.disk.staging import Stage
+from pelican_resourcesync.protocol import Capability, ChangeKind, split_entries
+from pelican_resourcesync.publication.kinds.documents.writer import DocumentWriter
+from pelican_resourcesync.publication.kinds.kind import News, PlannedDocuments
 from pelican_resourcesync.publication.kinds.pages.days import MOST_CHANGES, ShownChanges, TitledChange, days_of
 from pelican_resourcesync.publication.kinds.pages.rendering import Page, restore_command
 from pelican_resourcesync.publication.kinds.pages.titles import is_html, shown_path, title_of
 from pelican_resourcesync.publication.model.history import Change, parse_change
-from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Range
-from pelican_resourcesync.publication.model.resource import Resources, parse_representation
-from pelican_resourcesync.publication.model.state import PublicationState
-from pelican_resourcesync.publication.model.versions import PublicVersions
+from pelican_resourcesync.publication.model.resource import parse_representation
 from pelican_resourcesync.publication.previous.previous import DamagedError, PreviousPublication, explain_damage
 from pelican_resourcesync.system.html_titles import HTML, clean
 
@@ -51,50 +49,56 @@ def latest_shown(publication: PreviousPublication) -> Iterator[tuple[str, ShownC
         yield publication.layout.change_page(each.start), shown or ShownChanges()
 
 
-class ChangePageWriter:
-    """The writer of the pages about the changes of a set; `state` knows when it was published, now and before.
+@dataclass(frozen=True, slots=True)
+class ChangePages(PlannedDocuments):
+    """The pages about the changes of a set, with what each shows as JSON."""
 
-    What changed since the `previous` publication has its title from `resources`, or from the latest page that shows it.
-    What a page shows already stays as it is, but for `hidden` URIs, which no page shows any more, and `updated` ones,
-    of which each page shows the title that they have now. No page links to a version that is not public any
-    more, or says how to restore a time of which `versions` are missing.
+    news: News
+
+    def write(self, writing: DocumentWriter) -> Mapping[Capability, str]:
+        """Write them, after the Change Lists and the versions."""
+        _Writer(writing, self.news).write()
+        return {}
+
+
+class _Writer:
+    """The writer of the pages about the changes of a set.
+
+    What changed since the previous publication has its title from the resource, or from the latest page that shows it.
+    What a page shows already stays as it is, but for withdrawn URIs, which no page shows any more. A title may be
+    edited to withdraw a part of it, so if what is deleted is removed, each page shows the titles of now of what was
+    updated. No page links to a version that is not public any more, or says how to restore a time of which versions are
+    missing.
     """
 
-    def __init__(  # noqa: PLR0913 - keyword-only
-        self,
-        stage: Stage,
-        options: Options,
-        state: PublicationState,
-        *,
-        previous: PreviousPublication | None,
-        resources: Resources | None = None,
-        hidden: Collection[str] = (),
-        updated: Collection[str] = (),
-        versions: PublicVersions | None = None,
-    ) -> None:
+    def __init__(self, writing: DocumentWriter, news: News) -> None:
         """See above."""
-        self._stage, self._options, self._state = stage, options, state
-        self._updated, self._versions = updated, versions or PublicVersions(None, None)
-        self._previous, self._resources, self._hidden = previous, resources, hidden
-        self._page = Page(options, options.layout.change_pages)
-        self._unread = latest_shown(previous) if previous else iter(())
+        self._stage, self._options, self._state = writing.stage, news.options, writing.state
+        self._versions, self._ranges = writing.versions, news.listed
+        self._previous, self._resources, self._hidden = news.previous, news.resources, news.withdrawn.uris
+        self._updated = set[str]()
+        if news.options.remove_deleted and news.previous:
+            self._updated = {change.uri for change in news.changes if change.kind is ChangeKind.UPDATED}
+            self._updated.update(news.withdrawn.states)
+        self._page = Page(news.options, news.options.layout.change_pages)
+        self._unread = latest_shown(news.previous) if news.previous else iter(())
         self._titles: dict[str, str] = {}
 
-    def write(self, ranges: Sequence[Range]) -> None:
+    def write(self) -> None:
         """Write the page of each range with its JSON, or carry both over if nothing on the page has changed."""
-        layout, previous = self._options.layout, self._previous
-        for number, each in enumerate(ranges):
-            paths = layout.change_page(each.start), layout.change_data(each.start)
-            if previous and self._stays(previous, each, paths):
+        layout, previous, ranges = self._options.layout, self._previous, self._ranges
+        for number, found in enumerate(ranges):
+            paths = layout.change_page(found.start), layout.change_data(found.start)
+            if previous and self._stays(previous, found, paths):
                 for path in paths:
                     self._stage.carry(path, previous.folder / path, previous.state.documents[path])
                 continue
-            known = read_shown(previous, each.start) if previous else None
+            known = read_shown(previous, found.start) if previous else None
             before = self._retitled(known) if known else None
-            shown = (before or ShownChanges()).after(*self._new(each, is_shown=before is not None), self._hidden)
+            shown = (before or ShownChanges()).after(*self._new(found, is_shown=before is not None), self._hidden)
             neighbours = ranges[max(0, number - 1) : number], ranges[number + 1 : number + 2]
             page, data = paths
-            self._stage.write(page, self._render(page, each, shown, *neighbours))
+            self._stage.write(page, self._render(page, found, shown, *neighbours))
             self._stage.write(data, shown.render())
 
     def _retitled(self, shown: ShownChanges) -> ShownChanges:
@@ -148,7 +152,7 @@ class ChangePageWriter:
 
     def _title(self, uri: str) -> str:
         """Return the title that a resource has, or had."""
-        resource = self._resources.get(uri) if self._resources else None
+        resource = self._resources.get(uri)
         if resource is None:
             return clean(self._former_title(uri))
         return clean(title_of(resource, self._options.layout, self._options.site_name))

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from pelican_resourcesync.protocol import Capability
 from pelican_resourcesync.publication.disk.staging import Stage
-from pelican_resourcesync.publication.kinds.dumps.changedump import read_dumped
+from pelican_resourcesync.publication.kinds.dumps.published import read_dumped
 from pelican_resourcesync.publication.kinds.pages.change_pages import latest_shown
 from pelican_resourcesync.publication.kinds.pages.days import ChangeDay, ShownChanges, days_of
 from pelican_resourcesync.publication.model.layout import Layout

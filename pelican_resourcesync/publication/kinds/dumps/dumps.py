@@ -1,0 +1,335 @@
+"""Dumps: all resources, and changes, in packages, with the documents and archives that list them (RD, CD, AR)."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from itertools import count
+
+from pelican_resourcesync.protocol import Capability, ChangeKind, Document, Entry, Metadata, RenderedEntry
+from pelican_resourcesync.publication.kinds.archives import (
+    archived,
+    latest,
+    paths_by_capability,
+    starts_of_closed,
+    write_archive_of_changes,
+    write_archive_of_states,
+)
+from pelican_resourcesync.publication.kinds.documents.documents import change_entries
+from pelican_resourcesync.publication.kinds.documents.writer import DocumentWriter
+from pelican_resourcesync.publication.kinds.dumps.package import Bitstream, open_package, repacked, write_package
+from pelican_resourcesync.publication.kinds.dumps.packing import (
+    ChangePacker,
+    begins_package,
+    divided,
+    package_limits,
+    size_in_package,
+)
+from pelican_resourcesync.publication.kinds.dumps.published import (
+    dump_of,
+    dump_packages,
+    has_bytes,
+    read_dumped,
+    without_bytes,
+)
+from pelican_resourcesync.publication.kinds.kind import News, PlannedDocuments
+from pelican_resourcesync.publication.model.history import Change
+from pelican_resourcesync.publication.model.layout import part_path
+from pelican_resourcesync.publication.model.ranges import Body, ChangePackage, DumpedRange, Range
+from pelican_resourcesync.publication.model.resource import FindBytes
+
+#: Divides changes, in chronological order, into packages, and leaves out those that cannot be packed.
+Split = Callable[[Iterable[Change]], Iterable[Sequence[Change]]]
+
+_DUMP, _CHANGES = Capability.RESOURCEDUMP, Capability.CHANGEDUMP
+_PATH = re.compile(r' path="[^"]*+"')
+
+
+def plan_resource_dump(news: News) -> "ResourceDump | None":
+    """Return the Resource Dump, if there are dumps: the previous one, with its time, if no resource has changed.
+
+    Archived is, for each closed range, the last one published in it, with its packages; those with bytes of what is
+    withdrawn are left out.
+    """
+    previous, withdrawn = news.previous, news.withdrawn
+    if not news.options.dumps.resourcedump:
+        return None
+    if previous is None:
+        return ResourceDump(news, news.at, is_new=True)
+    before = dump_of(previous)
+    times = [*archived(previous, _DUMP), *([before] if before and news.ends_range else [])]
+    public = [
+        at
+        for at in times
+        if not (withdrawn and any(has_bytes(previous, path, withdrawn) for path, _ in dump_packages(previous, at)))
+    ]
+    kept = latest(public, news.options.archives.resourcedump)
+    is_new = before is None or news.list.other_bytes
+    return ResourceDump(news, before if before and not is_new else news.at, kept, is_new=is_new)
+
+
+def plan_change_dumps(news: News) -> "ChangeDumps | None":
+    """Return the Change Dumps, if there are dumps.
+
+    They begin after the last one with bytes of what is withdrawn, because there must be no gap.
+    """
+    options, previous = news.options, news.previous
+    if not options.dumps.changedump:
+        return None
+    begin = previous.last if previous else begin_of_dumps([*news.changes], news.ranges)
+    before: Sequence[DumpedRange] = read_dumped(previous) if previous else []
+    if previous and news.withdrawn:
+        before = without_bytes(previous, before, news.withdrawn)
+    if previous and not before:
+        begin = dump_of(previous) or previous.last_change  # nothing has changed since then
+    dumped = dumped_after(before, news.ranges, begin=begin, split=partial(_split, news))
+    first = news.listed[0].start if news.listed else None
+    return ChangeDumps(news, retain_dumped(dumped, options.closed_change_dumps, first))
+
+
+def _split(news: News, changes: Iterable[Change]) -> Iterable[Sequence[Change]]:
+    """Divide the changes that can be packed into packages: deletions, and changes whose bytes are available."""
+    return ChangePacker(news.options).into_packages(
+        change
+        for change in changes
+        if change.kind is ChangeKind.DELETED
+        or news.find(change.uri, change.representation.hash if change.representation else None)
+    )
+
+
+def dumped_after(
+    before: Sequence[DumpedRange],
+    ranges: Sequence[Range],
+    *,
+    begin: datetime | None,
+    split: Split,
+) -> list[DumpedRange]:
+    """Return the Change Dumps of `ranges`, continuing those `before`.
+
+    Changes after `begin` are new; `begin` is `None` if there is nothing to dump yet. `split` divides those that can be
+    packed into packages. If there is no earlier Change Dump, the first one starts at `begin` and covers only what comes
+    after that. A Change Dump without packages is not valid (V1105), so the next one covers its range as well.
+    """
+    kept = [each for each in before if each.closed]
+    if begin is None:
+        return kept
+    opened = next((each for each in before if not each.closed), None)
+    for each in ranges:
+        if each.unchanged:
+            continue
+        new = [change for change in each.changes if change.time > begin]
+        packed = tuple(map(tuple, split(new))) if new else ()
+        if opened is None and packed:
+            opened = DumpedRange(start=(kept[-1].until if kept else None) or begin)
+        if opened is not None:
+            opened = replace(opened, until=each.until, new_changes=packed)
+            kept, opened = ([*kept, opened], None) if opened.closed else (kept, opened)
+    return kept if opened is None else [*kept, opened]
+
+
+def begin_of_dumps(changes: Sequence[Change], ranges: Sequence[Range]) -> datetime | None:
+    """Return the time after which a first publication has the bytes of every change, or `None` if it has none.
+
+    Only a backfill, which builds past commits again, has such bytes. Changes known from the history alone have none, so
+    nothing up to the last of them is covered.
+    """
+    seen = False
+    for change in reversed(changes):
+        if change.kind is not ChangeKind.DELETED:
+            if change.representation is None:
+                return change.time if seen else None
+            seen = True
+    return ranges[0].start if seen and ranges else None
+
+
+def retain_dumped(dumped: Sequence[DumpedRange], keep: int | None, first: datetime | None) -> list[DumpedRange]:
+    """Return the Change Dumps to keep: at most `keep` closed ones, and none that ends before the `first` range kept."""
+    closed = [each for each in dumped if each.until is not None and (first is None or each.until > first)]
+    closed = closed if keep is None else closed[max(0, len(closed) - keep) :]
+    return [*closed, *(each for each in dumped if not each.closed)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Packages:
+    """Writes and carries over packages, whose bytes `find` finds."""
+
+    writing: DocumentWriter
+    find: FindBytes
+
+    def write(self, path: str, head: Document, bitstreams: Iterable[Bitstream]) -> None:
+        """Write a package, and its manifest next to it."""
+        writing, options = self.writing, self.writing.options
+        base, edition = options.layout.siteurl, options.edition
+        with writing.stage.open(path) as package, writing.stage.open(options.layout.manifest(path)) as manifest:
+            write_package(package, manifest, head, bitstreams, base=base, edition=edition, on_packed=writing.on_packed)
+
+    def carry(self, path: str, head: Document) -> None:
+        """Carry over a package and its manifest; if the site has moved, pack it again, with the new links (X13)."""
+        manifest, previous = self.writing.options.layout.manifest(path), self.writing.previous
+        if self.writing.stays or previous is None:
+            self.writing.carry(path)
+            self.writing.carry(manifest)
+            return
+        with open_package(previous.folder / path) as packed:
+            entries = previous.entries(manifest)
+            self.write(path, head, (repacked(entry, packed, self.writing.options.edition) for entry in entries))
+
+    def carry_state(self, path: str, at: datetime) -> Entry:
+        """Carry over a package of a Resource Dump; return its entry."""
+        self.carry(path, self.writing.documents.resource_dump_manifest(at))
+        return self.entry(path, Metadata(at=at))
+
+    def entry(self, path: str, interval: Metadata) -> Entry:
+        """Return the entry of a package in a dump."""
+        digest, length = self.writing.stage.measure(path)
+        return self.writing.documents.package_entry(path, length, digest, interval)
+
+    def available(self, bitstreams: Iterable[Bitstream]) -> Iterator[Bitstream]:
+        """Yield the bitstreams whose bytes are available."""
+        for bitstream in bitstreams:
+            if opener := self.find(bitstream.entry[0], bitstream.expected.hash):
+                yield bitstream._replace(open=opener)
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceDump(PlannedDocuments):
+    """The Resource Dump as of `at`, and the earlier ones that are archived, by their times.
+
+    Its packages are those of the previous one unless it `is_new`. Even then, those stay whose members do.
+    """
+
+    news: News
+    at: datetime
+    archived: Sequence[datetime] = ()
+    is_new: bool = False
+
+    @property
+    def differs(self) -> bool:
+        """Whether there are new packages, or whether other dumps are archived than before."""
+        previous = self.news.previous
+        return self.is_new or (previous is not None and self.archived != archived(previous, _DUMP))
+
+    def write(self, writing: DocumentWriter) -> Mapping[Capability, str]:
+        """Write the archived ones, their archive, and the dump."""
+        layout, packages = writing.options.layout, _Packages(writing, self.news.find)
+        for at in self.archived:
+            self._archive(packages, at)
+        archive = write_archive_of_states(writing, _DUMP, self.archived)
+        found = self._packed(packages) if self.is_new else self._carried(packages, self.at)
+        document = writing.documents.resource_dump(self.at, [*found], archive)
+        # The time of the publication names its parts, because these change with its links.
+        writing.put_parts(layout.resource_dump, document, partial(part_path, layout.resource_dump, writing.state.at))
+        return paths_by_capability(_DUMP, layout.resource_dump, archive)
+
+    def _archive(self, packages: _Packages, at: datetime) -> None:
+        """Archive a Resource Dump: its packages stay where they are, and a new document links to them."""
+        writing = packages.writing
+        layout, previous = writing.options.layout, writing.previous
+        path, carried = layout.archived(_DUMP, at), [*self._carried(packages, at)]
+        if previous and path in previous.state.documents and writing.stays:
+            writing.carry_all(path)
+        else:
+            document = writing.documents.resource_dump(at, carried)
+            writing.put_parts(path, document, partial(layout.archived_part, _DUMP, at))
+
+    @staticmethod
+    def _carried(packages: _Packages, at: datetime) -> Iterator[Entry]:
+        """Carry over the packages of an earlier Resource Dump; yield their entries."""
+        previous = packages.writing.previous
+        return (packages.carry_state(path, at) for path, at in (dump_packages(previous, at) if previous else ()))
+
+    def _packed(self, packages: _Packages) -> Iterator[Entry]:
+        """Write the packages one after another, and carry over those that stay; yield their entries."""
+        options, numbers, previous = self.news.options, count(1), self.news.previous
+        head = packages.writing.documents.resource_dump_manifest(self.at)
+        before = {
+            uri: (path, time)
+            for path, time in (dump_packages(previous) if previous else ())
+            for uri, *_ in self._members(path)[:1]
+        }
+        bitstreams = map(Bitstream.of_row, self.news.list.rows())
+        for package in divided(bitstreams, size_in_package, package_limits(options), begins_package):
+            wanted = [*package]
+            earlier = self._same(wanted, before)
+            if earlier is None:
+                wanted = [*packages.available(wanted)]
+                earlier = self._same(wanted, before)
+            if earlier:
+                yield packages.carry_state(*earlier)
+            elif wanted:
+                path = options.layout.resource_dump_package(self.at, next(numbers))
+                packages.write(path, head, wanted)
+                yield packages.entry(path, Metadata(at=self.at))
+
+    def _same(
+        self, bitstreams: Sequence[Bitstream], before: Mapping[str, tuple[str, datetime]]
+    ) -> tuple[str, datetime] | None:
+        """Return the earlier package with just these members, if there is one, by the URI of its first."""
+        found = before.get(bitstreams[0].entry[0]) if bitstreams else None
+        return found if found and self._members(found[0]) == [each.entry for each in bitstreams] else None
+
+    def _members(self, package: str) -> list[RenderedEntry]:
+        """Return the entries of the manifest of an earlier package, without their paths."""
+        previous = self.news.previous
+        if previous is None:
+            return []
+        entries = Body(previous.folder / previous.layout.manifest(package), is_draft=False).entries()
+        return [(each.loc, _PATH.sub("", each.md), each.links, each.lastmod) for each in entries]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeDumps(PlannedDocuments):
+    """The Change Dumps of ranges, their index, and the archive of those that are closed."""
+
+    news: News
+    ranges: Sequence[DumpedRange]
+
+    @property
+    def differs(self) -> bool:
+        """Whether other dumps are closed than before."""
+        previous = self.news.previous
+        return previous is None or starts_of_closed(self.ranges) != starts_of_closed(read_dumped(previous))
+
+    def write(self, writing: DocumentWriter) -> Mapping[Capability, str]:
+        """Write the dumps, with new packages and those that exist already; write their archive and their index."""
+        packages, path = _Packages(writing, self.news.find), ""
+        for found in self.ranges:
+            self._write(packages, found)
+        archive = write_archive_of_changes(writing, _CHANGES, self.ranges)
+        if self.ranges:
+            path = writing.options.layout.change_dump_index
+            writing.put(path, writing.documents.index_of_changes(_CHANGES, self.ranges, archive))
+        return paths_by_capability(_CHANGES, path, archive)
+
+    def _write(self, packages: _Packages, found: DumpedRange) -> None:
+        writing = packages.writing
+        path = writing.options.layout.change_dump(found.start)
+        carried = found.unchanged and writing.stays
+        if carried:
+            writing.carry(path)
+        for package in found.packages:
+            packages.carry(package.path, writing.documents.change_dump_manifest(package.start, package.until))
+        together = [*found.packages, *self._new(packages, found)]
+        if not carried:
+            entries = [packages.entry(each.path, Metadata(from_=each.start, until=each.until)) for each in together]
+            writing.put(path, writing.documents.change_dump(found, entries))
+
+    @staticmethod
+    def _new(packages: _Packages, found: DumpedRange) -> Iterator[ChangePackage]:
+        """Write the new packages of a range."""
+        writing, start = packages.writing, found.packages[-1].until if found.packages else found.start
+        for changes in found.new_changes:
+            until = changes[-1].time
+            path = writing.options.layout.change_dump_package(until)
+            head = writing.documents.change_dump_manifest(start, until)
+            packages.write(path, head, ChangeDumps._bitstreams(packages, changes))
+            yield ChangePackage(path=path, start=start, until=until)
+            start = until
+
+    @staticmethod
+    def _bitstreams(packages: _Packages, changes: Sequence[Change]) -> Iterator[Bitstream]:
+        """Yield the bitstreams of changes: deletions, and those whose bytes are available."""
+        for change, entry in zip(changes, change_entries(changes), strict=True):
+            bitstream = Bitstream.of(entry, edition=packages.writing.options.edition)
+            yield from [bitstream] if change.kind is ChangeKind.DELETED else packages.available([bitstream])
