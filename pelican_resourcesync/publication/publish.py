@@ -81,17 +81,13 @@ def publish_sets(
         for each in planned:
             each.require_plausible_time()
         names = [each.options.layout.set_name for each in planned]
-        states = [write_set(stage, each, names, on_packed) for each in planned]
+        sets = [write_set(stage, each, names, on_packed) for each in planned]
         for request in requests:
             if request.records:  # after all sets are written, because their pages show titles in records
                 stage.add_records(request.options.layout, request.records)
-        pages = [
-            PageSet(each.options, overview_of_stage(stage, each.options.layout, state))
-            for each, state in zip(planned, states, strict=True)
-        ]
         results = [_result(each, stage.packages(each.options.layout)) for each in planned]
         write_entry_points(stage, [each.options for each in planned], others)
-        write_pages(stage, pages, others)
+        write_pages(stage, sets, others)
         stage.install(layouts)
     return results
 
@@ -166,8 +162,11 @@ def _plan(requests: Sequence[PublishRequest], work: Path, mapped: Map) -> list[P
 
 def write_set(
     stage: Stage, planned: PlannedPublication, names: Sequence[str], on_packed: Callable[[int], None] = lambda _: None
-) -> PublicationState:
-    """Write everything of a set but what all sets of the output share; return its state. `names` are those of all."""
+) -> PageSet:
+    """Write everything of a set but what all sets of the output share; return what was written.
+
+    `names` are those of all sets.
+    """
     writing = DocumentWriter(stage, planned.options, planned.state, planned.request.previous, on_packed)
     found: dict[Capability, str] = {}
     for documents in planned.documents:
@@ -175,7 +174,8 @@ def write_set(
     listed = {capability: found[capability] for capability in Capability if capability in found}
     writing.put(planned.options.layout.capability_list, writing.documents.capability_list(listed))
     sets = tuple(sorted(names)) if len(names) > 1 else ()
-    return _write_state(stage, planned, replace(planned.state, sets=sets, parts=planned.news.list.parts))
+    state = _write_state(stage, planned, replace(planned.state, sets=sets, parts=planned.news.list.parts))
+    return PageSet(planned.options, state, overview_of_stage(stage, planned.options.layout, state, writing.shown))
 
 
 TOOL = f"pelican-resourcesync {__version__}"

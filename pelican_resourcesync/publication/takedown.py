@@ -35,7 +35,7 @@ from pelican_resourcesync.publication.disk.staging import staging
 from pelican_resourcesync.publication.kinds.documents.other_publishers import find_other_sets
 from pelican_resourcesync.publication.kinds.documents.writer import write_entry_points
 from pelican_resourcesync.publication.kinds.dumps.package import open_package, repacked, write_package
-from pelican_resourcesync.publication.kinds.pages.change_pages import parse_shown
+from pelican_resourcesync.publication.kinds.pages.changes import parse_shown
 from pelican_resourcesync.publication.kinds.pages.overview import overview_of_stage
 from pelican_resourcesync.publication.kinds.pages.pages import PageSet, write_pages
 from pelican_resourcesync.publication.kinds.parts import count_entries
@@ -95,33 +95,32 @@ def forget_uris(
     uris = find_uris(asked, {uri for kinds in published for uri in kinds})
     gone = [{uri for uri in uris if kinds.get(uri, set()) - {ChangeKind.DELETED}} for kinds in published]
     options = [_options(previous, output, uris, key) for previous in sets]
-    states = [previous.state for previous in sets]
+    written = [(own.layout, previous.state) for own, previous in zip(options, sets, strict=True)]
     if any(gone):
         others = find_other_sets(output, [previous.layout for previous in sets])
         with staging(output) as stage:
-            for number, (previous, removed) in enumerate(zip(sets, gone, strict=True)):
+            pages = []
+            for number, (previous, own, removed) in enumerate(zip(sets, options, gone, strict=True)):
                 if removed:
-                    planned = _plan(previous, options[number], removed, built, stage.work / f"without-{number}")
-                    options[number] = planned.options
-                    states[number] = write_set(stage, planned, previous.state.sets)
+                    planned = _plan(previous, own, removed, built, stage.work / f"without-{number}")
+                    pages.append(write_set(stage, planned, previous.state.sets))
                 else:
                     carry_publication(stage, previous)
-                    carry_versions(stage, options[number], previous)
+                    carry_versions(stage, own, previous)
+                    overview = overview_of_stage(stage, previous.layout, previous.state)
+                    pages.append(PageSet(own, previous.state, overview))
                 stage.link_records(previous.layout, removed)
-            pages = [
-                PageSet(own, overview_of_stage(stage, own.layout, state))
-                for own, state in zip(options, states, strict=True)
-            ]
-            write_entry_points(stage, options, others)
+            write_entry_points(stage, [page.options for page in pages], others)
             write_pages(stage, pages, others)
-            stage.install([own.layout for own in options])
+            written = [(page.options.layout, page.state) for page in pages]
+            stage.install([layout for layout, _ in written])
     return [
         TakedownResult(
             uris=tuple(sorted(removed)),
             generation=state.generation,
-            home=own.layout.uri(f"{own.layout.folder}/"),
+            home=layout.uri(f"{layout.folder}/"),
         )
-        for removed, state, own in zip(gone, states, options, strict=True)
+        for removed, (layout, state) in zip(gone, written, strict=True)
     ]
 
 

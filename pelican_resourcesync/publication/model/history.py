@@ -1,10 +1,11 @@
-"""A change of a resource, as an object and as an entry of a Change List, and the history of a set (CH)."""
+"""A change of a resource: as an object, as an entry of a Change List, and as people read it; a history of them (CH)."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol import (
@@ -12,7 +13,9 @@ from pelican_resourcesync.protocol import (
     EntryText,
     Link,
     attributes_in,
+    parse_datetime,
     parse_links,
+    render_datetime,
 )
 from pelican_resourcesync.publication.model.resource import (
     EDITION,
@@ -20,6 +23,8 @@ from pelican_resourcesync.publication.model.resource import (
     parse_representation,
     parse_time,
 )
+from pelican_resourcesync.system.html_titles import clean
+from pelican_resourcesync.system.strict_json import parse_json
 
 
 class Change(NamedTuple):
@@ -54,6 +59,9 @@ class Withdrawn:
         """Return whether this state of a resource is withdrawn."""
         return uri in self.uris or digest in self.states.get(uri, ())
 
+
+#: The number of changes that a page about a Change List shows: the latest.
+MOST_CHANGES = 1_000
 
 _MD, _BARE = "    <rs:md", "/>\n"
 
@@ -106,3 +114,56 @@ class ChangeHistory:
     postponed: Mapping[str, datetime] = field(default_factory=dict)
     objects: Callable[[str], Path | None] = field(default=lambda _digest: None)
     times: Callable[[Mapping[str, str]], Mapping[str, datetime]] = field(default=lambda _uris: {})
+
+
+@dataclass(frozen=True, slots=True)
+class TitledChange:
+    """A change for people: `title` is empty for a file that they do not read, and `href` for what is gone.
+
+    `version` is the address of the resource as it was after the change, if that stays public.
+    """
+
+    uri: str
+    kind: ChangeKind
+    time: datetime
+    title: str
+    href: str
+    version: str = ""
+
+
+def latest_first(changes: Iterable[TitledChange]) -> list[TitledChange]:
+    """Return changes in the order in which people read them."""
+    return sorted(changes, key=lambda each: (each.time, each.uri), reverse=True)
+
+
+class ShownChanges(NamedTuple):
+    """The changes on the page about a Change List, the latest first, and the number of earlier ones that it lacks."""
+
+    changes: Sequence[TitledChange] = ()
+    more: int = 0
+
+    def after(self, new: Sequence[TitledChange], more: int, hidden: Collection[str]) -> "ShownChanges":
+        """Return these with `new` changes before them and `more` that are not shown, without those of `hidden` URIs."""
+        changes = latest_first(each for each in (*new, *self.changes) if each.uri not in hidden)
+        return ShownChanges(changes[:MOST_CHANGES], self.more + more + len(changes[MOST_CHANGES:]))
+
+    def render(self) -> bytes:
+        """Return these as JSON, which the next publication reads, without what is empty."""
+        changes = [{**asdict(each), "time": render_datetime(each.time)} for each in self.changes]
+        shown = [{name: value for name, value in each.items() if value} for each in changes]
+        content = {"changes": shown, "more": self.more}
+        return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=True).encode() + b"\n"
+
+    @classmethod
+    def parse(cls, data: bytes) -> "ShownChanges":
+        """Return what was rendered. Raises `ValueError` for anything else."""
+        return parse_json(data, lambda content: cls([*map(_parsed, content["changes"])], int(content["more"])))
+
+
+def _parsed(change: dict[str, Any]) -> TitledChange:
+    uri, title, href, version = texts = [change.get(name, "") for name in ("uri", "title", "href", "version")]
+    if not all(isinstance(text, str) for text in texts):
+        message = f"{texts} are not all texts"
+        raise ValueError(message)
+    kind, time = ChangeKind(change["kind"]), parse_datetime(change["time"])
+    return TitledChange(uri, kind, time, clean(title), href, version)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pelican_resourcesync.protocol import Document, Entry, Metadata, Renderer, Root, write, write_parts
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.kinds.documents.documents import Documents, as_part, description
+from pelican_resourcesync.publication.model.history import ShownChanges
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, HTML_PAGE, WELL_KNOWN
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Body
@@ -22,7 +23,8 @@ class DocumentWriter:
     """Where and how to write the documents of a publication, whose `state` still lacks their hashes.
 
     Unchanged ones come from the `previous` publication. `on_packed` is called with the number of bytes just packed.
-    `versions` are those that are public, once they are written.
+    `versions` are those that are public, once they are written, and `shown` is what the pages about changes show that
+    were written, by their paths.
     """
 
     stage: Stage
@@ -31,6 +33,7 @@ class DocumentWriter:
     previous: PreviousPublication | None = None
     on_packed: Callable[[int], None] = lambda _: None
     versions: PublicVersions = field(default_factory=lambda: PublicVersions(None, None))
+    shown: dict[str, ShownChanges] = field(default_factory=dict)
     documents: Documents = field(init=False)
 
     def __post_init__(self) -> None:

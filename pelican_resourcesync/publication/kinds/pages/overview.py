@@ -4,12 +4,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from types import MappingProxyType
 
 from pelican_resourcesync.protocol import Capability
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.kinds.dumps.published import read_dumped
-from pelican_resourcesync.publication.kinds.pages.change_pages import latest_shown
-from pelican_resourcesync.publication.kinds.pages.days import ChangeDay, ShownChanges, days_of
+from pelican_resourcesync.publication.kinds.pages.changes import ChangeDay, days_of, latest_shown
+from pelican_resourcesync.publication.model.history import ShownChanges
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.state import ChangeListSummary, Part, PublicationState
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
@@ -104,13 +105,18 @@ class Overview:
         return next(((daily * days, period) for days, period in _PERIODS if daily * days >= 1), (daily * _YEAR, "year"))
 
 
-def overview_of(publication: PreviousPublication) -> Overview:
-    """Return what a publication contains. Raises `PublicationError` if one of its documents is damaged."""
+def overview_of(publication: PreviousPublication, shown: Mapping[str, ShownChanges] = MappingProxyType({})) -> Overview:
+    """Return what a publication contains; `shown` is what some of its pages about changes show, by their paths.
+
+    Raises `PublicationError` if one of its documents is damaged.
+    """
     with explain_damage(publication.where):
-        return _read(publication)
+        return _read(publication, shown)
 
 
-def overview_of_stage(stage: Stage, layout: Layout, state: PublicationState) -> Overview:
+def overview_of_stage(
+    stage: Stage, layout: Layout, state: PublicationState, shown: Mapping[str, ShownChanges] = MappingProxyType({})
+) -> Overview:
     """Return what a publication contains whose documents have just been written to a stage."""
     publication = PreviousPublication(
         folder=stage.documents,
@@ -118,13 +124,13 @@ def overview_of_stage(stage: Stage, layout: Layout, state: PublicationState) -> 
         state=state,
         where="the stage",
     )
-    return overview_of(publication)
+    return overview_of(publication, shown)
 
 
-def _read(publication: PreviousPublication) -> Overview:
+def _read(publication: PreviousPublication, shown: Mapping[str, ShownChanges]) -> Overview:
     layout = publication.layout
     types, years, last = _survey(publication.state.parts)
-    days = days_of(_latest(publication), publication.state)
+    days = days_of(_latest(publication, shown), publication.state)
     lengths = publication.state.packages
     packages = [
         Amount(len(each.packages), sum(lengths.get(package.path, 0) for package in each.packages))
@@ -167,10 +173,10 @@ def _survey(parts: Iterable[Part]) -> tuple[dict[str, Amount], dict[int, int], d
     return types, dict(sorted(years.items(), reverse=True)), max(times, default=None)
 
 
-def _latest(publication: PreviousPublication) -> Iterator[tuple[str, ShownChanges]]:
+def _latest(publication: PreviousPublication, known: Mapping[str, ShownChanges]) -> Iterator[tuple[str, ShownChanges]]:
     """Yield the latest pages about changes, with their paths."""
     read = total = 0
-    for path, shown in latest_shown(publication):
+    for path, shown in latest_shown(publication, known):
         yield path, shown
         read += sum(bool(each.title) for each in shown.changes)
         total += len(shown.changes)

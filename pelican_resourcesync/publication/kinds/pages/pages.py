@@ -1,9 +1,9 @@
 """The pages for people: of the site, and for each set its own, the list of all about changes, a feed and a badge."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from itertools import islice
+from datetime import datetime, timedelta
+from itertools import islice, pairwise
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,11 @@ from urllib.parse import unquote
 
 from pelican_resourcesync.protocol import Capability, ChangeKind, Entry
 from pelican_resourcesync.publication.disk.staging import Stage
-from pelican_resourcesync.publication.kinds.pages.chart import chart_of, decimal
 from pelican_resourcesync.publication.kinds.pages.overview import DOCUMENTS, Amount, Overview
 from pelican_resourcesync.publication.kinds.pages.rendering import Page, environment_of, mirror_command
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, HTML_PAGE, Layout, set_of
 from pelican_resourcesync.publication.model.options import SITE, Options, PageOptions
-from pelican_resourcesync.publication.model.state import PublicationState
+from pelican_resourcesync.publication.model.state import ChangeListSummary, PublicationState
 from pelican_resourcesync.publication.previous.previous import sets_published_by, state_in
 
 #: How much a page shows: days of changes, names of each, periods, media types; and how much a feed has.
@@ -34,9 +33,10 @@ _BEGIN, _END = "<!-- other sets: begin -->\n", "<!-- other sets: end -->"
 
 @dataclass(frozen=True, slots=True)
 class PageSet:
-    """A published set: its options and what it contains."""
+    """A set that was published: its options, its state and its contents."""
 
     options: Options
+    state: PublicationState
     overview: Overview
 
 
@@ -254,3 +254,98 @@ def _badge_text(overview: Overview) -> str:
 
 def _badge_width(overview: Overview) -> int:
     return 108 + 7 * len(_badge_text(overview))
+
+
+#: The size of the drawing, and the widest and the narrowest bar, in its units.
+_WIDTH, _HEIGHT, _WIDEST, _NARROWEST = 900, 100, 60, 4
+#: The most bars that are drawn: the latest.
+_MOST_BARS = 200
+#: A few bars that are more than so many times as high as all others are cut, because these could not be seen: at most
+#: one in so many, or one.
+_TOO_HIGH, _FEW = 4, 6
+#: The least height of a part of a bar.
+_LEAST = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar: where it leads, where it is in the drawing, and its `parts`: class, y, height and number of changes."""
+
+    href: str
+    summary: ChangeListSummary
+    x: str
+    width: str
+    parts: Sequence[tuple[str, str, str, int]]
+    is_cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """The bars, oldest first, the numbers on the axis from above, and the time from the first to the last."""
+
+    bars: Sequence[Bar]
+    scale: Sequence[int]
+    begin: datetime
+    end: datetime
+    width: int = _WIDTH
+
+
+def chart_of(lists: Sequence[ChangeListSummary], at: datetime, href: Callable[[datetime], str]) -> Chart | None:
+    """Return the chart of Change Lists up to a time, `None` if there are none; `href` is the link for a start."""
+    shown = lists[-_MOST_BARS:]
+    if not shown:
+        return None
+    begin, end = shown[0].start, max(at, shown[-1].start)
+    top = _scale(_highest(sorted((each.changes for each in shown), reverse=True)))
+    unit = _WIDTH / max((end - begin) / timedelta(seconds=1), 1)
+    starts = [*_places([(each.start - begin) / timedelta(seconds=1) * unit for each in shown])]
+    bars = []
+    for each, x, following in zip(shown, starts, [*starts[1:], float(_WIDTH)], strict=True):
+        width = max(min(following - x - 1, _WIDEST), _NARROWEST - 1)
+        bars.append(
+            Bar(
+                href=href(each.start),
+                summary=each,
+                x=decimal(x),
+                width=decimal(width),
+                parts=[*_parts(each, top)],
+                is_cut=each.changes > top,
+            )
+        )
+    return Chart(bars, sorted({top, top // 2, 0}, reverse=True), begin, end)
+
+
+def _places(wanted: Sequence[float]) -> Iterator[float]:
+    """Yield the places of bars: as wanted, but so that none covers another or is outside the drawing."""
+    place = -float(_NARROWEST)
+    for number, each in enumerate(wanted):
+        last = _WIDTH - _NARROWEST * (len(wanted) - number)
+        place = min(max(each, place + _NARROWEST), last)
+        yield place
+
+
+def _highest(heights: Sequence[int]) -> int:
+    """Return the height of the highest bar that is not cut, of heights in descending order."""
+    few = max(1, len(heights) // _FEW)
+    steps = enumerate(pairwise(heights[: few + 1]), start=1)
+    return heights[max((number for number, (high, low) in steps if high > _TOO_HIGH * low), default=0)]
+
+
+def _scale(highest: int) -> int:
+    """Return the next round number."""
+    step: int = 10 ** (len(str(highest)) - 1)
+    return next(each * step for each in (1, 2, 4, 6, 8, 10) if each * step >= highest)
+
+
+def _parts(summary: ChangeListSummary, top: int) -> Iterator[tuple[str, str, str, int]]:
+    unit, y = _HEIGHT / max(top, summary.changes), float(_HEIGHT)
+    for kind, count in (("c", summary.created), ("u-kind", summary.updated), ("d", summary.deleted)):
+        if count:
+            height = max(count * unit, _LEAST)
+            y = max(y - height, 0)
+            yield kind, decimal(y), decimal(height), count
+
+
+def decimal(number: float) -> str:
+    """Return a number with at most three decimals."""
+    return f"{number:.3f}".rstrip("0").rstrip(".")

@@ -1,28 +1,105 @@
-"""Render one page from its template: the theme's or ours, in the language of the site, with links relative to it."""
+"""How pages show things: templates, the theme's or ours, in the language of the site, and the titles of resources.
 
+English texts are the keys of the catalogs of the other languages: German, French and Japanese.
+"""
+
+import json
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, time, timedelta
 from functools import partial
+from importlib.resources import files
+from pathlib import Path
 from types import CodeType
 from typing import Any, Self
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from jinja2 import BytecodeCache, ChoiceLoader, Environment, FileSystemLoader, PackageLoader, PrefixLoader
 from jinja2.bccache import Bucket
+from lxml import etree
 from markupsafe import Markup
 
 from pelican_resourcesync.protocol import ChangeKind, render_datetime
-from pelican_resourcesync.publication.kinds.pages.titles import shown_path
-from pelican_resourcesync.publication.kinds.pages.translations import Language
-from pelican_resourcesync.publication.model.layout import DESCRIPTION, HTML_PAGE
+from pelican_resourcesync.publication.model.layout import DESCRIPTION, HTML_PAGE, Layout
+from pelican_resourcesync.publication.model.media_types import media_type
 from pelican_resourcesync.publication.model.options import Options, PageOptions
-from pelican_resourcesync.system.html_titles import short, visible
+from pelican_resourcesync.publication.model.resource import Resource
+from pelican_resourcesync.system.html_titles import HTML, clean, short, title_of_html, visible
 from pelican_resourcesync.system.printable import get_logger
 
 logger = get_logger(__name__)
+
+#: The languages besides English; each has a catalog in the folder `languages`.
+TRANSLATED = ("de", "fr", "ja")
+
+_MONTHS = {
+    "en": "January February March April May June July August September October November December",
+    "de": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
+    "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+}
+_DATES = {"en": "{day} {month} {year}", "de": "{day}. {month} {year}", "fr": "{day} {month} {year}"}
+#: What separates thousands, and decimals.
+_MARKS = {"en": (",", "."), "de": (".", ","), "fr": ("\u202f", ","), "ja": (",", ".")}
+_UNITS = {"fr": ("octets", "ko", "Mo", "Go", "To")}
+_STEP = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """One of the languages of the pages: how it writes texts, numbers, sizes and dates."""
+
+    code: str = "en"
+    catalog: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, tag: str) -> "Language":
+        """Return the language for a tag such as `de-AT`, or English if the pages are not translated into it."""
+        code = tag.replace("_", "-").partition("-")[0].lower()
+        if code not in TRANSLATED:
+            return cls()
+        catalog = files(__package__) / "languages" / f"{code}.json"
+        return cls(code, json.loads(catalog.read_text("utf-8")))
+
+    def text(self, english: str) -> str:
+        """Return the translation of an English text."""
+        return self.catalog.get(english, english)
+
+    def number(self, number: float, digits: int = 0) -> str:
+        """Return a number with so many decimals."""
+        thousands, decimal = _MARKS[self.code]
+        whole, _, rest = f"{number:,.{digits}f}".partition(".")
+        return whole.replace(",", thousands) + (f"{decimal}{rest}" if rest else "")
+
+    def size(self, number: int) -> str:
+        """Return a number of bytes in a readable unit."""
+        size, unit = float(number), 0
+        units = _UNITS.get(self.code, ("bytes" if self.code == "en" else "Byte", "kB", "MB", "GB", "TB"))
+        while size >= _STEP and unit < len(units) - 1:
+            size, unit = size / _STEP, unit + 1
+        return f"{self.number(size, 1 if unit else 0)}\u00a0{units[unit]}"
+
+    def date(self, moment: datetime) -> str:
+        """Return the day of a moment, in UTC."""
+        day = moment.astimezone(UTC)
+        if self.code == "ja":
+            return f"{day.year}年{day.month}月{day.day}日"
+        month = _MONTHS[self.code].split()[day.month - 1]
+        number = "1er" if (self.code, day.day) == ("fr", 1) else day.day
+        return _DATES[self.code].format(day=number, month=month, year=day.year)
+
+    def period(self, begin: datetime, end: datetime) -> str:
+        """Return an interval: a calendar month, a day, or the first and the last day."""
+        start = begin.astimezone(UTC)
+        if start.day == 1 and end == (start + timedelta(days=31)).replace(day=1) and start.time() == time():
+            if self.code == "ja":
+                return f"{start.year}年{start.month}月"
+            return f"{_MONTHS[self.code].split()[start.month - 1]} {start.year}"
+        first, last = self.date(begin), self.date(end)
+        return first if first == last else f"{first} \N{EN DASH} {last}"
+
 
 #: What people call the kinds of changes.
 _WORDS = {ChangeKind.CREATED: "new", ChangeKind.UPDATED: "changed", ChangeKind.DELETED: "removed"}
@@ -173,3 +250,47 @@ def _folder(siteurl: str) -> str:
 def _quoted(argument: str) -> str:
     """Return an argument as every shell takes it, quoted only where it must be."""
     return argument if re.fullmatch(r"[A-Za-z0-9_@%+=:,./-]+", argument) else "'" + argument.replace("'", "%27") + "'"
+
+
+_LONGEST_RECORD = 1 << 20  # bytes
+_XML = ("application/xml", "text/xml")
+_DC_TITLE = "{http://purl.org/dc/elements/1.1/}title"
+
+
+def title_of(resource: Resource, layout: Layout, site_name: str) -> str:
+    """Return the title of a resource, without the name of the site at its end; empty if people do not read it.
+
+    People read pages, other HTML that does not only redirect, and the first record of an item, by its `dc:title`. A
+    page without a title has its path as the title.
+    """
+    if resource.title is not None:
+        return (clean(resource.title) or shown_path(resource.uri, layout)) if resource.title else ""
+    type_ = (resource.measured.type if resource.measured else None) or ""
+    if resource.file is None or any(link.rel == "canonical" for link in resource.links):
+        return ""
+    try:
+        if type_ in HTML:
+            return title_of_html(resource.file, site_name, shown_path(resource.uri, layout))
+        if type_ in _XML and resource.file.stat().st_size <= _LONGEST_RECORD:
+            return clean(_title_of_record(resource.file))
+    except (OSError, etree.XMLSyntaxError):
+        pass  # the page shows the path instead
+    return ""
+
+
+def is_html(uri: str) -> bool:
+    """Return whether a resource is probably a page, by its URI alone."""
+    return uri.endswith("/") or media_type(uri.partition("?")[0]) in HTML
+
+
+def shown_path(uri: str, layout: Layout) -> str:
+    """Return a URI as people read it: without the address of the site, and with its characters."""
+    path = uri.removeprefix(layout.siteurl) if uri.startswith(f"{layout.siteurl}/") else uri
+    shown = (character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in unquote(path))
+    return clean("".join(shown))
+
+
+def _title_of_record(file: Path) -> str:
+    """Return the title of a record in Dublin Core; other XML has none at this place."""
+    parser = etree.XMLParser(resolve_entities=False, no_network=True)
+    return etree.parse(file, parser).getroot().findtext(_DC_TITLE) or ""

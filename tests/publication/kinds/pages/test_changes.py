@@ -13,8 +13,9 @@ from lxml import etree, html
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Link
-from pelican_resourcesync.publication.kinds.pages import change_pages, days
-from pelican_resourcesync.publication.kinds.pages.chart import chart_of
+from pelican_resourcesync.publication.kinds.pages import changes
+from pelican_resourcesync.publication.kinds.pages.pages import chart_of
+from pelican_resourcesync.publication.model import history as model
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.options import PageOptions
 from pelican_resourcesync.publication.model.ranges import Calendar, FixedBoundaries
@@ -258,7 +259,7 @@ def test_a_day_in_two_lists(tmp_path: Path) -> None:
 
 def test_many_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a long list only the latest changes are shown, and the others are counted."""
-    for module in (days, change_pages):
+    for module in (model, changes):
         monkeypatch.setattr(module, "MOST_CHANGES", 5)
     source = empty(tmp_path)
     contents = {**FIRST} | {f"{number}.html": html_of(f"Page {number}") for number in range(8)}

@@ -11,7 +11,7 @@ import pytest
 from lxml import html
 
 from pelican_resourcesync.publication import forget_uris, read_previous
-from pelican_resourcesync.publication.kinds.pages.translations import Language
+from pelican_resourcesync.publication.kinds.pages.rendering import Language
 from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.options import PageOptions
 from tests.kit.publications import SITEURL, Source, utc

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.protocol import Link
-from pelican_resourcesync.publication.kinds.pages.titles import is_html, title_of
+from pelican_resourcesync.publication.kinds.pages.rendering import is_html, title_of
 from pelican_resourcesync.publication.model.resource import Representation, Resource
 from pelican_resourcesync.system.html_titles import clean
 from tests.kit.publications import LAYOUT, SITEURL

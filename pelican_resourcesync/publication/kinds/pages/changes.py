@@ -1,27 +1,100 @@
-"""The pages about changes: one for each Change List, written when it changes, and never again once it is closed.
+"""The changes of a set as people see them: by day and publication, and the page about each Change List.
 
-What a page shows is also in JSON beside it, which the next publication reads: nothing else has the titles of what was
-deleted. Both are documents of the set, with their hashes in `publication.json`.
+A page is written when its list changes, and never again once that is closed. What it shows is also in JSON beside it,
+which the next publication reads: nothing else has the titles of what was deleted. Both are documents of the set, with
+their hashes in `publication.json`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import partial
+from types import MappingProxyType
 
 from pelican_resourcesync.protocol import Capability, ChangeKind, split_entries
 from pelican_resourcesync.publication.kinds.documents.writer import DocumentWriter
 from pelican_resourcesync.publication.kinds.kind import News, PlannedDocuments
-from pelican_resourcesync.publication.kinds.pages.days import MOST_CHANGES, ShownChanges, TitledChange, days_of
-from pelican_resourcesync.publication.kinds.pages.rendering import Page, restore_command
-from pelican_resourcesync.publication.kinds.pages.titles import is_html, shown_path, title_of
-from pelican_resourcesync.publication.model.history import Change, parse_change
+from pelican_resourcesync.publication.kinds.pages.rendering import Page, is_html, restore_command, shown_path, title_of
+from pelican_resourcesync.publication.model.history import (
+    MOST_CHANGES,
+    Change,
+    ShownChanges,
+    TitledChange,
+    parse_change,
+)
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.resource import parse_representation
+from pelican_resourcesync.publication.model.state import PublicationState
 from pelican_resourcesync.publication.previous.previous import DamagedError, PreviousPublication, explain_damage
-from pelican_resourcesync.system.html_titles import HTML, clean
+from pelican_resourcesync.system.html_titles import HTML
 
 _END = b"  </url>\n"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeDay:
+    """The changes of one day that were published together: of what people `read`, and of other `files`.
+
+    What is new comes first, then what changed, and what was removed. `page` is the path of the page that shows all, and
+    `more` is the number of changes that no page shows. `time` is the time of the last change, and `shows_time` is
+    whether others on the page are of the same day. `is_first` is whether this was the first publication.
+    """
+
+    time: datetime
+    read: Sequence[TitledChange]
+    files: Sequence[TitledChange]
+    page: str
+    more: int
+    shows_time: bool
+    is_first: bool
+
+    @property
+    def counts(self) -> Sequence[tuple[str, int]]:
+        """The numbers of changes of what people read, by kind, and of those that are not shown, as far as any."""
+        kinds = Counter(str(each.kind) for each in self.read)
+        numbers = [*((str(kind), kinds[kind]) for kind in ChangeKind), ("more", self.more)]
+        return [(name, number) for name, number in numbers if number]
+
+
+def days_of(pages: Iterable[tuple[str, ShownChanges]], state: PublicationState) -> list[ChangeDay]:
+    """Return the changes on pages, the latest first, as days; each page comes with its path.
+
+    `state` knows when the set was published before.
+    """
+    times = sorted({state.began, *state.earlier, state.at})
+    groups: dict[tuple[date, int], list[TitledChange]] = {}
+    paths: dict[tuple[date, int], str] = {}
+    more = Counter[tuple[date, int]]()
+    for path, shown in pages:
+        for change in shown.changes:
+            key = _published(change.time, times)
+            groups.setdefault(key, []).append(change)
+            paths.setdefault(key, path)
+        if shown.changes:
+            more[_published(shown.changes[-1].time, times)] += shown.more
+    several = Counter(day for day, _ in groups)
+    found, order = [], {kind: number for number, kind in enumerate(ChangeKind)}
+    for key, together in groups.items():
+        ordered = sorted(together, key=lambda each: order[each.kind])
+        found.append(
+            ChangeDay(
+                time=together[0].time,
+                read=[each for each in ordered if each.title],
+                files=[each for each in ordered if not each.title],
+                page=paths[key],
+                more=more[key],
+                shows_time=several[key[0]] > 1,
+                is_first=key == _published(state.began, times),
+            )
+        )
+    return found
+
+
+def _published(time: datetime, times: Sequence[datetime]) -> tuple[date, int]:
+    """Return the day of a change, and the number of the publication it was in, of those at these times."""
+    return time.astimezone(UTC).date(), bisect_left(times, time)
 
 
 def read_shown(publication: PreviousPublication, start: datetime) -> ShownChanges | None:
@@ -42,11 +115,13 @@ def parse_shown(data: bytes, path: str) -> ShownChanges:
         raise DamagedError(what) from error
 
 
-def latest_shown(publication: PreviousPublication) -> Iterator[tuple[str, ShownChanges]]:
-    """Yield what the pages about changes show, each with its path, the latest first, read one by one."""
-    for each in reversed(publication.state.change_lists):
-        shown = read_shown(publication, each.start)
-        yield publication.layout.change_page(each.start), shown or ShownChanges()
+def latest_shown(
+    publication: PreviousPublication, known: Mapping[str, ShownChanges] = MappingProxyType({})
+) -> Iterator[tuple[str, ShownChanges]]:
+    """Yield what the pages about changes show, with their paths, the latest first; those not `known` are read."""
+    for found in reversed(publication.state.change_lists):
+        path = publication.layout.change_page(found.start)
+        yield path, known.get(path) or read_shown(publication, found.start) or ShownChanges()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +155,7 @@ class _Writer:
         if news.options.remove_deleted and news.previous:
             self._updated = {change.uri for change in news.changes if change.kind is ChangeKind.UPDATED}
             self._updated.update(news.withdrawn.states)
+        self._shown = writing.shown
         self._page = Page(news.options, news.options.layout.change_pages)
         self._unread = latest_shown(news.previous) if news.previous else iter(())
         self._titles: dict[str, str] = {}
@@ -100,6 +176,7 @@ class _Writer:
             page, data = paths
             self._stage.write(page, self._render(page, found, shown, *neighbours))
             self._stage.write(data, shown.render())
+            self._shown[page] = shown
 
     def _retitled(self, shown: ShownChanges) -> ShownChanges:
         """Return what a page shows with the present titles of what was updated, and only the versions that are left."""
@@ -154,8 +231,8 @@ class _Writer:
         """Return the title that a resource has, or had."""
         resource = self._resources.get(uri)
         if resource is None:
-            return clean(self._former_title(uri))
-        return clean(title_of(resource, self._options.layout, self._options.site_name))
+            return self._former_title(uri)
+        return title_of(resource, self._options.layout, self._options.site_name)
 
     def _former_title(self, uri: str) -> str:
         """Return the title on the latest page that shows a URI, else the path of what was a page."""
