@@ -6,6 +6,8 @@ neither Pelican nor git, so a bridge from a database can use it too.
 Other packages import from here.
 """
 
+from pelican_resourcesync.publication.comparison.changes import MOST_EXAMPLES, changes_since
+from pelican_resourcesync.publication.comparison.parts import Map
 from pelican_resourcesync.publication.disk.durable import (
     RESERVED_PREFIX,
     TEMPORARY_PREFIX,
@@ -18,12 +20,9 @@ from pelican_resourcesync.publication.disk.durable import (
 )
 from pelican_resourcesync.publication.disk.staging import recover, recovered, work_folder_for
 from pelican_resourcesync.publication.disk.workspace import Workspace
-from pelican_resourcesync.publication.kinds.changes import MOST_EXAMPLES, changes_since
-from pelican_resourcesync.publication.kinds.documents.other_publishers import find_other_sets
-from pelican_resourcesync.publication.kinds.former import former_states
+from pelican_resourcesync.publication.former import former_states
 from pelican_resourcesync.publication.kinds.pages.overview import DOCUMENTS, Amount, Overview
 from pelican_resourcesync.publication.kinds.pages.rendering import mirror_command
-from pelican_resourcesync.publication.kinds.parts import Map
 from pelican_resourcesync.publication.kinds.versions import VersionIndex
 from pelican_resourcesync.publication.model.clock import TICK, build_time, later, whole_milliseconds
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
@@ -57,6 +56,7 @@ from pelican_resourcesync.publication.model.resource import (
 )
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER, is_loopback
 from pelican_resourcesync.publication.model.state import FirstPublication, PublicationState, parse_state, render_state
+from pelican_resourcesync.publication.other_publishers import find_other_sets
 from pelican_resourcesync.publication.plan import ExpectedSet, PublishRequest
 from pelican_resourcesync.publication.previous.previous import (
     PreviousPublication,

@@ -12,7 +12,7 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.http import BucketPath
 from pelican_resourcesync.protocol import ChangeKind, Hash
 from pelican_resourcesync.publication import kinds
-from pelican_resourcesync.publication.kinds.changes import (
+from pelican_resourcesync.publication.comparison.changes import (
     MOST_EXAMPLES,
     ChangeListBuilder,
     Decision,
@@ -20,12 +20,12 @@ from pelican_resourcesync.publication.kinds.changes import (
     DecisionByHistory,
     NewChanges,
 )
-from pelican_resourcesync.publication.kinds.documents.documents import Documents
-from pelican_resourcesync.publication.kinds.dumps.packing import ChangePacker
-from pelican_resourcesync.publication.kinds.parts import Map
-from pelican_resourcesync.publication.kinds.past import AddedPast, add_past
+from pelican_resourcesync.publication.comparison.parts import Map
+from pelican_resourcesync.publication.comparison.past import AddedPast, add_past
+from pelican_resourcesync.publication.comparison.resource_list import ResourceListPlan
+from pelican_resourcesync.publication.documents import Documents
+from pelican_resourcesync.publication.kinds.packages import ChangePacker
 from pelican_resourcesync.publication.kinds.patches import PatchMaker
-from pelican_resourcesync.publication.kinds.resource_list import ResourceListPlan
 from pelican_resourcesync.publication.model.clock import is_ahead, later, require_plausible_time
 from pelican_resourcesync.publication.model.history import ChangeHistory, Withdrawn
 from pelican_resourcesync.publication.model.options import Options

@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from pelican_resourcesync.protocol import Capability, ChangeKind
+from pelican_resourcesync.publication.comparison.parts import Map
 from pelican_resourcesync.publication.disk.staging import Stage, staging
-from pelican_resourcesync.publication.kinds.documents.other_publishers import find_other_sets
-from pelican_resourcesync.publication.kinds.documents.writer import DocumentWriter, write_entry_points
-from pelican_resourcesync.publication.kinds.dumps.published import count_withdrawn
+from pelican_resourcesync.publication.documents import DocumentWriter, write_entry_points
+from pelican_resourcesync.publication.kinds.dumps import count_withdrawn
 from pelican_resourcesync.publication.kinds.pages.overview import overview_of_stage
 from pelican_resourcesync.publication.kinds.pages.pages import PageSet, write_pages
-from pelican_resourcesync.publication.kinds.parts import Map
 from pelican_resourcesync.publication.model.kinds import kind_of
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.sanity_checks import are_few, require_few_deletions
 from pelican_resourcesync.publication.model.state import PublicationState, render_state
+from pelican_resourcesync.publication.other_publishers import find_other_sets
 from pelican_resourcesync.publication.plan import PlannedPublication, PublishRequest, plan_next
 from pelican_resourcesync.publication.previous.previous import PreviousPublication
 from pelican_resourcesync.version import __version__
@@ -168,10 +168,10 @@ def write_set(
     `names` are those of all sets.
     """
     writing = DocumentWriter(stage, planned.options, planned.state, planned.request.previous, on_packed)
-    found: dict[Capability, str] = {}
     for documents in planned.documents:
-        found |= documents.write(writing)
-    listed = {capability: found[capability] for capability in Capability if capability in found}
+        documents.write(writing)
+    paths = writing.capabilities
+    listed = {capability: paths[capability] for capability in Capability if capability in paths}
     writing.put(planned.options.layout.capability_list, writing.documents.capability_list(listed))
     sets = tuple(sorted(names)) if len(names) > 1 else ()
     state = _write_state(stage, planned, replace(planned.state, sets=sets, parts=planned.news.list.parts))

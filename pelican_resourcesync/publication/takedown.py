@@ -31,14 +31,13 @@ from pelican_resourcesync.protocol import (
     read,
     write,
 )
+from pelican_resourcesync.publication.comparison.parts import count_entries
 from pelican_resourcesync.publication.disk.staging import staging
-from pelican_resourcesync.publication.kinds.documents.other_publishers import find_other_sets
-from pelican_resourcesync.publication.kinds.documents.writer import write_entry_points
-from pelican_resourcesync.publication.kinds.dumps.package import open_package, repacked, write_package
+from pelican_resourcesync.publication.documents import write_entry_points
+from pelican_resourcesync.publication.kinds.packages import open_package, repacked, write_package
 from pelican_resourcesync.publication.kinds.pages.changes import parse_shown
 from pelican_resourcesync.publication.kinds.pages.overview import overview_of_stage
 from pelican_resourcesync.publication.kinds.pages.pages import PageSet, write_pages
-from pelican_resourcesync.publication.kinds.parts import count_entries
 from pelican_resourcesync.publication.kinds.versions import VersionIndex, carry_versions
 from pelican_resourcesync.publication.model.clock import later
 from pelican_resourcesync.publication.model.history import ChangeHistory, parse_change
@@ -48,6 +47,7 @@ from pelican_resourcesync.publication.model.options import Options, PageOptions
 from pelican_resourcesync.publication.model.ranges import Body, FixedBoundaries
 from pelican_resourcesync.publication.model.resource import EDITION, SHA_256, Resource, Resources, Row
 from pelican_resourcesync.publication.model.state import ChangeListSummary, Part
+from pelican_resourcesync.publication.other_publishers import find_other_sets
 from pelican_resourcesync.publication.plan import PlannedPublication, PublishRequest, plan_next
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage, require_signed
 from pelican_resourcesync.publication.publish import carry_publication, write_set

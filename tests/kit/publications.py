@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from pelican_resourcesync.protocol import ChangeKind, Limits
+from pelican_resourcesync.publication.comparison.changes import ChangeListBuilder, dated_changes
+from pelican_resourcesync.publication.comparison.parts import OPEN
 from pelican_resourcesync.publication.disk.durable import TEMPORARY_PREFIX
-from pelican_resourcesync.publication.kinds.changes import ChangeListBuilder, dated_changes
-from pelican_resourcesync.publication.kinds.parts import OPEN
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.layout import RECORDS, Layout
 from pelican_resourcesync.publication.model.options import Options

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.checker import Level, check
 from pelican_resourcesync.protocol import render_metadata
-from pelican_resourcesync.publication.kinds.dumps import packing
+from pelican_resourcesync.publication.kinds import packages
 from pelican_resourcesync.settings import Archives, Dumps
 from repo_bridge import InventoryError
 from repo_bridge.files import (
@@ -228,7 +228,7 @@ def _bytes(package: bytes) -> Iterator[bytes]:
 
 def test_moved(press: Press, monkeypatch: pytest.MonkeyPatch) -> None:
     """X13: after a move, no package leads to the former address, not even one of files that are where they were."""
-    monkeypatch.setattr(packing, "_EVERY", 2)
+    monkeypatch.setattr(packages, "_EVERY", 2)
     numbers = range(1, 25)
     more: dict[str, Any] = {"dumps": DUMPS, "assetstore": store(press.folder / "store", *numbers)}
     press.publish(archive(*map(file, numbers)), **more)

@@ -1,6 +1,6 @@
 """The kinds of documents of a publication: for each, which there are next, and how they are written."""
 
-from pelican_resourcesync.publication.kinds.dumps.dumps import plan_change_dumps, plan_resource_dump
+from pelican_resourcesync.publication.kinds.dumps import plan_change_dumps, plan_resource_dump
 from pelican_resourcesync.publication.kinds.kind import News, PlanKind, PlannedDocuments
 from pelican_resourcesync.publication.kinds.lists import ChangeLists, plan_resource_lists
 from pelican_resourcesync.publication.kinds.notifications import plan_notifications

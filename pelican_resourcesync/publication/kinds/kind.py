@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from pelican_resourcesync.protocol import Capability
-from pelican_resourcesync.publication.kinds.changes import NewChanges
-from pelican_resourcesync.publication.kinds.documents.writer import DocumentWriter
-from pelican_resourcesync.publication.kinds.resource_list import ResourceListPlan
+from pelican_resourcesync.publication.comparison.changes import NewChanges
+from pelican_resourcesync.publication.comparison.resource_list import ResourceListPlan
+from pelican_resourcesync.publication.documents import DocumentWriter
 from pelican_resourcesync.publication.model.history import Withdrawn
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Range
@@ -53,8 +52,8 @@ class PlannedDocuments:
         """Whether a document differs from that of the previous publication although no resource has changed."""
         return False
 
-    def write(self, writing: DocumentWriter) -> Mapping[Capability, str]:
-        """Write them; return the paths of those that the Capability List links to, by capability."""
+    def write(self, writing: DocumentWriter) -> None:
+        """Write them, and say which the Capability List links to (`DocumentWriter.capabilities`)."""
         raise NotImplementedError
 
 

@@ -1,22 +1,14 @@
 """The Resource List and the Change Lists of a publication, with their archives (RL, CH, AR)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
 from pelican_resourcesync.protocol import Capability
-from pelican_resourcesync.publication.kinds.archives import (
-    archived,
-    latest,
-    paths_by_capability,
-    starts_of_closed,
-    write_archive_of_changes,
-    write_archive_of_states,
-)
-from pelican_resourcesync.publication.kinds.documents.writer import DocumentWriter
+from pelican_resourcesync.publication.documents import DocumentWriter
 from pelican_resourcesync.publication.kinds.kind import News, PlannedDocuments
-from pelican_resourcesync.publication.model.ranges import Range
+from pelican_resourcesync.publication.model.ranges import Range, latest, starts_of_closed
 
 _LIST, _CHANGES = Capability.RESOURCELIST, Capability.CHANGELIST
 
@@ -33,15 +25,15 @@ class ResourceLists(PlannedDocuments):
         """Whether its links or those of its archive differ."""
         news = self.news
         archive = news.options.layout.archive(_LIST) if self.archived else ""
-        return news.list.differs(archive) or (news.previous is None or self.archived != archived(news.previous, _LIST))
+        return news.list.differs(archive) or (news.previous is None or self.archived != news.previous.archived(_LIST))
 
-    def write(self, writing: DocumentWriter) -> Mapping[Capability, str]:
+    def write(self, writing: DocumentWriter) -> None:
         """Write the archived ones, their archive, and the list."""
         for at in self.archived:
             self._archive(writing, at)
-        archive = write_archive_of_states(writing, _LIST, self.archived)
+        archive = writing.put_archive_of_states(_LIST, self.archived)
         self.news.list.write(writing.stage, writing.state.at, archive)
-        return paths_by_capability(_LIST, writing.options.layout.resource_list, archive)
+        writing.capabilities[_LIST] = writing.options.layout.resource_list
 
     @staticmethod
     def _archive(writing: DocumentWriter, at: datetime) -> None:
@@ -62,7 +54,7 @@ def plan_resource_lists(news: News) -> ResourceLists:
     previous = news.previous
     if previous is None:
         return ResourceLists(news, ())
-    times = [*archived(previous, _LIST), *([previous.state.at] if news.ends_range else [])]
+    times = [*previous.archived(_LIST), *([previous.state.at] if news.ends_range else [])]
     return ResourceLists(news, latest(times, news.options.archives.resourcelist))
 
 
@@ -78,16 +70,15 @@ class ChangeLists(PlannedDocuments):
         previous = self.news.previous
         return previous is None or starts_of_closed(self.news.listed) != starts_of_closed(previous.closed)
 
-    def write(self, writing: DocumentWriter) -> Mapping[Capability, str]:
+    def write(self, writing: DocumentWriter) -> None:
         """Write the lists that differ, and carry over the others; write their archive and their index."""
-        ranges, path = self.news.listed, ""
+        ranges = self.news.listed
         for found in ranges:
             self._list(writing, found)
-        archive = write_archive_of_changes(writing, _CHANGES, ranges)
+        archive = writing.put_archive_of_changes(_CHANGES, ranges)
         if ranges:
-            path = writing.options.layout.change_list_index
+            path = writing.capabilities[_CHANGES] = writing.options.layout.change_list_index
             writing.put(path, writing.documents.index_of_changes(_CHANGES, ranges, archive))
-        return paths_by_capability(_CHANGES, path, archive)
 
     @staticmethod
     def _list(writing: DocumentWriter, found: Range) -> None:

@@ -1,12 +1,11 @@
 """Change notifications: the changes of the last publication, which hubs pass on to their subscribers (CN)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from pelican_resourcesync.protocol import Capability
-from pelican_resourcesync.publication.kinds.documents.documents import Documents
-from pelican_resourcesync.publication.kinds.documents.writer import DocumentWriter
+from pelican_resourcesync.publication.documents import Documents, DocumentWriter
 from pelican_resourcesync.publication.kinds.kind import News, PlannedDocuments
 from pelican_resourcesync.publication.model.ranges import Body, Range
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
@@ -18,14 +17,14 @@ class Notifications(PlannedDocuments):
 
     ranges: Sequence[Range]
 
-    def write(self, writing: DocumentWriter) -> Mapping[Capability, str]:
-        """Write them, the last one at the topic; return its path."""
+    def write(self, writing: DocumentWriter) -> None:
+        """Write them, the last one at the topic."""
         layout = writing.options.layout
         for interval in self.ranges:
             is_last = interval is self.ranges[-1]
             path = layout.notification if is_last else layout.earlier_notification(interval.start)
             writing.put_bodies(path, writing.documents.notification(interval), interval.bodies)
-        return {Capability.CHANGE_NOTIFICATION: layout.notification}
+        writing.capabilities[Capability.CHANGE_NOTIFICATION] = layout.notification
 
 
 def plan_notifications(news: News) -> Notifications | None:

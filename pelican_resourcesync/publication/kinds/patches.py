@@ -2,13 +2,13 @@
 
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pelican_resourcesync.protocol import PATCH, Capability, ChangeKind, Hash, Link, split_entries
-from pelican_resourcesync.publication.kinds.changes import DatedChange
-from pelican_resourcesync.publication.kinds.documents.writer import DocumentWriter
+from pelican_resourcesync.protocol import PATCH, ChangeKind, Hash, Link, split_entries
+from pelican_resourcesync.publication.comparison.changes import DatedChange
+from pelican_resourcesync.publication.documents import DocumentWriter
 from pelican_resourcesync.publication.kinds.kind import News, PlannedDocuments
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.resource import SHA_256, Resources, render_links
@@ -75,7 +75,7 @@ class Patches(PlannedDocuments):
 
     news: News
 
-    def write(self, writing: DocumentWriter) -> Mapping[Capability, str]:
+    def write(self, writing: DocumentWriter) -> None:
         """Write those that were made, and carry over those that were published before, after the Change Lists.
 
         Those that lead to what is withdrawn go, although lists still link to them. A patch from it has no byte of it.
@@ -83,7 +83,7 @@ class Patches(PlannedDocuments):
         layout, stage, made, withdrawn = writing.options.layout, writing.stage, self.news.patches, self.news.withdrawn
         before = writing.previous.state.documents if writing.previous else {}
         if not made and not any(path.startswith(layout.patches) for path in before):
-            return {}
+            return
         link = re.compile(f'href="{re.escape(layout.uri(""))}({re.escape(layout.patches)}[0-9a-f-]*[.]dcz)"')
         for found in self.news.listed:
             text = stage.read(layout.change_list(found.start)).decode()
@@ -95,7 +95,6 @@ class Patches(PlannedDocuments):
                     stage.carry(path, made[path])
                 elif path in before:
                     writing.carry(path)
-        return {}
 
 
 def _digest(text: str) -> str:

@@ -15,7 +15,6 @@ from itertools import chain
 from pathlib import Path
 
 from pelican_resourcesync.protocol import (
-    Capability,
     ChangeKind,
     Hash,
     Version,
@@ -27,9 +26,9 @@ from pelican_resourcesync.protocol import (
     version_lengths,
 )
 from pelican_resourcesync.publication.disk.staging import Stage
-from pelican_resourcesync.publication.kinds.documents.writer import DocumentWriter
-from pelican_resourcesync.publication.kinds.dumps.package import verified
+from pelican_resourcesync.publication.documents import DocumentWriter
 from pelican_resourcesync.publication.kinds.kind import News, PlannedDocuments
+from pelican_resourcesync.publication.kinds.packages import verified
 from pelican_resourcesync.publication.model.history import Change, Withdrawn
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.resource import (
@@ -91,16 +90,15 @@ class Versions(PlannedDocuments):
 
     news: News
 
-    def write(self, writing: DocumentWriter) -> Mapping[Capability, str]:
+    def write(self, writing: DocumentWriter) -> None:
         """Write them, after the Resource List."""
         news, options = self.news, self.news.options
         if options.versions is None:
             writing.versions = PublicVersions(None, parse_time(VersionIndex(news.previous).since))
-            return {}
+            return
         writer = VersionWriter(writing.stage, options, options.versions, news.find)
         at = writing.state.at
         writing.versions = writer.write(news.previous, news.changes, news.list.rows(), at, news.withdrawn)
-        return {}
 
 
 class VersionWriter:

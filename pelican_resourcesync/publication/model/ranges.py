@@ -5,7 +5,7 @@ without changes gets no document: the `until` of the list before it covers it to
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import chain
@@ -156,3 +156,14 @@ def retain(ranges: Sequence[Range], keep: int | None) -> Sequence[Range]:
     """
     closed = sum(each.closed for each in ranges)
     return ranges if keep is None else ranges[max(0, closed - keep) :]
+
+
+def starts_of_closed(ranges: Iterable[Range | DumpedRange]) -> list[datetime]:
+    """Return the starts of the ranges whose documents never change again, which are archived (AR)."""
+    return [found.start for found in ranges if found.closed]
+
+
+def latest(times: Iterable[datetime], keep: int | None) -> list[datetime]:
+    """Return the times of the archived documents to keep: the last `keep`, or all for `None` (AR)."""
+    ordered = sorted({*times})
+    return ordered if keep is None else ordered[max(0, len(ordered) - keep) :]

@@ -195,6 +195,10 @@ class PreviousPublication:
                     found += document.entries
             return tuple(found)
 
+    def archived(self, of: str) -> list[datetime]:
+        """Return the times of the Resource Lists or Resource Dumps (`of`) that are archived, oldest first (AR)."""
+        return [entry.md.at for entry in self.entries(self.layout.archive(of)) if entry.md and entry.md.at]
+
     def parts(self, path: str) -> list[list[Body]]:
         """Return where the entries of each part of a document are."""
         with explain_damage(self.where):

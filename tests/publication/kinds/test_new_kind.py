@@ -1,6 +1,6 @@
 """A new kind of documents is a module and a row of the table: everything else follows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,10 +9,9 @@ import pytest
 from pelican_resourcesync import mirror
 from pelican_resourcesync.cli import main
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.protocol import Capability
 from pelican_resourcesync.publication import kind_of, kinds
+from pelican_resourcesync.publication.documents import DocumentWriter
 from pelican_resourcesync.publication.kinds import News, PlannedDocuments
-from pelican_resourcesync.publication.kinds.documents.writer import DocumentWriter
 from pelican_resourcesync.publication.model import kinds as table
 from pelican_resourcesync.publication.model.kinds import Kind, headers_of
 from pelican_resourcesync.publication.model.layout import stamp
@@ -31,7 +30,7 @@ class Toys(PlannedDocuments):
 
     news: News
 
-    def write(self, writing: DocumentWriter) -> Mapping[Capability, str]:
+    def write(self, writing: DocumentWriter) -> None:
         """Write what is new, or carry over what is there."""
         uris = [change.uri for change in self.news.changes if change.uri not in self.news.withdrawn.uris]
         if uris:
@@ -40,7 +39,6 @@ class Toys(PlannedDocuments):
         elif self.news.previous:
             for path in filter(is_toy, self.news.previous.state.documents):
                 writing.carry(path)
-        return {}
 
 
 def is_toy(path: str) -> bool:

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pelican_resourcesync.protocol import Entry, Hash, Metadata
-from pelican_resourcesync.publication.kinds.dumps.package import Bitstream, write_package
-from pelican_resourcesync.publication.kinds.dumps.packing import PackageLimits
+from pelican_resourcesync.publication.kinds.packages import Bitstream, PackageLimits, write_package
 from tests.kit.publications import SITEURL
 from tests.publication.kinds.dumps.support import NOON, RESOURCES, portions
 

@@ -13,8 +13,8 @@ from datetime import UTC, date, datetime
 from functools import partial
 from types import MappingProxyType
 
-from pelican_resourcesync.protocol import Capability, ChangeKind, split_entries
-from pelican_resourcesync.publication.kinds.documents.writer import DocumentWriter
+from pelican_resourcesync.protocol import ChangeKind, split_entries
+from pelican_resourcesync.publication.documents import DocumentWriter
 from pelican_resourcesync.publication.kinds.kind import News, PlannedDocuments
 from pelican_resourcesync.publication.kinds.pages.rendering import Page, is_html, restore_command, shown_path, title_of
 from pelican_resourcesync.publication.model.history import (
@@ -130,10 +130,9 @@ class ChangePages(PlannedDocuments):
 
     news: News
 
-    def write(self, writing: DocumentWriter) -> Mapping[Capability, str]:
+    def write(self, writing: DocumentWriter) -> None:
         """Write them, after the Change Lists and the versions."""
         _Writer(writing, self.news).write()
-        return {}
 
 
 class _Writer:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from pelican_resourcesync.protocol import Capability
 from pelican_resourcesync.publication.disk.staging import Stage
-from pelican_resourcesync.publication.kinds.dumps.published import read_dumped
+from pelican_resourcesync.publication.kinds.dumps import read_dumped
 from pelican_resourcesync.publication.kinds.pages.changes import ChangeDay, days_of, latest_shown
 from pelican_resourcesync.publication.model.history import ShownChanges
 from pelican_resourcesync.publication.model.layout import Layout

@@ -9,12 +9,13 @@ from typing import BinaryIO, cast
 from zipfile import ZipFile, ZipInfo
 
 from pelican_resourcesync.protocol import ChangeKind, Document, Entry, Hash, Link, Metadata, Root
-from pelican_resourcesync.publication.kinds.dumps.package import Bitstream, write_package
-from pelican_resourcesync.publication.kinds.dumps.packing import (
+from pelican_resourcesync.publication.kinds.packages import (
     STANDARD_LIMITS,
+    Bitstream,
     PackageLimits,
     divided,
     size_in_package,
+    write_package,
 )
 from tests.kit.publications import SITEURL
 from tests.kit.reader import XmlDocument, parse

@@ -9,7 +9,7 @@ from unittest.mock import patch
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.kinds.dumps.dumps import begin_of_dumps
+from pelican_resourcesync.publication.kinds.dumps import begin_of_dumps
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.resource import Representation
 from pelican_resourcesync.settings import Dumps

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import BytesError, DocumentError, PublicationError
 from pelican_resourcesync.protocol import ChangeKind, Entry, Hash, Metadata
-from pelican_resourcesync.publication.kinds.dumps.package import Bitstream, open_member, open_package, write_package
+from pelican_resourcesync.publication.kinds.packages import Bitstream, open_member, open_package, write_package
 from tests.kit.publications import SITEURL
 from tests.kit.reader import XmlDocument, XmlEntry
 from tests.publication.kinds.dumps.support import (

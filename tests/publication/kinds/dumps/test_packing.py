@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.protocol import ChangeKind, Entry, Hash, Metadata
-from pelican_resourcesync.publication.kinds.dumps.package import Bitstream
-from pelican_resourcesync.publication.kinds.dumps.packing import (
+from pelican_resourcesync.publication.kinds.packages import (
     FRAME_SIZE,
     HEAD_SIZE,
+    Bitstream,
     PackageLimits,
     PackageSize,
     divided,

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.http import is_plain
-from pelican_resourcesync.publication.kinds.dumps.package import MemberPaths
+from pelican_resourcesync.publication.kinds.packages import MemberPaths
 
 BASE = "https://x.example"
 LONG = "long-name-of-a-page-" * 10

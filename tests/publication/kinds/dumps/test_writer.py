@@ -16,7 +16,7 @@ from pelican_resourcesync.checker import check
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Limits, Link
 from pelican_resourcesync.publication import Calendar, Change, ChangeHistory, Representation, Resource
-from pelican_resourcesync.publication.kinds.dumps import packing
+from pelican_resourcesync.publication.kinds import packages
 from pelican_resourcesync.settings import Dumps
 from tests.kit.publications import (
     CREATED,
@@ -95,7 +95,7 @@ def test_nothing_is_packed_again_where_nothing_changed(source: Source, size: int
 
 def test_packages_in_which_nothing_changed_stay(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is updated, added or removed touches its own package alone; the others keep their names, bytes and times."""
-    monkeypatch.setattr(packing, "_EVERY", 4)
+    monkeypatch.setattr(packages, "_EVERY", 4)
     watch = Watch(source)
     contents = {f"{number:03}.html": b"%d" % number for number in range(60)}
     changes: list[dict[str, bytes]] = [
@@ -219,10 +219,10 @@ def test_a_file_that_is_larger_than_a_package(source: Source) -> None:
     stored = {path.replace(".bin", ".png"): data for path, data in with_noise.items()}
     source.publish(stored, "2024-01-05T12:00", **options)
     watch.look(stored, **options)
-    for packages in (dump_of(source), changes_of(source)):
-        large = [each for each in packages if each.size > size]
+    for dumped in (dump_of(source), changes_of(source)):
+        large = [each for each in dumped if each.size > size]
         assert [[bitstream.uri for bitstream in each.bitstreams] for each in large] == [[f"{SITEURL}/2.png"]]
-        assert len(packages) > 2
+        assert len(dumped) > 2
 
 
 def test_more_entries_than_a_manifest_holds(source: Source) -> None:

@@ -23,7 +23,7 @@ from pelican_resourcesync.protocol import (
     render_entries,
     split_entries,
 )
-from pelican_resourcesync.publication.kinds.parts import (
+from pelican_resourcesync.publication.comparison.parts import (
     LONGEST_TIME,
     OPEN,
     UNKNOWN,

@@ -23,7 +23,7 @@ from pelican_resourcesync.publication import (
     changes_since,
     publish_sets,
 )
-from pelican_resourcesync.publication.kinds import changes as module
+from pelican_resourcesync.publication.comparison import changes as module
 from pelican_resourcesync.settings import Dumps
 from tests.kit.publications import CREATED, DELETED, SITEURL, UPDATED, Source, change, divide, first_publication, utc
 from tests.kit.watching import Watch

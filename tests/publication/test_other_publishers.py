@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pelican_resourcesync.checker import check
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.disk.staging import recover
-from pelican_resourcesync.publication.kinds.documents.other_publishers import find_other_sets
 from pelican_resourcesync.publication.model.layout import SHARED, Layout
+from pelican_resourcesync.publication.other_publishers import find_other_sets
 from tests.kit.publications import LAYOUT, SITEURL, Source, tree
 from tests.kit.reader import XmlEntry, parse
 

@@ -8,7 +8,7 @@ from zipfile import BadZipFile
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import PATCH, ChangeKind, attributes_in, parse_versions
-from pelican_resourcesync.publication.kinds.dumps.package import open_member, open_package
+from pelican_resourcesync.publication.kinds.packages import open_member, open_package
 from pelican_resourcesync.publication.kinds.versions import VersionIndex
 from pelican_resourcesync.publication.model.ranges import Body
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage

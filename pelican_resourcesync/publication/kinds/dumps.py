@@ -8,36 +8,31 @@ from functools import partial
 from itertools import count
 
 from pelican_resourcesync.protocol import Capability, ChangeKind, Document, Entry, Metadata, RenderedEntry
-from pelican_resourcesync.publication.kinds.archives import (
-    archived,
-    latest,
-    paths_by_capability,
-    starts_of_closed,
-    write_archive_of_changes,
-    write_archive_of_states,
-)
-from pelican_resourcesync.publication.kinds.documents.documents import change_entries
-from pelican_resourcesync.publication.kinds.documents.writer import DocumentWriter
-from pelican_resourcesync.publication.kinds.dumps.package import Bitstream, open_package, repacked, write_package
-from pelican_resourcesync.publication.kinds.dumps.packing import (
+from pelican_resourcesync.publication.documents import DocumentWriter, change_entries
+from pelican_resourcesync.publication.kinds.kind import News, PlannedDocuments
+from pelican_resourcesync.publication.kinds.packages import (
+    Bitstream,
     ChangePacker,
     begins_package,
     divided,
+    open_package,
     package_limits,
+    repacked,
     size_in_package,
+    write_package,
 )
-from pelican_resourcesync.publication.kinds.dumps.published import (
-    dump_of,
-    dump_packages,
-    has_bytes,
-    read_dumped,
-    without_bytes,
-)
-from pelican_resourcesync.publication.kinds.kind import News, PlannedDocuments
-from pelican_resourcesync.publication.model.history import Change
+from pelican_resourcesync.publication.model.history import Change, Withdrawn
 from pelican_resourcesync.publication.model.layout import part_path
-from pelican_resourcesync.publication.model.ranges import Body, ChangePackage, DumpedRange, Range
+from pelican_resourcesync.publication.model.ranges import (
+    Body,
+    ChangePackage,
+    DumpedRange,
+    Range,
+    latest,
+    starts_of_closed,
+)
 from pelican_resourcesync.publication.model.resource import FindBytes
+from pelican_resourcesync.publication.previous.previous import DamagedError, PreviousPublication, explain_damage
 
 #: Divides changes, in chronological order, into packages, and leaves out those that cannot be packed.
 Split = Callable[[Iterable[Change]], Iterable[Sequence[Change]]]
@@ -58,7 +53,7 @@ def plan_resource_dump(news: News) -> "ResourceDump | None":
     if previous is None:
         return ResourceDump(news, news.at, is_new=True)
     before = dump_of(previous)
-    times = [*archived(previous, _DUMP), *([before] if before and news.ends_range else [])]
+    times = [*previous.archived(_DUMP), *([before] if before and news.ends_range else [])]
     public = [
         at
         for at in times
@@ -208,19 +203,19 @@ class ResourceDump(PlannedDocuments):
     def differs(self) -> bool:
         """Whether there are new packages, or whether other dumps are archived than before."""
         previous = self.news.previous
-        return self.is_new or (previous is not None and self.archived != archived(previous, _DUMP))
+        return self.is_new or (previous is not None and self.archived != previous.archived(_DUMP))
 
-    def write(self, writing: DocumentWriter) -> Mapping[Capability, str]:
+    def write(self, writing: DocumentWriter) -> None:
         """Write the archived ones, their archive, and the dump."""
         layout, packages = writing.options.layout, _Packages(writing, self.news.find)
         for at in self.archived:
             self._archive(packages, at)
-        archive = write_archive_of_states(writing, _DUMP, self.archived)
+        archive = writing.put_archive_of_states(_DUMP, self.archived)
         found = self._packed(packages) if self.is_new else self._carried(packages, self.at)
         document = writing.documents.resource_dump(self.at, [*found], archive)
         # The time of the publication names its parts, because these change with its links.
         writing.put_parts(layout.resource_dump, document, partial(part_path, layout.resource_dump, writing.state.at))
-        return paths_by_capability(_DUMP, layout.resource_dump, archive)
+        writing.capabilities[_DUMP] = layout.resource_dump
 
     def _archive(self, packages: _Packages, at: datetime) -> None:
         """Archive a Resource Dump: its packages stay where they are, and a new document links to them."""
@@ -291,16 +286,15 @@ class ChangeDumps(PlannedDocuments):
         previous = self.news.previous
         return previous is None or starts_of_closed(self.ranges) != starts_of_closed(read_dumped(previous))
 
-    def write(self, writing: DocumentWriter) -> Mapping[Capability, str]:
+    def write(self, writing: DocumentWriter) -> None:
         """Write the dumps, with new packages and those that exist already; write their archive and their index."""
-        packages, path = _Packages(writing, self.news.find), ""
+        packages = _Packages(writing, self.news.find)
         for found in self.ranges:
             self._write(packages, found)
-        archive = write_archive_of_changes(writing, _CHANGES, self.ranges)
+        archive = writing.put_archive_of_changes(_CHANGES, self.ranges)
         if self.ranges:
-            path = writing.options.layout.change_dump_index
+            path = writing.capabilities[_CHANGES] = writing.options.layout.change_dump_index
             writing.put(path, writing.documents.index_of_changes(_CHANGES, self.ranges, archive))
-        return paths_by_capability(_CHANGES, path, archive)
 
     def _write(self, packages: _Packages, found: DumpedRange) -> None:
         writing = packages.writing
@@ -333,3 +327,82 @@ class ChangeDumps(PlannedDocuments):
         for change, entry in zip(changes, change_entries(changes), strict=True):
             bitstream = Bitstream.of(entry, edition=packages.writing.options.edition)
             yield from [bitstream] if change.kind is ChangeKind.DELETED else packages.available([bitstream])
+
+
+def dump_of(previous: PreviousPublication) -> datetime | None:
+    """Return the `at` of the current Resource Dump, which may be empty; `None` if there is none."""
+    path = previous.layout.resource_dump
+    if path not in previous.state.documents:
+        return None
+    with explain_damage(previous.where), previous.read(path) as document:
+        md = document.md
+    return md.at if md else None
+
+
+def dump_packages(previous: PreviousPublication, at: datetime | None = None) -> list[tuple[str, datetime]]:
+    """Return the packages of the Resource Dump, or of an archived one, each with the time it is as of."""
+    archived = previous.layout.archived(Capability.RESOURCEDUMP, at) if at else ""
+    path = archived if archived in previous.state.documents else previous.layout.resource_dump
+    with explain_damage(previous.where):
+        entries = previous.entries(path)
+        found = [(previous.path(entry.loc), entry.md.at) for entry in entries if entry.md and entry.md.at]
+        for package, _ in found:
+            previous.require(previous.layout.manifest(package))
+    return found
+
+
+def has_bytes(previous: PreviousPublication, package: str, withdrawn: Withdrawn) -> bool:
+    """Return whether a package contains bytes of what is withdrawn. Raises `PublicationError` without its manifest."""
+    manifest = previous.layout.manifest(package)
+    with explain_damage(previous.where):
+        previous.require(manifest)
+    packed = ((entry.loc, entry.md.hash) for entry in previous.entries(manifest) if entry.md and entry.md.path)
+    return any(withdrawn.has(uri, hashes[0].digest if hashes else "") for uri, hashes in packed)
+
+
+def count_withdrawn(previous: PreviousPublication | None, withdrawn: Withdrawn) -> int:
+    """Return the number of packages with bytes of what is withdrawn."""
+    if previous is None or not withdrawn:
+        return 0
+    packages = (path for path in previous.state.packages if path in previous.state.documents)
+    return sum(has_bytes(previous, path, withdrawn) for path in packages)
+
+
+def without_bytes(
+    previous: PreviousPublication, dumped: Sequence[DumpedRange], withdrawn: Withdrawn
+) -> Sequence[DumpedRange]:
+    """Return the Change Dumps after the last one with bytes of what is withdrawn: there must be no gap."""
+    with_them = (any(has_bytes(previous, each.path, withdrawn) for each in dump.packages) for dump in dumped)
+    last = max((number for number, found in enumerate(with_them) if found), default=-1)
+    return dumped[last + 1 :]
+
+
+def read_dumped(previous: PreviousPublication) -> list[DumpedRange]:
+    """Read the Change Dumps of a publication, oldest first. Raises `PublicationError` if they are damaged."""
+    index = previous.layout.change_dump_index
+    if index not in previous.state.documents:
+        return []
+    with explain_damage(previous.where), previous.read(index) as document:
+        return [_read(previous, entry) for entry in document.entries]
+
+
+def _read(previous: PreviousPublication, pointer: Entry) -> DumpedRange:
+    if pointer.md is None or pointer.md.from_ is None:
+        what = f"{previous.layout.change_dump_index} lists {pointer.loc} without its from"
+        raise DamagedError(what)
+    path = previous.layout.change_dump(pointer.md.from_)
+    previous.require(path)
+    packages = tuple(_package(previous, path, entry) for entry in previous.entries(path))
+    until = pointer.md.until
+    return DumpedRange(start=pointer.md.from_, until=until, packages=packages, unchanged=until is not None)
+
+
+def _package(previous: PreviousPublication, dump: str, entry: Entry) -> ChangePackage:
+    md = entry.md
+    if md is None or md.from_ is None or md.until is None:
+        what = f"{dump}: the package {entry.loc} lacks its from or until"
+        raise DamagedError(what)
+    path = previous.layout.change_dump_package(md.until)
+    for each in (path, previous.layout.manifest(path)):
+        previous.require(each)
+    return ChangePackage(path=path, start=md.from_, until=md.until)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from pelican_resourcesync.protocol import ChangeKind
-from pelican_resourcesync.publication.kinds.changes import ChangeListBuilder, dated_changes, steps_of
+from pelican_resourcesync.publication.comparison.changes import ChangeListBuilder, dated_changes, steps_of
 from pelican_resourcesync.publication.model.clock import TICK
 from pelican_resourcesync.publication.model.history import Change
 from pelican_resourcesync.publication.model.ranges import Range

@@ -8,7 +8,7 @@ import pytest
 
 from pelican_resourcesync.protocol import Capability, Document, Entry, Link, Metadata, write
 from pelican_resourcesync.publication import Representation
-from pelican_resourcesync.publication.kinds.documents.documents import Documents, as_part, description
+from pelican_resourcesync.publication.documents import Documents, as_part, description
 from pelican_resourcesync.publication.model.ranges import Range
 from tests.kit.publications import LAYOUT, SITEURL, Source, utc
 from tests.kit.reader import XmlDocument, XmlEntry, parse

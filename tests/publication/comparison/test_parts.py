@@ -28,8 +28,8 @@ from pelican_resourcesync.publication import (
     publish_sets,
     read_previous,
 )
-from pelican_resourcesync.publication.kinds import parts as parts_module
-from pelican_resourcesync.publication.kinds.parts import OPEN, Map, Segment, Writing, count_entries, divided
+from pelican_resourcesync.publication.comparison import parts as parts_module
+from pelican_resourcesync.publication.comparison.parts import OPEN, Map, Segment, Writing, count_entries, divided
 from pelican_resourcesync.publication.model.ranges import Body
 from pelican_resourcesync.publication.model.state import Counts
 from pelican_resourcesync.settings import Archives

@@ -18,10 +18,8 @@ from pelican_resourcesync.protocol import (
     Root,
     write,
 )
-from pelican_resourcesync.publication.disk.staging import Stage
-from pelican_resourcesync.publication.kinds.changes import Decision
-from pelican_resourcesync.publication.kinds.documents.documents import Documents, as_part
-from pelican_resourcesync.publication.kinds.parts import (
+from pelican_resourcesync.publication.comparison.changes import Decision
+from pelican_resourcesync.publication.comparison.parts import (
     Finals,
     Frame,
     Map,
@@ -34,6 +32,8 @@ from pelican_resourcesync.publication.kinds.parts import (
     frame_of,
     write_part,
 )
+from pelican_resourcesync.publication.disk.staging import Stage
+from pelican_resourcesync.publication.documents import Documents, as_part
 from pelican_resourcesync.publication.model.layout import part_path
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Body

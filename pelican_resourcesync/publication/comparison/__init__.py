@@ -1,0 +1,1 @@
+"""What differs from the previous publication: parts of the Resource List, and changes with their times."""

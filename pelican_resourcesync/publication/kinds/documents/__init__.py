@@ -1,1 +1,0 @@
-"""The documents of a publication, the HTML page, and what hosts need to make them known."""

@@ -1,1 +1,0 @@
-"""Packages: ZIP files of bitstreams and the manifest that lists them (`RD`, `CD`)."""
