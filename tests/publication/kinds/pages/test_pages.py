@@ -133,7 +133,7 @@ def test_every_text_is_translated() -> None:
     folder = files("pelican_resourcesync.publication.kinds.pages")
     templates = "".join(each.read_text("utf-8") for each in (folder / "templates/resourcesync").iterdir())
     code = "".join(
-        (folder / name).read_text("utf-8") for name in ("pages.py", "overview.py", "rendering.py", "change_pages.py")
+        (folder / name).read_text("utf-8") for name in ("pages.py", "overview.py", "rendering.py", "changes.py")
     )
     used = set(re.findall(r'_\("([^"]+)"', templates)) - {"name"}
     catalogs = {tag: json.loads((folder / f"languages/{tag}.json").read_text("utf-8")) for tag in TRANSLATED}
