@@ -35,6 +35,7 @@ PACKAGES: Mapping[str, str] = {
         "system/test_exits.py system/test_standard_streams.py commands destination/test_follow_command.py "
         "destination/test_many.py"
     ),
+    "pelican_resourcesync/system/extras.py": "system/test_extras.py",
     "pelican_resourcesync/system/files.py": (
         "system/test_files.py publication/disk campaigns/publication publication/kinds/test_versions.py"
     ),
@@ -62,6 +63,7 @@ PACKAGES: Mapping[str, str] = {
     "pelican_resourcesync/publishers/pelican": (
         "publishers/pelican campaigns/backfill programs/test_plugin.py programs/test_sets.py programs/test_deletions.py"
     ),
+    "pelican_resourcesync/publishers/takedown.py": "publication/takedown programs/test_deletions.py",
     "pelican_resourcesync/source": "destination campaigns/copy system/test_signing.py",
     "pelican_resourcesync/publishers/static_site": "publishers/folder campaigns/folder publishers/pelican/outputs",
     "pelican_resourcesync/system/strict_json.py": "system/test_strict_json.py",

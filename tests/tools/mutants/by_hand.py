@@ -83,8 +83,8 @@ FAULTS_BY_HAND = (
     ),
     FaultByHand(
         "forget: pages of changes still name the forgotten URI",
-        "hidden=planned.withdrawn.uris,",
-        "hidden=(),",
+        "self._hidden = news.previous, news.resources, news.withdrawn.uris",
+        "self._hidden = news.previous, news.resources, ()",
     ),
     FaultByHand(
         "forget: a past that is added later names it again",
@@ -118,8 +118,8 @@ FAULTS_BY_HAND = (
     ),
     FaultByHand(
         "a title that was edited to withdraw a part of it stays on the page",
-        ("        updated = {each.uri for each in planned.new_changes if each.kind is ChangeKind.UPDATED}"),
-        "        updated = set()",
+        ("            self._updated = {change.uri for change in news.changes if change.kind is ChangeKind.UPDATED}"),
+        "            pass",
     ),
     FaultByHand(
         "versions of withdrawn resources stay",
