@@ -26,8 +26,8 @@ from pelican_resourcesync.publication import (
     REPOSITORY,
     Layout,
     Options,
+    Output,
     PageOptions,
-    PlainOutput,
     Predecessor,
     PredecessorSearch,
     Workspace,
@@ -139,7 +139,7 @@ def planned(settings: BridgeSettings, reader: RepositoryReader, inventory: Inven
 def _predecessor(settings: BridgeSettings, name: str, stack: ExitStack) -> Predecessor:
     search = PredecessorSearch(
         Layout(settings.base_url, name),
-        PlainOutput(settings.out),
+        Output(settings.out),
         settings.beside,
         previous=settings.previous,
         moved_from=settings.moved_from,

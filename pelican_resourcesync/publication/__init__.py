@@ -73,7 +73,6 @@ from pelican_resourcesync.publication.previous.previous import (
 from pelican_resourcesync.publication.previous.search import (
     LastPublishedCopy,
     Output,
-    PlainOutput,
     Predecessor,
     PredecessorSearch,
     is_published,
@@ -128,7 +127,6 @@ __all__ = [
     "Output",
     "Overview",
     "PageOptions",
-    "PlainOutput",
     "Predecessor",
     "PredecessorSearch",
     "PreviousPublication",

@@ -18,7 +18,7 @@ from pelican_resourcesync.publication import (
     FileResources,
     Layout,
     Options,
-    PlainOutput,
+    Output,
     PredecessorSearch,
     PublishRequest,
     Representation,
@@ -59,7 +59,7 @@ class Aggregator(Mirror):
         with recovered(output, state.parts.parent):
             known = read_state(output, layout)
             before = known.siteurl if known else ""
-            search = PredecessorSearch(layout, PlainOutput(output), output, previous="output", moved_from=before)
+            search = PredecessorSearch(layout, Output(output), output, previous="output", moved_from=before)
             with closing(search):
                 found = search.find()
                 layout = found.layout(layout)

@@ -18,8 +18,8 @@ from pelican_resourcesync.publication import (
     ChangeHistory,
     ExpectedSet,
     FileResources,
+    Output,
     PageOptions,
-    PlainOutput,
     Predecessor,
     PublishRequest,
     Resource,
@@ -180,7 +180,7 @@ class _Folder:
         self.hints: list[str] = []
         self.warnings: list[str] = []
         self._commit = self._commit_of(base)
-        output = PlainOutput(folder)
+        output = Output(folder)
         self._predecessors: Mapping[str, Predecessor] = find_predecessors(base, settings, self._siteurl, output, stack)
         self.removed_sets = find_removed_sets(self._predecessors, settings, self._siteurl, output, base)
         self.layouts = layouts_of(settings, self._siteurl, self._predecessors)

@@ -8,12 +8,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
 from pelican_resourcesync.errors import PublicationError, TransportError
 from pelican_resourcesync.http import STANDARD_BOUNDS, Bucket, BucketPath, Web, is_bucket
 from pelican_resourcesync.publication.disk.workspace import Workspace
-from pelican_resourcesync.publication.model.layout import FOLDER, Layout
+from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.sanity_checks import FIRST, START_OVER, is_loopback, require_same_site
 from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, PublicationState, parse_state
 from pelican_resourcesync.publication.previous.fetch import (
@@ -71,27 +70,17 @@ def predecessor_messages(predecessors: Mapping[str, Predecessor]) -> Iterator[st
     yield from (f"{name}: {line}" for name, line in lines.items())
 
 
-class Output(Protocol):
-    """What the output at `path` held before this publication: a tool that cleans it may have moved the documents."""
-
-    @property
-    def path(self) -> Path: ...  # noqa: D102 - see above
-
-    @property
-    def folder(self) -> Path | None:
-        """The folder with the documents, laid out like an output, if there are any."""
-
-
 @dataclass(frozen=True, slots=True)
-class PlainOutput:
-    """An output at `path` that is never cleaned: its documents stay where they are until they are replaced."""
+class Output:
+    """An output at `path`; a tool that cleans it may have `moved` the documents that were in it to another folder."""
 
     path: Path
+    moved: Path | None = None
 
     @property
-    def folder(self) -> Path | None:
-        """The output itself, if it contains documents."""
-        return self.path if (self.path / FOLDER).is_dir() else None
+    def folder(self) -> Path:
+        """The folder with the documents, if there are any, laid out like an output."""
+        return self.moved or self.path
 
 
 class LastPublishedCopy:
@@ -196,12 +185,12 @@ class PredecessorSearch:
     ) -> None:
         """Create a search for the predecessor of the set with this layout.
 
-        `output` is what the output held before, and `base` the folder of the settings file. `previous` is `"live"`,
-        `"output"`, an http(s) URL, a folder (a relative path starts at `base`), or `"none"`, which is what it counts as
-        with `FIRST` in the environment: no publication is continued. `moved_from` is the former
-        address of the site, without a final slash; messages call it `moved_setting`. The publication seen live is saved
-        in `base`. `elsewhere` and `bucket` are as in `read_previous`; a site lists nothing elsewhere. Only a
-        publication that `key` signed is continued, or an unsigned one without a key.
+        `base` is the folder of the settings file. `previous` is `"live"`, `"output"`, an http(s) URL, a folder (a
+        relative path starts at `base`), or `"none"`, which is what it counts as with `FIRST` in the environment: no
+        publication is continued. `moved_from` is the former address of the site, without a final slash; messages call
+        it `moved_setting`. The publication seen live is saved in `base`. `elsewhere` and `bucket` are as in
+        `read_previous`; a site lists nothing elsewhere. Only a publication that `key` signed is continued, or an
+        unsigned one without a key.
         """
         self._layout = layout
         self._output = output
@@ -248,8 +237,7 @@ class PredecessorSearch:
         return self._in_output() if folder.resolve() == self._output.path.resolve() else self._in(folder)
 
     def _in_output(self) -> Predecessor:
-        folder = self._output.folder
-        return Predecessor(self._read(folder, "the output") if folder else None)
+        return Predecessor(self._read(self._output.folder, "the output"))
 
     def _live(self) -> Predecessor:
         """Return the publication at `SITEURL` or at the former address of the site, else the copy last seen live."""

@@ -13,6 +13,7 @@ from pelican_resourcesync.publication import (
     STATE,
     WELL_KNOWN,
     Layout,
+    Output,
     Workspace,
     parse_state,
     temporary_sibling,
@@ -21,7 +22,7 @@ from pelican_resourcesync.system.files import link_or_copy
 
 
 class SavedDocuments:
-    """The documents in an output as they were before a build, in `folder`, which is `None` where there are none.
+    """The documents in an `output` as they were before a build.
 
     Every method raises `OSError` where the disk fails.
     """
@@ -34,26 +35,24 @@ class SavedDocuments:
         build left there are restored first.
         """
         safe = workspace.saved_documents if workspace else None
-        self.path = output
         self._owed = False
         self._stack = ExitStack()
         if safe and (safe / FOLDER).is_dir():
             _fill(safe / FOLDER, output / FOLDER, but=_later(safe, output))
-        there = (output / FOLDER).is_dir()
-        self._safe = self._take(workspace) if workspace and there else None
-        self.folder = self._safe or (output if there else None)
+        self._safe = self._take(output, workspace) if workspace and (output / FOLDER).is_dir() else None
+        self.output = Output(output, self._safe)
         found = (file for file in (output / WELL_KNOWN, output / DESCRIPTION) if file.is_file())
         file = next(found, None)  # a killed build may have left only the other copy
         self._well_known = (file.read_bytes(), file.stat()) if file else None
 
-    def _take(self, workspace: Workspace) -> Path:
+    def _take(self, output: Path, workspace: Workspace) -> Path:
         workspace.create()
         folder = workspace.saved_documents
         part = folder.with_name(f"{folder.name}.part")  # renamed when complete, so that an interrupted copy is not used
         for left in (part, folder):
             shutil.rmtree(left, ignore_errors=True)
             self._stack.callback(shutil.rmtree, left, ignore_errors=True)
-        _fill(self.path / FOLDER, part / FOLDER)
+        _fill(output / FOLDER, part / FOLDER)
         part.rename(folder)
         return folder
 
@@ -61,8 +60,8 @@ class SavedDocuments:
         """Restore missing documents, so that the next build finds them and other publishers' documents are kept."""
         self._owed = True
         if self._safe:
-            _fill(self._safe, self.path)
-        file = self.path / WELL_KNOWN
+            _fill(self._safe, self.output.path)
+        file = self.output.path / WELL_KNOWN
         if self._well_known and not file.is_file():
             data, stat = self._well_known
             file.parent.mkdir(parents=True, exist_ok=True)

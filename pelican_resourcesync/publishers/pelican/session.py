@@ -199,8 +199,10 @@ class Session:
         if not self._publishes:
             return
         try:
-            self._predecessors = find_site_predecessors(settings, self._settings, self._siteurl, saved, stack)
-            self._removed_sets = find_removed_sets(self._predecessors, self._settings, self._siteurl, saved, base)
+            self._predecessors = find_site_predecessors(settings, self._settings, self._siteurl, saved.output, stack)
+            self._removed_sets = find_removed_sets(
+                self._predecessors, self._settings, self._siteurl, saved.output, base
+            )
         except PublicationError as error:
             if not self._tolerates(error):
                 raise
@@ -273,7 +275,7 @@ class Session:
             return False
         layouts = layouts_of(self._settings, self._siteurl).values()
         with suppress(PublicationError):
-            if all(state_in_output(self._saved, self._base, each) for each in layouts):
+            if all(state_in_output(self._saved.output, self._base, each) for each in layouts):
                 logger.warning("ResourceSync: nothing is published; the documents in %s stay: %s", self._output, error)
                 return True
         print_line("ResourceSync: 'on_error' is 'warn', but the output lacks the documents that are live.")

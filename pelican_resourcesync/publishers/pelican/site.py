@@ -25,7 +25,6 @@ from pelican_resourcesync.publication import (
     Options,
     Output,
     PageOptions,
-    PlainOutput,
     Predecessor,
     PreviousPublication,
     is_loopback,
@@ -274,7 +273,7 @@ def predecessors(site: Configuration, output: Path) -> Iterator[Mapping[str, Pre
     require_private_work_folder(site.folder, output)
     with ExitStack() as stack:
         with failing_disk(f"the publication that a build into {output} would continue cannot be read"):
-            found = find_site_predecessors(site.pelican, site.settings, site.siteurl, PlainOutput(output), stack)
+            found = find_site_predecessors(site.pelican, site.settings, site.siteurl, Output(output), stack)
         yield found
 
 

@@ -80,7 +80,7 @@ def find_removed_sets(
         with closing(search), suppress(PublicationError):
             before = _known(search.find())
             names |= {site.set_name, *before.sets} if before else set()
-    if not known and output.folder:
+    if not known:
         names.update(sets_published_by(SITE, output.folder, [siteurl, settings.moved_from]))
     return sorted(names - found.keys())
 

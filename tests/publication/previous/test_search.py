@@ -14,14 +14,12 @@ from pelican_resourcesync.publication import (
     STATE,
     Layout,
     Output,
-    PlainOutput,
     Predecessor,
     PredecessorSearch,
     is_published,
     predecessor_messages,
 )
 from pelican_resourcesync.publication.previous import search
-from pelican_resourcesync.publishers.pelican.saved_documents import SavedDocuments
 from tests.kit.live import Ask, closed_port, files, hosts, live, status
 from tests.kit.museum import MUSEUM, digest
 from tests.kit.publications import Source
@@ -44,7 +42,7 @@ def find(base: Path, monkeypatch: pytest.MonkeyPatch, previous: str = "live") ->
     with live(hosts({MUSEUM: files(base.parent / "public")}), proxy=True) as host:
         monkeypatch.setenv("http_proxy", host.url)
         monkeypatch.delenv("no_proxy", raising=False)
-        search = PredecessorSearch(Layout(MUSEUM), PlainOutput(base / "output"), base, previous=previous)
+        search = PredecessorSearch(Layout(MUSEUM), Output(base / "output"), base, previous=previous)
         try:
             found = search.find()
         finally:
@@ -128,7 +126,7 @@ def test_what_was_saved_is_not_fetched_again(base: Path, monkeypatch: pytest.Mon
         monkeypatch.delenv("no_proxy", raising=False)
         asked = []
         for _ in "12":
-            with closing(PredecessorSearch(Layout(MUSEUM), PlainOutput(base / "output"), base, previous="live")) as it:
+            with closing(PredecessorSearch(Layout(MUSEUM), Output(base / "output"), base, previous="live")) as it:
                 it.find()
             asked.append(host.asked())
     documents = json.loads((base.parent / "public" / STATE).read_bytes())["documents"]
@@ -167,7 +165,7 @@ def test_this_machine_is_not_asked(base: Path, previous: str) -> None:
     """Whatever answers at an address of this machine is not what was published there: only the output is looked at."""
     with live(files(base.parent / "public")) as host:
         Source(base / "output", siteurl=host.url).publish({"a.html": b"a"}, "2024-01-05T12:00")
-        search = PredecessorSearch(Layout(host.url), PlainOutput(base / "output"), base, previous=previous)
+        search = PredecessorSearch(Layout(host.url), Output(base / "output"), base, previous=previous)
         with closing(search):
             found = search.find()
         assert found.known
@@ -187,26 +185,18 @@ def test_messages_about_several_sets() -> None:
     ]
 
 
-def test_documents_are_there_or_are_not(tmp_path: Path) -> None:
-    """What else lies in an output is none; as soon as there are any, they are found."""
-    output = PlainOutput(tmp_path / "output")
-    assert output.folder is None
-    (tmp_path / "output").mkdir()
-    (tmp_path / "output/index.html").write_text("a page")
-    assert output.folder is None
-    (tmp_path / "output/resourcesync").write_text("no folder")
-    assert output.folder is None
-    (tmp_path / "output/resourcesync").unlink()
-    (tmp_path / "output/resourcesync").mkdir()
-    assert output.folder == tmp_path / "output"
-
-
-def test_what_pelican_cleans_looks_the_same(tmp_path: Path) -> None:
-    """Of an output that is not to be cleaned the plug-in says what this says."""
-    (tmp_path / "output/resourcesync").mkdir(parents=True)
-    outputs: list[Output] = [SavedDocuments(tmp_path / "output"), PlainOutput(tmp_path / "output")]
-    assert [each.folder for each in outputs] == [tmp_path / "output"] * 2
-    assert [each.path for each in outputs] == [tmp_path / "output"] * 2
+def test_output_without_documents(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What else is in an output is no publication."""
+    output = base / "output"
+    for prepare in (
+        output.mkdir,
+        lambda: (output / "index.html").write_text("a page"),
+        lambda: (output / "resourcesync").write_text("no folder"),
+        (output / "resourcesync").unlink,
+        (output / "resourcesync").mkdir,
+    ):
+        prepare()
+        assert find(base, monkeypatch, previous="output") == (Predecessor(), None)
 
 
 @pytest.mark.parametrize(

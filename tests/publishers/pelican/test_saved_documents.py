@@ -65,7 +65,7 @@ def test_documents_that_stay_are_not_copied(output: Path) -> None:
     """They are read where they are, and the well-known copy comes back with its time."""
     before = tree(output)
     saved = SavedDocuments(output)
-    assert saved.folder == output
+    assert saved.output.folder == output
     clean(output, "resourcesync")
     saved.restore()
     saved.close()
@@ -85,7 +85,6 @@ def test_nothing_there(tmp_path: Path) -> None:
     """Where there are no documents none are taken, or put back."""
     for safe in (None, Workspace(tmp_path)):
         saved = SavedDocuments(tmp_path / "output", safe)
-        assert saved.folder is None
         saved.restore()
         saved.close()
     assert not any(tmp_path.iterdir())
@@ -109,7 +108,7 @@ def test_documents_that_are_cleaned_away_come_back(output: Path, safe: Path) -> 
     """With their times, and another's set with its links; nothing is left saved."""
     before = tree(output)
     saved = SavedDocuments(output, Workspace(output.parent))
-    assert saved.folder == safe
+    assert saved.output.folder == safe
     clean(output)
     saved.restore()
     saved.close()

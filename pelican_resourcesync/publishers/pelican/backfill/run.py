@@ -17,7 +17,7 @@ from pelican_resourcesync.publication import (
     FOLDER,
     FileResources,
     Layout,
-    PlainOutput,
+    Output,
     Predecessor,
     PreviousPublication,
     Publication,
@@ -185,7 +185,7 @@ class _Backfill:
     @contextmanager
     def _find_public(self) -> Iterator[Mapping[str, Predecessor]]:
         """Yield the publication to continue, or to start over from, for each set. A build looks in the same places."""
-        today, output = self.today, PlainOutput(self.today.output)
+        today, output = self.today, Output(self.today.output)
         with ExitStack() as stack:
             try:
                 found = stack.enter_context(predecessors(today, today.output))
