@@ -83,6 +83,17 @@ def run_the_readme(programs: Path, folder: Path) -> int:
     return len(commands)
 
 
+def describe(environment: Path, version: str, sbom: Path) -> None:
+    """Write an SBOM (CycloneDX) of the package and of what it installs; what the environment had before is removed."""
+    run(environment / "bin/python", "-m", "pip", "uninstall", "--yes", "markdown", "setuptools", "pip")
+    options = ["--pyproject", "pyproject.toml", "--output-reproducible", "--output-file", sbom]
+    run(sys.executable, "-m", "cyclonedx_py", "environment", *options, environment / "bin/python")
+    content = json.loads(sbom.read_bytes())
+    content["metadata"]["component"]["version"] = version  # the tool does not read that of hatchling
+    sbom.write_text(json.dumps(content, indent=2), "utf-8")
+    print(f"{sbom.name}: {len(content['components'])} packages")
+
+
 def main(folder: Path) -> None:
     """Do all of it in `folder`, and print the figures."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -112,9 +123,7 @@ def main(folder: Path) -> None:
         commands = run_the_readme(environment / "bin", folder / "site")
         packages, size = len(after - before - {"Markdown"}), (size_after - size_before) / 1e6
         print(f"{name:16} {packages:8} {size:4.0f} {seconds:8.0f} {commands:9} passed", flush=True)
-    options = ["--pyproject", "pyproject.toml", "--output-reproducible", "--output-file", folder / "sbom.cdx.json"]
-    run(sys.executable, "-m", "cyclonedx_py", "environment", *options, environment / "bin/python")
-    print(f"sbom.cdx.json: {len(json.loads((folder / 'sbom.cdx.json').read_bytes())['components'])} packages")
+    describe(environment, wheel.name.split("-")[1], folder / "sbom.cdx.json")
 
 
 if __name__ == "__main__":
