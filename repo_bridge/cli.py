@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace, _SubParsersAction
+from argparse import ArgumentParser, Namespace, _SubParsersAction
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -71,10 +71,7 @@ def _add_publish(verbs: Verbs) -> ArgumentParser:
     publish.set_defaults(verb=_publish)
     publish.add_argument("--config", type=Path, metavar="FILE", help=f"the settings file ({FILE})")
     for name, row in ROWS.items():
-        if row.metavar:
-            publish.add_argument(f"--{name}", dest=name, metavar=row.metavar, help=row.text)
-        elif row.metavar is not None:
-            publish.add_argument(f"--{name}", dest=name, action=BooleanOptionalAction, help=row.text)
+        row.add(publish, name)
     publish.add_argument("--dry-run", action="store_true", help="show what would be published, and write nothing")
     return publish
 
@@ -86,7 +83,7 @@ def _add_init(verbs: Verbs) -> ArgumentParser:
         "--dspace", type=Path, metavar="DIR", help="the folder where DSpace is installed, to read its settings"
     )
     for name in _ASKED:
-        init.add_argument(f"--{name}", dest=name, metavar=ROWS[name].metavar, help=ROWS[name].text)
+        ROWS[name].add(init, name)
     return init
 
 
@@ -96,7 +93,7 @@ def _add_import(verbs: Verbs) -> ArgumentParser:
     importing.add_argument("dump", type=Path, metavar="DUMP", help="a dump of pg_dump, plain or in custom format")
     importing.add_argument("export", type=Path, metavar="EXPORT", help="the database to write")
     for key in ("schema", "hidden"):
-        importing.add_argument(f"--{key}", metavar=ROWS[key].metavar, help=ROWS[key].text)
+        ROWS[key].add(importing, key)
     return importing
 
 

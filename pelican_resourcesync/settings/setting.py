@@ -4,6 +4,7 @@ import datetime as dt
 import difflib
 import re
 import tomllib
+from argparse import ArgumentParser, BooleanOptionalAction
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields
@@ -104,6 +105,13 @@ class SettingRow:
     text: str
     key: str = ""
     metavar: str | None = None
+
+    def add(self, parser: ArgumentParser, name: str) -> None:
+        """Add the setting to the options of a command, if it is one: a text as given, or whether a switch is on."""
+        if self.metavar:
+            parser.add_argument(f"--{name}", dest=name, metavar=self.metavar, help=self.text)
+        elif self.metavar is not None:
+            parser.add_argument(f"--{name}", dest=name, action=BooleanOptionalAction, help=self.text)
 
 
 def row(default: Any, check: Check, text: str, *, secret: bool = False, **more: str) -> Any:
