@@ -4,12 +4,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.settings import checks
 from pelican_resourcesync.settings.publishing import PERIODS, Archives, Dumps, PublishSettings, archives, dumps
-from pelican_resourcesync.settings.setting import PYTHON, Notation, Setting, checks_of, row, suggestion
+from pelican_resourcesync.settings.setting import PYTHON, Notation, Setting, checks_of, row, rows_of, suggestion
 
 #: Patterns of paths that are never resources: a host shows its error page at any URL that does not exist.
 ALWAYS_EXCLUDED = ("404.html",)
@@ -44,12 +44,17 @@ class Selection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetSettings:
-    """The settings of one set; `dumps` and `archives` are `None` where those of the whole site apply."""
+    """The settings of one set; those of publishing are `None` where those of the whole site apply."""
 
     name: str
     selection: Selection = Selection()
-    dumps: Dumps | None = None
-    archives: Archives | None = None
+    dumps: Dumps | None = row(None, dumps, "the packages of this set")
+    archives: Archives | None = row(None, archives, "the earlier documents of this set that are kept")
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The settings of publishing that the set does not share with the site."""
+        return {name: value for name in rows_of(SetSettings) if (value := getattr(self, name)) is not None}
 
 
 #: The single set of a site that defines none.
@@ -66,10 +71,10 @@ def sets(setting: Setting, value: object) -> tuple[SetSettings, ...]:
 
 
 def _set(setting: Setting, name: object, value: object) -> SetSettings:
-    known = {**checks_of(Selection), "dumps": dumps, "archives": archives}
-    given = setting.within(set_name(setting, name)).table(value, known)
-    own = {key: given.pop(key, None) for key in ("dumps", "archives")}
-    return SetSettings(name=str(name), selection=Selection(**given), **own)
+    own = checks_of(SetSettings)
+    given = setting.within(set_name(setting, name)).table(value, checks_of(Selection) | own)
+    of_set = {key: given.pop(key, None) for key in own}
+    return SetSettings(name=str(name), selection=Selection(**given), **of_set)
 
 
 def set_name(setting: Setting, name: object) -> str:

@@ -120,8 +120,7 @@ def options_of(
     """
     of_set = replace(
         settings,
-        dumps=settings.dumps if own.dumps is None else own.dumps,
-        archives=settings.archives if own.archives is None else own.archives,
+        **own.given,
         allow_deletions=settings.allow_deletions or os.environ.get(ALLOW_DELETIONS) == "1",
         versions=settings.versions and replace(settings.versions, timegate=settings.timegate),
     )
