@@ -30,6 +30,7 @@ from pelican_resourcesync.publication.previous.previous import (
     read_previous,
     read_state,
     require_signed,
+    state_in,
 )
 from pelican_resourcesync.system.files import link_or_copy
 from pelican_resourcesync.system.printable import get_logger
@@ -361,19 +362,16 @@ class PredecessorSearch:
         The next number might be taken: what is live or known here need not be the latest that was public, and a host
         that answers that nothing is there may have lost it.
         """
-        layout, where, states = self._layout, self._previous, list[bytes]()
+        layout, where = self._layout, self._previous
+        known = [PublicationState(generation=0, siteurl=layout.siteurl, at=_NEVER, began=_NEVER, documents={})]
         bounds = replace(BOUNDS, size=ALLOWANCE.state_size)
         for url in [*([] if local else [layout.siteurl]), *([where] if "://" in where else [])]:
-            with suppress(TransportError):
+            with suppress(TransportError, PublicationError):
                 found = fetch_state(_files_at(url), layout.state, bounds)
-                states += [found[1]] if found else []
+                known += [parse_state(found[1], url)] if found else []
         named = None if "://" in where else self._base / where
         folders = filter(None, (self._saved.folder, self._output.folder, named))
-        states += [file.read_bytes() for file in (each / layout.state for each in folders) if file.is_file()]
-        known = [PublicationState(generation=0, siteurl=layout.siteurl, at=_NEVER, began=_NEVER, documents={})]
-        for data in states:
-            with suppress(PublicationError):
-                known.append(parse_state(data, layout.state))
+        known += filter(None, (state_in(folder, layout) for folder in folders))
         latest = max(known, key=lambda each: (each.restart_number, each.generation))
         # The real time, because builds with one `SOURCE_DATE_EPOCH` would use the same addresses again.
         now = int(f"{datetime.now(UTC):%Y%m%d%H%M%S}")
