@@ -90,7 +90,7 @@ def write_wacz(target: Path, captured: Sequence[Capture], folder: Path) -> None:
     written = TextIOWrapper(index, "utf-8", write_through=True)
     CDXJIndexer(
         written, [str(warc)], compress=lines, data_out_name="index.cdx.gz", lines=1024, sort=True, digest_records=True,
-        fields="referrer",  # with any field of requests it knows the digests
+        records="response,revisit", fields="referrer",  # with any field of requests it knows the digests
     ).process_all()  # fmt: skip
     with ZipFile(target, "w") as archive, warc.open("rb") as records:
         info = ZipInfo("archive/data.warc.gz")  # of 1980, always
