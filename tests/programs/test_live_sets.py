@@ -82,26 +82,6 @@ def test_all_sets_are_carried_forward_from_what_is_live(museum: Museum) -> None:
     assert sum(path.endswith(".zip") for path in kept) >= 12
 
 
-def test_set_whose_state_is_gone_from_the_host(museum: Museum, capsys: pytest.CaptureFixture[str]) -> None:
-    """It goes on from what was last seen live, and the others as ever; else nothing begins where it is still named."""
-    museum.publish(1)
-    museum.publish(2)
-    museum.build()
-    (museum.www / STATES["pages"]).unlink()
-    museum.edit(3)
-    capsys.readouterr()
-    museum.build()
-    why = f"there is no publication at {MUSEUM}/{STATES['pages']}"
-    said = lines(capsys.readouterr().out)
-    assert said == [f"ResourceSync: pages: {why}: the copy last seen live is continued."]
-    assert generations(museum) == [3, 3, 3]
-    walk(museum.site.output)
-    shutil.rmtree(museum.site.folder / KEEPSAKES["pages"])
-    shutil.rmtree(museum.site.output)
-    named = "although the Source Description names resourcesync/pages: upload the last output again, or publish once"
-    assert f"{why}, {named}" in museum.stops()
-
-
 @pytest.mark.promise("In sets")
 def test_sets_that_are_of_two_deployments_stop_the_build_or_go_on(museum: Museum) -> None:
     """One set is older than the rest: it goes on from what was seen; damaged, it stops the build for all."""
