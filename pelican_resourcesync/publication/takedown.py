@@ -41,7 +41,7 @@ from pelican_resourcesync.publication.kinds.pages.pages import PageSet, write_pa
 from pelican_resourcesync.publication.kinds.versions import VersionIndex, carry_versions
 from pelican_resourcesync.publication.model.clock import later
 from pelican_resourcesync.publication.model.history import ChangeHistory, parse_change
-from pelican_resourcesync.publication.model.kinds import VERSION_INDEX, kind_of
+from pelican_resourcesync.publication.model.kinds import Takedown, kind_of
 from pelican_resourcesync.publication.model.layout import HTML_PAGE, is_xml
 from pelican_resourcesync.publication.model.options import Options, PageOptions
 from pelican_resourcesync.publication.model.ranges import Body, FixedBoundaries
@@ -273,9 +273,7 @@ class _Copy:
     def write(self) -> PreviousPublication:
         """Write it; return the publication that it is."""
         state = self._previous.state
-        documents = state.documents
-        manifests = {self._old.manifest(path) for path in documents if kind_of(path).is_package}
-        for path in sorted(documents.keys() - manifests, key=lambda path: kind_of(path).step):  # no link to later ones
+        for path in sorted(state.documents, key=lambda path: kind_of(path).step):  # no link to later ones
             if path.startswith(f"{self._old.folder}/"):
                 self._write(path)
         parts = tuple(part for part in map(self._part, state.parts) if part.path in self._hashes)
@@ -292,30 +290,26 @@ class _Copy:
         return replace(self._previous, folder=self._folder, original=original, layout=self._new, state=state)
 
     def _write(self, path: str) -> None:
-        target, kind = self._moved(path), kind_of(path)
-        is_page = kind_of(target) is not kind or path.endswith(".html")
-        if is_page or not self._is_filtered(path):  # what may name the URIs is not copied, and is written anew
-            return
-        (self._folder / target).parent.mkdir(parents=True, exist_ok=True)
-        if kind.is_package:
-            self._write_package(path)
-        elif kind is VERSION_INDEX:
-            with explain_damage(self._previous.where):
-                history = parse_version_history((self._previous.folder / path).read_bytes(), path)
-            lines = {key: line for key, line in history.lines.items() if json.loads(key) not in self._uris}
-            (self._folder / target).write_bytes(history._replace(lines=lines).render())
-        elif is_xml(path):
-            self._write_document(path)
-        elif path.endswith(".json"):
-            self._write_shown(path)
-        else:
-            link_or_copy(self._previous.folder / path, self._folder / target)
-        self._note(target)
-
-    def _is_filtered(self, path: str) -> bool:
-        """Return whether a document has no words of resources, or only those that stay."""
-        is_known = path.endswith((".xml", ".zip", ".json")) or path.startswith(self._old.patches)  # by what links to it
-        return is_known or not kind_of(path).has_contents
+        """Write a document as its kind says."""
+        target, file = self._folder / self._moved(path), self._previous.folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        match kind_of(path).takedown:
+            case Takedown.LEFT_OUT:
+                return
+            case Takedown.AS_IT_IS:
+                link_or_copy(file, target)
+            case Takedown.ENTRIES:
+                self._write_document(path)
+            case Takedown.MEMBERS:
+                self._write_package(path)
+            case Takedown.LINES:
+                with explain_damage(self._previous.where):
+                    history = parse_version_history(file.read_bytes(), path)
+                lines = {key: line for key, line in history.lines.items() if json.loads(key) not in self._uris}
+                target.write_bytes(history._replace(lines=lines).render())
+            case Takedown.CHANGES:
+                self._write_shown(path)
+        self._note(self._moved(path))
 
     def _write_package(self, path: str) -> None:
         manifest, target = self._old.manifest(path), self._moved(path)

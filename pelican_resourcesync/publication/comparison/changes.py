@@ -63,10 +63,10 @@ class DatedChange(NamedTuple):
     kind: str
     entry: str
 
-
-def _is_no_page(change: DatedChange) -> bool:
-    """Return whether a change should come after others as an example; a deletion has no type."""
-    return 'type="text/html"' not in change.entry and not change.uri.endswith(("/", ".html"))
+    @property
+    def is_page(self) -> bool:
+        """Whether it is probably a change of a page; a deletion has no type."""
+        return 'type="text/html"' in self.entry or self.uri.endswith(("/", ".html"))
 
 
 _dated_change = partial(tuple.__new__, DatedChange)  # without a function in Python for each
@@ -403,7 +403,7 @@ class ChangeListBuilder:
         self._found.kinds.update(kinds)
         for kind in kinds:
             known = self._found.examples.get(kind, ())
-            uris = (each.uri for each in sorted(together, key=_is_no_page) if each.kind == kind)
+            uris = (each.uri for each in sorted(together, key=lambda change: not change.is_page) if each.kind == kind)
             self._found.examples[kind] = (*known, *islice(uris, MOST_EXAMPLES - len(known)))
         created, updated, deleted = (
             before + kinds[kind] for before, kind in zip(self._range.counts, _KINDS, strict=True)

@@ -290,24 +290,24 @@ _LASTMOD_SIZE = len("    <lastmod></lastmod>\n")
 _EVERY = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PackageLimits:
-    """The most that one package may hold: bytes of the ZIP file, entries, and bytes of its manifest (`X04`)."""
+class PackageSize(NamedTuple):
+    """How much a package holds, or may hold: bytes of the ZIP file, entries, and bytes of its manifest (`X04`)."""
 
     size: int = 100_000_000
     entries: int = 50_000
     manifest: int = 50_000_000
 
+    def plus(self, added: "PackageSize") -> "PackageSize":
+        """Return the size with one more item."""
+        return PackageSize(self.size + added.size, self.entries + added.entries, self.manifest + added.manifest)
 
-STANDARD_LIMITS = PackageLimits()
+    def fits(self, limits: "PackageSize") -> bool:
+        """Return whether a package of this size is within limits."""
+        return self.size <= limits.size and self.entries <= limits.entries and self.manifest <= limits.manifest
 
 
-class PackageSize(NamedTuple):
-    """The most that an item adds to a package: bytes of the ZIP file, entries, and bytes of its manifest."""
-
-    size: int
-    entries: int
-    manifest: int
+STANDARD_LIMITS = PackageSize()
+_EMPTY = PackageSize(FRAME_SIZE, 0, HEAD_SIZE)
 
 
 def size_in_package(bitstream: Bitstream) -> PackageSize:
@@ -332,7 +332,7 @@ def begins_package(bitstream: Bitstream) -> bool:
 def divided(
     items: Iterable[Item],
     size_of: Callable[[Item], PackageSize],
-    limits: PackageLimits = STANDARD_LIMITS,
+    limits: PackageSize = STANDARD_LIMITS,
     begins: Callable[[Item], bool] = lambda _: False,
 ) -> Iterator[Iterator[Item]]:
     """Divide items, in their order, into packages: each as full as is sure to fit.
@@ -345,17 +345,15 @@ def divided(
 
     Items are read one at a time: use up each package before you ask for the next, as with `itertools.groupby`.
     """
-    number, size, entries, manifest = 0, FRAME_SIZE, 0, HEAD_SIZE
+    number, held = 0, _EMPTY
 
     def package_of(item: Item) -> int:
-        nonlocal number, size, entries, manifest
+        nonlocal number, held
         added = size_of(item)
-        size, entries, manifest = size + added.size, entries + added.entries, manifest + added.manifest
-        fits = size <= limits.size and entries <= limits.entries and manifest <= limits.manifest
-        is_first = entries > _EVERY + added.entries and begins(item)
-        if entries > added.entries and (is_first or not fits):
-            number += 1
-            size, entries, manifest = FRAME_SIZE + added.size, added.entries, HEAD_SIZE + added.manifest
+        before, held = held, held.plus(added)
+        is_first = before.entries > _EVERY and begins(item)
+        if before.entries and (is_first or not held.fits(limits)):
+            number, held = number + 1, _EMPTY.plus(added)
         return number
 
     return (package for _, package in groupby(items, package_of))
@@ -385,10 +383,10 @@ class ChangePacker:
             yield [change for group in package for change in group]
 
 
-def package_limits(options: Options) -> PackageLimits:
+def package_limits(options: Options) -> PackageSize:
     """Return the limits of a package: its manifest has the limits of any document (`X04`)."""
     limits = options.limits
-    return PackageLimits(size=options.dumps.package_size, entries=limits.entries, manifest=limits.size)
+    return PackageSize(size=options.dumps.package_size, entries=limits.entries, manifest=limits.size)
 
 
 def _size_of_changes(changes: Iterable[Change]) -> PackageSize:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol import (
@@ -130,6 +130,21 @@ class TitledChange:
     href: str
     version: str = ""
 
+    def described(self) -> dict[str, str]:
+        """Return it as a JSON object, without what is empty."""
+        described = {**asdict(self), "time": render_datetime(self.time)}
+        return {name: value for name, value in described.items() if value}
+
+    @classmethod
+    def parse(cls, change: dict[str, Any]) -> Self:
+        """Return what was described. Raises `ValueError` for anything else."""
+        uri, title, href, version = texts = [change.get(name, "") for name in ("uri", "title", "href", "version")]
+        if not all(isinstance(text, str) for text in texts):
+            message = f"{texts} are not all texts"
+            raise ValueError(message)
+        kind, time = ChangeKind(change["kind"]), parse_datetime(change["time"])
+        return cls(uri, kind, time, clean(title), href, version)
+
 
 def latest_first(changes: Iterable[TitledChange]) -> list[TitledChange]:
     """Return changes in the order in which people read them."""
@@ -148,22 +163,13 @@ class ShownChanges(NamedTuple):
         return ShownChanges(changes[:MOST_CHANGES], self.more + more + len(changes[MOST_CHANGES:]))
 
     def render(self) -> bytes:
-        """Return these as JSON, which the next publication reads, without what is empty."""
-        changes = [{**asdict(each), "time": render_datetime(each.time)} for each in self.changes]
-        shown = [{name: value for name, value in each.items() if value} for each in changes]
-        content = {"changes": shown, "more": self.more}
+        """Return these as JSON, which the next publication reads."""
+        content = {"changes": [change.described() for change in self.changes], "more": self.more}
         return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=True).encode() + b"\n"
 
     @classmethod
     def parse(cls, data: bytes) -> "ShownChanges":
         """Return what was rendered. Raises `ValueError` for anything else."""
-        return parse_json(data, lambda content: cls([*map(_parsed, content["changes"])], int(content["more"])))
-
-
-def _parsed(change: dict[str, Any]) -> TitledChange:
-    uri, title, href, version = texts = [change.get(name, "") for name in ("uri", "title", "href", "version")]
-    if not all(isinstance(text, str) for text in texts):
-        message = f"{texts} are not all texts"
-        raise ValueError(message)
-    kind, time = ChangeKind(change["kind"]), parse_datetime(change["time"])
-    return TitledChange(uri, kind, time, clean(title), href, version)
+        return parse_json(
+            data, lambda content: cls([*map(TitledChange.parse, content["changes"])], int(content["more"]))
+        )

@@ -1,6 +1,7 @@
 """The kinds of files in an output: one table that says, by the path of a file, how to treat it."""
 
 import re
+from enum import Enum, auto
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -27,6 +28,17 @@ _SHA_256 = r"[0-9a-f]{64}"
 FOREVER = "public, max-age=31536000, immutable"
 
 
+class Takedown(Enum):
+    """What becomes of a file in the copy of a publication without some resources (see `takedown.py`)."""
+
+    #: It is left out, and written anew if it is still needed.
+    LEFT_OUT = auto()
+    #: It stays as it is: it names no resource, or goes with the last list that links to it.
+    AS_IT_IS = auto()
+    #: It loses what is about these resources: entries of a document, members of a package, lines, or changes.
+    ENTRIES, MEMBERS, LINES, CHANGES = auto(), auto(), auto(), auto()
+
+
 class Kind(NamedTuple):
     """A kind of files in an output, told by the `pattern` of their paths.
 
@@ -34,7 +46,7 @@ class Kind(NamedTuple):
     `publication.json` has their hashes, and `immutable` whether a path has the same bytes for ever. What `has_contents`
     has bytes or words of resources, and goes when one of these is withdrawn. `is_package` is whether they may be large:
     they are fetched last, and checked by their lengths. `folder` is that of their set in which there may be a million
-    of them. `media_type` is theirs if their names do not say it.
+    of them. `media_type` is theirs if their names do not say it. `takedown` is how they lose what is forgotten.
     """
 
     pattern: str
@@ -45,10 +57,15 @@ class Kind(NamedTuple):
     is_package: bool = False
     folder: str = ""
     media_type: str = ""
+    takedown: Takedown = Takedown.LEFT_OUT
 
 
-RESOURCE_LIST_PART = Kind(rf"{_SET}resourcelist-{_TIME}-[0-9]{{5,}}\.xml", 2, listed=True, immutable=True)
-VERSION_INDEX = Kind(rf"{_SET}versions\.jsonl", 2, listed=True)
+_ENTRIES = Takedown.ENTRIES
+
+RESOURCE_LIST_PART = Kind(
+    rf"{_SET}resourcelist-{_TIME}-[0-9]{{5,}}\.xml", 2, listed=True, immutable=True, takedown=_ENTRIES
+)
+VERSION_INDEX = Kind(rf"{_SET}versions\.jsonl", 2, listed=True, takedown=Takedown.LINES)
 VERSION = Kind(rf"{_SET}{VERSIONS}/{_SHA_256}(?:\.[^/]*)?", 1, immutable=True, folder=VERSIONS)
 
 #: The first that matches counts.
@@ -57,8 +74,15 @@ KINDS: tuple[Kind, ...] = (
     Kind(rf"(?!{FOLDER}/|{re.escape(WELL_KNOWN)}\Z).*", 1),
     Kind(rf"{_HOME}{RECORDS}/.*", 1, folder=RECORDS),
     VERSION,
-    Kind(rf"{_SET}patches/{_SHA_256}-{_SHA_256}\.dcz", 1, listed=True, immutable=True, has_contents=True),
-    # Packages, and the copies of their manifests.
+    Kind(
+        rf"{_SET}patches/{_SHA_256}-{_SHA_256}\.dcz",
+        1,
+        listed=True,
+        immutable=True,
+        has_contents=True,
+        takedown=Takedown.AS_IT_IS,
+    ),
+    # Packages, and the copies of their manifests, which are written with them.
     Kind(
         rf"{_SET}(?:resourcedump|changedump)-{_TIME}(?:-[0-9]{{5,}})?\.zip",
         1,
@@ -66,6 +90,7 @@ KINDS: tuple[Kind, ...] = (
         immutable=True,
         has_contents=True,
         is_package=True,
+        takedown=Takedown.MEMBERS,
     ),
     Kind(
         rf"{_SET}(?:resourcedump|changedump)-{_TIME}(?:-[0-9]{{5,}})?-manifest\.xml",
@@ -76,18 +101,19 @@ KINDS: tuple[Kind, ...] = (
     ),
     # What is listed in other documents: parts, archived documents, Change Lists, Change Dumps, notifications, TimeMaps.
     RESOURCE_LIST_PART,
-    Kind(rf"{_SET}{_LIST}(?:-archive)?-{_TIME}-[0-9]{{5,}}\.xml", 2, listed=True, immutable=True),
-    Kind(rf"{_SET}archive/{_LIST}-{_TIME}(?:-[0-9]{{5,}})?\.xml", 2, listed=True, immutable=True),
-    Kind(rf"{_SET}(?:changelist|changedump|notification)-{_TIME}\.xml", 2, listed=True),
+    Kind(rf"{_SET}{_LIST}(?:-archive)?-{_TIME}-[0-9]{{5,}}\.xml", 2, listed=True, immutable=True, takedown=_ENTRIES),
+    Kind(rf"{_SET}archive/{_LIST}-{_TIME}(?:-[0-9]{{5,}})?\.xml", 2, listed=True, immutable=True, takedown=_ENTRIES),
+    Kind(rf"{_SET}(?:changelist|changedump|notification)-{_TIME}\.xml", 2, listed=True, takedown=_ENTRIES),
     VERSION_INDEX,
     Kind(rf"{_HOME}{TIMEMAPS}/[0-9a-f]{{32}}\.link", 2, folder=TIMEMAPS, media_type=LINK_FORMAT),
     # Lists of these at fixed addresses, and the list of these lists.
-    Kind(rf"{_SET}(?:{_LIST}(?:-archive)?|notification)\.xml", 3, listed=True),
-    Kind(rf"{_SET}capabilitylist\.xml", 4, listed=True),
+    Kind(rf"{_SET}(?:{_LIST}(?:-archive)?|notification)\.xml", 3, listed=True, takedown=_ENTRIES),
+    Kind(rf"{_SET}capabilitylist\.xml", 4, listed=True, takedown=_ENTRIES),
     # What people read.
     Kind(rf"{_HOME}badge\.svg", 1, listed=True),
     Kind(rf"{_HOME}(?:index\.html|changes/index\.html|changes\.atom)", 5, listed=True, has_contents=True),
-    Kind(rf"{_SET}changes/{_TIME}\.(?:html|json)", 5, listed=True, has_contents=True),
+    Kind(rf"{_SET}changes/{_TIME}\.html", 5, listed=True, has_contents=True),
+    Kind(rf"{_SET}changes/{_TIME}\.json", 5, listed=True, has_contents=True, takedown=Takedown.CHANGES),
     Kind(re.escape(HTML_PAGE), 5),
     # Where clients begin, and what the next publication reads first.
     Kind(rf"{re.escape(DESCRIPTION)}|{re.escape(WELL_KNOWN)}", 6, media_type="application/xml"),

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pelican_resourcesync.protocol import Entry, Hash, Metadata
-from pelican_resourcesync.publication.kinds.packages import Bitstream, PackageLimits, write_package
+from pelican_resourcesync.publication.kinds.packages import Bitstream, PackageSize, write_package
 from tests.kit.publications import SITEURL
 from tests.publication.kinds.dumps.support import NOON, RESOURCES, portions
 
@@ -77,7 +77,7 @@ def main(folder: str, size: str, *kinds: str) -> None:
     def on_packed(count: int) -> None:
         sizes[0] += count
 
-    limits = PackageLimits(size=int(size))
+    limits = PackageSize(size=int(size))
     for number, portion in enumerate(portions(bitstreams(list(kinds)), limits)):
         path = Path(folder, f"{number:03}.zip")
         with path.open("wb") as package, path.with_suffix(".xml").open("wb+") as manifest:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from itertools import islice, pairwise
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import unquote
 
 from pelican_resourcesync.protocol import Capability, ChangeKind, Entry
@@ -164,7 +164,7 @@ def _shown_set(page: Page, shown: PageSet) -> dict[str, Any]:
         "last": overview.last,
         "began": overview.began,
         "open": overview.open,
-        "chart": chart_of(overview.ranges, overview.at, lambda start: page.href(layout.change_page(start))),
+        "chart": Chart.of(overview.ranges, overview.at, lambda start: page.href(layout.change_page(start))),
         "days": overview.days[:_MOST_DAYS],
         "names": _MOST_NAMES,
         "of_repository": overview.of_repository,
@@ -278,6 +278,17 @@ class Bar:
     parts: Sequence[tuple[str, str, str, int]]
     is_cut: bool
 
+    @classmethod
+    def of(cls, summary: ChangeListSummary, href: str, x: float, width: float, top: int) -> Self:
+        """Return the bar of a Change List at a place in a chart that ends at `top` changes."""
+        parts, unit, y = [], _HEIGHT / max(top, summary.changes), float(_HEIGHT)
+        for kind, count in (("c", summary.created), ("u-kind", summary.updated), ("d", summary.deleted)):
+            if count:
+                height = max(count * unit, _LEAST)
+                y = max(y - height, 0)
+                parts.append((kind, decimal(y), decimal(height), count))
+        return cls(href, summary, decimal(x), decimal(width), parts, summary.changes > top)
+
 
 @dataclass(frozen=True, slots=True)
 class Chart:
@@ -289,30 +300,21 @@ class Chart:
     end: datetime
     width: int = _WIDTH
 
-
-def chart_of(lists: Sequence[ChangeListSummary], at: datetime, href: Callable[[datetime], str]) -> Chart | None:
-    """Return the chart of Change Lists up to a time, `None` if there are none; `href` is the link for a start."""
-    shown = lists[-_MOST_BARS:]
-    if not shown:
-        return None
-    begin, end = shown[0].start, max(at, shown[-1].start)
-    top = _scale(_highest(sorted((each.changes for each in shown), reverse=True)))
-    unit = _WIDTH / max((end - begin) / timedelta(seconds=1), 1)
-    starts = [*_places([(each.start - begin) / timedelta(seconds=1) * unit for each in shown])]
-    bars = []
-    for each, x, following in zip(shown, starts, [*starts[1:], float(_WIDTH)], strict=True):
-        width = max(min(following - x - 1, _WIDEST), _NARROWEST - 1)
-        bars.append(
-            Bar(
-                href=href(each.start),
-                summary=each,
-                x=decimal(x),
-                width=decimal(width),
-                parts=[*_parts(each, top)],
-                is_cut=each.changes > top,
-            )
-        )
-    return Chart(bars, sorted({top, top // 2, 0}, reverse=True), begin, end)
+    @classmethod
+    def of(cls, lists: Sequence[ChangeListSummary], at: datetime, href: Callable[[datetime], str]) -> Self | None:
+        """Return the chart of Change Lists up to a time, `None` if there are none; `href` is the link for a start."""
+        shown = lists[-_MOST_BARS:]
+        if not shown:
+            return None
+        begin, end = shown[0].start, max(at, shown[-1].start)
+        top = _scale(_highest(sorted((summary.changes for summary in shown), reverse=True)))
+        unit = _WIDTH / max((end - begin) / timedelta(seconds=1), 1)
+        starts = [*_places([(summary.start - begin) / timedelta(seconds=1) * unit for summary in shown])]
+        bars = [
+            Bar.of(summary, href(summary.start), x, max(min(following - x - 1, _WIDEST), _NARROWEST - 1), top)
+            for summary, x, following in zip(shown, starts, [*starts[1:], float(_WIDTH)], strict=True)
+        ]
+        return cls(bars, sorted({top, top // 2, 0}, reverse=True), begin, end)
 
 
 def _places(wanted: Sequence[float]) -> Iterator[float]:
@@ -335,15 +337,6 @@ def _scale(highest: int) -> int:
     """Return the next round number."""
     step: int = 10 ** (len(str(highest)) - 1)
     return next(each * step for each in (1, 2, 4, 6, 8, 10) if each * step >= highest)
-
-
-def _parts(summary: ChangeListSummary, top: int) -> Iterator[tuple[str, str, str, int]]:
-    unit, y = _HEIGHT / max(top, summary.changes), float(_HEIGHT)
-    for kind, count in (("c", summary.created), ("u-kind", summary.updated), ("d", summary.deleted)):
-        if count:
-            height = max(count * unit, _LEAST)
-            y = max(y - height, 0)
-            yield kind, decimal(y), decimal(height), count
 
 
 def decimal(number: float) -> str:

@@ -12,7 +12,7 @@ from pelican_resourcesync.protocol import ChangeKind, Document, Entry, Hash, Lin
 from pelican_resourcesync.publication.kinds.packages import (
     STANDARD_LIMITS,
     Bitstream,
-    PackageLimits,
+    PackageSize,
     divided,
     size_in_package,
     write_package,
@@ -63,7 +63,7 @@ def packed(bitstreams: Iterable[Bitstream], document: Document = RESOURCES, **op
     return package.getvalue(), manifest.getvalue()
 
 
-def portions(bitstreams: Iterable[Bitstream], limits: PackageLimits = STANDARD_LIMITS) -> Iterator[Iterator[Bitstream]]:
+def portions(bitstreams: Iterable[Bitstream], limits: PackageSize = STANDARD_LIMITS) -> Iterator[Iterator[Bitstream]]:
     """Divide bitstreams into packages."""
     return divided(bitstreams, size_in_package, limits)
 

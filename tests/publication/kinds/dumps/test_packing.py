@@ -14,7 +14,6 @@ from pelican_resourcesync.publication.kinds.packages import (
     FRAME_SIZE,
     HEAD_SIZE,
     Bitstream,
-    PackageLimits,
     PackageSize,
     divided,
     size_in_package,
@@ -31,7 +30,7 @@ from tests.publication.kinds.dumps.support import CHANGES, bitstream, deletion, 
 
 def numbers(*weights: int, size: int, entries: int = 100) -> list[list[int]]:
     """Divide items of these weights where so many bytes are left for them."""
-    limits = PackageLimits(size=FRAME_SIZE + size, entries=entries)
+    limits = PackageSize(size=FRAME_SIZE + size, entries=entries)
     return [list(each) for each in divided(weights, lambda item: PackageSize(item, 1, 0), limits)]
 
 
@@ -52,7 +51,7 @@ def numbers(*weights: int, size: int, entries: int = 100) -> list[list[int]]:
 def test_division(weights: Sequence[int], expected: list[list[int]]) -> None:
     """As many as fit, in their order; what is too large for any is alone."""
     assert numbers(*weights, size=10, entries=4) == expected
-    limits = PackageLimits(entries=4, manifest=HEAD_SIZE + 10)
+    limits = PackageSize(entries=4, manifest=HEAD_SIZE + 10)
     assert [list(each) for each in divided(weights, lambda item: PackageSize(0, 1, item), limits)] == expected
 
 
@@ -70,7 +69,7 @@ def test_the_bounds_stay() -> None:
 
 def test_manifests_have_a_limit_of_their_own() -> None:
     """X04: many deletions weigh little in a ZIP file, and yet their manifest has a limit."""
-    limits = PackageLimits(manifest=HEAD_SIZE + 2_000)
+    limits = PackageSize(manifest=HEAD_SIZE + 2_000)
     found = [list(each) for each in portions((deletion(f"{number}.html") for number in range(9)), limits)]
     assert len(found) > 1
     assert all(len(packed(each, CHANGES)[1]) <= limits.manifest for each in found)
@@ -80,10 +79,10 @@ def test_manifests_have_a_limit_of_their_own() -> None:
 def test_groups_stay_together() -> None:
     """What is divided may be groups, each with the weight of all in it."""
     groups = [("a", "b"), ("c",), ("d", "e", "f")]
-    limits = PackageLimits(entries=3)
+    limits = PackageSize(entries=3)
     found = divided(groups, lambda group: PackageSize(0, len(group), 0), limits)
     assert [list(each) for each in found] == [[("a", "b"), ("c",)], [("d", "e", "f")]]
-    found = divided([("a", "b"), ("c",)], lambda group: PackageSize(0, len(group), 0), PackageLimits(entries=1))
+    found = divided([("a", "b"), ("c",)], lambda group: PackageSize(0, len(group), 0), PackageSize(entries=1))
     assert [list(each) for each in found] == [[("a", "b")], [("c",)]]
 
 
@@ -96,7 +95,7 @@ def test_one_item_is_held_at_a_time() -> None:
             asked.append(number)
             yield number
 
-    for portion in divided(items(), lambda _: PackageSize(1, 1, 0), PackageLimits(size=FRAME_SIZE + 7)):
+    for portion in divided(items(), lambda _: PackageSize(1, 1, 0), PackageSize(size=FRAME_SIZE + 7)):
         for number in portion:
             assert asked[-1] <= number + 1
     assert asked[-1] == 99
@@ -139,7 +138,7 @@ def test_no_package_is_larger_than_its_weight(bitstreams: list[Bitstream]) -> No
 @given(st.lists(_bitstreams(), min_size=1, max_size=8), st.integers(0, 200_000), st.integers(1, 5))
 def test_any_division(bitstreams: list[Bitstream], size: int, entries: int) -> None:
     """Whatever the limits: nothing is lost, no package is larger, and none could have been sure to take one more."""
-    limits = PackageLimits(size=FRAME_SIZE + size, entries=entries)
+    limits = PackageSize(size=FRAME_SIZE + size, entries=entries)
     found = [list(each) for each in portions(bitstreams, limits)]
     assert [each for portion in found for each in portion] == bitstreams
     for portion in found:
@@ -154,7 +153,7 @@ def test_the_bound_is_not_wasteful() -> None:
     """Beside its bytes a resource weighs about a thousand bytes, so packages of pictures are nearly full."""
     data = _NOISE[:50_000]
     many = [bitstream(f"pictures/{number}.jpg", data, "image/jpeg") for number in range(100)]
-    first, *_ = [list(each) for each in portions(many, PackageLimits(size=1_000_000))]
+    first, *_ = [list(each) for each in portions(many, PackageSize(size=1_000_000))]
     assert 950_000 < len(packed(first)[0]) <= 1_000_000
 
 

@@ -14,7 +14,7 @@ from lxml import etree, html
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication.kinds.pages import changes
-from pelican_resourcesync.publication.kinds.pages.pages import chart_of
+from pelican_resourcesync.publication.kinds.pages.pages import Chart
 from pelican_resourcesync.publication.model import history as model
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.options import PageOptions
@@ -725,7 +725,7 @@ def test_bars_at_the_end_stand_side_by_side() -> None:
     """Of three in the last hours of a year, each has four units of the drawing, which is 900 wide."""
     times = [utc("2024-01-01T00:00"), *(utc(f"2024-12-31T{hour}:00") for hour in ("10", "11", "12", "13"))]
     lists = [ChangeListSummary("", *each, 1, 0, 0) for each in pairwise(times)]
-    chart = chart_of(lists, times[-1], str)
+    chart = Chart.of(lists, times[-1], str)
     assert chart is not None
     assert [each.x for each in chart.bars] == ["0", "888", "892", "896"]
     assert [each.width for each in chart.bars][1:] == ["3", "3", "3"]
@@ -737,16 +737,16 @@ def test_several_outliers(tmp_path: Path) -> None:
     begin = utc("2024-01-01T00:00")
     times = [begin + number * timedelta(days=30) for number in range(len(counts) + 1)]
     lists = [ChangeListSummary("", *each, count, 0, 0) for each, count in zip(pairwise(times), counts, strict=True)]
-    chart = chart_of(lists, times[-1], str)
+    chart = Chart.of(lists, times[-1], str)
     assert chart is not None
     assert ([each.is_cut for each in chart.bars], chart.scale) == ([True, True] + [False] * 10, [4, 2, 0])
     high = [
         ChangeListSummary("", *each, count, 0, 0) for each, count in zip(pairwise(times), [9, 9, 1, 1], strict=False)
     ]
-    chart = chart_of(high, times[-1], str)
+    chart = Chart.of(high, times[-1], str)
     assert chart is not None
     assert not any(each.is_cut for each in chart.bars)
-    chart = chart_of([ChangeListSummary("", begin, None, 400, 1, 0)], times[-1], str)
+    chart = Chart.of([ChangeListSummary("", begin, None, 400, 1, 0)], times[-1], str)
     assert chart is not None
     assert [(float(y), float(height)) for _, y, height, _ in chart.bars[0].parts][1][1] == 1.5
 
