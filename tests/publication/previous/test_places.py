@@ -55,6 +55,7 @@ preview       -          -:first    .          .          -:first   -:first    !
 document      !document  !document  !document  2          -:yet     !document  !document  !unknown   !document  2
 no-document   !document  !document  !document  2          -:yet     !document  !document  !unknown   !document  2
 state         !state     !state     !state     2:replaced -:first   !state     !state     !unknown   !state     !state
+page-for-it   !state     !state     !state     2:replaced -:first   !state     !state     !unknown   !state     !none
 no-state      !no-state  !no-state  -:first    2          -:first   -:first    !unknown   !unknown   -          !none
 format        !format    !format    !format    2:replaced -:first   !format    !format    !unknown   !format    !format
 half          !document  !document  !document  2          -:yet     !document  !document  !unknown   !document  2
@@ -76,6 +77,7 @@ preview       -:preview  2:preview  -:preview  2:preview  -:preview  -:first    
 document      !half      2          !half      2          !half      !half      !half           2
 no-document   !half      2          !half      2          !half      !half      !half           2
 state         !state     !state     !state     !state     !state     !state     !state          !state
+page-for-it   !hidden    !hidden    !hidden    !hidden    !hidden    !hidden    !TransportError !none
 no-state      !named     2:copy     -:first    2:copy     !named     !setting   -               !none
 format        !format    !format    !format    !format    !format    !format    !format         !format
 half          !half      2          !half      2          !half      !half      !half           2
@@ -103,6 +105,7 @@ preview       6:over     .          6:over      6:over      6:over
 document      2:over     2:over     2:over      2:over      2:over
 no-document   2:over     2:over     2:over      2:over      2:over
 state         0:over     0:over     0:over      0:over      0:over
+page-for-it   0:over     0:over     0:over      0:over      0:over
 no-state      0:over     0:over     0:over      0:over      0:over
 format        0:over     0:over     0:over      0:over      0:over
 half          2:over     2:over     2:over      2:over      2:over
@@ -125,6 +128,7 @@ preview       -:first    !behind
 document      !half      2
 no-document   !half      2
 state         !state     !state
+page-for-it   !hidden    !state
 no-state      -:first    2
 format        !format    !format
 half          !half      2
@@ -153,6 +157,7 @@ REFUSED: dict[str, tuple[type[ResourceSyncError], str]] = {
     "forked": (PublicationError, "do not descend from each other, so each has changes that the other lacks"),
     "unknown": (PublicationError, "it cannot be determined what is published: .*: no such host"),
     "answer": (PublicationError, r"cannot be read: .*publication\.json: the server answered "),
+    "hidden": (PublicationError, r"publication\.json is an HTML page, although the Source Description names"),
     "page": (PublicationError, r"publication\.json is an HTML page, as is the front page"),
     "redirect": (PublicationError, r"cannot be read: .*publication\.json.*redirects elsewhere"),
     "folder": (PublicationError, "there is no folder .*/place: correct it"),
@@ -326,7 +331,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (made / name / STATE).write_text(json.dumps({**state, "generation": GENERATIONS[name]}))
     for name, path, data in (
         ("document", RESOURCE_LIST, b"<urlset/>"), ("no-document", RESOURCE_LIST, None),
-        ("state", STATE, b"{"), ("no-state", STATE, None), ("format", STATE, b'{"format": 9}'),
+        ("state", STATE, b"{"), ("page-for-it", STATE, b"<!DOCTYPE html>"), ("no-state", STATE, None),
+        ("format", STATE, b'{"format": 9}'),
     ):  # fmt: skip
         shutil.copytree(made / "same", made / name)
         (made / name / path).unlink() if data is None else (made / name / path).write_bytes(data)
