@@ -58,6 +58,10 @@ class MirrorError(SourceError):
     """Raised when nothing can be mirrored; the message says why, and what to do about it."""
 
 
+class ForeignError(SourceError):
+    """Raised for a document on a host that may not be requested; the message names the option that allows it."""
+
+
 class IncompleteError(SourceError):
     """Raised when a mirror stops before it changes anything, because that could do harm.
 

@@ -220,6 +220,7 @@ def _plan_report(plan: "FetchPlan") -> _Report:
     size = format_bytes(plan.size) + (f" and {plan.unknown:,} of unknown size" if plan.unknown else "")
     packages = f", with {format_count(len(plan.packages), 'package')}" if plan.packages else ""
     lines = [f"Note: {note}." for note in plan.notes]
+    lines += [f"Not read: {each}" for each in plan.unread]
     sets: set[str] = set()
     for route in plan.routes:
         name = route.name.partition(": ")[0]
@@ -233,13 +234,14 @@ def _plan_report(plan: "FetchPlan") -> _Report:
     lines.append(f"Planning took {format_count(plan.requests, 'request')}.")
     lines.append(f"To fetch: {format_count(plan.fetch, 'resource')} ({size}){packages}; to delete: {plan.delete:,}.")
     counts = {name: getattr(plan, name) for name in ("fetch", "delete", "size", "unknown", "foreign", "requests")}
-    return DONE, lines, {"plan": counts, "notes": plan.notes}, {}
+    return DONE, lines, {"plan": counts, "notes": plan.notes, "unread": plan.unread}, {}
 
 
 def _result_report(result: "MirrorResult", folder: Path) -> _Report:
     from pelican_resourcesync.terminal import duration, format_bytes, format_count
 
     lines = [f"Note: {note}." for note in result.plan.notes]
+    lines += [f"Not read: {each}" for each in result.plan.unread[:_MOST_SHOWN]]
     lines += [f"Missing: {uri} ({reason or 'not tried'})" for uri, reason in result.missing[:_MOST_SHOWN]]
     if result.left > _MOST_SHOWN:
         lines.append(f"… and {result.left - min(_MOST_SHOWN, len(result.missing)):,} more (all with --json=resources)")
@@ -270,7 +272,7 @@ def _result_report(result: "MirrorResult", folder: Path) -> _Report:
     )
     counts = {name: getattr(result, name) for name in names}
     counts |= {"not_deleted": len(result.not_deleted), "foreign": result.plan.foreign}
-    counts |= {"sets": result.plan.sets, "notes": result.plan.notes}
+    counts |= {"sets": result.plan.sets, "notes": result.plan.notes, "unread": result.plan.unread}
     uris = {"missing": dict(result.missing), "not_deleted": result.not_deleted}
     return DONE if result.complete else INCOMPLETE, lines, counts, uris
 

@@ -12,7 +12,7 @@ from pelican_resourcesync.source import Position
 from pelican_resourcesync.system.strict_json import parse_json
 
 _VERSION = 1
-_POSITION = (str, int, str, str, str, str, str)
+_POSITION = (str, int, str, str, str, str, str, str)
 
 
 class LatestState(NamedTuple):
@@ -38,8 +38,6 @@ class LatestState(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Cursor:
     """How far each set was followed, by the URI of its document, with the selection that was followed.
-
-    The `mark` of a set that has no Change Lists is a digest of its Resource List.
 
     `read` is how far the lists were read, until all of that was yielded: it must still be listed then, because of
     several changes of a resource, only the last was to be yielded.

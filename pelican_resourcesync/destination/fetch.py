@@ -63,7 +63,12 @@ class MirrorResult:
     @property
     def complete(self) -> bool:
         """Whether the copy matches the Source."""
-        return not self.left and not self.plan.foreign and not self.not_deleted
+        return self.is_whole and not self.plan.foreign and not self.not_deleted
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the copy has all that it should have, as far as the hosts of the Source are asked."""
+        return not self.left and not self.plan.unread
 
 
 class _PartSink(ResourceSink):

@@ -9,6 +9,7 @@ import json
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
@@ -23,6 +24,7 @@ from pelican_resourcesync.errors import (
     IncompleteError,
     MirrorError,
     MismatchError,
+    ResourceSyncError,
     SourceError,
     TransportError,
 )
@@ -33,7 +35,6 @@ from pelican_resourcesync.source import (
     PRIVATE,
     VERIFIED,
     ChangeLists,
-    GapError,
     ListedDumps,
     ListedPackage,
     ListedResource,
@@ -49,6 +50,7 @@ from pelican_resourcesync.source import (
     part_name,
     text_of,
     why_unreadable,
+    why_unusable,
 )
 
 _ROUNDS = 3  # how often the lists are read again for resources that have changed meanwhile
@@ -219,6 +221,7 @@ class _Follower:
     def _round(self) -> Iterator[FollowedChange]:
         """Yield what is new, and leave the cursor where that ends."""
         now, again = self._read()
+        self.notes += [note for note in self._source.notes if note not in self.notes]
         if self._foreign:
             self.notes.append(f"resources on other hosts, which were not requested: {self._foreign:,}")
         if again:
@@ -338,10 +341,14 @@ class _Follower:
     def _read(self) -> tuple[Cursor, bool]:
         """Read what comes after the cursor; return where that begins, and whether it is everything, once more.
 
-        Raises `IncompleteError` if the lists are older than the cursor or cannot be used, and other errors of the
+        Raises `IncompleteError` if the lists are older than the cursor or cannot be read now, and other errors of the
         Source.
         """
         self._sets, cursor = find_sets(self._source), self.cursor
+        for one in self._sets:
+            if one.failure:
+                message = f"the set {one.name!a} cannot be read: {one.failure}"
+                raise IncompleteError(message)
         known = {"verified": self._state.get(VERIFIED), "private": self._state.get(PRIVATE)}
         with self._state.transaction():
             if cursor is not None:
@@ -411,19 +418,13 @@ class _Follower:
         if kind not in one.documents:
             message = f"the set {one.name!a} has no Resource List, so it cannot be followed"
             raise MirrorError(message)
-        has_changes = Capability.CHANGELIST in one.documents
-        whole, latest = hashlib.sha256(), ""
+        whole = hashlib.sha256()
         with closing(self._source.entries(one.documents[kind], kind, remembered=False)) as entries:
             for each in entries.resources():
-                if not has_changes:
-                    whole.update(repr(each).encode())
-                latest = max(latest, each.time)
+                whole.update(f"{each.uri}\n{each.time}\n{each.hash}\n{each.length}\n{each.links or ''}\n".encode())
                 yield each
         at, completed = text_of(entries.md.at), text_of(entries.md.completed)
-        if has_changes:
-            self._lists[one.uri] = Position(at or latest, reach=completed)
-        else:
-            self._lists[one.uri] = Position(at, mark=whole.hexdigest())
+        self._lists[one.uri] = Position(at, reach=completed, listed=whole.hexdigest())
 
     def _read_changes(self, positions: Mapping[str, Position], read: Mapping[str, Position], *, fresh: bool) -> bool:
         """Read the changes of all sets; return False if they do not reach back to the positions, which is noted.
@@ -432,48 +433,60 @@ class _Follower:
         `fresh`: these are the positions of Resource Lists that were just read, so there is no other way.
         """
         for number, one in enumerate(self._sets, 1):
-            begin = positions[one.uri]
-            try:
-                if Capability.CHANGELIST in one.documents:
-                    for _ in ChangeLists(self._source, one).after(read[one.uri]) if one.uri in read else ():
-                        pass
-                    self._read_set(number, one, begin, fresh=fresh)
+            begin, why = positions[one.uri], "it has no Change Lists, and its list has changed"
+            known = begin.listed and read.get(one.uri, begin).listed  # no change was read that it does not show
+            if has_changes := Capability.CHANGELIST in one.documents and bool(begin.at):
+                failure = self._read_set(number, one, begin, read.get(one.uri), fresh=fresh)
+                if failure is None:
                     continue
-                for _ in () if fresh else self._listed(one):  # to the end, to see whether it is the same
-                    pass
-                self._end[one.uri] = self._begin[one.uri] = self._lists[one.uri].remembered()
-                if begin.mark != self._end[one.uri].mark:
-                    message = "it has no Change Lists, and its list has changed"
-                    raise GapError(message)  # noqa: TRY301 - noted below, as any other gap
-            except GapError as gap:
-                self.notes.append(f"{one.name}: {gap}: everything is read again")
+                why = why_unusable(failure)
+                if not known and isinstance(failure, TransportError) and failure.may_pass:
+                    raise IncompleteError(why) from failure
+            for _ in () if one.uri in self._lists else self._listed(one):  # to the end, to see whether it is the same
+                pass
+            self._end[one.uri] = self._begin[one.uri] = self._lists[one.uri].remembered()
+            if known != self._lists[one.uri].listed:
+                self.notes.append(f"{one.name}: {why}: everything is read again")
                 return False
-            except DocumentError as error:
-                message = f"the Change Lists of the set {one.name!a} cannot be used: {error}"
-                raise IncompleteError(message) from error
+            self.notes += [f"{one.name}: {why}"] if has_changes else []
         self._restore_shared()
         return True
 
-    def _read_set(self, number: int, one: SourceSet, begin: Position, *, fresh: bool) -> None:
-        """Read the changes of a set, and where they begin and end."""
+    def _read_set(
+        self, number: int, one: SourceSet, begin: Position, read: Position | None, *, fresh: bool
+    ) -> ResourceSyncError | None:
+        """Read the changes of a set, and where they begin and end; return why that is not possible, if it is not."""
 
         def note(gap: str) -> None:
             self.notes.append(f"{one.name}: {gap}: the changes in between are not known")
 
-        lists = ChangeLists(self._source, one)
+        db, foreign, order = self._state.db, self._foreign, count()
         begun, listed = None, fresh
-        for order, (each, now) in enumerate(lists.after(begin, note if fresh else None)):
+
+        def add(each: ListedResource, now: Position) -> None:
+            nonlocal begun, listed
             kind = self._kind(each)
             listed = listed and now.at == begin.at and self._is_in_list(each, kind)
             if listed:
                 begun = now
             elif kind:
-                row = (each.uri, now.at, number, order, json.dumps(now[:_READ]), kind, kind, *_described(each))
-                self._state.db.execute(_CHANGED, row)
+                row = (each.uri, now.at, number, next(order), json.dumps(now[:_READ]), kind, kind, *_described(each))
+                db.execute(_CHANGED, row)
+
+        lists = ChangeLists(self._source, one)
+        db.execute("SAVEPOINT changes")
+        failure = ChangeLists(self._source, one).take(read, lambda *_: None) if read else None
+        if failure := failure or lists.take(begin, add, note if fresh else None):
+            db.execute("ROLLBACK TO changes")
+            self._foreign = foreign
+            return failure
         reach = max(begin.reach, lists.begin) if fresh else begin.reach
         opened = lists.opened or begin.opened
-        self._begin[one.uri] = (begun or lists.begun)._replace(reach=reach, opened=opened).remembered()
-        self._end[one.uri] = lists.reached._replace(reach=reach, opened=opened).remembered()
+        start = begun or lists.begun
+        for positions, there in ((self._begin, start), (self._end, lists.reached)):
+            known = begin.listed if there[:2] == start[:2] else ""
+            positions[one.uri] = there._replace(reach=reach, opened=opened, listed=known).remembered()
+        return None
 
     def _is_in_list(self, change: ListedResource, kind: str) -> bool:
         """Return whether the Resource List shows a change already."""
@@ -514,8 +527,10 @@ class _Follower:
         """Yield what the Resource List of a set has, and then what changed after it."""
         yield from self._listed(one)
         if Capability.CHANGELIST in one.documents:
-            changes = ChangeLists(self._source, one).after(self._lists[one.uri], lambda _: None)
-            yield from (each for each, _ in changes)
+            changes: list[ListedResource] = []
+            lists, position = ChangeLists(self._source, one), self._lists[one.uri]
+            if position.at and not lists.take(position, lambda each, _: changes.append(each), lambda _: None):
+                yield from changes
 
 
 class _Packed:

@@ -226,7 +226,9 @@ class Mirror:
         with self._opened() as (state, source):
             damaged = set(self._damaged(state))
             with state.transaction():
-                plan(state, source, patient, reconcile=True)
+                if unread := plan(state, source, patient, reconcile=True).unread:
+                    message = f"the copy cannot be compared with what cannot be read: {'; '.join(unread)}"
+                    raise IncompleteError(message)
                 gone = {each.uri for each in state.to_delete()}
                 found = [
                     Difference(uri, self._difference(state, uri, gone=uri in gone)) for uri, _ in state.missing(-1)
@@ -262,9 +264,9 @@ class Mirror:
                     states.begin(state)
             with self._opened(states.next) as (state, source):
                 result = self._run(state, source, reconcile=reconcile)
-                if not result.left:
+                if result.is_whole:
                     self._publish(state, result)
-            if result.left:
+            if not result.is_whole:
                 result.plan.notes.append(f"{self._folder} stays as it is until the next state is complete")
             else:
                 states.switch()
@@ -337,14 +339,16 @@ class Mirror:
             if left:  # they have changed since the lists were made
                 with state.transaction():
                     again = replace(self._options, by="lists")
-                    result.plan.notes += plan(state, source, again, reconcile=left == 1).notes
+                    later = plan(state, source, again, reconcile=left == 1)
+                    result.plan.notes += [note for note in later.notes if note not in result.plan.notes]
+                    result.plan.unread = later.unread
         fetch.search_packages(result.plan.other_packages)
         if source.requests >= _MANY and source.client.advice:
             result.plan.notes.append(source.client.advice)
         self._delete(state, result)
         result.missing = state.missing(_SHOWN)
         result.left = state.number("SELECT count(*) FROM pending")
-        if not result.left:
+        if result.is_whole:
             if state.get(REBUILT) or reconcile:  # perhaps from before the state was lost
                 result.not_deleted += self._unknown(state)
             state.set(REBUILT, value=False)

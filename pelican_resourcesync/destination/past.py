@@ -85,6 +85,8 @@ class Past:
     """The past of a set."""
 
     def __init__(self, state: CopyState, source: Source, resource_set: SourceSet) -> None:
+        if resource_set.failure:
+            raise resource_set.failure
         self._state, self._source, self._set = state, source, resource_set
         self._packages = Packages(source)
         self._dumps = ListedDumps(source, resource_set)

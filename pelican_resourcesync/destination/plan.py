@@ -1,7 +1,7 @@
 """What a copy needs to be in step with its Source: by Change Lists where they reach back far enough, else by lists."""
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
@@ -14,6 +14,7 @@ from pelican_resourcesync.errors import (
     DocumentError,
     IncompleteError,
     MirrorError,
+    ResourceSyncError,
     SourceError,
     TransportError,
 )
@@ -22,6 +23,7 @@ from pelican_resourcesync.options import MirrorOptions, matches_type
 from pelican_resourcesync.protocol import Capability, ChangeKind, Entry, Metadata
 from pelican_resourcesync.source import (
     REBUILT,
+    UNREAD,
     UNREADABLE,
     ChangeLists,
     GapError,
@@ -35,6 +37,7 @@ from pelican_resourcesync.source import (
     find_sets,
     listed_resource,
     text_of,
+    why_unusable,
 )
 
 _DUMPS = {
@@ -53,8 +56,9 @@ class FetchPlan:
     """What is to be done: numbers of resources, their bytes as far as they are known, and remarks for people.
 
     `sets` has the time up to which each set was read (`at`) and, of a signed set, the number of its `generation`.
-    `foreign` resources are on other hosts that may not be asked; `hosts` are the first of these. `routes` are those to
-    what is to be fetched, for each set the one that is taken first; `packages` are the packages of these, and
+    `unread` says which sets and parts of lists cannot be read, and why: nothing of them is deleted, and the copy is not
+    complete. `foreign` resources are on other hosts that may not be asked; `hosts` are the first of these. `routes` are
+    those to what is to be fetched, for each set the one that is taken first; `packages` are the packages of these, and
     `other_packages` those that may have what is not available singly.
     """
 
@@ -65,6 +69,7 @@ class FetchPlan:
     requests: int = 0
     notes: list[str] = field(default_factory=list)
     sets: dict[str, dict[str, str | int | None]] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
     foreign: int = 0
     hosts: list[str] = field(default_factory=list)
     routes: list[Route] = field(default_factory=list)
@@ -98,18 +103,23 @@ def _plan(state: CopyState, source: Source, options: MirrorOptions, *, reconcile
     reconcile = reconcile or unreadable > 0 or again
     sets = find_sets(source)
     _remove_sets(state, {each.uri for each in sets}, result)
-    if reconcile:  # nothing is believed of what the copy should have
-        state.db.execute("DELETE FROM membership")
-        state.db.execute("INSERT INTO membership SELECT uri, 0 FROM resource")
     planners = [_Planner(state, source, options, result, each) for each in sets]
-    for planner in planners:
-        planner.plan(reconcile=reconcile)
+    if reconcile:  # nothing is believed of what the copy should have, except of what cannot be read
+        state.db.execute("INSERT OR IGNORE INTO membership SELECT uri, 0 FROM resource")
+        state.db.execute("UPDATE membership SET sets = sets & ?", (sum(each.bit for each in planners),))
+    failures = [failure for each in planners if (failure := each.try_to_plan(reconcile=reconcile))]
+    if failures and len(failures) == len(planners):
+        raise failures[0]
+    result.notes += [each for each in source.notes if each not in result.notes]
+    if result.unread and state.get(REBUILT):  # what is not listed may be in what cannot be read
+        state.db.execute("DELETE FROM membership WHERE sets = 0")
     state.db.execute("DELETE FROM pending WHERE uri NOT IN (SELECT uri FROM membership WHERE sets)")
     state.db.execute("DELETE FROM membership WHERE sets = 0 AND uri NOT IN (SELECT uri FROM resource)")
     for each in sets:
         at, *_ = state.get(f"at {each.uri}") or [""]
         result.sets[each.name] = {"at": at.replace(".000000Z", "Z") or None, "generation": each.generation}
-    state.set("selection", options.selection)
+    if not result.unread:
+        state.set("selection", options.selection)
     if options.by == "dumps" or not (options.adopt or state.get(REBUILT)):  # those may have the files already
         for planner in planners:
             planner.find_routes()
@@ -144,8 +154,10 @@ class _Planner:
         self._state, self._source, self._options = state, source, options
         self._result, self._set = result, resource_set
         self._key = f"at {resource_set.uri}"
+        self._distrusted = f"unusable {resource_set.uri}"  # the Change Lists, since a run that could not use them
         self._unusable = ""  # what is wrong with the Change Lists
         self._foreign: int  # set by `_clear`
+        self._latest = ""  # of the times of resources in a list
         self._hosts: dict[str, None] = {}  # of these, the first
         # Entries that are not in the state yet, and whether they replace others.
         self._rows: list[tuple[str | int | bool | None, ...]] = []
@@ -154,14 +166,29 @@ class _Planner:
             known = known if "" in known else [*known, ""]
             known[known.index("")] = resource_set.uri
             state.set("bits", known)
-        self._bit = 1 << known.index(resource_set.uri)
+        self.bit = 1 << known.index(resource_set.uri)
         if len(known) > 60:  # noqa: PLR2004 - the bits of an integer in SQLite
             message = "the Source has more than 60 sets: choose some with --set"
             raise MirrorError(message)
 
+    def try_to_plan(self, *, reconcile: bool) -> ResourceSyncError | None:
+        """Plan, or return why the set cannot be read: then it stays as it was. Raises the errors of the past."""
+        self._state.db.execute("SAVEPOINT one_set")
+        try:
+            self.plan(reconcile=reconcile)
+        except (*UNREAD, MirrorError) as error:
+            if self._options.at is not None or self._state.versions is not None:
+                raise
+            self._state.db.execute("ROLLBACK TO one_set")
+            self._result.unread.append(f"{self._set.name}: {error}")
+            return self._source.unread(error)
+        return None
+
     def plan(self, *, reconcile: bool) -> None:
         # With the answers that other sets asked for.
         self.mirrors = Mirrors(self._state, self._source, self._options.ask)
+        if self._set.failure:
+            raise self._set.failure
         if self._options.at is not None or self._state.versions is not None:
             self._by_past(text_of(self._options.at))
             return
@@ -169,7 +196,7 @@ class _Planner:
         position = None if reconcile or self._options.prefer else self._position()
         lists = self._set.documents
         if position and Capability.CHANGELIST in lists:
-            if self._by_changes(position):
+            if not self._state.get(self._distrusted) and self._by_changes(position):
                 return
             reconcile = True  # the copy may not be as a list that has not changed since it was read
         if Capability.RESOURCELIST in lists:
@@ -212,7 +239,7 @@ class _Planner:
         if not self._set.documents.keys() & _DUMPS or self._options.by == "lists":
             return
         try:
-            routes = find_routes(self._state, ListedDumps(self._source, self._set), self._options, self._bit)
+            routes = find_routes(self._state, ListedDumps(self._source, self._set), self._options, self.bit)
         except (TransportError, DocumentError, SourceError) as error:
             self._note(f"the dumps cannot be used: {error}")
             return
@@ -239,7 +266,7 @@ class _Planner:
                 versions[version.key] = max(version, other, key=lambda each: each.until)
         self._merge(complete=True)
         self._set_foreign(self._foreign, list(self._hosts))
-        if past.postpone(self._bit) and self._options.by != "lists":
+        if past.postpone(self.bit) and self._options.by != "lists":
             try:
                 self._result.other_packages += past.packages(time)
             except (TransportError, DocumentError, SourceError) as error:
@@ -256,23 +283,23 @@ class _Planner:
         begin = position.at
         note = (lambda gap: self._note(f"{gap}: the changes in between are not known")) if partial else None
         lists = ChangeLists(self._source, self._set)
+
+        def add(change: ListedResource, _: Position) -> None:
+            gone = change.change == ChangeKind.DELETED
+            if partial and change.time == begin and not (change.hash or gone) and self._state.has_hash(change.uri):
+                return  # the list that was just read says more of it
+            self._add(change, gone=gone, more=_MORE[change.change])
+
         if partial:  # the last change that was followed may be in the gap
             position = Position(position.at, reach=position.reach, opened=position.opened)
-        try:
-            for each, _ in lists.after(position, note):
-                gone = each.change == ChangeKind.DELETED
-                if partial and each.time == begin and not (each.hash or gone) and self._state.has_hash(each.uri):
-                    continue  # the list that was just read says more of it
-                self._add(each, gone=gone, more=_MORE[each.change])
-            lists.require_one_publication()
-        except GapError as gap:
-            self._note(f"{gap}, so the Resource List is compared")
-            return False
-        except DocumentError as error:
-            self._unusable = f"the Change Lists cannot be used: {error}"
-            self._note(f"{self._unusable}. Instead, the Resource List is compared")
+        if failure := lists.take(position, add, note) or lists.torn:
+            if not isinstance(failure, GapError):
+                self._unusable = why_unusable(failure)
+                self._state.set(self._distrusted, value=True)
+            self._note(why_unusable(failure) + ("" if partial else ", so the Resource List is compared"))
             return False
         self._merge(complete=False)
+        self._state.set(self._distrusted, None)
         count, hosts = self._state.get(f"foreign {self._set.uri}") or (0, [])
         self._set_foreign(count + self._foreign, list(dict.fromkeys([*hosts, *self._hosts])))
         self._remember(lists.reached._replace(opened=lists.opened or position.opened))
@@ -283,11 +310,19 @@ class _Planner:
     def _by_list(self, uri: str, capability: str, *, reconcile: bool) -> Position | None:
         """Compare the Resource List, unless it is as it was; return how far it leads."""
         before = self._position()
-        entries = self._source.entries(uri, capability, remembered=before is not None and not reconcile)
+        remembered = self._state.get(self._key) is not None and not reconcile
+        unread: list[str] = []
+        entries = self._source.entries(uri, capability, remembered=remembered, unread=unread)
         with closing(entries):
             if not entries.changed:
                 return before
-            return self._compare(entries.resources(), entries.md, before.at if before else "")
+            position = self._compare(entries.resources(), entries.md, before.at if before else "", unread)
+        if unread:
+            self._result.unread += [f"{self._set.name}: {each}" for each in unread]
+            return None  # so that the next run compares the list
+        # A sitemap without a time is followed by nothing, so the latest time serves to say how old the copy is.
+        self._remember(position if capability or position.at else Position(self._latest))
+        return position if position.at else None
 
     def _by_dump(self, uri: str, *, reconcile: bool) -> Position | None:
         """Compare the manifests of a Resource Dump, unless it is as it was; return how far it leads."""
@@ -300,9 +335,14 @@ class _Planner:
             md = opened.document.md or Metadata()
         packages = Packages(self._source)
         resources = (each for package in listed for each in packages.read(package))
-        return self._compare(resources, md, before.at if before else "")
+        position = self._compare(resources, md, before.at if before else "", [])
+        self._remember(position)
+        return position if position.at else None
 
-    def _compare(self, resources: Iterable[ListedResource], md: Metadata, before: str) -> Position | None:
+    def _compare(
+        self, resources: Iterable[ListedResource], md: Metadata, before: str, unread: Sequence[str]
+    ) -> Position:
+        """Compare what a list has, as far as it can be read; return the position that it leads to."""
         at = text_of(md.at)
         if before and at and at < before and not self._options.accept_older:
             what = f"the Resource List of the set {self._set.name!a} is dated {at}, older than the copy ({before})"
@@ -317,15 +357,13 @@ class _Planner:
                 )
             raise IncompleteError(message)
         self._clear()
-        latest = ""
+        self._latest = ""
         for each in resources:
-            latest = max(latest, each.time)
+            self._latest = max(self._latest, each.time)
             self._add(each, gone=False, more=1)
-        self._merge(complete=True)
+        self._merge(complete=not unread)
         self._set_foreign(self._foreign, list(self._hosts))
-        position = Position(at or latest, reach=text_of(md.completed))
-        self._remember(position)
-        return position if position.at else None
+        return Position(at, reach=text_of(md.completed))
 
     # Both
 
@@ -384,7 +422,7 @@ class _Planner:
     def _merge(self, *, complete: bool) -> None:
         """Turn the entries that were read into what is to be done; `complete`: nothing else exists in the set."""
         self._write()
-        db, bit = self._state.db, self._bit
+        db, bit = self._state.db, self.bit
         db.execute("UPDATE entry SET gone = 1 WHERE NOT wanted")
         db.execute(
             "INSERT INTO membership SELECT uri, ?1 FROM entry WHERE NOT gone "

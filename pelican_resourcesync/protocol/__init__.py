@@ -25,7 +25,7 @@ from pelican_resourcesync.protocol.model import (
     RenderedEntry,
     Root,
 )
-from pelican_resourcesync.protocol.reader import read
+from pelican_resourcesync.protocol.reader import LeftOut, has_root, read
 from pelican_resourcesync.protocol.values import (
     LONGEST_LOC,
     Hash,
@@ -79,6 +79,7 @@ __all__ = [
     "Entry",
     "EntryText",
     "Hash",
+    "LeftOut",
     "Limits",
     "Link",
     "Metadata",
@@ -89,6 +90,7 @@ __all__ = [
     "VersionHistory",
     "attributes_in",
     "escape_any_text",
+    "has_root",
     "parse_datetime",
     "parse_hashes",
     "parse_links",

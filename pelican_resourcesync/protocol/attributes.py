@@ -168,16 +168,16 @@ def element_renderer(
 
 def attributes_parser(
     table: Iterable[Attribute],
-) -> Callable[[Iterable[tuple[str, str]], list[str] | None], dict[str, Any]]:
+) -> Callable[[Iterable[tuple[str, str]], dict[str, str] | None], dict[str, Any]]:
     """Return a function that turns the attributes of an XML element into the fields of `Metadata` or `Link`.
 
     Attributes in a namespace are kept as community attributes; unknown ones without a namespace are ignored. The
     function raises `DocumentError`, which names the attribute, for a value that cannot be read; where it is given a
-    list, it adds the message to that instead, and leaves the attribute out.
+    dictionary, it adds the name and the message to that instead, and leaves the attribute out.
     """
     known = {attribute.name: (attribute.field, attribute.format.parse) for attribute in table}
 
-    def parse(items: Iterable[tuple[str, str]], unreadable: list[str] | None = None) -> dict[str, Any]:
+    def parse(items: Iterable[tuple[str, str]], unreadable: dict[str, str] | None = None) -> dict[str, Any]:
         fields: dict[str, Any] = {}
         community = []
         for name, value in items:
@@ -186,10 +186,10 @@ def attributes_parser(
                 try:
                     fields[field] = parse_value(value)
                 except DocumentError as error:
-                    message = f"attribute {name}: {error}"
                     if unreadable is None:
+                        message = f"attribute {name}: {error}"
                         raise DocumentError(message) from None
-                    unreadable.append(message)
+                    unreadable[f"attribute {name}"] = str(error)
             elif name.startswith("{"):
                 community.append((name, value))
         return fields | {"attributes": tuple(community)} if community else fields

@@ -158,7 +158,7 @@ class Metadata(_Described):
 class Entry:
     """`url` or `sitemap`: one resource that a document lists (X10, X11, X12).
 
-    `unreadable` says which values of a document that was read leniently cannot be read, and are left out.
+    `unreadable` has the values of a document that were left out because they cannot be read, with the reasons.
     """
 
     loc: str
@@ -166,7 +166,7 @@ class Entry:
     changefreq: ChangeFreq | None = None
     md: Metadata | None = None
     links: tuple[Link, ...] = ()
-    unreadable: str = ""
+    unreadable: tuple[tuple[str, str], ...] = ()
 
 
 RenderedEntry = tuple[str, str, str, str]
@@ -178,7 +178,7 @@ class Document:
     """A whole document; `entries` may be a one-pass iterator, so that a document of any size fits into memory.
 
     `md` is required (X02); it is None only if a document that was read lacks it. `rendered` are further entries to be
-    written, whose parts are written already; only their `loc` is checked again.
+    written, whose parts are written already; only their `loc` is checked again. `unreadable` is as in `Entry`.
     """
 
     root: Root
@@ -186,3 +186,4 @@ class Document:
     links: tuple[Link, ...] = ()
     entries: Iterable[Entry] = ()
     rendered: Iterable[RenderedEntry] = ()
+    unreadable: tuple[tuple[str, str], ...] = ()

@@ -4,11 +4,12 @@ Entries that are written as most are, in ASCII, match a regular expression, whic
 The parser reads all that comes before the first entry, and everything from the first entry on that does not match.
 """
 
-import datetime as dt
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
+from io import BytesIO
 from itertools import chain, islice
 from typing import BinaryIO, TypeVar, cast
 
@@ -44,6 +45,10 @@ _ENTRIES = {f"{{{SITEMAP_NS}}}{root.entry}": root for root in Root}
 _metadata_fields = attributes_parser(METADATA)
 _link_fields = attributes_parser(LINK)
 Value = TypeVar("Value")
+#: Called with what is left out, such as `attribute length`, and why.
+LeftOut = Callable[[str, str], None]
+#: What cannot be read, with the reasons; None where that is an error.
+_Unreadable = dict[str, str] | None
 _parse_time = lru_cache(maxsize=4096)(parse_datetime)  # many entries share a time
 
 _SPACE, _ESCAPE = r"[ \t\r\n]*+", "&(?:amp|lt|gt|quot|apos);"
@@ -60,7 +65,7 @@ _URL = re.compile(
 _BEGIN, _END, _TAIL = b"<url>", "</url>", "</urlset>"
 
 
-def read(stream: BinaryIO, *, name: str, lenient: bool = False) -> Document:
+def read(stream: BinaryIO, *, name: str, left_out: LeftOut | None = None) -> Document:
     """Read a document; `name` is its name in error messages, such as its URI.
 
     Its root, `rs:md` and links are read at once. `entries` is a one-pass iterator that reads on from the stream, which
@@ -70,25 +75,34 @@ def read(stream: BinaryIO, *, name: str, lenient: bool = False) -> Document:
     Raises `DocumentError`, also while iterating over the entries, for anything that is not a document: not well-formed
     XML in UTF-8, a DOCTYPE, another root (X01), a second `rs:md` (X02, X11), not exactly one `loc` (X10), a value that
     cannot be read (X05, X07, X09, X12, CH02), `rs:md` or `rs:ln` of the document after an entry; and for a document or
-    an entry that is larger than `limits` allows. With `lenient`, a value of an entry that cannot be read is left out;
-    if it describes the resource itself, the entry says so (`unreadable`).
+    an entry that is larger than `limits` allows.
+
+    With `left_out`, values that cannot be read are left out: that is called, and the document or the entry names them
+    (`unreadable`). An entry whose `loc` cannot be read has an empty one. The attributes of several `rs:md` are joined.
     """
-    begin = _read_prolog(stream, name=name)
+    begin = _read_prolog(stream, name=name, lenient=left_out is not None)
     chunks = iter(partial(stream.read, _CHUNK), b"")
     head, mark, rest = begin.partition(_BEGIN)
-    document = _usual_head(head, name) if mark else None
+    document = _usual_head(head, name, left_out) if mark else None
     if document is not None:
-        return replace(document, entries=_usual_entries(head, chain([mark + rest], chunks), name, lenient=lenient))
+        return replace(document, entries=_usual_entries(head, chain([mark + rest], chunks), name, left_out))
     elements = _entry_elements(chain([begin], chunks), name)
     first, root = next(elements)
-    kind = _root(root, name)
-    mds, links = _head(root, first, name)
+    document = _head(root, first, name, left_out)
     listed = chain([(first, root)] if first is not None else [], elements)
-    entries = _entries(listed, kind, name, lenient=lenient)
-    return Document(root=kind, md=mds[0] if mds else None, links=tuple(links), entries=entries)
+    return replace(document, entries=_entries(listed, document.root, name, left_out))
 
 
-def _usual_head(head: bytes, name: str) -> Document | None:
+def has_root(data: bytes) -> bool:
+    """Return whether bytes begin as a document does, in any namespace, even if it is one that cannot be read."""
+    parser = etree.XMLPullParser(events=("start",), encoding="utf-8", resolve_entities=False, no_network=True)
+    with suppress(DocumentError, etree.XMLSyntaxError):
+        parser.feed(_read_prolog(BytesIO(data), name="", lenient=True))
+    tags = [str(cast("etree._Element", element).tag) for _, element in islice(parser.read_events(), 1)]  # noqa: SLF001 - a type only
+    return any(tag.rpartition("}")[2] in list(Root) for tag in tags)
+
+
+def _usual_head(head: bytes, name: str, left_out: LeftOut | None) -> Document | None:
     """Return the document that begins like this, without its entries, if it may have usual ones."""
     try:
         first, root = next(_entry_elements([head + _TAIL.encode()], name))
@@ -96,13 +110,12 @@ def _usual_head(head: bytes, name: str) -> Document | None:
             return None
         if root.nsmap.get("rs") != RS_NS:  # the tag at the end has shown that the root has no prefix
             return None
-        mds, links = _head(root, None, name)
+        return _head(root, None, name, left_out)
     except DocumentError:  # said of the whole document, with its line
         return None
-    return Document(root=Root.URLSET, md=mds[0] if mds else None, links=tuple(links))
 
 
-def _usual_entries(head: bytes, chunks: Iterator[bytes], name: str, *, lenient: bool) -> Iterator[Entry]:
+def _usual_entries(head: bytes, chunks: Iterator[bytes], name: str, left_out: LeftOut | None) -> Iterator[Entry]:
     """Yield the entries that match, and from the first that does not, those that the parser finds."""
     left, other = "", b""
     last: re.Match[str] | None = None
@@ -131,7 +144,7 @@ def _usual_entries(head: bytes, chunks: Iterator[bytes], name: str, *, lenient: 
     known = head + b"\n" * (lines - before.count("\n"))
     rest = chain([(before + left).encode() + other], chunks)
     elements = _entry_elements(rest, name, known=known, size=size - len(before) - len(left))
-    yield from islice(_entries(elements, Root.URLSET, name, count or 1, lenient=lenient), bool(count), None)
+    yield from islice(_entries(elements, Root.URLSET, name, left_out, count or 1), bool(count), None)
 
 
 def _usual_entry(loc: str, lastmod: str, md: str, links: str) -> Entry | None:
@@ -222,32 +235,35 @@ def _root(element: etree._Element, name: str) -> Root:
     return root
 
 
-def _head(root: etree._Element, first: etree._Element | None, name: str) -> tuple[list[Metadata], list[Link]]:
+def _head(root: etree._Element, first: etree._Element | None, name: str, left_out: LeftOut | None) -> Document:
     """Read the document's own `rs:md` and links, which come before the first entry."""
-    mds: list[Metadata] = []
+    mds: list[Attributes] = []
     links: list[Link] = []
-    for element in root:
-        if element is first:
-            break
-        try:
-            _annotate(element, mds, links)
-        except DocumentError as error:
-            raise _misfit(error, name, element) from None
-    return mds, links
+    unreadable: _Unreadable = None if left_out is None else {}
+    kind, element = _root(root, name), root
+    try:
+        for element in root:
+            if element is first:
+                break
+            _annotate(element, mds, links, left_out)
+        md = _metadata(mds, unreadable)
+    except DocumentError as error:
+        raise _misfit(error, name, element) from None
+    _report(unreadable, left_out)
+    return Document(root=kind, md=md, links=tuple(links), unreadable=tuple((unreadable or {}).items()))
 
 
 def _entries(
     elements: Iterator[tuple[etree._Element | None, etree._Element]],
     kind: Root,
     name: str,
+    left_out: LeftOut | None,
     begin: int = 1,
-    *,
-    lenient: bool,
 ) -> Iterator[Entry]:
     before: etree._Element | None = None
     for number, (element, _) in enumerate(elements, begin):
         if before is not None:
-            _refuse_late(before, element, name)
+            _refuse_late(before, element, name, left_out)
         before = element
         if element is None:
             return
@@ -255,102 +271,119 @@ def _entries(
             message = f"more than {MOST_ENTRIES:,} entries; divide the document, at 50,000 (X04)"
             raise _misfit(message, name, element, number)
         try:
-            yield _entry(element, kind, [] if lenient else None)
+            yield _entry(element, kind, left_out)
         except DocumentError as error:
             raise _misfit(error, name, element, number) from None
 
 
-def _refuse_late(before: etree._Element, element: etree._Element | None, name: str) -> None:
-    """Raise `DocumentError` for `rs:md` or `rs:ln` of the document between two entries, or after the last."""
+def _refuse_late(before: etree._Element, element: etree._Element | None, name: str, left_out: LeftOut | None) -> None:
+    """Leave out `rs:md` or `rs:ln` of the document between two entries, or after the last.
+
+    Raises `DocumentError` if nothing may be left out, or if it leads to another page.
+    """
     late = before.getnext()
     while late is not None and late is not element:
         if late.tag in {_MD, _LN}:
             message = "rs:md and rs:ln of the document come before its first entry; move them there (X02)"
-            raise _misfit(message, name, late)
+            if left_out is None or late.get("rel") == "next":
+                raise _misfit(message, name, late)
+            left_out("rs:md or rs:ln after the first entry", message)
         late = late.getnext()
 
 
-def _entry(element: etree._Element, root: Root, unreadable: list[str] | None) -> Entry:
-    """Read an entry; add what cannot be read of it to `unreadable`, or raise `DocumentError` if that is `None`."""
+def _entry(element: etree._Element, root: Root, left_out: LeftOut | None) -> Entry:
+    """Read an entry; leave out what cannot be read, or raise `DocumentError` where nothing may be left out."""
     if _ENTRIES[str(element.tag)] is not root:
         message = f"a {root} lists {root.entry} elements only; change the root or the entry (X01)"
         raise DocumentError(message)
     texts: dict[str, str] = {}
-    mds: list[Metadata] = []
+    mds: list[Attributes] = []
     links: list[Link] = []
+    unreadable: _Unreadable = None if left_out is None else {}
     for child in element:
         field = _TEXTS.get(child.tag)
         if field is None:
-            _annotate(child, mds, links, unreadable)
-            continue
-        if field in texts:
-            message = f"a second {field} in one entry; keep one (X10)"
-            raise DocumentError(message)
-        if len(child):
-            message = f"{field} holds an element; it holds text only (X10)"
-            raise DocumentError(message)
-        texts[field] = (child.text or "").strip(XML_SPACE)
-    loc, lastmod, changefreq = texts.get("loc"), texts.get("lastmod"), texts.get("changefreq")
+            _annotate(child, mds, links, left_out)
+        elif field in texts:
+            _fail(field, f"a second {field} in one entry; keep one (X10)", unreadable)
+        elif len(child):
+            _fail(field, f"{field} holds an element; it holds text only (X10)", unreadable)
+        else:
+            texts[field] = (child.text or "").strip(XML_SPACE)
+    for field in unreadable or ():
+        texts.pop(field, None)
+    loc = texts.get("loc", "")
     if not loc:
-        message = "an entry has no loc; give the URI of the resource (X10)"
-        raise DocumentError(message)
-    return Entry(
+        _fail("loc", "an entry has no loc; give the URI of the resource (X10)", unreadable)
+    entry = Entry(
         loc=loc,
-        lastmod=_parsed(_lastmod, lastmod, unreadable),
-        changefreq=_parsed(_changefreq, changefreq, _unsaid(unreadable)),
-        md=mds[0] if mds else None,
+        lastmod=_parsed("lastmod", parse_datetime, texts, unreadable),
+        changefreq=_parsed("changefreq", _changefreq, texts, unreadable),
+        md=_metadata(mds, unreadable),
         links=tuple(links),
-        unreadable="; ".join(unreadable or ()),
     )
+    if unreadable:
+        _report(unreadable, left_out)
+        entry.unreadable = tuple(unreadable.items())
+    return entry
 
 
-def _parsed(parse: Callable[[str], Value], text: str | None, unreadable: list[str] | None) -> Value | None:
+def _fail(what: str, why: str, unreadable: _Unreadable) -> None:
+    if unreadable is None:
+        raise DocumentError(why)
+    unreadable.setdefault(what, why)
+
+
+def _report(unreadable: _Unreadable, left_out: LeftOut | None) -> None:
+    for what, why in (unreadable or {}).items():
+        if left_out and what != "loc":  # without which nothing is left of an entry
+            left_out(what, why)
+
+
+def _parsed(name: str, parse: Callable[[str], Value], texts: dict[str, str], unreadable: _Unreadable) -> Value | None:
     """Return what a text says; `None` where there is none, or it cannot be read and `unreadable` takes the reason."""
     try:
-        return None if text is None else parse(text)
+        return parse(texts[name]) if name in texts else None
     except DocumentError as error:
-        if unreadable is None:
-            raise
-        unreadable.append(str(error))
+        _fail(name, str(error) if unreadable is not None else f"{name}: {error}", unreadable)
         return None
 
 
-def _unsaid(unreadable: list[str] | None) -> list[str] | None:
-    """Return a list for what need not be said of an entry, because it does not describe the resource itself."""
-    return None if unreadable is None else []
-
-
-def _annotate(
-    element: etree._Element, mds: list[Metadata], links: list[Link], unreadable: list[str] | None = None
-) -> None:
+def _annotate(element: etree._Element, mds: list[Attributes], links: list[Link], left_out: LeftOut | None) -> None:
     """Read an `rs:md` or `rs:ln`, of a document or of an entry, and add it to its list."""
     tag = element.tag
     if tag == _MD:
-        if mds:
+        if mds and left_out is None:
             message = "a second rs:md; join the two into one (X02, X11)"
             raise DocumentError(message)
-        mds.append(Metadata(**_metadata_fields(cast("Attributes", element.items()), unreadable)))
+        mds.append(cast("Attributes", element.items()))
     elif tag == _LN:
-        links.append(_link(cast("Attributes", element.items()), _unsaid(unreadable)))
+        unreadable: _Unreadable = None if left_out is None else {}
+        links.append(_link(cast("Attributes", element.items()), unreadable))
+        _report({f"{what} of a link": why for what, why in (unreadable or {}).items()}, left_out)
 
 
-def _link(attributes: Attributes, unreadable: list[str] | None = None) -> Link:
+def _metadata(mds: Sequence[Attributes], unreadable: _Unreadable) -> Metadata | None:
+    """Return what one or more `rs:md` say; attributes that have different values in them cannot be read."""
+    if len(mds) <= 1 or unreadable is None:
+        return Metadata(**_metadata_fields(mds[0], unreadable)) if mds else None
+    joined: dict[str, str] = {}
+    for name, value in chain.from_iterable(mds):
+        if joined.setdefault(name, value) != value and name != "capability":
+            unreadable[f"attribute {name}"] = "there are two rs:md, with different values; join them (X02, X11)"
+    readable = [(name, value) for name, value in joined.items() if f"attribute {name}" not in unreadable]
+    return Metadata(**_metadata_fields(readable, unreadable))
+
+
+def _link(attributes: Attributes, unreadable: _Unreadable = None) -> Link:
     return Link(**({"href": "", "rel": ""} | _link_fields(attributes, unreadable)))
-
-
-def _lastmod(text: str) -> dt.datetime:
-    try:
-        return parse_datetime(text)
-    except DocumentError as error:
-        message = f"lastmod: {error}"
-        raise DocumentError(message) from None
 
 
 def _changefreq(text: str) -> ChangeFreq:
     try:
         return ChangeFreq(text)
     except ValueError:
-        message = f"changefreq: {text[:LONGEST_SHOWN]!a} is none of {', '.join(ChangeFreq)}; choose one of them (X12)"
+        message = f"{text[:LONGEST_SHOWN]!a} is none of {', '.join(ChangeFreq)}; choose one of them (X12)"
         raise DocumentError(message) from None
 
 
@@ -364,16 +397,17 @@ def _misfit(reason: object, name: str, element: etree._Element, number: int = 0)
 _MISCELLANEOUS = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t\r\n]++|<\?.*?\?>|<!--.*?-->)*+", re.DOTALL)
 
 
-def _read_prolog(stream: BinaryIO, *, name: str) -> bytes:
+def _read_prolog(stream: BinaryIO, *, name: str, lenient: bool) -> bytes:
     """Read a stream up to its root element or a little further, and return what was read.
 
     No parser receives any byte before it is known that there is no DOCTYPE, so nothing that one declares is ever loaded
     or expanded. Raises `DocumentError` for a DOCTYPE, and for a stream whose first 65,536 bytes contain no element in
-    UTF-8 (X01); `name` is the document's name in the message.
+    UTF-8 (X01); `name` is the document's name in the message. `lenient`: leave out white space before a declaration.
     """
     seen = b""
     while len(seen) < LONGEST_PROLOG and (chunk := stream.read(LONGEST_PROLOG - len(seen))):
         seen += chunk
+    seen = seen.lstrip(XML_SPACE.encode()) if lenient else seen
     found = _MISCELLANEOUS.match(seen)
     end = found.end() if found else 0
     if seen.startswith(b"<!DOCTYPE", end):

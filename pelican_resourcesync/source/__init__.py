@@ -2,25 +2,27 @@
 
 from pelican_resourcesync.source.discovery import REBUILT, VERIFIED, SourceSet, find_sets
 from pelican_resourcesync.source.folder import WELL_KNOWN, SiteFolder
-from pelican_resourcesync.source.lists import ChangeLists, GapError, Position, in_order
+from pelican_resourcesync.source.lists import ChangeLists, GapError, Position, in_order, why_unusable
 from pelican_resourcesync.source.packages import ListedDumps, ListedPackage, OpenPackage, Packages, may_contain
 from pelican_resourcesync.source.receive import ResourceSink, VerifiedContent, part_name
 from pelican_resourcesync.source.resource import (
     ALGORITHMS,
     UNREADABLE,
     ListedResource,
+    listed_change,
     listed_resource,
     strongest,
     text_of,
     uri_of,
     why_unreadable,
 )
-from pelican_resourcesync.source.source import PRIVATE, Source, conditions
+from pelican_resourcesync.source.source import PRIVATE, UNREAD, Source, conditions
 
 __all__ = [
     "ALGORITHMS",
     "PRIVATE",
     "REBUILT",
+    "UNREAD",
     "UNREADABLE",
     "VERIFIED",
     "WELL_KNOWN",
@@ -40,6 +42,7 @@ __all__ = [
     "conditions",
     "find_sets",
     "in_order",
+    "listed_change",
     "listed_resource",
     "may_contain",
     "part_name",
@@ -47,4 +50,5 @@ __all__ = [
     "text_of",
     "uri_of",
     "why_unreadable",
+    "why_unusable",
 ]

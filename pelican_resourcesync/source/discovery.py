@@ -11,12 +11,19 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from pelican_resourcesync.errors import AbsentError, DocumentError, SourceError, StatusError, TransportError
+from pelican_resourcesync.errors import (
+    AbsentError,
+    DocumentError,
+    ResourceSyncError,
+    SourceError,
+    StatusError,
+    TransportError,
+)
 from pelican_resourcesync.http import Sink, links_of_headers, links_of_page, shown
-from pelican_resourcesync.protocol import VERSION_HISTORY, Capability, Root, parse_datetime
+from pelican_resourcesync.protocol import VERSION_HISTORY, Capability, has_root, parse_datetime
 from pelican_resourcesync.source.folder import WELL_KNOWN
 from pelican_resourcesync.source.resource import uri_of
-from pelican_resourcesync.source.source import OpenDocument, Source, not_signed
+from pelican_resourcesync.source.source import UNREAD, OpenDocument, Source, not_signed
 from pelican_resourcesync.system.signing import RELATION, SignatureError, can_verify, signer, verify_state
 from pelican_resourcesync.system.strict_json import parse_json
 
@@ -44,6 +51,11 @@ class Signatures:
         self._states: dict[str, list[Any]] = {}
         self._keys: list[str] = []
         self._hashes: dict[str, str] = {}
+
+    @property
+    def used(self) -> bool:
+        """Whether sets are signed, or should be."""
+        return bool(self._trusted or self._states)
 
     def verify(self, uri: str, capability_list: OpenDocument | None) -> int | None:
         """Verify a set by its Capability List, which was read, or by another document; return its generation.
@@ -148,7 +160,7 @@ class SourceSet:
     """A set of resources: its name, what it is remembered by, and the URIs of its documents by capability.
 
     `channels` are the topics of its notifications, each with a hub (WebSub). `generation` is the number of its
-    publication, if it is signed.
+    publication, if it is signed. `failure` is why nothing of the set can be read, although others can.
     """
 
     name: str
@@ -156,6 +168,7 @@ class SourceSet:
     documents: dict[str, str]
     channels: tuple[tuple[str, str], ...] = ()
     generation: int | None = None
+    failure: ResourceSyncError | None = None
 
 
 def find_sets(source: Source) -> list[SourceSet]:
@@ -192,7 +205,10 @@ class _Discovery:
             if each not in names:
                 message = f"the Source has no set {each!a}: it has {', '.join(names)}"
                 raise SourceError(message)
-        sets = [self._set(*each) for each in found if not wanted or each[0] in wanted]
+        sets = [self._try(*each) for each in found if not wanted or each[0] in wanted]
+        failures = [each.failure for each in sets if each.failure]
+        if failures and (len(failures) == len(sets) or self._signatures.used):
+            raise failures[0]
         self._signatures.finish()
         return sets
 
@@ -201,7 +217,7 @@ class _Discovery:
         read = {uri} if read is None else read
         with closing(self._source.whole_document(uri, Capability.DESCRIPTION)) as opened:
             locs = [uri_of(each.loc, uri) for each in opened.entries]
-            is_index = opened.document.root is Root.SITEMAPINDEX
+            is_index = opened.is_index
         if is_index:
             found: list[_Named] = []
             for loc in locs if depth else ():
@@ -216,22 +232,52 @@ class _Discovery:
             raise DocumentError(message)
         return _named(locs)
 
+    def _try(self, name: str, uri: str, kind: str) -> SourceSet:
+        """Return a set, also if it cannot be read."""
+        try:
+            return self._set(name, uri, kind)
+        except UNREAD as error:
+            failure = self._source.unread(error)
+            return SourceSet(name=name, uri=self._source.key(uri), documents={}, failure=failure)
+
     def _set(self, name: str, uri: str, kind: str) -> SourceSet:
         """Return a set, with what its Capability List names now."""
         if kind != Capability.CAPABILITYLIST:
             self._signatures.verify(uri, None)
             return SourceSet(name=name, uri=self._source.key(uri), documents={kind: uri})
         with closing(self._source.whole_document(uri, kind)) as opened:
-            listed = [(each.md.capability, each) for each in opened.entries if each.md and each.md.capability]
-            named = {capability: each.loc for capability, each in listed}
-            named |= {link.rel: link.href for link in opened.document.links if link.rel == VERSION_HISTORY}
+            listed = [
+                (each.md.capability, each) for each in opened.read() if each.loc and each.md and each.md.capability
+            ]
+            named: dict[str, dict[str, None]] = {}
+            for capability, each in listed:
+                named.setdefault(capability, {})[uri_of(each.loc, uri)] = None
+            versions = opened.link(VERSION_HISTORY)
             generation = self._signatures.verify(uri, opened)
-        documents = {capability: uri_of(loc, uri) for capability, loc in named.items()}
+        documents = {capability: self._first(capability, [*uris], uri) for capability, uris in named.items()}
+        documents |= {VERSION_HISTORY: versions} if versions else {}
         pushed = [each for capability, each in listed if capability == Capability.CHANGE_NOTIFICATION]
         hubs = [(each.loc, link.href) for each in pushed for link in each.links if link.rel == "hub"]
         channels = tuple((uri_of(topic, uri), uri_of(hub, uri)) for topic, hub in hubs)
         key = self._source.key(uri)
         return SourceSet(name=name, uri=key, documents=documents, channels=channels, generation=generation)
+
+    def _first(self, capability: str, uris: list[str], capability_list: str) -> str:
+        """Return the first document that is of a capability, of all that a Capability List names as such."""
+        if len(uris) == 1 or capability == Capability.CHANGE_NOTIFICATION:
+            return uris[0]
+        chosen = uris[0]
+        for each in uris:
+            try:
+                if self._source.kind(each)[0] == capability:
+                    chosen = each
+                    break
+            except UNREAD as error:
+                if isinstance(error, TransportError) and error.may_pass:  # another is no substitute for it
+                    raise
+        named = f"{shown(capability_list)} names {len(uris)} documents as {capability}"
+        self._source.remarks.append(f"{named}, of which {shown(chosen)} is read")
+        return chosen
 
     def _discover(self, uri: str) -> tuple[str, list[_Named]]:
         """Find the sets; return the URI of the Source Description, if there is one, with them."""
@@ -247,15 +293,19 @@ class _Discovery:
             for link in links_of_headers(response.headers, response.url) + links_of_page(data, response.url):
                 if self._source.allows(link):
                     return self._above(link, exactly=False)
-            if b"<urlset" in data or b"<sitemapindex" in data:
+            try:
                 return self._above(place, exactly=place == uri, data=data)
+            except DocumentError:
+                if has_root(data):
+                    raise
             tried.append(f"{shown(place)} is not a ResourceSync document, and does not link to one")
         message = f"no Source was found: {'; '.join(tried)}"
         raise SourceError(message)
 
     def _above(self, uri: str, *, exactly: bool, data: bytes | None = None) -> tuple[str, list[_Named]]:
         """Return the Source Description of a document and its sets; `exactly`: only the set that it belongs to."""
-        kind, up = self._source.kind(uri, data)
+        kind, links = self._source.kind(uri, data)
+        up = links.get("up")
         if kind == Capability.DESCRIPTION:
             return uri, self._described(uri)
         if kind == Capability.CAPABILITYLIST:
@@ -267,7 +317,8 @@ class _Discovery:
             return "", _named([uri])
         if kind is not None and up:
             with suppress(TransportError, DocumentError, SourceError):
-                if self._source.kind(up)[0] == Capability.CAPABILITYLIST:
+                named = self._named_in(up) & {uri, urlsplit(uri)._replace(query="").geturl(), links.get("index")}
+                if named or kind != Capability.RESOURCELIST:  # such a list can be read by itself
                     return "", _named([up])
         if kind in (None, Capability.RESOURCELIST):
             return "", [("sitemap" if kind is None else "list", uri, kind or "")]
@@ -275,6 +326,11 @@ class _Discovery:
             f"{shown(uri)} is a document of kind {kind!a}: use the URL of a site, a Capability List or a Resource List"
         )
         raise SourceError(message)
+
+    def _named_in(self, uri: str) -> set[str | None]:
+        """Return the URIs that a Capability List names. Raises `DocumentError` if it is none."""
+        with closing(self._source.whole_document(uri, Capability.CAPABILITYLIST)) as opened:
+            return {uri_of(each.loc, uri) for each in opened.read()}
 
 
 def _named(uris: list[str]) -> list[_Named]:

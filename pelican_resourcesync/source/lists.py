@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import NamedTuple
 
-from pelican_resourcesync.errors import DocumentError
+from pelican_resourcesync.errors import DocumentError, ResourceSyncError
 from pelican_resourcesync.http import shown
-from pelican_resourcesync.protocol import Capability, ChangeKind, Entry, Metadata, Root
+from pelican_resourcesync.protocol import Capability, ChangeKind, Document, Entry, Metadata
 from pelican_resourcesync.source.discovery import SourceSet
-from pelican_resourcesync.source.resource import ListedResource, listed_resource, text_of, uri_of, why_unreadable
-from pelican_resourcesync.source.source import OpenDocument, Source
+from pelican_resourcesync.source.resource import ListedResource, listed_change, text_of, uri_of, why_unreadable
+from pelican_resourcesync.source.source import UNREAD, OpenDocument, Source
 
 _NONE = Metadata()
 _SKEW = timedelta(minutes=5)  # by which clocks may differ
@@ -40,7 +40,8 @@ class Position(NamedTuple):
     `digest` is a hash of all changes listed after the time `since`, up to there: where these are listed otherwise, the
     publisher went back and published other changes in their place. `reach` is when the Resource List that it began with
     was completed, where some publishers begin their Change Lists. `opened` is when the last of the Change Lists began:
-    where that goes back, the clock of the publisher did.
+    where that goes back, the clock of the publisher did. `listed` is a hash of the Resource List of a follower, as long
+    as no change was followed that it does not show.
     """
 
     at: str
@@ -50,6 +51,7 @@ class Position(NamedTuple):
     digest: str = ""
     reach: str = ""
     opened: str = ""
+    listed: str = ""
 
     @property
     def is_ahead(self) -> bool:
@@ -60,13 +62,13 @@ class Position(NamedTuple):
         """Return the position as it is remembered: no later than our clock, so that what comes is not passed over."""
         now = text_of(clock())
         if self.at > now:
-            return Position(now, reach=min(self.reach, now), opened=self.opened)
+            return Position(now, reach=min(self.reach, now), opened=self.opened, listed=self.listed)
         return self._replace(reach=min(self.reach, now))
 
     def next(self, change: ListedResource) -> "Position":
         """Return the position after a change, which is listed after it."""
         number, mark = (self.number, self.mark) if change.time == self.at else (0, "")
-        here = self._replace(at=change.time, number=number + 1)
+        here = self._replace(at=change.time, number=number + 1, listed="")
         if why_unreadable(change.hash):  # its publisher will correct it
             return here._replace(mark=_UNKNOWN, since=change.time, digest="")
         mark = mark if mark == _UNKNOWN else _hash(mark, change)
@@ -103,6 +105,23 @@ class ChangeLists:
         self.begin = self.opened = ""
         self._torn = ""
         self._open: dict[str, OpenDocument] = {}  # the only list, until it is read
+
+    def take(
+        self,
+        position: Position,
+        take: Callable[[ListedResource, Position], object],
+        note: Callable[[str], None] | None = None,
+    ) -> ResourceSyncError | None:
+        """Pass the changes after a position to a function, each with the position that it leads to; see `after`.
+
+        Return why the lists cannot be used, or None if they can: otherwise, what was passed counts for nothing.
+        """
+        try:
+            for change, here in self.after(position, note):
+                take(change, here)
+        except UNREAD as error:
+            return self._source.unread(error)
+        return None
 
     def after(
         self, position: Position, note: Callable[[str], None] | None = None
@@ -175,15 +194,14 @@ class ChangeLists:
         self.close()
         return list(found.values())
 
-    def require_one_publication(self) -> None:
-        """Raise `GapError` if the last list that was read has ended, and its index does not say so.
+    @property
+    def torn(self) -> GapError | None:
+        """What is wrong if the last list that was read has ended, and its index does not say so.
 
         Its publisher is replacing one document after the other: the list may have new changes, and the index may lack a
         list with later ones.
         """
-        if self._torn:
-            message = f"{shown(self._torn)} is newer than its index"
-            raise GapError(message)
+        return GapError(f"{shown(self._torn)} is newer than its index") if self._torn else None
 
     def close(self) -> None:
         """Close what was opened and not read."""
@@ -194,10 +212,9 @@ class ChangeLists:
         """Yield the changes that a list names."""
         opened = self._open.get(each.uri) or self._source.whole_document(each.uri, Capability.CHANGELIST)
         self._open[each.uri] = opened  # so that `close` closes it if nobody reads on
-        has_ended = (opened.document.md or _NONE).until is not None
-        self._torn = each.uri if has_ended and not each.until else ""
         try:
-            yield from (listed_resource(entry, each.uri) for entry in opened.entries)
+            self._torn = "" if each.until or not _times(opened.document, each.uri)[1] else each.uri
+            yield from (listed_change(entry, each.uri) for entry in opened.entries)
         finally:
             self._open.pop(each.uri, None)
             opened.close()
@@ -208,21 +225,22 @@ class ChangeLists:
             with closing(self._source.entries(uri, capability, remembered=False)) as entries:
                 return self._named(uri, entries)
         opened = self._source.whole_document(uri, capability)
-        if opened.document.root is Root.SITEMAPINDEX:
+        if opened.is_index:
             with closing(opened):
                 return self._named(uri, opened.entries)
-        md, self._open[uri] = opened.document.md or _NONE, opened
-        return [ChangeList(uri, text_of(md.from_), text_of(md.until))]
+        self._open[uri] = opened
+        return [ChangeList(uri, *_times(opened.document, uri))]
 
     def _named(self, uri: str, entries: Iterable[Entry]) -> list[ChangeList]:
         """Return the lists that an index or archive names, each with its times."""
         found: dict[str, ChangeList] = {}
         for entry in entries:
             md, loc = entry.md or _NONE, uri_of(entry.loc, uri)
-            if md.from_ is None and loc not in found:
+            times = text_of(md.from_), text_of(md.until)
+            if (md.from_ is None or "attribute until" in dict(entry.unreadable)) and loc not in found:
                 with closing(self._source.whole_document(loc, Capability.CHANGELIST)) as opened:
-                    md = opened.document.md or _NONE
-            found.setdefault(loc, ChangeList(loc, text_of(md.from_), text_of(md.until)))
+                    times = _times(opened.document, loc)
+            found.setdefault(loc, ChangeList(loc, *times))
             if len(found) > self._source.options.max_documents:
                 message = f"{shown(uri)} lists more than {self._source.options.max_documents} lists (--max-documents)"
                 raise DocumentError(message)
@@ -245,6 +263,16 @@ class ChangeLists:
             raise DocumentError(message) from None
 
 
+def _times(document: Document, uri: str) -> tuple[str, str]:
+    """Return the times that a Change List covers. Raises `DocumentError` if they cannot be read."""
+    for what, why in document.unreadable:
+        if what in ("attribute from", "attribute until"):
+            message = f"{shown(uri)}: {what}: {why}"
+            raise DocumentError(message)
+    md = document.md or _NONE
+    return text_of(md.from_), text_of(md.until)
+
+
 def _gap(lists: list[ChangeList], position: Position) -> str:
     """Return what is missing between a position and the end of lists, in words."""
     if not lists:
@@ -258,6 +286,11 @@ def _gap(lists: list[ChangeList], position: Position) -> str:
         if earlier.until and later.begin > earlier.until:  # without an end, a list covers all that comes
             return f"there is a gap before {shown(later.uri)}"
     return ""
+
+
+def why_unusable(failure: ResourceSyncError) -> str:
+    """Return why Change Lists cannot be used, or do not reach back to a position, in words."""
+    return str(failure) if isinstance(failure, GapError) else f"the Change Lists cannot be used: {failure}"
 
 
 def in_order(changes: Iterable[ListedResource]) -> Iterator[ListedResource]:

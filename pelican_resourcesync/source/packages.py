@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 from pelican_resourcesync.errors import DocumentError, MismatchError, SourceError
 from pelican_resourcesync.http import DamagedZipError, Headers, Request, Response, ZipLimits, ZipReader, shown
-from pelican_resourcesync.protocol import Capability, Entry, Metadata, Root, read
+from pelican_resourcesync.protocol import Capability, Entry, Metadata, read
 from pelican_resourcesync.source.discovery import SourceSet
 from pelican_resourcesync.source.receive import Expected, ResourceSink, VerifiedContent, part_name
 from pelican_resourcesync.source.resource import (
     ALGORITHMS,
     ListedResource,
+    listed_change,
     listed_resource,
     strongest,
     text_of,
@@ -91,7 +92,7 @@ class ListedDumps:
         """Yield the packages of a Change Dump, of those that an index names, or of those in an archive."""
         with closing(self._source.whole_document(uri, capability)) as opened:
             document, entries = opened.document, list(self._limited(opened.entries, uri))
-        if document.root is Root.URLSET and capability == Capability.CHANGEDUMP:
+        if not opened.is_index and capability == Capability.CHANGEDUMP:
             md = document.md or _NONE
             for each in entries:
                 yield _package(each, uri, capability, text_of(md.from_), text_of(md.until))
@@ -101,7 +102,7 @@ class ListedDumps:
             loc = uri_of(each.loc, uri)
             if (not until or until >= since) and loc not in read:
                 read.add(loc)
-                inner = capability if document.root is Root.SITEMAPINDEX else Capability.CHANGEDUMP
+                inner = capability if opened.is_index else Capability.CHANGEDUMP
                 yield from self._changes(loc, inner, since, read)
 
     def _limited(self, entries: Iterable[Entry], uri: str) -> Iterator[Entry]:
@@ -177,7 +178,7 @@ class Packages:
         """
         if package.contents and self._source.allows(package.contents):
             with closing(self._source.whole_document(package.contents, _MANIFESTS[package.kind])) as opened:
-                yield from (listed_resource(each, package.uri) for each in opened.entries)
+                yield from _listed(opened.entries, package)
             return
         try:
             with self.opened(package) as inside:
@@ -204,12 +205,12 @@ class Packages:
                 if problem:
                     raise DamagedZipError(_about(name, problem))
             with archive.open(MANIFEST) as manifest:
-                document = read(manifest, name=f"{shown(package.uri)}!/{MANIFEST}", lenient=True)
+                document = read(manifest, name=f"{shown(package.uri)}!/{MANIFEST}", left_out=lambda *_: None)
                 kind = document.md.capability if document.md else None
                 if kind != _MANIFESTS[package.kind]:
                     message = f"its manifest is a document of kind {kind!a}"
                     raise DocumentError(message)
-                yield OpenPackage(archive, (listed_resource(each, package.uri) for each in document.entries))
+                yield OpenPackage(archive, _listed(document.entries, package))
 
     def remove(self, package: ListedPackage) -> None:
         """Remove the file of a package."""
@@ -243,6 +244,12 @@ class Packages:
             sink.close()
         part.replace(file)
         return file
+
+
+def _listed(entries: Iterable[Entry], package: ListedPackage) -> Iterator[ListedResource]:
+    """Yield what the entries of a manifest say."""
+    listed = listed_resource if package.kind == Capability.RESOURCEDUMP else listed_change
+    return (listed(each, package.uri) for each in entries)
 
 
 def _checked(blocks: Iterator[bytes], expected: str) -> Iterator[bytes]:

@@ -11,7 +11,8 @@ from string import punctuation
 from typing import NamedTuple
 from urllib.parse import quote, urljoin
 
-from pelican_resourcesync.http import normalized, origin
+from pelican_resourcesync.errors import DocumentError
+from pelican_resourcesync.http import normalized, origin, shown
 from pelican_resourcesync.protocol import Entry, Hash, Link, Metadata
 
 #: The hash algorithms that are verified, with Python's names for them, the strongest last.
@@ -25,7 +26,7 @@ _USUAL_DIGEST = re.compile("[0-9a-f]{64}")
 _USUAL_URI = re.compile(r"https?://[a-z0-9.-]+(?::(?!80/|443/)[1-9][0-9]{0,3})?/[!-~]*")
 _ASCII = re.compile(r"[!-~]*")
 _NONE = Metadata()
-#: How the `hash` of a resource begins whose description cannot be read; the reason follows.
+#: How the `hash` of a resource begins whose kind of change cannot be read; the reason follows.
 UNREADABLE = "unreadable:"
 _LONGEST = 2**63 - 1  # what SQLite can hold
 
@@ -37,7 +38,8 @@ class ListedResource(NamedTuple):
     `hash` is the strongest, as `algorithm:hexadecimal`. `path` is the name of the member of a package that has the
     bytes as they are. Texts are empty, and `length` is None, where nothing is listed.
 
-    Where the description cannot be read, `hash` says so (see `why_unreadable`), and no bytes are those that are meant.
+    Where the kind of a change cannot be read, `hash` says so (see `why_unreadable`), and no bytes are those that are
+    meant.
     """
 
     uri: str
@@ -62,7 +64,7 @@ def listed_resource(entry: Entry, base: str) -> ListedResource:
         uri_of(entry.loc, base),
         md.change or "",
         text_of(md.datetime or entry.lastmod),
-        f"{UNREADABLE}{entry.unreadable}" if entry.unreadable else strongest(md.hash),
+        strongest(md.hash),
         length,
         md.type or "",
         entry.links,
@@ -70,8 +72,27 @@ def listed_resource(entry: Entry, base: str) -> ListedResource:
     )
 
 
+def listed_change(entry: Entry, base: str) -> ListedResource:
+    """Return what an entry says of a change.
+
+    Raises `DocumentError` if its resource or time cannot be read: nobody knows what comes before it, and what after.
+    """
+    change = listed_resource(entry, base)
+    if entry.unreadable:
+        unreadable = dict(entry.unreadable)
+        if entry.md and entry.md.datetime:
+            unreadable.pop("lastmod", None)
+        for what in ("loc", "attribute datetime", "lastmod"):
+            if what in unreadable:
+                message = f"the change of {shown(change.uri)} has no place among the others: {what}: {unreadable[what]}"
+                raise DocumentError(message)
+        if why := unreadable.get("attribute change"):
+            return change._replace(hash=f"{UNREADABLE}attribute change: {why}")
+    return change
+
+
 def why_unreadable(hash_: str) -> str:
-    """Return why the description of a resource with this `hash` cannot be read, or an empty text if it can."""
+    """Return why the change of a resource with this `hash` cannot be read, or an empty text if it can."""
     if not hash_.startswith(UNREADABLE):
         return ""
     return f"its entry cannot be read ({hash_.removeprefix(UNREADABLE)}): its publisher has to correct it"

@@ -11,16 +11,20 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from http import HTTPStatus
 from io import BytesIO
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import Any, BinaryIO, Protocol, cast
+from typing import Any, BinaryIO, Protocol, TypeVar, cast
 from urllib.parse import urljoin
 
 from pelican_resourcesync.errors import (
+    AbsentError,
     DocumentError,
+    ForeignError,
     IncompleteError,
     NoHostError,
     PermanentError,
+    ResourceSyncError,
     SourceError,
     StatusError,
     TransportError,
@@ -45,7 +49,7 @@ from pelican_resourcesync.http import (
     without_query,
 )
 from pelican_resourcesync.options import SourceOptions
-from pelican_resourcesync.protocol import Document, Entry, Metadata, Root, read
+from pelican_resourcesync.protocol import Document, Entry, LeftOut, Metadata, Root, read
 from pelican_resourcesync.source.folder import FolderClient
 from pelican_resourcesync.source.receive import ResourceSink, Space
 from pelican_resourcesync.source.resource import ListedResource, listed_resource, uri_of
@@ -55,10 +59,14 @@ _REMEMBERED = 1_000_000  # bytes of a document that is kept for the next run
 _IN_MEMORY = 1_000_000
 _PAGE = 1_000_000  # bytes of a page or of robots.txt that are read
 _DEPTH = 3  # of indexes
+_MOST_PAGES = 50_000
 _BLOCK = 262_144  # bytes
 _DAY = 86_400  # seconds
 #: What is remembered: whether the Source was at a private address when it was first requested.
 PRIVATE = "private"
+#: The errors of a document that cannot be read, apart from those that end a run.
+UNREAD = (TransportError, DocumentError, ForeignError)
+Error = TypeVar("Error", bound=ResourceSyncError)
 
 
 class Memory(Protocol):
@@ -93,6 +101,9 @@ class Source:
         self.requests = 0
         self._documents: set[str] = set()  # those that were requested in this run
         self._read: set[str] = set()  # those since it began to read the Source
+        self._unmodified = False  # whether a host said so of one of these
+        self.remarks: list[str] = []  # on its documents
+        self._left_out: dict[str, dict[str, list[Any]]] = {}  # how often what cannot be read, by its name and document
         self._private: bool | None = None  # whether the Source is at a private address
         self.is_folder = False
         self.signed: dict[str, str] | None = None  # the SHA-256 of each document, if the sets are signed
@@ -273,6 +284,29 @@ class Source:
     def begin(self) -> None:
         """Begin to read the documents: those that are remembered from before may have changed."""
         self._read.clear()
+        self._left_out.clear()
+        self.remarks.clear()
+        self._unmodified = False
+
+    @property
+    def notes(self) -> list[str]:
+        """What could not be read since `begin`, and counts as absent: one sentence for the kind."""
+        found = ((what, [*places.items()]) for what, places in self._left_out.items() if places)
+        return self.remarks + [
+            f"{what}: {_values(sum(count for _, (count, _) in places))} (the first in {shown(places[0][0])}: "
+            f"{places[0][1][1]})"
+            for what, places in found
+        ]
+
+    def unread(self, error: Error) -> Error:
+        """Return the error of a document that is read on without.
+
+        Raises an `AbsentError` that may come of another document, which a host that compares times alone says is not
+        modified: then documents have to be read anew.
+        """
+        if isinstance(error, AbsentError) and self._unmodified:
+            raise error
+        return error
 
     def document(self, uri: str, capability: str, *, remembered: bool = True) -> "OpenDocument | None":
         """Return a document that is read as its entries are needed; None if it is `remembered` and has not changed.
@@ -284,15 +318,25 @@ class Source:
         if stream is None:
             return None
         try:
-            document = read(stream, name=shown(uri), lenient=True)
+            document = read(stream, name=shown(uri), left_out=self._counted(uri))
             found = document.md.capability if document.md else None
             if found != capability and not (capability == "" and found is None):
                 message = f"{shown(uri)} is a document of kind {found!a}, not {capability or 'sitemap'!a}"
                 raise DocumentError(message)  # noqa: TRY301 - the stream is closed below
+            return OpenDocument(self, uri, document, stream)
         except BaseException:
             stream.close()
             raise
-        return OpenDocument(document, stream)
+
+    def _counted(self, uri: str) -> LeftOut:
+        """Return what counts the values of a document that cannot be read."""
+        for places in self._left_out.values():  # it is read again
+            places.pop(uri, None)
+
+        def count(what: str, why: str) -> None:
+            self._left_out.setdefault(what, {}).setdefault(uri, [0, why])[0] += 1
+
+        return count
 
     def whole_document(self, uri: str, capability: str) -> "OpenDocument":
         """Return a document, also if it has not changed and is too large to be remembered."""
@@ -300,9 +344,18 @@ class Source:
         assert opened is not None  # noqa: S101 - it was not remembered
         return opened
 
-    def entries(self, uri: str, capability: str, *, remembered: bool = True) -> "Entries":
-        """Return the entries of a list, of all its parts if it is an index."""
-        return Entries(self, uri, capability, remembered=remembered)
+    def entries(
+        self, uri: str, capability: str, *, remembered: bool = True, unread: list[str] | None = None
+    ) -> "Entries":
+        """Return the entries of a list, of all its parts if it is an index.
+
+        Where `unread` is given, it takes the reasons why parts cannot be read, and the others are read.
+        """
+        return Entries(self, uri, capability, remembered=remembered, unread=unread)
+
+    def forget(self, uri: str) -> None:
+        """Forget a document, so that the next run reads it whether it has changed or not."""
+        self.memory.set_document(self.key(uri), "", "", None)
 
     def _require_document(self, uri: str) -> None:
         """Raise an error unless a document may be requested; all that are requested count."""
@@ -313,7 +366,7 @@ class Source:
             host = host_to_name(uri)
             hint = f": add --allow-host {shlex.quote(host)} to follow it there" if host else ""
             message = f"{shown(uri)} is on another host{hint}"
-            raise SourceError(message)
+            raise ForeignError(message)
         self._documents.add(uri)
         if len(self._documents) > self.options.max_documents:
             message = f"more than {self.options.max_documents} documents are to be read (--max-documents)"
@@ -344,6 +397,7 @@ class Source:
         try:
             response = self.fetch(make_request)
             if response.status == HTTPStatus.NOT_MODIFIED:
+                self._unmodified = True
                 if known is None or known[2] is None:
                     stream.close()
                     return None
@@ -381,27 +435,71 @@ class Source:
         response = self.client.get(self.request(uri, _StreamSink(stream, _PAGE), bounds=self._document_bounds))
         return response, stream.getvalue()
 
-    def kind(self, uri: str, data: bytes | None = None) -> tuple[str | None, str | None]:
-        """Return the capability of a document, and the URI of the document above it; `data` is how it begins."""
-        stream = BytesIO(data) if data else self._fetch(uri, remembered=False)
+    def kind(self, uri: str, data: bytes | None = None) -> tuple[str | None, dict[str, str]]:
+        """Return the capability of a document, and the URIs of its links by relation; `data` is how it begins."""
+        stream = self._fetch(uri, remembered=False) if data is None else BytesIO(data)
         assert stream is not None  # noqa: S101 - it was not remembered
         with stream:
-            document = read(stream, name=shown(uri))
-            up = next((uri_of(each.href, uri) for each in document.links if each.rel == "up"), None)
-            return (document.md.capability if document.md else None), up
+            document = read(stream, name=shown(uri), left_out=lambda *_: None)
+            links = {each.rel: uri_of(each.href, uri) for each in reversed(document.links)}
+            return (document.md.capability if document.md else None), links
 
 
 class OpenDocument:
-    """A document that is being read; close it after use."""
+    """A document that is being read; close it after use.
 
-    def __init__(self, document: Document, stream: BinaryIO) -> None:
+    `is_index`: its entries are parts of it. That is so of a `urlset`, too, whose entries have its own capability.
+    """
+
+    def __init__(self, source: Source, uri: str, document: Document, stream: BinaryIO) -> None:
+        self._source, self._uri = source, uri
         self.document = document
         self._stream = stream
+        entries = iter(document.entries)
+        first = [*islice(entries, 1)]
+        self._entries = chain(first, entries)
+        self._capability = (document.md.capability if document.md else None) or ""
+        listed = first[0].md.capability if first and first[0].md else None
+        self.is_index = document.root is Root.SITEMAPINDEX or (listed is not None and listed == self._capability)
 
     @property
     def entries(self) -> Iterator[Entry]:
-        """The entries, read as they are needed."""
-        return iter(self.document.entries)
+        """The entries, read as they are needed. Raises `DocumentError` for one without a `loc`."""
+        for entry in self.read():
+            if not entry.loc:
+                raise _without_loc(entry, self._uri)
+            yield entry
+
+    def read(self) -> Iterator[Entry]:
+        """Yield the entries, and those of the next pages, also those without a `loc`."""
+        yield from self._entries
+        page, read = self, {self._uri}
+        while following := page.link("next"):
+            page = self._page(following, read)
+            with closing(page):
+                yield from page._entries  # noqa: SLF001 - of this class
+
+    def _page(self, uri: str, read: set[str]) -> "OpenDocument":
+        """Return the next page, after those that were read. Raises `DocumentError` if it may not be one."""
+        why = ""
+        if uri in read or len(read) >= _MOST_PAGES:
+            why = "which was read before" if uri in read else f"after {_MOST_PAGES:,} others"
+        elif origin(uri) != origin(self._uri):
+            why = "which is on another host"
+        if not why:
+            read.add(uri)
+            page = self._source.document(uri, self._capability, remembered=False)
+            assert page is not None  # noqa: S101 - it was not remembered
+            if not (above := page.link("up")) or above == self.link("up"):
+                return page
+            page.close()
+            why = f"which belongs to {shown(above)}"
+        message = f"{shown(self._uri)} has a next page, {shown(uri)}, {why}"
+        raise DocumentError(message)
+
+    def link(self, rel: str) -> str:
+        """Return the URI that the document links to with a relation, or an empty text."""
+        return next((uri_of(each.href, self._uri) for each in self.document.links if each.rel == rel), "")
 
     def sha256(self) -> str:
         """Return the SHA-256 of the document, after its entries were read."""
@@ -416,8 +514,11 @@ class OpenDocument:
 class Entries:
     """The entries of a list with all its parts. `changed`: it is not what was remembered; `md` is that of the list."""
 
-    def __init__(self, source: Source, uri: str, capability: str, *, remembered: bool) -> None:
+    def __init__(
+        self, source: Source, uri: str, capability: str, *, remembered: bool, unread: list[str] | None
+    ) -> None:
         self._source, self._uri, self._capability = source, uri, capability
+        self._unread = unread
         self._first = source.document(uri, capability, remembered=remembered)
         self._read = {uri}
         self.changed = self._first is not None
@@ -430,7 +531,12 @@ class Entries:
                 if count >= most:
                     message = f"{shown(self._uri)} has more than {most} resources (--max-resources)"
                     raise SourceError(message)
-                yield entry
+                if entry.loc:
+                    yield entry
+                else:
+                    self._fail(_without_loc(entry, self._uri))
+            if self._unread or self._first.link("next"):  # that it is not modified would say nothing of the others
+                self._source.forget(self._uri)
 
     def resources(self) -> Iterator[ListedResource]:
         """Yield what the entries say of resources."""
@@ -442,19 +548,49 @@ class Entries:
             self._first.close()
 
     def _of(self, opened: OpenDocument, uri: str, depth: int) -> Iterator[Entry]:
-        with closing(opened):
-            if opened.document.root is Root.URLSET:
-                yield from opened.entries
-                return
-            for part in opened.entries:
-                loc = uri_of(part.loc, uri)
-                if loc in self._read or not depth:
-                    message = f"{shown(uri)} names {shown(loc)} again, or nests too many indexes"
-                    raise DocumentError(message)
-                self._read.add(loc)
-                inner = self._source.document(loc, self._capability, remembered=False)
-                assert inner is not None  # noqa: S101 - it was not remembered
-                yield from self._of(inner, loc, depth - 1)
+        try:
+            with closing(opened):
+                if not opened.is_index:
+                    yield from opened.read()
+                    return
+                for entry in opened.entries:
+                    if (part := self._part(entry, uri, depth)) is not None:
+                        yield from self._of(*part, depth - 1)
+        except UNREAD as error:
+            self._fail(error)
+
+    def _part(self, entry: Entry, uri: str, depth: int) -> tuple[OpenDocument, str] | None:
+        """Return the part of an index that an entry names, with its URI; None if the others are read without it."""
+        loc = uri_of(entry.loc, uri)
+        try:
+            if loc in self._read or not depth:
+                message = f"{shown(uri)} names {shown(loc)} again, or nests too many indexes"
+                raise DocumentError(message)
+            self._read.add(loc)
+            inner = self._source.document(loc, self._capability, remembered=False)
+            assert inner is not None  # noqa: S101 - it was not remembered
+        except UNREAD as error:
+            self._fail(error)
+            return None
+        return inner, loc
+
+    def _fail(self, error: ResourceSyncError) -> None:
+        if self._unread is None:
+            raise error
+        self._unread.append(str(self._source.unread(error)))
+
+
+def _without_loc(entry: Entry, uri: str) -> DocumentError:
+    """Return the error for an entry that does not say what it is about."""
+    return DocumentError(f"{shown(uri)}: {dict(entry.unreadable)['loc']}")
+
+
+def _values(count: int) -> str:
+    return (
+        f"{count:,} values that cannot be read count as absent"
+        if count > 1
+        else "1 value that cannot be read counts as absent"
+    )
 
 
 def conditions(etag: str, modified: str) -> dict[str, str]:

@@ -139,6 +139,8 @@ FAULTS = [
         "<changefreq> daily </changefreq><rs:md hash"),
     fault("X12", RES, "</lastmod>", "</lastmod><lastmod>2024-02-02T00:00:00Z</lastmod>",
         "</lastmod><changefreq>never</changefreq>"),
+    fault("X04 SHOULD", IDX, UP, f'{UP}  <rs:ln rel="next" href="{BASE}resources.xml?page=2"/>\n',
+        f'{UP}  <rs:ln rel="last" href="{BASE}resources.xml?page=2"/>\n'),
     fault("X13", RES, UP, "", f'{UP}  <rs:ln rel="via" href="{BASE}"/>\n'),
     fault("X13", CIX, UP, UP + UP, UP),
     fault("X14", RES, 'at="2024-03-01T00:00:00Z"', 'at="2024-03-01T00:00:00Z" from="2024-01-01T00:00:00Z"',

@@ -186,7 +186,7 @@ def test_failures(source: FakeSource, tmp_path: Path, monkeypatch: pytest.Monkey
             mirror.run()
     (stale,) = [*tmp_path.glob("copy.states/next/a.html")]
     assert (stale.read_bytes(), files_of(folder)["a.html"]) == (b"newer", b"one")
-    source.site.manners["rs/changelist.xml"] = status(403)
+    source.site.manners |= {"rs/changelist.xml": status(403), "rs/resourcelist.xml": status(403)}
     with pytest.raises(Exception, match="403"):
         mirror.run()
     source.site.manners.clear()

@@ -104,7 +104,7 @@ def test_json(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert report(source.url, folder, "--dry-run", "--json")["plan"].items() >= counts.items()
     done = {
         "complete": True, "resources": 5, "fetched": 5, "size": 19, "deleted": 0, "adopted": 0, "left": 0,
-        "not_deleted": 0, "foreign": 0, "notes": [],
+        "not_deleted": 0, "foreign": 0, "notes": [], "unread": [],
         "sets": {"rs": {"at": "2024-01-01T00:05:00Z", "generation": None}},
     }  # fmt: skip
     assert report("--json", source.url, folder) == done

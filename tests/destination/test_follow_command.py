@@ -185,13 +185,17 @@ def test_plain_lines(source: FakeSource, capsys: pytest.CaptureFixture[str]) -> 
 
 def test_plain_lines_of_entries_that_cannot_be_read(source: FakeSource, capsys: pytest.CaptureFixture[str]) -> None:
     """They are said to be missing, as always, and come when they are right."""
-    right = source.published["rs/resourcelist.xml"]
-    source.published["rs/resourcelist.xml"] = right.replace(b'length="4"', b'length="1e9"', 1)
-    code, out, err = run(capsys, source.url, "--json-lines")
+    _, line = map(json.loads, run(capsys, source.url, "--json-lines")[1].splitlines())
+    source.put("a.html", "new")
+    source.put("b.html", "new")
+    source.publish()
+    right = source.published["rs/changelist.xml"]
+    source.published["rs/changelist.xml"] = right.replace(b'change="updated"', b'change="moved"', 1)
+    code, out, err = run(capsys, source.url, "--json-lines", "--since", line["cursor"])
     [line] = map(json.loads, out.splitlines())
     assert (code, line["uri"]) == (3, f"{source.url}b.html")
     assert "1 of the resources cannot be fetched" in err
-    source.published["rs/resourcelist.xml"] = right
+    source.published["rs/changelist.xml"] = right
     code, out, _ = run(capsys, source.url, "--json-lines", "--since", line["cursor"])
     assert (code, [json.loads(each)["uri"] for each in out.splitlines()]) == (0, [f"{source.url}a.html"])
 

@@ -284,8 +284,8 @@ def test_lists_that_change_while_they_are_read(tmp_path: Path) -> None:
         parts = "".join(entry(f"{source.url}rs/{name}.xml", {}, tag="sitemap") for name in ("part", "gone"))
         root = part.partition(b"<url>")[0].replace(b"urlset", b"sitemapindex")
         source.published["rs/resourcelist.xml"] = root + parts.encode() + b"</sitemapindex>"
-        with pytest.raises(ResourceSyncError, match=r"gone\.xml: not found"):
-            Mirror(source.url, tmp_path / "copy", FAST).run()
+        (said,) = Mirror(source.url, tmp_path / "copy", FAST).run().plan.unread
+        assert re.search(r"gone\.xml: not found", said)
         source.published["rs/gone.xml"] = part.replace(b"</urlset>", entry(
             f"{source.url}more.html", {"hash": digest(b"more")}).encode() + b"</urlset>")  # fmt: skip
         source.published["more.html"] = b"more"

@@ -13,7 +13,18 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import DocumentError
-from pelican_resourcesync.protocol import ChangeFreq, ChangeKind, Entry, Hash, Link, Metadata, Root, read, reader
+from pelican_resourcesync.protocol import (
+    ChangeFreq,
+    ChangeKind,
+    Entry,
+    Hash,
+    Link,
+    Metadata,
+    Root,
+    has_root,
+    read,
+    reader,
+)
 from pelican_resourcesync.protocol.model import LARGEST_ELEMENT, MOST_BYTES, MOST_ENTRIES
 from tests.protocol.support import NOON, read_whole, resource_list, urlset, written
 
@@ -472,19 +483,49 @@ def test_size_of_usual_entries(last: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("usual", ["", " "])
-def test_lenient(usual: str) -> None:
-    """What cannot be read of an entry is left out: said if it describes the resource, and else not."""
+def test_values_that_are_left_out(usual: str) -> None:
+    """What cannot be read is left out and reported; several rs:md are joined; a loc is not optional."""
     texts = [
         f'<url>{LOC}<lastmod>2024-W01</lastmod><rs:md length="1e9" type="a/b"{usual}/></url>',
         f'<url>{LOC}<changefreq>often</changefreq><rs:md length="1"/><rs:ln rel="up" href="u" length="1e9"/></url>',
-        f"<url>{LOC}</url>",
+        f'<url>{LOC}<lastmod>2024</lastmod><lastmod>2024</lastmod><rs:md length="1"/><rs:md type="a/b"/></url>',
+        "<url><loc><b/></loc></url>",
+        f'<url>{LOC}<rs:md type="a/b" length="1"/><rs:md type="a/c" length="1"/></url><rs:ln rel="up" href="late"/>',
     ]
-    data = urlset(f'<rs:md capability="resourcelist"/>{"".join(texts)}')
-    odd, plain, last = read(BytesIO(data), name="x", lenient=True).entries
-    assert re.fullmatch("attribute length: '1e9' is not an integer; .*; lastmod: '2024-W01' .*", odd.unreadable)
+    data = urlset(f'<rs:md capability="resourcelist" at="now" until="2024"/>{"".join(texts)}')
+    left: list[str] = []
+    document = read(BytesIO(b"\n" + data), name="x", left_out=lambda what, _: left.append(what))
+    assert document.md == Metadata(capability="resourcelist", until=dt.datetime(2024, 1, 1, tzinfo=dt.UTC))
+    assert [what for what, _ in document.unreadable] == ["attribute at"]
+    odd, plain, twice, nowhere, other = document.entries
     assert (odd.lastmod, odd.md) == (None, Metadata(type="a/b"))
-    assert plain == Entry(loc=last.loc, md=Metadata(length=1), links=(Link(rel="up", href="u"),))
-    with pytest.raises(DocumentError, match=r"length: .1e9. is not"):
-        tuple(read(BytesIO(data), name="x").entries)
-    with pytest.raises(DocumentError, match="no loc"):
-        tuple(read(BytesIO(urlset("<url/>")), name="x", lenient=True).entries)
+    assert [what for what, _ in odd.unreadable] == ["lastmod", "attribute length"]
+    assert "'1e9' is not an integer" in odd.unreadable[1][1]
+    assert (plain.loc, plain.md, plain.links) == (odd.loc, Metadata(length=1), (Link(rel="up", href="u"),))
+    assert (twice.lastmod, twice.md) == (None, Metadata(length=1, type="a/b"))
+    assert (nowhere.loc, [what for what, _ in nowhere.unreadable]) == ("", ["loc"])
+    assert other.md == Metadata(length=1)
+    assert left == [
+        "attribute at", "lastmod", "attribute length", "attribute length of a link", "changefreq", "lastmod",
+        "attribute type", "rs:md or rs:ln after the first entry",
+    ]  # fmt: skip
+    with pytest.raises(DocumentError, match=r"lastmod: .2024-W01. is not"):
+        tuple(read(BytesIO(urlset(texts[0])), name="x").entries)
+    with pytest.raises(DocumentError, match="come before its first entry"):
+        tuple(read(BytesIO(urlset(f'{URL}<rs:ln rel="next" href="b"/>')), name="x", left_out=print).entries)
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"<urlset><a></b>", True),
+        (b' <?xml version="1.0"?><s:sitemapindex xmlns:s="urn:s">&', True),
+        (b"<!DOCTYPE urlset><urlset/>", False),
+        (b"<html><urlset/></html>", False),
+        (b"urlset", False),
+        (b"", False),
+    ],
+)
+def test_root(data: bytes, expected: bool) -> None:
+    """What begins as a document is told from other pages, although it cannot be read."""
+    assert has_root(data) is expected

@@ -115,6 +115,16 @@ def capability_of_index(doc: DocumentState) -> HeadFaults:
         yield f"an index has the capability of its parts, not {quoted(doc.head.capability)}", doc.head.md_line
 
 
+@rule("head", "X04", SHOULD, "A list in several documents has an index, not pages that link to the next", "core §6.1")
+def pages(doc: DocumentState) -> HeadFaults:
+    for link, line in doc.head.links:
+        if link.get("rel") == "next":
+            yield (
+                f"it goes on in the page {quoted(link.get('href'))}, which few programs read and which is not checked",
+                line,
+            )
+
+
 @rule("head", "V1105", SHOULD, "rs:md and rs:ln of a document come before its entries", "schema of 2017")
 def head_first(doc: DocumentState) -> HeadFaults:
     if doc.head.late:
