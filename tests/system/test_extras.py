@@ -15,8 +15,10 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 
 
-def test_every_message_names_an_extra() -> None:
-    """Each one that the code asks for is one, and each that some command needs is asked for."""
+def test_every_extra_is_documented_and_asked_for() -> None:
+    """The table has all; each that the code asks for is one, and each that some command needs is asked for."""
+    table = (ROOT / "docs/commands.md").read_text("utf-8").partition("| extra |")[2].partition("\n\n")[0]
+    assert sorted(EXTRAS) == sorted(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE))
     files = [file for name in ("pelican_resourcesync", "repo_bridge") for file in (ROOT / name).rglob("*.py")]
     code = "".join(file.read_text("utf-8") for file in files)
     names = re.findall(r'extra\("(\w+)", |-resourcesync\[(\w+)\]|: "(bridge|table)"', code)
