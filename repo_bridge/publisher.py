@@ -215,7 +215,7 @@ def publish(settings: BridgeSettings, progress: Progress) -> BridgeResult:
         progress.say("reading the previous publication")
         with planned(settings, reader, inventory) as plan:
             plan.require_not_before(settings.at)
-            result = _unchanged(settings, inventory, plan)
+            result = _unchanged(settings, reader, inventory, plan)
             if result is None:
                 if inventory.changed is not None:
                     record_files.link_unchanged(inventory.removed_paths)
@@ -417,7 +417,7 @@ class _Publisher:
             "files": files,
             "left_out": tuple(self._files.reasons.values()),
             "left_out_count": self._files.left_out,
-            "notes": (*_notes(self._settings), *self._plan.notes(), *self._bad_rows()),
+            "notes": (*_notes(self._settings, self._reader), *self._plan.notes(), *self._bad_rows()),
         }
 
     def _bad_rows(self) -> Iterator[str]:
@@ -426,7 +426,9 @@ class _Publisher:
             yield f"{format_count(table.bad, 'bad row')} left out of the table: {'; '.join(table.examples)}"
 
 
-def _unchanged(settings: BridgeSettings, inventory: Inventory, plan: PublicationPlan) -> BridgeResult | None:
+def _unchanged(
+    settings: BridgeSettings, reader: RepositoryReader, inventory: Inventory, plan: PublicationPlan
+) -> BridgeResult | None:
     """Return the result of the last run, if nothing has changed since then and it is what is published."""
     last = inventory.published
     if last is None or inventory.changed is None or inventory.changed or plan.former:
@@ -435,7 +437,7 @@ def _unchanged(settings: BridgeSettings, inventory: Inventory, plan: Publication
     continued = {name: publication and publication.state.digest for name, publication in previous.items()}
     if not last["digests"] == continued == plan.published():
         return None
-    return BridgeResult.repeated(last["result"], (*_notes(settings), *plan.notes()))
+    return BridgeResult.repeated(last["result"], (*_notes(settings, reader), *plan.notes()))
 
 
 def _keep(settings: BridgeSettings, inventory: Inventory) -> None:
@@ -452,8 +454,14 @@ def _keep(settings: BridgeSettings, inventory: Inventory) -> None:
         logger.warning("ResourceSync: the next run will take longer, because %s cannot be written: %s", place, error)
 
 
-def _notes(settings: BridgeSettings) -> Iterator[str]:
+def _notes(settings: BridgeSettings, reader: RepositoryReader) -> Iterator[str]:
     """Yield what the user may want to know about the settings."""
+    if reader.repository and not reader.repository.version_is_certain:
+        yield (
+            "the database has security levels, as in DSpace 10, but its table schema_version does not say the version,"
+            " so it is read as DSpace 7, and access ends a day earlier than in 10: set schema, or let the role read"
+            " schema_version"
+        )
     if settings.timezone is None and settings.saf is None and not settings.of_others:
         yield (
             "timezone is not set, so embargoes end up to half a day late and access that ends does so up to half a"

@@ -23,6 +23,7 @@ from sqlalchemy import (
     Table,
     Text,
     inspect,
+    select,
     true,
 )
 from sqlalchemy.engine.reflection import ObjectKind
@@ -146,6 +147,9 @@ _NAMES: Mapping[str, tuple[str, str]] = {
 
 _SECURITY_LEVEL = "metadatavalue.security_level"
 
+#: Flyway's table of DSpace's migrations. Their versions begin with that of DSpace, such as `10.0.2026.02.18`.
+MIGRATIONS = Table("schema_version", MetaData(), Column("version", Text), Column("success", Boolean))
+
 #: The first and the last version that has a column, if not all have it.
 _ONLY: Mapping[str, tuple[int, int]] = {
     "metadatavalue.resource_type_id": (INTEGER_KEYS, INTEGER_KEYS),
@@ -164,9 +168,13 @@ _OPTIONAL = frozenset({"relationship.latest_version_status", "relationship_type.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tables:
-    """The tables of one version; those of entities have no columns in versions without them."""
+    """The tables of one version; those of entities have no columns in versions without them.
+
+    `is_certain` is false if the database may be of a later version, in which access ends a day later.
+    """
 
     version: int
+    is_certain: bool = True
     item: Table
     item2bundle: Table
     bundle2bitstream: Table
@@ -201,7 +209,11 @@ class Tables:
 
 
 def describe(
-    version: int, without: AbstractSet[str] = frozenset(), additional: AbstractSet[str] = frozenset()
+    version: int,
+    without: AbstractSet[str] = frozenset(),
+    additional: AbstractSet[str] = frozenset(),
+    *,
+    is_certain: bool = True,
 ) -> Tables:
     """Return the tables of a version, which is one of `VERSIONS`.
 
@@ -209,7 +221,7 @@ def describe(
     """
     metadata = MetaData()
     tables = {name: Table(name, metadata, *_columns(name, version, without, additional)) for name in _COLUMNS}
-    return Tables(version=version, **tables)
+    return Tables(version=version, is_certain=is_certain, **tables)
 
 
 def _columns(table: str, version: int, without: AbstractSet[str], additional: AbstractSet[str]) -> list[Column[Any]]:
@@ -231,13 +243,20 @@ Columns = Mapping[str, frozenset[str]]
 def find_tables(connection: Connection, version: int | None = None) -> Tables:
     """Return the tables of the database, of `version` or of the version detected.
 
-    Security levels of values are among them in any version, if they are there. Raises `SchemaError` for an unknown
-    version, for a missing table or column, and if there is a table that the version does not have.
+    Security levels of values are among them in any version, if they are there: not only DSpace 10 may have the column.
+    Where nothing says that it is DSpace 10, the tables are those of 7, with which access ends earlier. Raises
+    `SchemaError` for an unknown version, for a missing table or column, and if there is a table that the version does
+    not have.
     """
     found = columns_of(connection)
     there = {f"{table}.{column}" for table, columns in found.items() for column in columns}
+    migrated = 0 if version else migrated_to(connection, found)
+    levels = {_SECURITY_LEVEL} & there
     tables = describe(
-        require_version(version) if version else version_of(found), _OPTIONAL - there, {_SECURITY_LEVEL} & there
+        require_version(version) if version else version_of(found, migrated),
+        _OPTIONAL - there,
+        levels,
+        is_certain=bool(version or migrated or not levels),
     )
     require_columns(tables, found)
     if tables.version == UUID_KEYS and "entity_type" in found:
@@ -249,14 +268,29 @@ def find_tables(connection: Connection, version: int | None = None) -> Tables:
 
 
 def columns_of(connection: Connection) -> Columns:
-    """Return the existing tables of those needed, with their columns."""
-    needed = [table.name for table in describe(VERSIONS[-1]).all]
+    """Return the existing tables of those needed, and that of migrations, with their columns."""
+    needed = [table.name for table in (*describe(VERSIONS[-1]).all, MIGRATIONS)]
     found = inspect(connection).get_multi_columns(kind=ObjectKind.ANY, filter_names=needed)
     return {name: frozenset(column["name"] for column in columns) for (_, name), columns in found.items() if columns}
 
 
-def version_of(found: Columns) -> int:
-    """Return the version, determined by what only some versions have; `SchemaError` if it is not a known version."""
+def migrated_to(connection: Connection, found: Columns) -> int:
+    """Return the version of DSpace of the latest migration; 0 if the database does not say it."""
+    if not {*MIGRATIONS.c.keys()} <= found.get(MIGRATIONS.name, frozenset()):
+        return 0
+    may_read = f"SELECT has_table_privilege('{MIGRATIONS.name}', 'select')"
+    if connection.dialect.name == "postgresql" and not connection.exec_driver_sql(may_read).scalar_one():
+        return 0
+    rows = connection.execute(select(MIGRATIONS.c.version).where(MIGRATIONS.c.success.is_(True)))
+    majors = (str(version).partition(".")[0] for (version,) in rows)
+    return max((int(major) for major in majors if major.isdecimal()), default=0)
+
+
+def version_of(found: Columns, migrated: int) -> int:
+    """Return the version, determined by what only some versions have, and for 10 by the latest migration.
+
+    Raises `SchemaError` if it is not a known version.
+    """
     values = found.get("metadatavalue")
     if values is None or "item" not in found:
         message = (
@@ -269,7 +303,7 @@ def version_of(found: Columns) -> int:
     if "dspace_object_id" not in values:
         message = "the database is of an unknown version of DSpace: 5 to 10 can be read"
         raise SchemaError(message)
-    if "security_level" in values:
+    if "security_level" in values and migrated >= SECURITY_LEVELS:
         return 10
     return 6 if found.keys().isdisjoint({"entity_type", *_OF_ENTITIES}) else 7  # of which one may be missing
 

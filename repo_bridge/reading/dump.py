@@ -27,7 +27,7 @@ from repo_bridge import DumpError
 from repo_bridge.access import ENTITY_TYPE, hidden
 from repo_bridge.model import Field
 from repo_bridge.reading.database import open_database
-from repo_bridge.schema import VERSIONS, describe, find_tables
+from repo_bridge.schema import MIGRATIONS, VERSIONS, describe, find_tables
 
 _CUSTOM = b"PGDMP"
 _GZIP = b"\x1f\x8b"
@@ -331,9 +331,9 @@ Fail = Callable[[str], NoReturn]
 
 
 def needed_columns() -> Mapping[str, Mapping[str, str]]:
-    """Return the tables that at least one version needs, and their columns with their types."""
+    """Return the tables that at least one version needs, and that of migrations, and their columns with their types."""
     needed: dict[str, dict[str, str]] = {}
-    for table in (table for version in VERSIONS for table in describe(version).all):
+    for table in (*(table for version in VERSIONS for table in describe(version).all), MIGRATIONS):
         columns = needed.setdefault(table.name, {})
         for column in table.c:
             type_ = _FLAG if isinstance(column.type, Boolean) else _TEXT

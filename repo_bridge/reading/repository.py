@@ -85,7 +85,7 @@ class DSpaceRepository:
 
     def __init__(self, connection: Connection, tables: Tables, view: AnonymousView) -> None:
         """Read the registries, collections and communities, which are small."""
-        self.version = tables.version
+        self.version, self.version_is_certain = tables.version, tables.is_certain
         view = replace(view, last_days=tables.version >= LAST_DAYS)
         self._connection = connection
         self._runner = QueryRunner(connection)

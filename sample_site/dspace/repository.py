@@ -39,6 +39,8 @@ FIELDS = (
     "local.note",
 )
 SCHEMAS = tuple(dict.fromkeys(name.split(".")[0] for name in FIELDS))
+#: By version, migrations of it and those before, as Flyway names them.
+_MIGRATIONS = {7: ("7.6.2023.09.28",), 10: ("7.6.2023.09.28", "10.0.2026.02.18")}
 FORMATS = ("application/octet-stream", "application/pdf", "text/plain; charset=utf-8", "text/html")
 
 
@@ -218,6 +220,13 @@ class _Writer:
             )
         if self.version >= 7:
             self._add("entity_type", {"id": 1, "label": "Publication"})
+            self._migrations(_MIGRATIONS[self.version])
+
+    def _migrations(self, versions: Sequence[str]) -> None:
+        """Add what Flyway remembers of the migrations that were run, the last one of each version of DSpace."""
+        for rank, version in enumerate(versions, 1):
+            row = {"installed_rank": rank, "version": version, "description": "", "type": "SQL", "success": True}
+            self._add("schema_version", {**row, "script": f"V{version}.sql", "installed_by": "d", "execution_time": 1})
 
     def _groups(self, sample: Sample) -> None:
         for number, name in sample.groups.items():

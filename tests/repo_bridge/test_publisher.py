@@ -28,7 +28,7 @@ from repo_bridge import BridgeError, DatabaseError, InventoryError
 from repo_bridge.inventory import Inventory
 from repo_bridge.model import Reason
 from repo_bridge.publisher import publish
-from sample_site.dspace.repository import ITEM, Policy, Value, key, rows_of
+from sample_site.dspace.repository import ITEM, Policy, Sample, Thing, Value, key, rows_of
 from tests.kit.live import served
 from tests.kit.postgresql import Server
 from tests.kit.reader import XmlEntry
@@ -71,6 +71,22 @@ def temporary(press: Press) -> list[Path]:
 
 
 # What is public, and nothing else
+
+
+def test_version_that_is_not_said(press: Press) -> None:
+    """Where security levels are there, and nothing says that it is DSpace 10, access ends a day earlier, and why."""
+    press.version = 10
+    item = Thing(1, policies=[Policy(end="2025-06-15")])
+    rows = rows_of(Sample(items=[item]), 10)
+    for history, schema, items, notes in (
+        (rows["schema_version"], None, 1, 0),
+        ([], None, 0, 1),
+        ([], 10, 1, 0),
+        (rows["schema_version"][:1], None, 0, 0),
+    ):
+        planned = press.dry_run({**rows, "schema_version": history}, schema=schema)
+        assert planned.items == items
+        assert sum("set schema, or let the role read schema_version" in note for note in planned.notes) == notes
 
 
 def files_of(item: Visible, version: int) -> dict[str, int]:

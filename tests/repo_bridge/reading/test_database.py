@@ -125,14 +125,19 @@ def test_nothing_is_written(plain: Path, server: Server) -> None:
 
 
 def test_missing_grant(server: Server) -> None:
-    """A role that may not read a table is reported what it lacks, and what to do."""
-    url = server.database(rows_of(Sample(items=[Thing(1)]), 7), 7)
+    """A role that may not read a table is reported what it lacks, and what to do; without that of versions it may."""
+    url = server.database(rows_of(Sample(items=[Thing(1)]), 10), 10)
     role = f"reader_{os.getpid()}"
     with psycopg.connect(Server.dsn(url), autocommit=True) as connection:
         connection.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'secret'".encode())
         connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}".encode())
-        connection.execute(f"REVOKE SELECT ON resourcepolicy FROM {role}".encode())
+        connection.execute(f"REVOKE SELECT ON schema_version FROM {role}".encode())
     reader = make_url(url).set(username=role, password="secret").render_as_string(hide_password=False)
+    for address, expected in ((url, (10, True)), (reader, (7, False))):
+        with open_repository(address, VIEW) as repository:
+            assert (repository.version, repository.version_is_certain) == expected
+    with psycopg.connect(Server.dsn(url), autocommit=True) as connection:
+        connection.execute(f"REVOKE SELECT ON resourcepolicy FROM {role}".encode())
     with pytest.raises(DatabaseError, match=r"denied for table resourcepolicy: as DSpace's own role, run GRANT SELECT"):
         read(reader)
     server.drop(url)
