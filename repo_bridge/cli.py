@@ -132,10 +132,10 @@ def _init(options: Namespace) -> int:
     from pelican_resourcesync.terminal import as_json
     from repo_bridge.setup import complete, find_settings, write_files
 
-    found = find_settings(options.dspace) if options.dspace else {}
+    found, read = find_settings(options.dspace) if options.dspace else ({}, "")
     given = {key: value for key in _ASKED if (value := getattr(options, key)) is not None}
     ask = input if sys.stdin.isatty() else None
-    written = write_files(Path(), complete({**found, **given}, ask, of_dspace=bool(options.dspace)))
+    written = write_files(Path(), complete({**found, **given}, ask, of_dspace=bool(options.dspace)), read)
     _say(as_json(written) if options.json else written.text())
     return DONE
 

@@ -11,14 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pelican_resourcesync.errors import SettingsError, failing_disk
+from pelican_resourcesync.publication import is_loopback
+from pelican_resourcesync.terminal import format_count
 from repo_bridge.access import hidden
 from repo_bridge.model import Field
 from repo_bridge.settings import FILE, ROWS, check_options
 
 SERVICE, TIMER = "repo-bridge.service", "repo-bridge.timer"
 
-#: DSpace's files, the one that decides first, below the folder where it is installed.
-_FILES = ("config/local.cfg", "config/dspace.cfg", "config/modules/assetstore.cfg")
+#: DSpace's files below the folder where it is installed; the first decides, and both may include others.
+_FILES = ("config/local.cfg", "config/dspace.cfg")
+_INCLUDE, _INCLUDE_OPTIONAL = "include", "includeoptional"
 _HIDDEN = "metadata.hide."
 #: The fields that DSpace hides if nobody configures it.
 _HIDDEN_BY_DEFAULT = ("dc.description.provenance", "person.email")
@@ -30,19 +33,20 @@ _ROLE = "resourcesync"
 _REQUIRED = ("base-url", "ui-url", "database")
 
 
-def find_settings(dspace: Path) -> dict[str, object]:
-    """Return the settings that follow from the configuration of a DSpace installed in a folder.
+def find_settings(dspace: Path) -> tuple[dict[str, object], str]:
+    """Return the settings that follow from the configuration of a DSpace installed in a folder, and what was read.
 
-    Raises `SettingsError` if there is none.
+    As in DSpace, the environment decides before `local.cfg`, and that before `dspace.cfg`. Raises `SettingsError` if
+    there is neither file.
     """
-    texts = [_read(dspace / name) for name in _FILES]
-    if not any(texts):
+    given = {name.replace("__P__", ".").replace("__D__", "-"): value for name, value in os.environ.items()}
+    values, read = {**given, "dspace.dir": str(dspace)}, list[Path]()
+    for name in _FILES:
+        values = {**_properties(dspace / name, values, read), **values}
+    if not read:
         message = f"{dspace} has no {_FILES[1]}: pass the folder in which DSpace is installed"
         raise SettingsError(message)
-    values = {"dspace.dir": str(dspace)}
-    for text in reversed(texts):
-        values |= _parse(text)
-    found: dict[str, object] = {
+    settings: dict[str, object] = {
         "ui-url": _value(values, "dspace.ui.url") or _value(values, "dspace.url"),
         "server-url": _value(values, "dspace.server.url"),
         "database": _database(_value(values, "db.url")),
@@ -52,12 +56,18 @@ def find_settings(dspace: Path) -> dict[str, object]:
     store = Path(_value(values, "assetstore.dir") or dspace / "assetstore")
     with suppress(PermissionError):  # files in another store than the first, which is S3, are not in this folder
         if store.is_dir() and _value(values, "assetstore.index.primary") in {"", "0"}:
-            found["assetstore"] = str(store)
-    return {key: value for key, value in found.items() if value}
+            settings["assetstore"] = str(store)
+    variables = [name for name in os.environ if "__P__" in name]
+    what = [*map(str, read), *([format_count(len(variables), "environment variable")] if variables else [])]
+    note = (
+        f"Read: {', '.join(what)}. DSpace also reads the environment (such as db__P__url) and the system properties"
+        " (-D) of its own process: if it has any, run this there, or compare the settings with them, above all hidden."
+    )
+    return {key: value for key, value in settings.items() if value}, note
 
 
 def complete(given: Mapping[str, object], ask: Callable[[str], str] | None, *, of_dspace: bool) -> dict[str, object]:
-    """Return the settings to write; what is missing is asked for. `of_dspace` says that DSpace's own were read, here.
+    """Return the settings to write; what is missing is asked for. `of_dspace` says that DSpace's own were read.
 
     Raises `SettingsError` for one that is invalid, or is missing without `ask`.
     """
@@ -72,8 +82,9 @@ def complete(given: Mapping[str, object], ask: Callable[[str], str] | None, *, o
         fields = [*_HIDDEN_BY_DEFAULT, *filter(None, map(str.strip, more.split(",")))]
         check_options({"hidden": ",".join(fields)})
         settings["hidden"] = fields
+    if "timezone" not in settings and ask:
+        settings["timezone"] = ask(f"timezone, {ROWS['timezone'].text}, such as Europe/Berlin (not known): ").strip()
     check_options({key: value for key, value in settings.items() if isinstance(value, str) and value})
-    settings.setdefault("timezone", _local_zone() if of_dspace else _zone_of(str(settings["database"])))
     return {key: settings[key] for key in ROWS if settings.get(key)}
 
 
@@ -99,8 +110,8 @@ class Written:
         )
 
 
-def write_files(folder: Path, settings: Mapping[str, object]) -> Written:
-    """Write the settings, for their owner alone, and the units.
+def write_files(folder: Path, settings: Mapping[str, object], read: str = "") -> Written:
+    """Write the settings, for their owner alone, and the units; `read` is a note on where the settings are from.
 
     Raises `SettingsError` if one of them exists or cannot be written.
     """
@@ -126,7 +137,7 @@ def write_files(folder: Path, settings: Mapping[str, object]) -> Written:
             handle = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if name == FILE else 0o644)
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(text)
-    return Written(tuple(str(folder / name) for name in texts), settings, (*_notes(settings),))
+    return Written(tuple(str(folder / name) for name in texts), settings, (*filter(None, [read]), *_notes(settings)))
 
 
 def _notes(settings: Mapping[str, object]) -> Iterator[str]:
@@ -137,7 +148,10 @@ def _notes(settings: Mapping[str, object]) -> Iterator[str]:
             " metadata.hide.… in its local.cfg, or they will be published."
         )
     if "timezone" not in settings:
-        yield "timezone is not known, because the database did not answer: set it to the time zone of DSpace's machine."
+        yield "timezone is not set, so embargoes end up to half a day late: set it to that of the machine of DSpace."
+    for key in ("ui-url", "server-url"):
+        if is_loopback(str(settings.get(key, ""))):
+            yield f"{key} is {settings[key]}, which only this machine can open: set the URL that visitors use."
     if "assetstore" not in settings:
         yield "assetstore is not set, so dumps would have no files: set it to the folder with those that are not in S3."
 
@@ -159,27 +173,53 @@ def _unit_text(value: object) -> str:
     return str(value).replace("%", "%%")
 
 
-def _read(file: Path) -> str:
-    """Return the text of one of DSpace's configuration files; empty if there is none."""
-    advice = "use the other options instead of --dspace"
-    with failing_disk(f"{file} cannot be read", advice, SettingsError), suppress(FileNotFoundError, NotADirectoryError):
-        return file.read_text("utf-8", "replace")
-    return ""
+def _properties(file: Path, known: Mapping[str, str], read: list[Path]) -> dict[str, str]:
+    """Return the properties in one of DSpace's files and in those that it includes; none if it does not exist.
+
+    The first value of a name counts. Paths of included files may name properties as `${…}`, of these and the `known`
+    ones. The files are added to those that were `read`. Raises `SettingsError` for one that cannot be read.
+    """
+    properties: dict[str, str] = {}
+    file = file.resolve()
+    if file in read:
+        return properties
+    with (
+        failing_disk(f"{file} cannot be read", "use the other options instead of --dspace", SettingsError),
+        suppress(FileNotFoundError, NotADirectoryError),
+    ):
+        text = file.read_text("utf-8", "replace")
+        read.append(file)
+        for name, value in _parse(text):
+            if name not in {_INCLUDE, _INCLUDE_OPTIONAL}:
+                properties.setdefault(name, value)
+                continue
+            for path in _resolved({**properties, **known}, value).split(","):
+                included = (file.parent / path.strip()).resolve()
+                for key, other in _properties(included, {**properties, **known}, read).items():
+                    properties.setdefault(key, other)
+                if included not in read and name == _INCLUDE:
+                    message = f"{file} includes {included}, which does not exist: use the other options"
+                    raise SettingsError(message)
+    return properties
 
 
-def _parse(text: str) -> dict[str, str]:
-    """Return the properties in the text of a configuration file."""
+def _parse(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the properties in the text of a configuration file, in their order."""
     joined = re.sub(r"\\\r?\n[ \t]*", "", text)
     lines = (re.fullmatch(r"([^#!=:\s][^=:\s]*+)\s*+[=:]?+\s*+(.*)", line.strip()) for line in joined.splitlines())
-    return {line[1]: line[2] for line in lines if line}
+    yield from ((line[1], line[2]) for line in lines if line)
 
 
 def _value(values: Mapping[str, str], name: str) -> str:
-    """Return a property with the properties that it names as `${…}`."""
-    text = values.get(name, "")
+    """Return a property, without a slash at its end."""
+    return _resolved(values, values.get(name, "")).rstrip("/")
+
+
+def _resolved(values: Mapping[str, str], text: str) -> str:
+    """Return a text with the properties that it names as `${…}`, or as `${env:…}` variables of the environment."""
     for _ in range(10):  # they may name each other
-        text = re.sub(r"\$\{([^}$]+)\}", lambda found: values.get(found[1], ""), text)
-    return text.rstrip("/")
+        text = re.sub(r"\$\{(?:env:)?([^}$]+)\}", lambda named: values.get(named[1], ""), text)
+    return text
 
 
 def _database(url: str) -> str:
@@ -193,23 +233,3 @@ def _hidden(values: Mapping[str, str]) -> list[str]:
     names = [name.removeprefix(_HIDDEN) for name in values if name.startswith(_HIDDEN)]
     wanted = [name for name in names if _value(values, _HIDDEN + name).lower() not in _FALSE]
     return sorted(name for name in wanted if not hidden(Field(*[*name.split("."), ""][:3])))
-
-
-def _zone_of(database: str) -> str:
-    """Return the name of the time zone of a PostgreSQL server; empty if it does not say one that is known."""
-    from repo_bridge import BridgeError
-    from repo_bridge.reading import open_database
-
-    with suppress(BridgeError, SettingsError), open_database(database) as connection:
-        statement = "SELECT reset_val FROM pg_settings WHERE name = 'TimeZone'"
-        name = str(connection.exec_driver_sql(statement).scalar_one())
-        check_options({"timezone": name})
-        return name
-    return ""
-
-
-def _local_zone() -> str:
-    """Return the name of this machine's time zone; empty if it is not known."""
-    with suppress(OSError):
-        return str(Path("/etc/localtime").readlink()).partition("zoneinfo/")[2]
-    return ""

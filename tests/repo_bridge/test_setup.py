@@ -6,13 +6,11 @@ import sys
 import tomllib
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from repo_bridge.cli import main
 from repo_bridge.settings import FILE, read_settings
 from repo_bridge.setup import write_files
-from tests.kit.postgresql import Server
 
 DSPACE = r"""
 # what DSpace's own dspace.cfg looks like
@@ -90,6 +88,55 @@ def test_of_dspace(dspace: Path, home: Path, capsys: pytest.CaptureFixture[str])
     assert "\nOnCalendar=*-*-* 03:15\n" in (home / "repo-bridge.timer").read_text("utf-8")
 
 
+def test_what_dspace_reads(
+    dspace: Path, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The environment decides before local.cfg, this before dspace.cfg, and in a file what comes first."""
+    config = dspace / "config"
+    (config / "modules").mkdir()
+    (config / "modules" / "a.cfg").write_text("metadata.hide.local.module = true\nmetadata.hide.local.shown = true\n")
+    (config / "more.cfg").write_text(
+        "metadata.hide.local.included = true\nmetadata.hide.local.note = false\n"
+        "include = more.cfg, ../config/local.cfg\ndspace.ui.url = http://127.0.0.1:4000/\n"
+    )
+    (config / "dspace.cfg").write_text("module_dir = modules\ninclude = ${module_dir}/a.cfg\n" + DSPACE)
+    local = LOCAL.format(folder=dspace).replace("dspace.ui.url = https://${repo.host}/\n", "include = more.cfg\n")
+    (config / "local.cfg").write_text(
+        f"includeoptional = nowhere.cfg\nmetadata.hide.local.twice = true\n{local}metadata.hide.local.twice = false\n",
+        "utf-8",
+    )
+    monkeypatch.setenv("metadata__P__hide__P__local__P__by__D__environment", "true")
+    monkeypatch.setenv("metadata__P__hide__P__dc__P__contributor__P__advisor", "false")
+    monkeypatch.setenv("db__P__url", "jdbc:postgresql://dspacedb:5432/dspace")
+    assert main(["init", "--dspace", str(dspace), "--base-url", "https://s.example"]) == 0
+    settings = tomllib.loads((home / FILE).read_text("utf-8"))
+    assert settings["hidden"] == [
+        f"local.{name}" for name in ("by-environment", "empty", "included", "module", "twice")
+    ]
+    assert settings["database"] == "postgresql://resourcesync@dspacedb:5432/dspace"
+    assert settings["ui-url"] == "http://127.0.0.1:4000"
+    assert "timezone" not in settings
+    files = ", ".join(str(config / name) for name in ("local.cfg", "more.cfg", "dspace.cfg", "modules/a.cfg"))
+    said = capsys.readouterr().out
+    assert (
+        f"\nRead: {files}, 3 environment variables. DSpace also reads the environment (such as db__P__url) and" in said
+    )
+    assert (
+        "\nui-url is http://127.0.0.1:4000, which only this machine can open: set the URL that visitors use.\n" in said
+    )
+    assert "server-url is" in said
+    assert "\ntimezone is not set, so embargoes end up to half a day late: set it to that of the machine of DS" in said
+
+
+def test_file_that_is_not_there(dspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file that has to be included, and is not there, may hide fields: nothing is written without it."""
+    with (dspace / "config" / "local.cfg").open("a") as file:
+        file.write("include = secret.cfg\n")
+    assert main(["init", "--dspace", str(dspace), "--base-url", "https://s.example"]) == 2
+    config = dspace / "config"
+    assert f"{config}/local.cfg includes {config}/secret.cfg, which does not exist" in capsys.readouterr().err
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="units are for Linux")
 def test_unit_has_the_user_of_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The environment may name another user, as after `su`; in a container, the user may have no name."""
@@ -122,7 +169,7 @@ def test_what_is_asked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def answer(question: str) -> str:
         asked.append(question)
-        answers = {"database": "dspace.dump", "hidden, ": "dc.rights.holder, local.*.note"}
+        answers = {"database": "dspace.dump", "hidden, ": "dc.rights.holder, local.*.note", "timezone": "Asia/Tokyo"}
         return answers.get(question[:8], "https://e.org/x ")
 
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
@@ -132,43 +179,33 @@ def test_what_is_asked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "base-url, the URL at which that folder is served: ",
         "database, postgresql://…, sqlite:///FILE, or a dump: ",
         "hidden, fields that metadata.hide.… in local.cfg hides, with commas (none): ",
+        "timezone, the time zone of the machine that DSpace runs on, such as Europe/Berlin (not known): ",
     ]
     settings = tomllib.loads((home / FILE).read_text("utf-8"))
     assert settings["base-url"] == "https://e.org/x"
     assert settings["hidden"] == ["dc.description.provenance", "person.email", "dc.rights.holder", "local.*.note"]
-    assert "timezone" not in settings
+    assert settings["timezone"] == "Asia/Tokyo"
 
 
 NEEDED = ["init", "--base-url", "https://s.example", "--ui-url", "https://e.org"]
 
 
-def test_without_dspace(home: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-    """The time zone is the database's, and it is said what cannot be known: hidden fields, and where files are."""
-    url = server.empty_database()
-    name = url.rpartition("/")[2].partition("?")[0]
-    with psycopg.connect(server.dsn(url), autocommit=True) as owner:
-        owner.execute(f"ALTER DATABASE {name} SET TimeZone = 'Pacific/Auckland'".encode())
-    assert main([*NEEDED, "--database", url]) == 0
+def test_without_dspace(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is said what cannot be known: hidden fields, the time zone, and where files are."""
+    assert main([*NEEDED, "--database", "postgresql://nobody@127.0.0.1:1/x"]) == 0
     settings = tomllib.loads((home / FILE).read_text("utf-8"))
-    assert (settings["timezone"], settings["hidden"]) == (
-        "Pacific/Auckland",
-        ["dc.description.provenance", "person.email"],
-    )
+    assert settings["hidden"] == ["dc.description.provenance", "person.email"]
     said = capsys.readouterr().out
     assert "add the fields of every metadata.hide.… in its local.cfg, or they will be published" in said
-    assert "timezone is not known" not in said
-    server.drop(url)
-    (home / FILE).unlink()
-    for each in ("repo-bridge.service", "repo-bridge.timer"):
-        (home / each).unlink()
-    assert main([*NEEDED, "--database", "postgresql://nobody@127.0.0.1:1/x"]) == 0
-    assert "timezone is not known, because the database did not answer" in capsys.readouterr().out
+    assert "timezone is not set" in said
+    assert "Read:" not in said
 
 
 def test_files_in_s3(dspace: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """If new files are in S3, the folder of the first store is not taken for that of all files."""
     (dspace / "config" / "modules").mkdir()
     (dspace / "config" / "modules" / "assetstore.cfg").write_text("assetstore.index.primary = 1\n")
+    (dspace / "config" / "dspace.cfg").write_text(f"{DSPACE}include = modules/assetstore.cfg\n", "utf-8")
     assert main(["init", "--dspace", str(dspace), "--base-url", "https://s.example"]) == 0
     assert "assetstore" not in tomllib.loads((home / FILE).read_text("utf-8"))
     assert "set it to the folder with those that are not in S3" in capsys.readouterr().out
