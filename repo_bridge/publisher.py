@@ -111,9 +111,9 @@ class BridgeResult(PublicCounts):
     @classmethod
     def repeated(cls, last: Mapping[str, Any], notes: tuple[str, ...]) -> "BridgeResult":
         """Return the result of a run in which nothing changed, from that of the last run as a dictionary."""
-        unchanged = {"first": False, "gone": 0, "new": dict.fromkeys(ChangeKind, 0)}
+        unchanged = {"first": False, "gone": 0, "new": dict.fromkeys(ChangeKind, 0), "examples": {}, "notes": ()}
         publications = {
-            name: Publication(**{**values, **{key: tuple(values[key]) for key in ("packages", "notes")}, **unchanged})
+            name: Publication(**{**values, "packages": tuple(values["packages"]), **unchanged})
             for name, values in last["publications"].items()
         }
         now = {"publications": publications, "left_out": tuple(last["left_out"]), "notes": notes, "warnings": ()}

@@ -9,6 +9,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -315,6 +316,22 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[BridgeSettings]:
 
     monkeypatch.setitem(sys.modules, "repo_bridge.publisher", SimpleNamespace(publish=publish, dry_run=dry_run))
     return settings
+
+
+def test_nothing_is_said_twice() -> None:
+    """A run in which nothing changed repeats what is public, not what the last run did."""
+    last = json.loads(json.dumps(asdict(OUTCOME)))
+    again = BridgeResult.repeated(last, ("a note of this run",))
+    assert (again.items, again.records, again.left_out, again.notes) == (
+        OUTCOME.items,
+        OUTCOME.records,
+        OUTCOME.left_out,
+        ("a note of this run",),
+    )
+    for name, publication in again.publications.items():
+        assert publication.resources == OUTCOME.publications[name].resources
+        assert (publication.notes, publication.examples, sum(publication.new.values())) == ((), {}, 0)
+    assert any(publication.notes for publication in OUTCOME.publications.values())
 
 
 def test_figures_are_written_after_a_run(
