@@ -3,8 +3,10 @@
 The story is `publish`: read what is public into an inventory, plan, and write the documents that describe it.
 """
 
+import os
 import shutil
 import sqlite3
+import stat
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -18,6 +20,7 @@ from typing import Any
 from pelican_resourcesync.errors import BytesError, PublicationError, SettingsError, describe, failing_disk
 from pelican_resourcesync.protocol import ChangeKind, render_datetime
 from pelican_resourcesync.publication import (
+    FOLDER,
     MOST_EXAMPLES,
     Calendar,
     ChangeHistory,
@@ -455,7 +458,7 @@ def _keep(settings: BridgeSettings, inventory: Inventory) -> None:
 
 
 def _notes(settings: BridgeSettings, reader: RepositoryReader) -> Iterator[str]:
-    """Yield what the user may want to know about the settings."""
+    """Yield what the user may want to know about the settings and where they lead to."""
     if reader.repository and not reader.repository.version_is_certain:
         yield (
             "the database has security levels, as in DSpace 10, but its table schema_version does not say the version,"
@@ -466,6 +469,12 @@ def _notes(settings: BridgeSettings, reader: RepositoryReader) -> Iterator[str]:
         yield (
             "timezone is not set, so embargoes end up to half a day late and access that ends does so up to half a"
             " day early: set it to the time zone of the machine that DSpace runs on"
+        )
+    published = settings.out / FOLDER
+    if os.name == "posix" and published.is_dir() and not published.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        yield (
+            f"{published} can be read by its owner alone: unless the web server runs as the same user, publish with"
+            " umask 022 (UMask=0022 in a systemd unit), and run chmod -R a+rX there once"
         )
 
 

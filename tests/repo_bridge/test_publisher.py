@@ -4,6 +4,7 @@ import gc
 import hashlib
 import json
 import logging
+import os
 import re
 import sqlite3
 import tempfile
@@ -68,6 +69,20 @@ def temporary(press: Press) -> list[Path]:
     beside = press.beside / ".resourcesync"
     found = [*press.public.glob(".resourcesync-*"), *press.public.glob("resourcesync/.*")]
     return found + [each for each in beside.glob("*") if each.name not in (".gitignore", press.kept.name)]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no umask")
+@pytest.mark.parametrize(("umask", "is_said"), [(0o077, True), (0o027, False), (0o022, False)])
+def test_what_only_its_owner_can_read(press: Press, umask: int, *, is_said: bool) -> None:
+    """A web server that is another user could read nothing: that is said, unless a group may."""
+    before = os.umask(umask)
+    try:
+        notes = press.publish(shelf(1)).notes
+    finally:
+        os.umask(before)
+    assert (
+        any(f"{press.public}/resourcesync can be read by its owner alone: unless" in note for note in notes) == is_said
+    )
 
 
 # What is public, and nothing else
