@@ -237,7 +237,8 @@ def _divide(
     """Check the rows of a file, and write those of each range into files of their own; return what is no row, too."""
     with _of_file(how, file) as sorter:
         parts = sorter.divided(sorter.checked(how.at), bounds)
-        return sorter.unreadable(), [(number, uploaded(part, folder)) for number, part in parts]
+        found = [(number, uploaded(part, folder)) for number, part in parts]
+        return sorter.unreadable(), found  # known when all rows are read
 
 
 def _sort(how: Sorting, folder: BucketPath, files: Sequence[BucketPath]) -> Sorted:

@@ -95,7 +95,7 @@ def test_files(press: Press, monkeypatch: pytest.MonkeyPatch) -> None:
         read.add(file.name[-1])
         return hashes(file)
 
-    monkeypatch.setattr("repo_bridge.publisher.hashes", noted)
+    monkeypatch.setattr("repo_bridge.files.hashes", noted)
     outcome = press.publish(archive(file(1), file(2), file(3, 2)), 2, **more)
     assert (read, outcome.left_out) == ({"2", "3"}, ())
     assert of_files(press) == {1: bytes_of(1), 2: bytes_of(2), 3: bytes_of(3, 2)}
