@@ -2,7 +2,7 @@
 
 import re
 from enum import Enum, auto
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from pelican_resourcesync.publication.model.layout import (
@@ -127,9 +127,10 @@ KINDS: tuple[Kind, ...] = (
 )
 
 
+@lru_cache(maxsize=16_384)  # each document of a publication is asked for several times
 def kind_of(path: str) -> Kind:
     """Return the kind of a file in an output by its path."""
-    match = _pattern(KINDS).fullmatch(path)
+    match = _pattern().fullmatch(path)
     assert match is not None and match.lastindex is not None  # noqa: PT018, S101 - the last pattern matches everything
     return KINDS[match.lastindex - 1]
 
@@ -141,6 +142,6 @@ def headers_of(path: str) -> dict[str, str]:
     return {"Content-Type": kind.media_type or media_type(path), "Cache-Control": kept}
 
 
-@lru_cache(maxsize=4)
-def _pattern(kinds: tuple[Kind, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(f"({kind.pattern})" for kind in kinds), re.DOTALL)
+@cache
+def _pattern() -> re.Pattern[str]:
+    return re.compile("|".join(f"({kind.pattern})" for kind in KINDS), re.DOTALL)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
+from stat import S_ISREG
 
 from pelican_resourcesync.errors import DocumentError, PublicationError, ResourceSyncError
 from pelican_resourcesync.http import BucketPath
@@ -247,16 +248,20 @@ class PreviousPublication:
             self.require(path)
 
     def _is_intact(self, path: str, digest: str) -> bool:
-        file, folder = self.folder / path, path.rpartition("/")[0]
+        file, folder = f"{self.folder}/{path}", path.rpartition("/")[0]
         if folder not in self._folders:
             self._folders[folder] = is_within(self.folder / folder, self.folder / FOLDER)
-        if not self._folders[folder] or file.is_symlink():
+        if not self._folders[folder]:
             return False
-        if not file.is_file():
+        try:
+            found = os.lstat(file)
+        except (FileNotFoundError, NotADirectoryError):
             return path not in self.state.documents
+        if not S_ISREG(found.st_mode):
+            return False
         if kind_of(path).is_package:
-            return file.stat().st_size == self.state.packages.get(path)
-        return measure(file)[0] == digest
+            return found.st_size == self.state.packages.get(path)
+        return measure(Path(file))[0] == digest
 
     def require_known_hosts(self, uris: Iterable[str]) -> None:
         """Raise `PublicationError` for a URI on a host that is not the site's and that the settings do not name.

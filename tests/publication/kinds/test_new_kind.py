@@ -47,9 +47,15 @@ def is_toy(path: str) -> bool:
 
 
 @pytest.fixture(autouse=True)
-def _with_toys(monkeypatch: pytest.MonkeyPatch) -> None:
+def _with_toys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    known = (table.kind_of, table._pattern)
     monkeypatch.setattr(table, "KINDS", (TOY, *table.KINDS))
     monkeypatch.setattr(kinds, "PLANS", (*kinds.PLANS, Toys))
+    for function in known:
+        function.cache_clear()
+    yield
+    for function in known:
+        function.cache_clear()
 
 
 @pytest.fixture
