@@ -176,7 +176,7 @@ FAULTS_BY_HAND = (
     ),
     FaultByHand(
         "atomic: a state with missing files is switched to",
-        ("            if result.left:\n                result.plan.notes.append("),
+        ("            if not result.is_whole:\n                result.plan.notes.append("),
         ("            if False:\n                result.plan.notes.append("),
     ),
     FaultByHand(
