@@ -4,6 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Self
 
 from pelican_resourcesync.checker.crawler import MANIFESTS, Crawler, EntryDatabase, EntryFault, Row, packed_id
 from pelican_resourcesync.checker.document import CheckedDocument
@@ -26,6 +27,26 @@ class Snapshot:
     at: float
     end: float
     dump: bool
+
+    @classmethod
+    def read(cls, crawler: Crawler, top: str, documents: list[CheckedDocument]) -> Self | None:
+        """Return the snapshot with these documents, or None if it is of another kind, or not all of it was read."""
+        capabilities = {document.capability for document in documents}
+        dump = capabilities == {"resourcedump"}
+        if not dump and capabilities != {"resourcelist"}:
+            return None
+        if dump:
+            manifests = _manifests(crawler, documents)
+            if manifests is None:
+                return None
+            documents = documents + manifests
+        begins, ends = (_moments(documents, name) for name in ("at", "completed"))
+        if not begins:
+            return None
+        number = crawler.number(top)
+        return cls(
+            uri=top, number=packed_id(number) if dump else number, at=min(begins), end=max(begins + ends), dump=dump
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,29 +112,12 @@ def _snapshots(crawler: Crawler) -> dict[str, list[Snapshot]]:
             groups[top].append(document)
     found: dict[str, list[Snapshot]] = {owner: [] for owner in dict.fromkeys(crawler.owners.values())}
     for top, documents in groups.items():
-        snapshot = _snapshot(crawler, top, documents)
+        snapshot = Snapshot.read(crawler, top, documents)
         if snapshot is not None:
             found[crawler.owners[top]].append(snapshot)
-    return {owner: sorted(each, key=lambda one: (one.at, one.uri)) for owner, each in found.items()}
-
-
-def _snapshot(crawler: Crawler, top: str, documents: list[CheckedDocument]) -> Snapshot | None:
-    capabilities = {document.capability for document in documents}
-    dump = capabilities == {"resourcedump"}
-    if not dump and capabilities != {"resourcelist"}:
-        return None
-    if dump:
-        manifests = _manifests(crawler, documents)
-        if manifests is None:
-            return None
-        documents = documents + manifests
-    begins, ends = (_moments(documents, name) for name in ("at", "completed"))
-    if not begins:
-        return None
-    number = crawler.number(top)
-    return Snapshot(
-        uri=top, number=packed_id(number) if dump else number, at=min(begins), end=max(begins + ends), dump=dump
-    )
+    return {
+        owner: sorted(snapshots, key=lambda snapshot: (snapshot.at, snapshot.uri)) for owner, snapshots in found.items()
+    }
 
 
 def change_lists(crawler: Crawler, owner: str) -> list[Interval]:

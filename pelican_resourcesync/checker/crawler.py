@@ -174,6 +174,15 @@ class Visit:
     hops: int = 0
     top: str = ""
 
+    @property
+    def whole(self) -> str:
+        """The URI of the list, dump or index that it is part of, or its own."""
+        return self.top or self.uri
+
+    def manifest(self) -> "Visit":
+        """Return the visit of the manifest in a package."""
+        return Visit(f"{self.uri}!/{MANIFEST}", owner=self.owner, archived=self.archived, top=self.top)
+
 
 #: Capabilities whose documents are visited from a Capability List.
 _FOLLOWED = frozenset(Capability) - {"description", "resourcedump-manifest", "changedump-manifest"}
@@ -297,8 +306,8 @@ class Crawler:
                 self._skip(visit)
                 return
             self._visit(visit)
-        elif visit.owner and self.tops.get(visit.uri) != (visit.top or visit.uri):
-            self.broken.add(visit.top or visit.uri)
+        elif visit.owner and self.tops.get(visit.uri) != (visit.whole):
+            self.broken.add(visit.whole)
         if visit.reference is not None:
             visit.reference.child = self.documents[visit.uri]
             visit.reference.absence = self._absences.get(visit.uri, "")
@@ -309,7 +318,7 @@ class Crawler:
 
     def _skip(self, visit: Visit) -> None:
         """Skip a document that is elsewhere, or that exceeds the maximum number of documents."""
-        self.broken.add(visit.top or visit.uri)
+        self.broken.add(visit.whole)
         if self.fetcher.holds(visit.uri):
             self.complete = False
         else:
@@ -319,7 +328,7 @@ class Crawler:
         self.progress(visit.uri)
         if visit.owner:
             self.owners[visit.uri] = visit.owner
-            self.tops[visit.uri] = visit.top or visit.uri
+            self.tops[visit.uri] = visit.whole
         document = None
         try:
             with self._prefetcher.open(visit.uri) as found:
@@ -329,7 +338,7 @@ class Crawler:
             self._absences[visit.uri] = str(error)
         self.documents[visit.uri] = document
         if document is None or not document.readable:
-            self.broken.add(visit.top or visit.uri)
+            self.broken.add(visit.whole)
         elif visit.reference is not None and visit.reference.kind == "contents" and document.capability in MANIFESTS:
             self._register_manifest(visit.reference, document)
 
@@ -342,7 +351,7 @@ class Crawler:
         if not visit.owner:
             return None
         database, document, deep = self.database, self.number(visit.uri), None if visit.archived else self.deep
-        top, series = self.number(visit.top or visit.uri), self.number(visit.owner)
+        top, series = self.number(visit.whole), self.number(visit.owner)
         if deep is not None:
             deep.begin()
         take, pack = database.listing(top, document), database.listing(packed_id(top), document)
@@ -421,8 +430,7 @@ class Crawler:
             self._take_manifest(package.manifest, reference, visit)
 
     def _package_sink(self, visit: Visit) -> Sink | None:
-        inside = Visit(f"{visit.uri}!/{MANIFEST}", owner=visit.owner, archived=visit.archived, top=visit.top)
-        return None if visit.uri in self.manifests else self._sink(inside)
+        return None if visit.uri in self.manifests else self._sink(visit.manifest())
 
     def _take_manifest(self, manifest: CheckedDocument, reference: Reference, visit: Visit) -> None:
         """Follow the links of a package's manifest, and register the manifest if no copy of it was read."""

@@ -22,7 +22,7 @@ from pelican_resourcesync.checker.document import (
 )
 from pelican_resourcesync.checker.rule import Findings
 from pelican_resourcesync.checker.scan import Attributes, RawEntry
-from pelican_resourcesync.checker.values import Measurement, digests, measure, number, quoted, wrong_digest
+from pelican_resourcesync.checker.values import Measurement, digests, measure, number, quoted
 from pelican_resourcesync.errors import AbsentError, TooLargeError, TransportError
 from pelican_resourcesync.http import (
     STANDARD_BOUNDS,
@@ -344,7 +344,7 @@ class ResourceChecker:
             return ""
         except PatchError as error:
             return str(error)
-        return wrong_digest(measure(BytesIO(new), md), md) or ""
+        return measure(BytesIO(new), md).wrong_digest(md) or ""
 
 
 def _is_page(item: RawEntry) -> bool:

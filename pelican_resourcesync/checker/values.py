@@ -141,6 +141,17 @@ class Measurement:
     digests: dict[str, str]
     head: bytes
 
+    def wrong_length(self, md: Attributes) -> str | None:
+        """Return a message if the length differs from the stated one, or None."""
+        stated = number(md.get("length"))
+        return f"{self.length:,} bytes, and not {stated:,}" if stated is not None and stated != self.length else None
+
+    def wrong_digest(self, md: Attributes) -> str | None:
+        """Return a message if a digest differs from the stated one, or None."""
+        stated = digests(md.get("hash"))
+        wrong = next((name for name, digest in self.digests.items() if stated[name] != digest), None)
+        return f"the {wrong} is {self.digests[wrong]}, and not {stated[wrong][:200]!a}" if wrong else None
+
 
 def measure(stream: BinaryIO, md: Attributes, *, keep: int = _HEAD) -> Measurement:
     """Read a stream once to its end, and compute the digests that `md` states."""
@@ -157,18 +168,3 @@ def measure(stream: BinaryIO, md: Attributes, *, keep: int = _HEAD) -> Measureme
         for digest in asked.values():
             digest.update(block)
     return Measurement(length=length, digests={name: each.hexdigest() for name, each in asked.items()}, head=head)
-
-
-def wrong_length(measured: Measurement, md: Attributes) -> str | None:
-    """Return a message if the length differs from the stated one, or None."""
-    stated = number(md.get("length"))
-    return (
-        f"{measured.length:,} bytes, and not {stated:,}" if stated is not None and stated != measured.length else None
-    )
-
-
-def wrong_digest(measured: Measurement, md: Attributes) -> str | None:
-    """Return a message if a digest differs from the stated one, or None."""
-    stated = digests(md.get("hash"))
-    wrong = [name for name, digest in measured.digests.items() if stated[name] != digest]
-    return f"the {wrong[0]} is {measured.digests[wrong[0]]}, and not {stated[wrong[0]][:200]!a}" if wrong else None

@@ -58,6 +58,19 @@ class _Subscription:
     ends: float = 0.0
     reached: float = 0.0
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """The topic, and the URL of the hub."""
+        return self.topic, self.hub.url
+
+    def request(self, mode: str, callback: str) -> Request:
+        """Return the request that asks the hub to `subscribe` or `unsubscribe`, and to call below a URL."""
+        form = {"hub.mode": mode, "hub.topic": self.topic, "hub.callback": f"{callback}/{self.token}"}
+        if mode == "subscribe":
+            form |= {"hub.lease_seconds": str(_LEASE), "hub.secret": self.secret}
+        body, headers = urlencode(form).encode(), {"Content-Type": "application/x-www-form-urlencoded"}
+        return replace(self.hub, body=body, headers=headers, bounds=_BOUNDS, accept=_TAKEN)
+
 
 class Listener:
     """Subscriptions at the hubs of a Source, and the server for their calls, as a WSGI application.
@@ -116,9 +129,10 @@ class Listener:
         if not channels and not self._informed:
             _logger.warning("the Source names no hub: it is read every %g seconds", self._every)
         self._informed = True
-        known = {(each.topic, each.hub.url): each for each in self._subscriptions.values()}
-        new = {(topic, hub.url): _Subscription(topic, hub) for topic, hub in channels[:_MOST]}
-        self._subscriptions = {each.token: each for key, added in new.items() for each in [known.get(key, added)]}
+        known = {subscription.key: subscription for subscription in self._subscriptions.values()}
+        new = [_Subscription(topic, hub) for topic, hub in channels[:_MOST]]
+        subscriptions = {added.key: known.get(added.key, added) for added in new}.values()
+        self._subscriptions = {subscription.token: subscription for subscription in subscriptions}
         self._woken.set()
 
     def wait(self, seconds: float) -> None:
@@ -143,14 +157,9 @@ class Listener:
             self._woken.clear()
 
     def _ask(self, subscription: _Subscription, mode: str) -> None:
-        callback = f"{self._callback}/{subscription.token}"
-        form = {"hub.mode": mode, "hub.topic": subscription.topic, "hub.callback": callback}
-        if mode == "subscribe":
-            form |= {"hub.lease_seconds": str(_LEASE), "hub.secret": subscription.secret}
-        body, headers = urlencode(form).encode(), {"Content-Type": "application/x-www-form-urlencoded"}
         subscription.asked, subscription.due = mode, monotonic() + self._every
         try:
-            self._client.get(replace(subscription.hub, body=body, headers=headers, bounds=_BOUNDS, accept=_TAKEN))
+            self._client.get(subscription.request(mode, self._callback))
         except TransportError as error:
             subscription.asked = ""
             _logger.warning("the hub cannot be asked to %s now: %s", mode, error)

@@ -90,10 +90,11 @@ class Pending(NamedTuple):
     patches: str | None
     stored: StoredResource | None
 
-
-def _pending(row: Sequence[Any]) -> Pending:
-    resource, stored = row[:6], row[6:]
-    return Pending._make((*resource, StoredResource(*stored) if any(stored) else None))
+    @classmethod
+    def parse(cls, row: Sequence[Any]) -> "Pending":
+        """Return what a row of the database says."""
+        resource, stored = row[:6], row[6:]
+        return cls._make((*resource, StoredResource(*stored) if any(stored) else None))
 
 
 class PastVersion(NamedTuple):
@@ -209,7 +210,7 @@ class CopyState:
             LEFT JOIN resource r ON r.uri = p.uri WHERE p.uri > ? AND p.reason = '' AND {which}
             ORDER BY p.uri"""  # noqa: S608
         for rows in self._pages(query):
-            yield [_pending(row) for row in rows]
+            yield [Pending.parse(row) for row in rows]
 
     def pending(self, uris: Collection[str], *, only_postponed: bool = False) -> list[tuple[str, Pending]]:
         """Return which of some resources, of a page at most, are to be fetched, postponed or not, or their versions."""
@@ -219,7 +220,7 @@ class CopyState:
             LEFT JOIN resource r ON r.uri = p.uri
             WHERE p.reason >= ? AND substr(p.uri, length(listed.uri) + 1, 1) IN ('', '#')"""  # noqa: S608
         rows = self.db.execute(query, (*uris, " " if only_postponed else ""))
-        return [(uri, _pending(row)) for uri, *row in rows]
+        return [(uri, Pending.parse(row)) for uri, *row in rows]
 
     def to_delete(self) -> list[StoredResource]:
         """Return what is to be deleted."""

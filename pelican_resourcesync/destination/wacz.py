@@ -43,6 +43,19 @@ class Capture(NamedTuple):
     digest: str = ""
     file: str = ""
 
+    @property
+    def times(self) -> list[str]:
+        """When it was so: at first, and in the last second before it ended."""
+        if self.until == NEVER:
+            return [self.time]
+        last = datetime.fromisoformat(self.until) - timedelta(seconds=1)
+        return [*dict.fromkeys((self.time, last.isoformat()))]
+
+    @property
+    def is_page(self) -> bool:
+        """Whether it is a page for people."""
+        return bool(self.file) and self.type.partition(";")[0].strip().lower() in HTML
+
 
 def require_wacz() -> None:
     """Raise `SettingsError` unless WACZ files can be written."""
@@ -133,34 +146,30 @@ def _write_records(stream: IO[bytes], captured: Iterable[Capture], folder: Path)
         info.rec_headers.replace_header(name, value)
     writer.write_record(info)
     first: dict[str, tuple[str, str]] = {}  # by digest
-    for each in captured:
-        last = each.time
-        if each.until != NEVER:
-            last = (datetime.fromisoformat(each.until) - timedelta(seconds=1)).isoformat()
-        for time in dict.fromkeys([each.time, last]):
-            _write_record(writer, each, time, first, folder)
-        is_page = each.file and each.type.partition(";")[0].strip().lower() in HTML
-        if is_page and (title := title_of_html(folder / each.file, "", each.uri)):
-            about = _headers(each.uri, each.time)
-            yield {"id": about["WARC-Record-ID"], "url": each.uri, "ts": about["WARC-Date"], "title": title}
+    for capture in captured:
+        for time in capture.times:
+            _write_record(writer, capture, time, first, folder)
+        if capture.is_page and (title := title_of_html(folder / capture.file, "", capture.uri)):
+            about = _headers(capture.uri, capture.time)
+            yield {"id": about["WARC-Record-ID"], "url": capture.uri, "ts": about["WARC-Date"], "title": title}
 
 
-def _write_record(writer: Any, each: Capture, time: str, first: dict[str, tuple[str, str]], folder: Path) -> None:
+def _write_record(writer: Any, capture: Capture, time: str, first: dict[str, tuple[str, str]], folder: Path) -> None:
     """Write a response, or refer to the first one with the same bytes."""
     from warcio.statusandheaders import StatusAndHeaders
 
-    headers, digest = _headers(each.uri, time), f"sha256:{each.digest}"
-    http = StatusAndHeaders("200 OK" if each.file else "404 Not Found", [("Content-Type", each.type)], "HTTP/1.1")
-    original = first.setdefault(digest, (each.uri, f"{time}Z")) if each.file else (each.uri, f"{time}Z")
-    if original != (each.uri, f"{time}Z"):
-        writer.write_record(writer.create_revisit_record(each.uri, digest, *original, http, headers))
+    headers, digest = _headers(capture.uri, time), f"sha256:{capture.digest}"
+    http = StatusAndHeaders("200 OK" if capture.file else "404 Not Found", [("Content-Type", capture.type)], "HTTP/1.1")
+    original = first.setdefault(digest, (capture.uri, f"{time}Z")) if capture.file else (capture.uri, f"{time}Z")
+    if original != (capture.uri, f"{time}Z"):
+        writer.write_record(writer.create_revisit_record(capture.uri, digest, *original, http, headers))
         return
-    with (folder / each.file).open("rb") if each.file else BytesIO() as body:
+    with (folder / capture.file).open("rb") if capture.file else BytesIO() as body:
         size = body.seek(0, SEEK_END)
         body.seek(0)
-        if each.file:
+        if capture.file:
             headers["WARC-Payload-Digest"] = digest
-        writer.write_record(writer.create_warc_record(each.uri, "response", body, size, "", headers, None, http))
+        writer.write_record(writer.create_warc_record(capture.uri, "response", body, size, "", headers, None, http))
 
 
 def _headers(uri: str, time: str) -> dict[str, str]:

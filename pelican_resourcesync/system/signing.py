@@ -23,7 +23,7 @@ ENVIRONMENT, ADOPT = "RESOURCESYNC_SIGNING_KEY", "RESOURCESYNC_SIGN_EXISTING"
 RELATION, JSON = "status", "application/json"
 
 _PUBLIC, _PRIVATE = "ed25519:", "ed25519-private:"
-_PUBLIC_KEY, _PRIVATE_KEY = (re.compile(each + "[A-Za-z0-9_-]{43}") for each in (_PUBLIC, _PRIVATE))
+_PUBLIC_KEY, _PRIVATE_KEY = (re.compile(prefix + "[A-Za-z0-9_-]{43}") for prefix in (_PUBLIC, _PRIVATE))
 _MOST_KEYS = 20  # that a key may have replaced, one after the other
 #: What a signature is of, so that none can be passed off as one of something else.
 _STATE, _KEY = b"pelican-resourcesync state\n", b"pelican-resourcesync key\n"
@@ -42,6 +42,13 @@ class Replaced:
 
     key: str
     signature: str
+
+    def __str__(self) -> str:
+        return f"{self.key}={self.signature}"
+
+    def verify(self, new: str) -> None:
+        """Raise `SignatureError` unless the `new` public key is the one that replaced it."""
+        _verify(self.key, self.signature, _KEY + new.encode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +75,7 @@ class SigningKey:
         try:
             if not _PRIVATE_KEY.fullmatch(seed):
                 raise SignatureError  # noqa: TRY301 - as any other reason below
-            replaced = tuple(Replaced(key, signature) for key, signature in (each.split("=") for each in pairs))
+            replaced = tuple(Replaced(key, signature) for key, signature in (pair.split("=") for pair in pairs))
             key = cls(_decoded(seed.removeprefix(_PRIVATE)), replaced)
             verify_keys(key.public, replaced, replaced[0].key if replaced else key.public)
         except (ValueError, SignatureError) as error:
@@ -77,7 +84,7 @@ class SigningKey:
         return key
 
     def __str__(self) -> str:
-        return ",".join([_PRIVATE + _encoded(self._seed), *(f"{each.key}={each.signature}" for each in self.replaced)])
+        return ",".join([_PRIVATE + _encoded(self._seed), *map(str, self.replaced)])
 
     def __repr__(self) -> str:
         return f"SigningKey({self.public})"
@@ -90,11 +97,11 @@ class SigningKey:
     @property
     def keys(self) -> tuple[str, ...]:
         """All public keys whose publications this one continues: those that it replaced, and its own."""
-        return (*(each.key for each in self.replaced), self.public)
+        return (*(former.key for former in self.replaced), self.public)
 
     def sign(self, content: Mapping[str, Any]) -> dict[str, Any]:
         """Return the content of a state with its signature."""
-        replaced = [[each.key, each.signature] for each in self.replaced]
+        replaced = [[former.key, former.signature] for former in self.replaced]
         unsigned = {**content, "signature": {"key": self.public, "replaced": replaced}}
         return {**unsigned, "signature": {**unsigned["signature"], "value": self._sign(_STATE + _canonical(unsigned))}}
 
@@ -129,7 +136,7 @@ def verify_state(content: Mapping[str, Any], trusted: str, name: str) -> str:
         key, value = signature["key"], signature["value"]
         replaced = [Replaced(old, by) for old, by in signature["replaced"]]
         verify_keys(key, replaced, trusted)
-        rest = {each: signature[each] for each in signature if each != "value"}
+        rest = {name: part for name, part in signature.items() if name != "value"}
         _verify(key, value, _STATE + _canonical({**content, "signature": rest}))
     except (KeyError, TypeError, ValueError, AttributeError, SignatureError) as error:
         why = str(error) if isinstance(error, SignatureError) else "its signature cannot be read"
@@ -140,12 +147,12 @@ def verify_state(content: Mapping[str, Any], trusted: str, name: str) -> str:
 
 def verify_keys(key: str, replaced: "list[Replaced] | tuple[Replaced, ...]", trusted: str) -> None:
     """Raise `SignatureError` if `key` is neither the one `trusted` nor one that replaced it, step by step."""
-    keys = [*(each.key for each in replaced), key]
+    keys = [*(former.key for former in replaced), key]
     if trusted not in keys or len(keys) > _MOST_KEYS:
         raise SignatureError(_OTHER_KEY)
     begin = keys.index(trusted)
-    for each, new in zip(replaced[begin:], keys[begin + 1 :], strict=True):
-        _verify(each.key, each.signature, _KEY + new.encode())
+    for former, new in zip(replaced[begin:], keys[begin + 1 :], strict=True):
+        former.verify(new)
 
 
 def parse_public(text: str) -> str:

@@ -4,7 +4,7 @@ from pelican_resourcesync.checker.document import DocumentState
 from pelican_resourcesync.checker.resources import MANIFEST, CheckedPackage, Member
 from pelican_resourcesync.checker.rule import MUST, SHOULD, rule
 from pelican_resourcesync.checker.scan import Attributes, RawEntry
-from pelican_resourcesync.checker.values import quoted, same_type, wrong_digest, wrong_length
+from pelican_resourcesync.checker.values import quoted, same_type
 
 _RD, _RM, _CD, _CM = ("resourcedump",), ("resourcedump-manifest",), ("changedump",), ("changedump-manifest",)
 
@@ -125,6 +125,6 @@ def bytes_of(member: Member) -> str | None:
     problem = member.problem
     if member.measured is not None:
         md = member.item.md
-        wrong = wrong_length(member.measured, md) or wrong_digest(member.measured, md)
+        wrong = member.measured.wrong_length(md) or member.measured.wrong_digest(md)
         problem = f"names a member: {wrong}" if wrong else ""
     return f"the path {quoted(member.path)} {problem}" if problem else None

@@ -14,7 +14,7 @@ from pelican_resourcesync.checker.crawler import Crawler, EntryFault
 from pelican_resourcesync.checker.resources import CheckedResource, sitemaps
 from pelican_resourcesync.checker.rule import MUST, SHOULD, SourceFaults, rule
 from pelican_resourcesync.checker.scan import Scan, UnreadableError
-from pelican_resourcesync.checker.values import quoted, same_type, wrong_digest, wrong_length
+from pelican_resourcesync.checker.values import quoted, same_type
 from pelican_resourcesync.errors import TransportError
 from pelican_resourcesync.protocol import PATCH
 
@@ -170,9 +170,9 @@ def bitstreams_of_changes(crawler: Crawler) -> SourceFaults:
 
 @rule("resource", "X08", MUST, "hash matches the representation at loc", "core §7")
 def hash_of_resource(resource: CheckedResource) -> str | None:
-    if resource.measured is None or wrong_length(resource.measured, resource.md):
+    if resource.measured is None or resource.measured.wrong_length(resource.md):
         return None
-    wrong = wrong_digest(resource.measured, resource.md)
+    wrong = resource.measured.wrong_digest(resource.md)
     return f"{quoted(resource.item.loc)}: {wrong}" if wrong else None
 
 
@@ -180,7 +180,7 @@ def hash_of_resource(resource: CheckedResource) -> str | None:
 def length_of_resource(resource: CheckedResource) -> str | None:
     if resource.measured is None:
         return f"{quoted(resource.item.loc)} cannot be fetched: {resource.absence}"
-    wrong = wrong_length(resource.measured, resource.md)
+    wrong = resource.measured.wrong_length(resource.md)
     return f"{quoted(resource.item.loc)} has {wrong}" if wrong else None
 
 
@@ -201,7 +201,7 @@ def _target_rule(identifier: str, rels: tuple[str, ...], sentence: str, source: 
         what = f"{quoted(link['href'])}, the link with rel={link['rel']},"
         if resource.measured is None:
             return f"{what} cannot be fetched: {resource.absence}"
-        wrong = wrong_length(resource.measured, resource.md) or wrong_digest(resource.measured, resource.md)
+        wrong = resource.measured.wrong_length(resource.md) or resource.measured.wrong_digest(resource.md)
         if wrong:
             return f"{what} does not have the bytes that are stated: {wrong}"
         return f"{what} does not give the listed bytes: {resource.wrong}" if resource.wrong else None

@@ -8,8 +8,8 @@ from textwrap import dedent
 import pytest
 
 from pelican_resourcesync.publication import DESCRIPTION, STATE, WELL_KNOWN, Workspace
-from pelican_resourcesync.publishers.pelican import saved_documents as module
-from pelican_resourcesync.publishers.pelican.saved_documents import SavedDocuments
+from pelican_resourcesync.publishers.pelican import session as module
+from pelican_resourcesync.publishers.pelican.session import SavedDocuments
 from tests.kit.museum import Tree, tree
 from tests.kit.sites import Site, run, strip
 

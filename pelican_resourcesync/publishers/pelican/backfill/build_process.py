@@ -176,7 +176,7 @@ def _own_exclude(settings: Mapping[str, Any]) -> list[str]:
 
 def _files(run: Any, excluded: list[str], folder: Path) -> Iterator[list[Any]]:
     """Yield a row for each file of the output. Files that are not resources have no URI, but belong to the site."""
-    from pelican_resourcesync.publishers.pelican.backfill.records import BuildStore
+    from pelican_resourcesync.publishers.pelican.backfill.builds import BuildStore
     from pelican_resourcesync.publishers.pelican.resources import facets_of, require_complete_copies
     from pelican_resourcesync.publishers.static_site import UNFILED, leads_outside, matches_pattern
 

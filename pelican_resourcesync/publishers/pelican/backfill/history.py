@@ -33,7 +33,7 @@ from pelican_resourcesync.publication import (
     replace_file,
 )
 from pelican_resourcesync.publishers.git import Landing, Repository, landing_times
-from pelican_resourcesync.publishers.pelican.backfill.records import (
+from pelican_resourcesync.publishers.pelican.backfill.builds import (
     BuildRecord,
     BuildStore,
     BuiltFile,

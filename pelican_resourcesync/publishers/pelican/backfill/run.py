@@ -31,20 +31,21 @@ from pelican_resourcesync.publication import (
     recovered,
 )
 from pelican_resourcesync.publishers.git import Landing, Repository
-from pelican_resourcesync.publishers.pelican.backfill.builds import Builder, default_jobs
+from pelican_resourcesync.publishers.pelican.backfill.builds import (
+    Builder,
+    BuildRecord,
+    BuildStore,
+    BuiltFile,
+    Environment,
+    default_jobs,
+    installed_packages,
+    landings_since,
+)
 from pelican_resourcesync.publishers.pelican.backfill.history import (
     BuildHistory,
     BuildOutputs,
     landings_of,
     records_of,
-)
-from pelican_resourcesync.publishers.pelican.backfill.records import (
-    BuildRecord,
-    BuildStore,
-    BuiltFile,
-    Environment,
-    installed_packages,
-    landings_since,
 )
 from pelican_resourcesync.publishers.pelican.history import boundaries_of, repository_of
 from pelican_resourcesync.publishers.pelican.site import Configuration, options_of, predecessors, read_configuration

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publishers.git import Commit, Landing
-from pelican_resourcesync.publishers.pelican.backfill.records import (
+from pelican_resourcesync.publishers.pelican.backfill.builds import (
     BuildRecord,
     BuildStore,
     BuiltFile,
