@@ -16,10 +16,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Raises `SystemExit` for wrong usage, and for `--help` and `--version`, as `argparse` does.
     """
-    return run_command(PROGRAM, partial(_run, arguments))
+    return run_command(PROGRAM, partial(_run_verb, arguments))
 
 
-def _run(arguments: Sequence[str] | None) -> int:
+def _run_verb(arguments: Sequence[str] | None) -> int:
     options = parser().parse_args(arguments)
     status: int = options.verb(options)
     return status

@@ -108,9 +108,9 @@ class Option:
     def read(self, value: object) -> Any:
         """Return the value of this option in a TOML file. Raises `ValueError` or `ArgumentTypeError`."""
         values = value if self.several and isinstance(value, list) else [value]
-        if not {type(each) for each in values} <= ({str, int, float} if self.metavar else {bool}):
+        if not {type(value) for value in values} <= ({str, int, float} if self.metavar else {bool}):
             raise ValueError
-        found = [self.parse(str(each)) for each in values] if self.metavar else values
+        found = [self.parse(str(value)) for value in values] if self.metavar else values
         return found if self.several else found[0]
 
 
@@ -177,7 +177,7 @@ def _documented(table: Table) -> Table:
 
 def rows_of(table: type) -> Mapping[str, Option]:
     """Return the rows of a table, by field."""
-    return {each.name: each.metadata["option"] for each in fields(table) if each.metadata}
+    return {field.name: field.metadata["option"] for field in fields(table) if field.metadata}
 
 
 @_documented
@@ -236,7 +236,7 @@ class SourceOptions:
     channels: "Callable[[list[tuple[str, Request]]], None]" = field(default=lambda _: None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        for name in (each.name for each in fields(self) if each.default == ()):
+        for name in (option.name for option in fields(self) if option.default == ()):
             value = getattr(self, name)
             if isinstance(value, str):  # each character would be one
                 message = f"{name} may have several values: write [{value!r}]"
@@ -245,7 +245,9 @@ class SourceOptions:
 
     def wants_uri(self, uri: str) -> bool:
         """Return whether a resource with a URI may be selected."""
-        return not self.only or any(fnmatchcase(uri, each) or fnmatchcase(uri, f"*{each}") for each in self.only)
+        return not self.only or any(
+            fnmatchcase(uri, pattern) or fnmatchcase(uri, f"*{pattern}") for pattern in self.only
+        )
 
     def wants(self, uri: str, media_type: str | None) -> bool:
         """Return whether a resource is selected."""
@@ -254,7 +256,7 @@ class SourceOptions:
         if not self.type:
             return True
         media_type = media_type or guess_type(_QUERY.sub("", uri).rpartition("/")[2])[0] or ""
-        return any(matches_type(media_type, each) for each in self.type)
+        return any(matches_type(media_type, pattern) for pattern in self.type)
 
     @property
     def selection(self) -> str:
@@ -273,8 +275,8 @@ class SourceOptions:
     def credentials(self, source: str) -> dict[str, str]:
         """Return the headers that are sent to the Source's origin alone. Raises `SettingsError`."""
         found = {}
-        for each in self.header:
-            name, colon, value = each.partition(":")
+        for header in self.header:
+            name, colon, value = header.partition(":")
             if not colon or not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or not value.strip().isprintable():
                 message = f"--header {name!a} cannot be used: write it as 'Name: value'"
                 raise SettingsError(message)

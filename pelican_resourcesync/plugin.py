@@ -52,7 +52,7 @@ def connect() -> None:
 def _one_sentence(record: logging.LogRecord) -> bool:
     """Turn Pelican's record of one of our errors into our message, without a traceback: it says what to do."""
     given = record.args if isinstance(record.args, tuple) else ()
-    if error := next((each for each in given if isinstance(each, ResourceSyncError)), None):
+    if error := next((error for error in given if isinstance(error, ResourceSyncError)), None):
         record.msg, record.args, record.exc_info = f"{_PREFIX}{error}", (), None
         make_printable(record)
     return True

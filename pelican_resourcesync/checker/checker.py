@@ -328,7 +328,7 @@ class _Checker:
 
     def _source(self, fetcher: Fetcher, root: str, *starts: str) -> None:
         if len(starts) > 1:
-            starts = tuple(each for each in starts if not self._is_plain_sitemap(fetcher, each)) or starts
+            starts = tuple(start for start in starts if not self._is_plain_sitemap(fetcher, start)) or starts
         self.crawler = self._crawler(fetcher, root=root)
         self.crawler.run(*starts)
         if not any(self.crawler.documents.get(start) for start in starts):

@@ -80,22 +80,22 @@ def pairs(crawler: Crawler) -> Iterator[SnapshotPair]:
     A Resource List is compared with the one before it, and a Resource Dump with the Resource List nearest in time.
     """
     for owner, found in _snapshots(crawler).items():
-        lists = [each for each in found if not each.dump] or found
+        lists = [snapshot for snapshot in found if not snapshot.dump] or found
         covered = change_lists(crawler, owner)
         series = crawler.number(owner)
         for before, after in zip([None, *lists], lists, strict=False):
             yield from _pair(before, after, covered, series)
-        for dump in found if any(not each.dump for each in found) else ():
+        for dump in found if any(not snapshot.dump for snapshot in found) else ():
             if dump.dump:
                 # The earlier one if two are equally near.
-                nearest = min(lists, key=lambda each: (abs(each.at - dump.at), each.at))
+                nearest = min(lists, key=lambda snapshot: (abs(snapshot.at - dump.at), snapshot.at))
                 before, after = (nearest, dump) if nearest.at <= dump.at else (dump, nearest)
                 yield from (pair for pair in _pair(before, after, covered, series) if pair.before)
 
 
 def _pair(before: Snapshot | None, after: Snapshot, covered: list[Interval], series: int) -> Iterator[SnapshotPair]:
     end = max(after.end, before.end if before else after.end)
-    run = next((each for each in covered if each[0] <= after.at and end <= each[1]), None)
+    run = next((interval for interval in covered if interval[0] <= after.at and end <= interval[1]), None)
     since = after.at if run is None else math.nextafter(run[0], -math.inf)
     if before is not None and (before.at == after.at or since < before.at):
         yield SnapshotPair(before=before, after=after, since=min(since, before.at), low=before.at, series=series)

@@ -85,11 +85,11 @@ class EntryDatabase:
         """Record an entry of a Change List or of a Change Dump Manifest; `time` is None if it is uncertain."""
         md = item.md
         kind = md.get("change", "").strip()
-        self._add("changed", (series, key(item.loc), document, item.line, md.get("hash"), time, kind))
+        self._insert("changed", (series, key(item.loc), document, item.line, md.get("hash"), time, kind))
 
     def link(self, owner: int, document: int, item: RawEntry, links: tuple[str, ...], *, header: bool) -> None:
         """Record the targets of a listed resource's own `rel=resourcesync` links, in its page or in its headers."""
-        self._add("linked", (owner, key(item.loc), document, item.line, header, "\n".join((item.loc, *links))))
+        self._insert("linked", (owner, key(item.loc), document, item.line, header, "\n".join((item.loc, *links))))
 
     def ask(self, query: str, *values: object) -> Iterator[Row]:
         """Yield the rows that a query finds among everything recorded so far."""
@@ -125,7 +125,7 @@ class EntryDatabase:
         """Close the database, which frees its disk space."""
         self._base.close()
 
-    def _add(self, table: str, row: Row) -> None:
+    def _insert(self, table: str, row: Row) -> None:
         rows = self._rows[table]
         rows.append(row)
         if len(rows) >= _BATCH:
@@ -274,7 +274,7 @@ class Crawler:
     def take_links(self, resource: CheckedResource, document: str, owner: str) -> None:
         """Record where the links of a listed resource lead; those in a page of another Source are that Source's own."""
         numbers = self.number(owner), self.number(document)
-        is_copy = any(each.get("rel") == "via" for each in resource.item.links)
+        is_copy = any(link.get("rel") == "via" for link in resource.item.links)
         for links, header in (((), False) if is_copy else (resource.page_links, False), (resource.header_links, True)):
             if links:
                 self.database.link(*numbers, resource.item, links, header=header)

@@ -202,24 +202,24 @@ class _Checking:
         doc = self._doc or self._begin(head)
         if doc.lists in ("changes", "intervals"):
             doc.begin(item)
-            self._run(item, doc)
+            self._check_entry(item, doc)
             doc.end(item)
         else:
-            self._run(item, doc)
+            self._check_entry(item, doc)
         if self._sink is not None:
             self._sink(item, doc)
         if self._keeps and len(self.pointers) < self._options.limits.entries:
             self.pointers.append(item)
 
-    def _run(self, item: RawEntry, doc: DocumentState) -> None:
+    def _check_entry(self, item: RawEntry, doc: DocumentState) -> None:
         for rule in self._rules["entry"]:
             if (message := rule.check(item, doc)) is not None:
-                self._add(rule, item.line, message, item.loc)
+                self._add_finding(rule, item.line, message, item.loc)
         for scope, elements in (("md", [item.md] if item.mds else ()), ("link", item.links)):
             for attributes in elements:
                 for rule in self._rules[scope]:
                     if (message := rule.check(attributes, item, doc)) is not None:
-                        self._add(rule, item.line, message, item.loc)
+                        self._add_finding(rule, item.line, message, item.loc)
 
     def end(self, head: Head, *, whole: bool) -> None:
         """Run the rules for the whole document."""
@@ -228,12 +228,12 @@ class _Checking:
             for message, line in rule.check(doc):
                 # The missing element may be in the part that could not be read.
                 if whole or rule.identifier != "X02":
-                    self._add(rule, line, message)
+                    self._add_finding(rule, line, message)
         for scope, elements in (("head md", head.mds), ("head link", head.links)):
             for rule in self._applying(scope, head):
                 for attributes, line in elements:
                     if (message := rule.check(attributes, None, doc)) is not None:
-                        self._add(rule, line, message)
+                        self._add_finding(rule, line, message)
 
-    def _add(self, rule: CheckRule, line: int | None, message: str, entry: str = "") -> None:
+    def _add_finding(self, rule: CheckRule, line: int | None, message: str, entry: str = "") -> None:
         self._findings.add(rule.finding(self._uri, line, message, entry))

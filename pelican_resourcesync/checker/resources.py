@@ -271,8 +271,8 @@ class ResourceChecker:
     def finish(self) -> None:
         """Examine what is left, and the patches of all changes."""
         for changes in self._patched.values():
-            for each in changes:
-                self.take_links(*each, (PATCH,))
+            for change in changes:
+                self.take_links(*change, (PATCH,))
         self._patched.clear()
         self._examine()
 

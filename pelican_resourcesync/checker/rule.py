@@ -81,7 +81,7 @@ class Findings:
     def notes(self) -> list[str]:
         """What was not read, as far as it is kept."""
         more = len(self._unread) - self._most
-        first = [f"note: not read: {each}" for each in self._unread[: self._most]]
+        first = [f"note: not read: {reason}" for reason in self._unread[: self._most]]
         return [*first, f"note: not read: {more:,} more"] if more > 0 else first
 
     def groups(self) -> Iterator[tuple[str, Level, Group]]:
@@ -141,7 +141,7 @@ class CheckReport:
             "conforming": self.conforming,
             "documents": self.documents,
             "complete": self.complete,
-            "notes": [each.removeprefix("note: ") for each in self.notes],
+            "notes": [note.removeprefix("note: ") for note in self.notes],
             "findings": [
                 {
                     "rule": found.rule,

@@ -35,7 +35,9 @@ REGISTERED = frozenset((
 _RECOMMENDED = re.compile(r"\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d+)?Z", re.ASCII)
 _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]+")
 #: The number of hexadecimal digits in the digests of well-known algorithms.
-_DIGITS = {name: 2 * hashlib.new(each, usedforsecurity=False).digest_size for name, each in ALGORITHMS.items()}
+_DIGITS = {
+    name: 2 * hashlib.new(python_name, usedforsecurity=False).digest_size for name, python_name in ALGORITHMS.items()
+}
 _HASH = re.compile(r"sha-256:[0-9a-f]{64}|md5:[0-9a-f]{32}")
 _MEDIA_TYPE = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+(?:\s*;.*)?", re.ASCII)
 _DIGITS_OF_LENGTH = 18  # enough for any real length
@@ -130,7 +132,7 @@ def quoted(text: object, length: int = 100) -> str:
 _BLOCK = 1_048_576
 _HEAD = 1_048_576
 #: The supported algorithms by their names in `hash`: as IANA writes them, and without the hyphen.
-_ALGORITHMS = ALGORITHMS | {name.replace("-", ""): each for name, each in ALGORITHMS.items()}
+_ALGORITHMS = ALGORITHMS | {name.replace("-", ""): python_name for name, python_name in ALGORITHMS.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,4 +169,4 @@ def measure(stream: BinaryIO, md: Attributes, *, keep: int = _HEAD) -> Measureme
             head += block[: keep - len(head)]
         for digest in asked.values():
             digest.update(block)
-    return Measurement(length=length, digests={name: each.hexdigest() for name, each in asked.items()}, head=head)
+    return Measurement(length=length, digests={name: digest.hexdigest() for name, digest in asked.items()}, head=head)

@@ -71,7 +71,7 @@ def run(options: Namespace) -> int:
     site, failures = None, list[str]()
     try:
         site = PublishedSite(options.target)
-        since = _read(options.cursor) if options.cursor else options.since
+        since = _read_cursor(options.cursor) if options.cursor else options.since
         if options.json_lines:
             _write_lines(site, since, options)
         else:
@@ -83,7 +83,7 @@ def run(options: Namespace) -> int:
         sys.stderr.writelines(f"{PROGRAM}: {printable(line)}\n" for line in lines)
         raise IncompleteError(last)
     if site and options.cursor and not options.dry_run:
-        _save(options.cursor, site)
+        _save_cursor(options.cursor, site)
     return DONE
 
 
@@ -147,10 +147,10 @@ def _write_lines(site: "PublishedSite", since: "Since", options: Namespace) -> N
             "uri": entry.loc,
             "kind": md.change,
             "time": render_datetime(changed) if changed else None,
-            "hash": next((f"{each.algorithm}:{each.digest}" for each in md.hash), ""),
+            "hash": next((f"{hash_.algorithm}:{hash_.digest}" for hash_ in md.hash), ""),
             "length": md.length,
             "type": md.type or "",
-            "links": [{"rel": each.rel, "href": each.href, "type": each.type} for each in entry.links],
+            "links": [{"rel": link.rel, "href": link.href, "type": link.type} for link in entry.links],
         }
         try:
             write_line(described)
@@ -159,7 +159,7 @@ def _write_lines(site: "PublishedSite", since: "Since", options: Namespace) -> N
             raise NotAnnouncedError(message) from error
 
 
-def _read(cursor: Path) -> "Since":
+def _read_cursor(cursor: Path) -> "Since":
     """Return up to when the changes of each set were announced; `None` if nothing was yet."""
     from pelican_resourcesync.protocol import parse_datetime
 
@@ -173,7 +173,7 @@ def _read(cursor: Path) -> "Since":
         raise SettingsError(message) from error
 
 
-def _save(cursor: Path, site: "PublishedSite") -> None:
+def _save_cursor(cursor: Path, site: "PublishedSite") -> None:
     from pelican_resourcesync.protocol import render_datetime
     from pelican_resourcesync.publication import replace_file
 
@@ -189,8 +189,8 @@ def _nothing(site: "PublishedSite") -> str:
 
 def _counts(pages: "Mapping[str, ChangeKind]") -> str:
     kinds = Counter(pages.values())
-    each = ", ".join(f"{number:,} {kind}" for kind, number in sorted(kinds.items()))
-    return f"{len(pages):,} {'page' if len(pages) == 1 else 'pages'} ({each})"
+    by_kind = ", ".join(f"{number:,} {kind}" for kind, number in sorted(kinds.items()))
+    return f"{len(pages):,} {'page' if len(pages) == 1 else 'pages'} ({by_kind})"
 
 
 def _catch_up(site: "PublishedSite", options: Namespace) -> str:

@@ -36,7 +36,7 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     verb.set_defaults(verb=run)
     running.add_source(verb)
     task = verb.add_argument_group("the run")
-    how, position = (task.add_mutually_exclusive_group(required=each) for each in (True, False))
+    how, position = (task.add_mutually_exclusive_group(required=is_required) for is_required in (True, False))
     how.add_argument("--json-lines", action="store_true", help="write a line of JSON for each change")
     position.add_argument("--since", metavar="CURSOR", help="continue after the line with this cursor")
     how.add_argument("--exec", dest="command", metavar="COMMAND", help="run COMMAND for each change")
@@ -74,7 +74,7 @@ def _write_all(arguments: Namespace) -> int:
         changes = follow(arguments.source, since, content=False, **options_of(arguments))
         try:
             for change in changes:
-                write_line({**_described(arguments, change), "cursor": change.cursor})
+                write_line({**_description_of(arguments, change), "cursor": change.cursor})
         except BrokenPipeError:
             return CLOSED
         except OSError as error:
@@ -103,15 +103,15 @@ def _handle_all(arguments: Namespace) -> int:
             TemporaryDirectory() as folder,
             running.progress(arguments) as show,
         ):
-            changes = follow(arguments.source, _read(file), **options_of(arguments), progress=show)
+            changes = follow(arguments.source, _read_cursor(file), **options_of(arguments), progress=show)
             count, saved = 0, 0.0
             try:
                 for change in changes:
                     if time.monotonic() - saved >= _SAVED:
-                        _save(file, changes.cursor)
+                        _save_cursor(file, changes.cursor)
                         saved = time.monotonic()
                     content = _save_content(change, Path(folder, "content"))
-                    if why := handle({**_described(arguments, change), "file": content}):
+                    if why := handle({**_description_of(arguments, change), "file": content}):
                         message = f"{why}: {change.uri or change.kind} will be sent again in the next run"
                         raise IncompleteError(message)
                     count += 1
@@ -121,7 +121,7 @@ def _handle_all(arguments: Namespace) -> int:
                 raise IncompleteError(message) from error
             finally:
                 _close(changes)
-                _save(file, changes.cursor)
+                _save_cursor(file, changes.cursor)
         running.say(arguments, [f"Complete: {format_count(count, 'change')} handled."], sys.stderr)
         return DONE
 
@@ -134,7 +134,7 @@ def _close(changes: "Following") -> None:
     changes.close()
 
 
-def _read(file: Path) -> str | None:
+def _read_cursor(file: Path) -> str | None:
     try:
         if text := file.read_text("utf-8").strip():
             return text
@@ -149,7 +149,7 @@ def _read(file: Path) -> str | None:
         raise SettingsError(message) from error
 
 
-def _save(file: Path, cursor: str) -> None:
+def _save_cursor(file: Path, cursor: str) -> None:
     if not cursor:
         return
     from pelican_resourcesync.errors import IncompleteError
@@ -169,7 +169,7 @@ def _save_content(change: "FollowedChange", file: Path) -> str | None:
     return str(file)
 
 
-def _described(arguments: Namespace, change: "FollowedChange") -> dict[str, Any]:
+def _description_of(arguments: Namespace, change: "FollowedChange") -> dict[str, Any]:
     from pelican_resourcesync.http import shown
 
     return {
@@ -180,7 +180,7 @@ def _described(arguments: Namespace, change: "FollowedChange") -> dict[str, Any]
         "hash": change.hash,
         "length": change.length,
         "type": change.type,
-        "links": [{"rel": each.rel, "href": each.href, "type": each.type} for each in change.links],
+        "links": [{"rel": link.rel, "href": link.href, "type": link.type} for link in change.links],
     }
 
 
@@ -199,7 +199,7 @@ def _handler(arguments: Namespace) -> Callable[[dict[str, Any]], str]:
         message = f"--exec {arguments.command!a}: there is no such program"
         raise SettingsError(message)
     environment = {name: value for name, value in os.environ.items() if name not in (USER, PASSWORD)}
-    return lambda described: _run(command, environment, described)
+    return lambda described: _run_command(command, environment, described)
 
 
 def _ask(described: dict[str, Any]) -> str:
@@ -215,7 +215,7 @@ def _ask(described: dict[str, Any]) -> str:
     return f"the program that reads the output {what}"
 
 
-def _run(command: list[str], environment: dict[str, str], described: dict[str, Any]) -> str:
+def _run_command(command: list[str], environment: dict[str, str], described: dict[str, Any]) -> str:
     """Run a command for a change, which is described in its environment and on its standard input."""
     named = {key: described[key] for key in ("source", "uri", "kind", "time", "hash", "length", "type", "file")}
     texts = {key: "" if value is None else str(value) for key, value in named.items()}

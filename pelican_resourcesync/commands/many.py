@@ -73,7 +73,7 @@ def run(task: mirror.Task, arguments: Namespace) -> int:
             from pelican_resourcesync.publication import replace_file
 
             replace_file(arguments.metrics, metrics(outcomes).encode())
-        rounds.append(max((each["status"] for each in outcomes), key=[*_STATES].index))
+        rounds.append(max((outcome["status"] for outcome in outcomes), key=[*_STATES].index))
         return rounds[-1]
 
     return running.run(once, arguments, begun=lambda: bool(rounds))
@@ -92,7 +92,7 @@ def read_sources(task: mirror.Task, given: Namespace) -> list[Namespace]:
 
     def tables(setting: Setting, value: object) -> dict[str, dict[str, Any]]:
         names = value if isinstance(value, dict) else ()
-        return setting.table(value, dict.fromkeys(names, lambda each, table: each.table(table, places | known)))
+        return setting.table(value, dict.fromkeys(names, lambda inner, table: inner.table(table, places | known)))
 
     top = Setting("", in_file(given.config))
     shape = {"defaults": lambda setting, value: setting.table(value, known), "sources": tables}
@@ -105,13 +105,13 @@ def read_sources(task: mirror.Task, given: Namespace) -> list[Namespace]:
             raise SettingsError(message)
         # Absolute, for the machines of a cluster.
         beside = given.config.parent.absolute()
-        where, folder = (each if "://" in each else str(beside / each) for each in map(table.pop, places))
+        where, folder = (place if "://" in place else str(beside / place) for place in map(table.pop, places))
         source = Namespace(**{"max_run": _LONGEST} | of_all | content["defaults"] | table)
         source.name, source.task, source.source = name, task, where
         source.folder = folder if is_bucket(folder) else Path(folder)
         # The login of the environment is not for all hosts, but its password is for those with a user.
         source.user = options_of(source)["user"] if "user" in source else ""
-        if same := [each.name for each in sources if _overlap(each.folder, source.folder)]:
+        if same := [other.name for other in sources if _overlap(other.folder, source.folder)]:
             message = f"{top.within(f'sources.{name}')} and sources.{same[0]} have folders that overlap: choose another"
             raise SettingsError(message)
         sources.append(source)
@@ -123,7 +123,7 @@ def read_sources(task: mirror.Task, given: Namespace) -> list[Namespace]:
 
 def _overlap(one: Path | str, other: Path | str) -> bool:
     """Return whether folders or buckets are the same, or one is inside the other."""
-    outer, inner = sorted(f"{each}/" for each in (one, other))
+    outer, inner = sorted(f"{folder}/" for folder in (one, other))
     return inner.startswith(outer)
 
 
@@ -144,10 +144,10 @@ def divide(sources: Iterable[Namespace]) -> list[list[Namespace]]:
     for source in sources:
         place = origin(source.source)  # a folder counts as a host
         hosts = {place[1] if place else source.source, *map(str.lower, getattr(source, "allow_host", ()))}
-        same = [each for each in found if not hosts.isdisjoint(each[0])]
-        found = [each for each in found if hosts.isdisjoint(each[0])]
-        merged = [each for _, queue in same for each in queue]
-        found.append((hosts.union(*(each for each, _ in same)), [*merged, source]))
+        same = [group for group in found if not hosts.isdisjoint(group[0])]
+        found = [group for group in found if hosts.isdisjoint(group[0])]
+        merged = [source for _, queue in same for source in queue]
+        found.append((hosts.union(*(hosts_of for hosts_of, _ in same)), [*merged, source]))
     return sorted((queue for _, queue in found), key=len, reverse=True)
 
 
@@ -275,7 +275,7 @@ def _write_table(outcomes: list[Outcome]) -> None:
 
     rows = []
     for status, state in _STATES.items():
-        if names := sorted(each["name"] for each in outcomes if each["status"] == status):
+        if names := sorted(outcome["name"] for outcome in outcomes if outcome["status"] == status):
             rows.append((state, f"{len(names):,}", shorten(", ".join(names), _WIDTH, placeholder=" …") * bool(status)))
     write_sections([Section(format_count(len(outcomes), "Source"), rows)], sys.stdout)
 
@@ -285,7 +285,7 @@ def metrics(outcomes: list[Outcome]) -> str:
     lines = []
     for name in METRICS:
         lines.append(f"# TYPE pelican_resourcesync_mirror_{name} gauge")
-        for outcome in (each for each in outcomes if name in each):
+        for outcome in (outcome for outcome in outcomes if name in outcome):
             value = datetime.fromisoformat(outcome["end"]).timestamp() if name == "end" else outcome[name]
             label = outcome["name"].replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
             lines.append(f'pelican_resourcesync_mirror_{name}{{name="{label}"}} {float(value):.15g}')

@@ -35,7 +35,7 @@ def add_source(verb: ArgumentParser) -> Action:
 def options_of(arguments: Namespace) -> dict[str, Any]:
     """Return the options that were given, by the names that `mirror` and `follow` have for them."""
     values = vars(arguments)
-    known = {each.name: values[each.name] for each in fields(MirrorOptions) if each.name in values}
+    known = {field.name: values[field.name] for field in fields(MirrorOptions) if field.name in values}
     user = values["user"] if "user" in values else os.environ.get(USER, "")
     if user and ":" not in user:
         user += f":{os.environ.get(PASSWORD, '')}"
@@ -108,7 +108,7 @@ def run(once: Callable[[Done], int], arguments: Namespace, *, begun: Callable[[]
 @contextmanager
 def _listening(arguments: Namespace) -> Iterator[Callable[[float], None]]:
     """Yield what waits until the next run: for some seconds, or with `--listen` until a hub calls."""
-    listen, callback = (getattr(arguments, each, None) for each in ("listen", "callback"))
+    listen, callback = (getattr(arguments, name, None) for name in ("listen", "callback"))
     if (listen is None) != (callback is None) or (listen and getattr(arguments, "dry_run", False)):
         message = "--listen and --callback need each other, and are not for --dry-run"
         raise SettingsError(message)

@@ -68,8 +68,8 @@ def as_sections(report: Report) -> Iterator[Section]:
         yield Section(str(report.problem), [])
         return
     several = len(status.sets) > 1
-    for each in status.sets:
-        yield from _set(each, several=several)
+    for set_status in status.sets:
+        yield from _set(set_status, several=several)
     lists = [_UNKNOWN] if status.capability_lists is None else status.capability_lists
     yield Section(
         "To follow it",
@@ -88,30 +88,32 @@ def _set(status: SetStatus, *, several: bool) -> Iterator[Section]:
         shown = overview.ranges[: -_MOST - 1 : -1]
         rows = [
             (
-                _day(each.start),
-                f"to {_day(each.until)}" if each.until else "open",
-                f"{each.created:,} created",
-                f"{each.updated:,} updated",
-                f"{each.deleted:,} deleted",
+                _day(change_list.start),
+                f"to {_day(change_list.until)}" if change_list.until else "open",
+                f"{change_list.created:,} created",
+                f"{change_list.updated:,} updated",
+                f"{change_list.deleted:,} deleted",
             )
-            for each in shown
+            for change_list in shown
         ]
         yield Section(
-            _cut("Changes", len(overview.ranges)), rows, [(each.created, each.updated, each.deleted) for each in shown]
+            _cut("Changes", len(overview.ranges)),
+            rows,
+            [(change_list.created, change_list.updated, change_list.deleted) for change_list in shown],
         )
     if overview.days:
         changes = [
-            (_minute(each.time), str(each.kind), each.title or each.uri.removeprefix(status.siteurl))
+            (_minute(change.time), str(change.kind), change.title or change.uri.removeprefix(status.siteurl))
             for day in overview.days
-            for each in (*day.read, *day.files)
+            for change in (*day.read, *day.files)
         ]
         yield Section("Latest changes", changes[:_MOST_CHANGES])
     if overview.types:
         types = [*overview.types.items()][:_MOST]
         yield Section(
             _cut("Media types", len(overview.types)),
-            [(name or _UNKNOWN, f"{each.number:,}", format_bytes(each.size)) for name, each in types],
-            [(each.number,) for _, each in types],
+            [(name or _UNKNOWN, f"{amount.number:,}", format_bytes(amount.size)) for name, amount in types],
+            [(amount.number,) for _, amount in types],
         )
     yield Section("Documents", [*_documents(overview)])
 

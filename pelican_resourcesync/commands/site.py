@@ -113,15 +113,15 @@ def forget(options: Namespace) -> int:
 
 
 def _takedown_lines(done: "Takedown") -> Iterator[str]:
-    touched = {name: each for name, each in done.forgotten.items() if each.uris}
+    touched = {name: result for name, result in done.forgotten.items() if result.uris}
     if not touched:
-        generations = " and ".join(str(each.generation) for each in done.forgotten.values())
+        generations = " and ".join(str(result.generation) for result in done.forgotten.values())
         yield f"Nothing was written: generation {generations} lists these URIs only as deleted."
         return
-    for uri in sorted({uri for each in touched.values() for uri in each.uris}):
+    for uri in sorted({uri for result in touched.values() for uri in result.uris}):
         yield f"Forgotten: {uri}"
-    for name, each in touched.items():
-        yield f"{name}: generation {each.generation}, below {each.home}, lists them only as deleted."
+    for name, result in touched.items():
+        yield f"{name}: generation {result.generation}, below {result.home}, lists them only as deleted."
     yield "Still to do: remove it from the site's sources and commit that, or the next build lists it again."
     yield f"Delete its file in {done.output} and on the host."
     yield f"Before the next build, upload {done.output}, and delete the old documents there: they contain these URIs."
@@ -172,9 +172,9 @@ def _backfill_text(done: "BackfillSummary") -> str:
     if not done.publications:
         return f"{built} Nothing new: the publication for {done.where} is already in {done.output}."
     sets = " and ".join(
-        f"{f'{name}: ' if len(done.publications) > 1 else ''}{format_count(each.resources, 'resource')}, "
-        f"{format_count(each.changes, 'change')} in {format_count(each.ranges, 'Change List')}"
-        for name, each in done.publications.items()
+        f"{f'{name}: ' if len(done.publications) > 1 else ''}{format_count(publication.resources, 'resource')}, "
+        f"{format_count(publication.changes, 'change')} in {format_count(publication.ranges, 'Change List')}"
+        for name, publication in done.publications.items()
     )
     return f"{built} Published for {done.where}: {sets}. Upload the folder {done.output}."
 

@@ -116,7 +116,7 @@ class PublishedSite:
             raise SettingsError(message)
         floors = {name: _floor(known, since, name) for name, known in self.sets.items()}
         self.since = min(filter(None, floors.values()), default=None)
-        return ((name, each) for name, floor in floors.items() if floor for each in self._changes(name, floor))
+        return ((name, change) for name, floor in floors.items() if floor for change in self._changes(name, floor))
 
     def changed(self, since: Since = None) -> tuple[dict[str, ChangeKind], set[str]]:
         """Return the last change of each page, by URI, and the names of the sets with changes: see `changes`."""
@@ -179,7 +179,7 @@ class PublishedSite:
     def wait_until_live(self, seconds: float, sleep: Callable[[float], None] = time.sleep) -> None:
         """Return when this publication, or one that continues it, is live. Raises `NotAnnouncedError` if it is not."""
         web, end, pause = Web(self.siteurl), time.monotonic() + seconds, _PAUSE
-        while why := next(filter(None, (_why_not_live(web, *each) for each in self.sets.items())), ""):
+        while why := next(filter(None, (_why_not_live(web, *named_set) for named_set in self.sets.items())), ""):
             left = end - time.monotonic()
             if left <= 0:
                 message = f"{why}: deploy {self._where}, and run this again"
@@ -193,7 +193,7 @@ class PublishedSite:
         Raises `SettingsError` where there is none otherwise, or several.
         """
         files = self.folder.glob("*.txt") if self.folder else ()
-        keys = [each.stem for each in files if INDEXNOW_KEY.fullmatch(each.stem) and _holds(each, each.stem)]
+        keys = [file.stem for file in files if INDEXNOW_KEY.fullmatch(file.stem) and _has_content(file, file.stem)]
         if len(keys) == 1:
             return keys[0]
         if not keys and self.hubs(self.sets):
@@ -229,7 +229,7 @@ def announce(siteurl: str, key: str, urls: Sequence[str], endpoint: str = ENDPOI
 def notify(site: PublishedSite, hub: Hub, names: Collection[str]) -> None:
     """Notify a hub of the changes of these sets. Raises `NotAnnouncedError` if it does not take that."""
     with new_client(proxies=True) as client:
-        for request in (each for name in names for each in site.posts(hub, name)):
+        for request in (post for name in names for post in site.posts(hub, name)):
             _post(client, request, {})
 
 
@@ -310,5 +310,5 @@ def _shows_page(uri: str, given: str | None) -> bool:
     return is_page(given) if given else is_page(media_type(path)) or not dot
 
 
-def _holds(file: Path, text: str) -> bool:
+def _has_content(file: Path, text: str) -> bool:
     return file.stat().st_size <= len(text) + 2 and file.read_bytes().strip() == text.encode()

@@ -87,19 +87,21 @@ class ServedFolder:
     def _answer(self, path: str, query: str, asked: str | None) -> _Answer:
         if path.startswith(TIMEGATE):
             return self._negotiated(quote(path.removeprefix(TIMEGATE), safe=_URI) + query, asked, leads=True)
-        uri = next((uri_of_path(each.layout.siteurl, path) + query for each, _ in self._read()), "")
+        uri = next(
+            (uri_of_path(publication.layout.siteurl, path) + query for publication, _ in self._publications()), ""
+        )
         if asked is not None and uri and not path.startswith(f"{FOLDER}/"):
             return self._negotiated(uri, asked)
         file = self._file(path)
         if file is None:
             return _said(HTTPStatus.NOT_FOUND, f"There is no {path or 'page'} here.")
-        found = self._find(uri)
-        links = _links(found[0], uri) if found else []
+        found = self._versions_of(uri)
+        links = _timegate_headers(found[0], uri) if found else []
         return HTTPStatus.OK, [("Content-Type", _type(media_type(file.name))), *links], file
 
     def _negotiated(self, uri: str, asked: str | None, *, leads: bool = False) -> _Answer:
         """Return the version in force at the time that is asked for, now without one, or where it is."""
-        found = self._find(uri)
+        found = self._versions_of(uri)
         if found is None:
             return _said(HTTPStatus.NOT_FOUND, f"There are no versions of {uri} here.")
         layout, versions = found
@@ -109,7 +111,7 @@ class ServedFolder:
             return _said(
                 HTTPStatus.BAD_REQUEST, f"Accept-Datetime is {asked!a}: make it like {_date(datetime.now(UTC))}."
             )
-        headers = _links(layout, uri)
+        headers = _timegate_headers(layout, uri)
         version = _in_force(versions, time)
         if version is None:
             return _said(HTTPStatus.NOT_FOUND, f"{uri} was not there at {_date(time)}.", headers)
@@ -124,12 +126,12 @@ class ServedFolder:
             return _said(HTTPStatus.NOT_FOUND, f"The version of {uri} at {_date(time)} is missing.", headers)
         return HTTPStatus.OK, [typed, *headers, *memento], file
 
-    def _find(self, uri: str) -> tuple[Layout, list[Version]] | None:
+    def _versions_of(self, uri: str) -> tuple[Layout, list[Version]] | None:
         """Return the versions of a resource, and the layout of a set that has them."""
-        found = ((each.layout, index.versions(uri)) for each, index in self._read())
-        return next((each for each in found if each[1]), None)
+        found = ((publication.layout, index.versions(uri)) for publication, index in self._publications())
+        return next((listed for listed in found if listed[1]), None)
 
-    def _read(self) -> list[tuple[PreviousPublication, VersionIndex]]:
+    def _publications(self) -> list[tuple[PreviousPublication, VersionIndex]]:
         """Return the publications in the folder, read again if they changed; a damaged one is none, with a warning."""
         files = (self._folder / layout.state for layout in layouts_in(self._folder))
         states = {file: file.stat().st_mtime_ns for file in files if file.is_file()}
@@ -149,7 +151,7 @@ class ServedFolder:
 
     def _file(self, path: str) -> Path | None:
         """Return the file at a path, the index of a folder, or the page of a URL without an ending."""
-        if any(each.startswith(".") for each in path.removeprefix(WELL_KNOWN).split("/")):
+        if any(name.startswith(".") for name in path.removeprefix(WELL_KNOWN).split("/")):
             return None  # such as the state of a copy
         names = (path, f"{path}index.html" if path.endswith("/") or not path else f"{path}.html")
         for name in names:
@@ -160,11 +162,13 @@ class ServedFolder:
 
 def _in_force(versions: Iterable[Version], time: datetime) -> Version | None:
     """Return the version of a time; its seconds count, because `Accept-Datetime` has no parts of them."""
-    begun = [each for each in versions if (begin := parse_time(each.time)) and begin.replace(microsecond=0) <= time]
+    begun = [
+        version for version in versions if (begin := parse_time(version.time)) and begin.replace(microsecond=0) <= time
+    ]
     return begun[-1] if begun and begun[-1].name else None
 
 
-def _links(layout: Layout, uri: str) -> list[tuple[str, str]]:
+def _timegate_headers(layout: Layout, uri: str) -> list[tuple[str, str]]:
     timemap = layout.uri(layout.timemap(uri))
     link = f'<{uri}>; rel="original timegate", <{timemap}>; rel="timemap"; type="{LINK_FORMAT}"'
     return [("Vary", "Accept-Datetime"), ("Link", link)]

@@ -134,12 +134,12 @@ class _Comparison:
         self._there = bucket.files()
         if written := self._there.pop(LEASE, None):
             lease.synchronize(written.modified)
-        self._parts = dict(self._parts_of([each for each in sets if each.bucket]))
+        self._parts = dict(self._parts_of([resource_set for resource_set in sets if resource_set.bucket]))
         parts = {path: (self._there[path].size, digest) for path, digest in self._parts.items()}
         self.files = files | parts
         self._listed = _listed_in_bucket(bucket, self._there, sets, self.files)
-        self._last = self._there.get(upload_order(each.layout.state for each in sets)[-1])
-        kept = {path for each in sets for path in each.state.superseded}
+        self._last = self._there.get(upload_order(resource_set.layout.state for resource_set in sets)[-1])
+        kept = {path for resource_set in sets for path in resource_set.state.superseded}
         self.gone = sorted(self._there.keys() - self.files.keys() - kept)
         self.copies: list[str] = []
         self._large: dict[str, str] = {}  # the SHA-256 of large files, which are hashed again when they are sent
@@ -157,12 +157,12 @@ class _Comparison:
 
     def _parts_of(self, sets: Sequence[PreviousPublication]) -> Iterator[tuple[str, str]]:
         """Yield the parts of Resource Lists that are in the bucket alone, with their SHA-256."""
-        for each in sets:
-            for path, digest in {**each.state.superseded, **each.state.documents}.items():
+        for resource_set in sets:
+            for path, digest in {**resource_set.state.superseded, **resource_set.state.documents}.items():
                 if kind_of(path) is RESOURCE_LIST_PART:
                     if path in self._there:
                         yield path, digest
-                    elif path in each.state.documents:
+                    elif path in resource_set.state.documents:
                         raise self._lost(path)
 
     def _lost(self, path: str) -> PublicationError:
@@ -217,9 +217,9 @@ def output_files(output: Path, sets: Sequence[PreviousPublication]) -> dict[str,
     found = dict(scan(output))
     listed = _digests_of_versions(found)
     try:
-        for each in sets:
-            resources = {path: digest for path, digest, _ in _resources(each, found)}
-            for path in chain(resources, _linked(each)):
+        for resource_set in sets:
+            resources = {path: digest for path, digest, _ in _resources(resource_set, found)}
+            for path in chain(resources, _linked(resource_set)):
                 if not (path in found and (output / path).is_file()):
                     raise _missing(output / path)
             listed |= {
@@ -267,7 +267,7 @@ def _linked(publication: PreviousPublication) -> Iterator[str]:
     for key in index.lines:
         uri: str = json.loads(key)
         yield layout.timemap(uri)
-        yield from (f"{layout.versions}/{each.name}" for each in index.versions(uri) if each.name)
+        yield from (f"{layout.versions}/{version.name}" for version in index.versions(uri) if version.name)
 
 
 def _resources(publication: PreviousPublication, paths: Container[str]) -> Iterator[tuple[str, str, str]]:
@@ -281,7 +281,7 @@ def _resources(publication: PreviousPublication, paths: Container[str]) -> Itera
         path, listed = path_of_uri(state.siteurl, row.uri), parse_representation(row.representation).hash
         if path is not None:
             files = served_paths(path)
-            found = next((each for each in files if each in paths), None)
+            found = next((file for file in files if file in paths), None)
             if found or not state.of_repository or path.startswith(records):
                 digest = listed.digest if listed and listed.algorithm == SHA_256 else ""
                 yield found or files[0], digest, row.lastmod
@@ -289,10 +289,13 @@ def _resources(publication: PreviousPublication, paths: Container[str]) -> Itera
 
 def _served_elsewhere(sets: Sequence[PreviousPublication], paths: Collection[str]) -> set[str]:
     """Return which paths are those of resources that other programs serve."""
-    found, others = set[str](), [each for each in sets if each.bucket or each.state.of_repository]
+    found, others = (
+        set[str](),
+        [resource_set for resource_set in sets if resource_set.bucket or resource_set.state.of_repository],
+    )
     if any(not path.startswith(f"{FOLDER}/") for path in paths):
-        for each in others:
-            uris = (path_of_uri(each.state.siteurl, row.uri) for row in each.resources.rows())
+        for resource_set in others:
+            uris = (path_of_uri(resource_set.state.siteurl, row.uri) for row in resource_set.resources.rows())
             found.update(path for uri in uris if uri is not None for path in served_paths(uri) if path in paths)
     return found
 
@@ -321,7 +324,7 @@ def _listed_in_bucket(
                 at = render_time(theirs.at)
                 listed |= {
                     path: digest
-                    for path, digest, changed in _resources(each, files)
+                    for path, digest, changed in _resources(resource_set, files)
                     if digest and not is_later(changed, at)
                 }
     return listed
@@ -388,6 +391,6 @@ class _Lease:
 def _parsed_lease(written: float, seconds: float, content: dict[str, Any]) -> tuple[float, dict[str, float]]:
     """Return until when a lease lasts that was written at some time, and since when files are gone."""
     until, gone = content["until"], {key: min(since, written) for key, since in content["gone"].items()}
-    if not all(isinstance(each, int | float) for each in (until, *gone.values())):
+    if not all(isinstance(value, int | float) for value in (until, *gone.values())):
         raise TypeError
     return min(float(until), written + seconds), gone

@@ -147,15 +147,15 @@ class _BucketCopy(Copy):
         with ThreadPoolExecutor(16) as pool:
             return [*pool.map(self._installed, batch)]
 
-    def install(self, part: str, each: StoredResource, *, ours: bool) -> None:
+    def install(self, part: str, stored: StoredResource, *, ours: bool) -> None:
         """Put a part at the path of its resource; raises `InTheWayError` if something that is not `ours` is there."""
-        taken = not ours and each.length >= _LARGE and self._bucket.digest(each.path) not in (None, each.digest)
+        taken = not ours and stored.length >= _LARGE and self._bucket.digest(stored.path) not in (None, stored.digest)
         with suppress(ConflictError):
             if not taken:
-                self._put(each.path, Path(part), each.digest, replace=ours)
+                self._put(stored.path, Path(part), stored.digest, replace=ours)
                 Path(part).unlink()
                 return
-        message = f"{each.path} exists, and the mirror did not write it"
+        message = f"{stored.path} exists, and the mirror did not write it"
         raise InTheWayError(message)
 
     def remove(self, stored: StoredResource) -> bool:
@@ -169,7 +169,7 @@ class _BucketCopy(Copy):
     def damaged(self, page: Sequence[StoredResource]) -> list[StoredResource]:
         """Return the resources whose files are missing or were changed, by their metadata alone."""
         with ThreadPoolExecutor(16) as pool:
-            return [each for each, is_right in zip(page, pool.map(self.matches, page), strict=True) if not is_right]
+            return [stored for stored, is_right in zip(page, pool.map(self.matches, page), strict=True) if not is_right]
 
     def paths(self) -> Iterable[str]:
         """Return the paths of all files in the bucket."""

@@ -59,7 +59,7 @@ class Cursor:
         """Return the cursor with a resource that is postponed, or with one that is no longer."""
         if latest is None and uri not in self.postponed:
             return self
-        others = {key: each for key, each in self.postponed.items() if key != uri}
+        others = {key: latest for key, latest in self.postponed.items() if key != uri}
         return replace(self, postponed=others if latest is None else {**others, uri: latest})
 
     def encode(self) -> str:
@@ -70,7 +70,7 @@ class Cursor:
         if self.read:
             whole["read"] = self.read
         if self.postponed:
-            whole["postponed"] = [list(each) for each in self.postponed.values()]
+            whole["postponed"] = [list(latest) for latest in self.postponed.values()]
         if self.verified:
             whole["verified"] = self.verified
         if self.private is not None:
@@ -81,29 +81,29 @@ class Cursor:
     def decode(cls, text: str) -> "Cursor":
         """Return the cursor that a text stands for. Raises `MirrorError` if it is none."""
         try:
-            return parse_json(text, cls._of)
+            return parse_json(text, cls._parsed)
         except ValueError as error:
             message = "this is not a cursor that an earlier run gave: begin again without one, and with nothing known"
             raise MirrorError(message) from error
 
     @classmethod
-    def _of(cls, whole: dict[str, Any]) -> "Cursor":
+    def _parsed(cls, whole: dict[str, Any]) -> "Cursor":
         if whole["version"] != _VERSION:
             raise ValueError
         sets, read = (
-            {uri: Position(*_typed(each, *_POSITION)) for uri, each in positions.items()}
+            {uri: Position(*_typed(position, *_POSITION)) for uri, position in positions.items()}
             for positions in (whole["sets"], whole.get("read", {}))
         )
         types = (str, str, str, int | None, str, str, str)
-        states = [LatestState(*_typed(each, *types)) for each in whole.get("postponed", [])]
+        states = [LatestState(*_typed(row, *types)) for row in whole.get("postponed", [])]
         selection, after = _typed([whole["selection"], whole.get("after")], str, str | None)
         verified, private = _typed([whole.get("verified"), whole.get("private")], dict | None, bool | None)
-        for each in states:
-            each.parsed_links(), each.parsed_time()
+        for state in states:
+            state.parsed_links(), state.parsed_time()
         if verified is not None:
             _typed(verified["keys"], *(str for _ in verified["keys"]))
-            [_typed(each, int, int, str) for each in verified["states"].values()]
-        return cls(selection, sets, after, read, {each.uri: each for each in states}, verified, private)
+            [_typed(verified_state, int, int, str) for verified_state in verified["states"].values()]
+        return cls(selection, sets, after, read, {state.uri: state for state in states}, verified, private)
 
 
 def _link(content: list[Any]) -> Link:

@@ -64,9 +64,9 @@ class Copy:
         return map(self._installed, batch)
 
     def _installed(self, one: tuple[str, StoredResource, bool]) -> InTheWayError | None:
-        part, each, ours = one
+        part, stored, ours = one
         try:
-            self.install(part, each, ours=ours)
+            self.install(part, stored, ours=ours)
         except InTheWayError as error:
             return error
         return None
@@ -74,22 +74,22 @@ class Copy:
     def installed(self, state: CopyState) -> None:
         """Take note that all that the state has is installed."""
 
-    def install(self, part: str, each: StoredResource, *, ours: bool) -> None:
+    def install(self, part: str, stored: StoredResource, *, ours: bool) -> None:
         """Rename a part to the path of its resource; raises `InTheWayError` if something that is not `ours` has it."""
-        target = f"{self._folder}/{each.path}"
+        target = f"{self._folder}/{stored.path}"
         folder = target.rpartition("/")[0]
         if folder not in self._folders:
             self._make_folder(folder)
-        if not ours and os.path.lexists(target) and not self.matches(each):
-            message = f"{each.path} exists, and the mirror did not write it"
+        if not ours and os.path.lexists(target) and not self.matches(stored):
+            message = f"{stored.path} exists, and the mirror did not write it"
             raise InTheWayError(message)
         try:
             os.replace(part, target)  # noqa: PTH105 - one of many
         except FileNotFoundError:
-            if not self.matches(each):  # it was renamed before the last run was interrupted
+            if not self.matches(stored):  # it was renamed before the last run was interrupted
                 raise
         except IsADirectoryError as error:
-            message = f"{each.path} is a folder"
+            message = f"{stored.path} is a folder"
             raise InTheWayError(message) from error
 
     def remove(self, stored: StoredResource) -> bool:
@@ -126,7 +126,7 @@ class Copy:
 
     def damaged(self, page: Sequence[StoredResource]) -> list[StoredResource]:
         """Return the resources whose files are missing or were changed."""
-        return [each for each in page if not self.matches(each)]
+        return [stored for stored in page if not self.matches(stored)]
 
     def read(self, stored: StoredResource) -> bytes:
         """Return the bytes of a resource, or none if they are not those that were recorded."""
@@ -288,9 +288,9 @@ class Installer:
             elif stored:
                 others[stored] = ours
         with self._state.transaction():
-            for each in self._copy.damaged([*others]):
-                self._state.reject(each, "", ours=others[each])
-        self._renamed += [each.path for each in others]
+            for damaged in self._copy.damaged([*others]):
+                self._state.reject(damaged, "", ours=others[damaged])
+        self._renamed += [stored.path for stored in others]
         self._settle()
 
     def _settle(self) -> None:
@@ -322,19 +322,19 @@ class Installer:
             raise self._failure
         batch, self._syncing = self._syncing, []
         unchanged, self._unchanged = self._unchanged, []
-        stored = [each for _, each, _ in batch] + unchanged
+        stored = [resource for _, resource, _ in batch] + unchanged
         self._interrupted = bool(batch)
         if stored or self._failures:
             with self._state.transaction():
                 self._state.insert(stored)
                 self._state.postpone(self._failures)
                 if batch:
-                    self._state.set(_INSTALLING, [(each.uri, ours) for _, each, ours in batch])
+                    self._state.set(_INSTALLING, [(resource.uri, ours) for _, resource, ours in batch])
         self._failures.clear()
         self._install_all(batch)
         self._interrupted = False
         self._copy.installed(self._state)
-        self.paths.difference_update(each.path.lower() for each in stored)
+        self.paths.difference_update(resource.path.lower() for resource in stored)
 
     def _install_all(self, batch: list[_Part]) -> None:
         self._renamed += [stored.path for _, stored, _ in batch]

@@ -38,9 +38,9 @@ class Mirrors:
         """Return the mirrors of a resource that may be requested, as the state has them."""
         if not links or not hash_ or self._source.is_folder:
             return "[]"
-        links = [each for each in links if each.rel == "duplicate"]
-        found = sorted((each.pri or LOWEST_PRIORITY, uri_of(each.href, uri)) for each in links)
-        return json.dumps([each for each in found if self._allows(each[1])][:_MOST_MIRRORS])
+        links = [link for link in links if link.rel == "duplicate"]
+        found = sorted((link.pri or LOWEST_PRIORITY, uri_of(link.href, uri)) for link in links)
+        return json.dumps([mirror for mirror in found if self._allows(mirror[1])][:_MOST_MIRRORS])
 
     def _allows(self, url: str) -> bool:
         place = origin(url)
@@ -125,9 +125,9 @@ def links_of_copy(resource: ListedResource) -> str:
         length=resource.length,
         type=resource.type or None,
     )
-    via = next((each for each in resource.links if each.rel == "via"), own)
+    via = next((link for link in resource.links if link.rel == "via"), own)
     kept = (
-        replace(each, href=uri_of(each.href, resource.uri)) for each in resource.links if each.rel in _LINKS_OF_COPY
+        replace(link, href=uri_of(link.href, resource.uri)) for link in resource.links if link.rel in _LINKS_OF_COPY
     )
     for links in ((via, *kept), (own,)):  # those of the Source may be invalid
         with suppress(DocumentError):

@@ -112,10 +112,12 @@ class Listener:
             self._closing = True
             self._woken.set()
             self._thread.join()
-            for each in subscriptions:
-                if (each.asked or each.ends) and monotonic() < end:
-                    self._ask(each, "unsubscribe")
-            while (any(each.asked for each in subscriptions) or self._server.requests) and monotonic() < end:
+            for subscription in subscriptions:
+                if (subscription.asked or subscription.ends) and monotonic() < end:
+                    self._ask(subscription, "unsubscribe")
+            while (
+                any(subscription.asked for subscription in subscriptions) or self._server.requests
+            ) and monotonic() < end:
                 sleep(0.02)
         self._server.shutdown()
         self._server.server_close()
@@ -146,12 +148,12 @@ class Listener:
     def _keep(self) -> None:
         """Subscribe, and renew, what is due."""
         while not self._closing:
-            for each in self._subscriptions.values():
-                if each.asked and each.due <= monotonic():
+            for subscription in self._subscriptions.values():
+                if subscription.asked and subscription.due <= monotonic():
                     what = "the hub %s has not verified the subscription: it must reach %s"
-                    _logger.warning(what, shown(each.hub.url), self._callback)
-                if each.due <= monotonic() and not self._closing:
-                    self._ask(each, "subscribe")
+                    _logger.warning(what, shown(subscription.hub.url), self._callback)
+                if subscription.due <= monotonic() and not self._closing:
+                    self._ask(subscription, "subscribe")
             self._report()
             self._woken.wait(_TICK)
             self._woken.clear()

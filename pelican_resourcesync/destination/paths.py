@@ -79,7 +79,7 @@ def _path(url: str, own: Origin | None, *, conflict: bool) -> str:
     rest, hash_sign, fragment = url.partition("://")[2].partition("#")
     rest, mark, query = rest.partition("?")
     *folders, last = rest.partition("/")[2].split("/")
-    names = [_folder(each, conflict=conflict) for each in folders]
+    names = [_folder(folder, conflict=conflict) for folder in folders]
     names.append(
         _file(
             last, f"~q{_escaped(query)}" * bool(mark) + f"~s{_escaped(fragment)}" * bool(hash_sign), conflict=conflict
@@ -130,7 +130,7 @@ def _name(segment: str, *, conflict: bool) -> str:
         return f"~{_escaped(segment)}"
     if text == lower or not conflict:
         return text
-    letters = [each for each in text if each.isascii() and each.isalpha()]
+    letters = [character for character in text if character.isascii() and character.isalpha()]
     capitals = sum(1 << position for position, letter in enumerate(letters) if letter.isupper())
     stem, dot, extension = text.rpartition(".")
     return f"{stem}~{capitals:x}.{extension}" if dot else f"{extension}~{capitals:x}"
@@ -138,7 +138,10 @@ def _name(segment: str, *, conflict: bool) -> str:
 
 def _escaped(text: str) -> str:
     """Return text in which all but lower-case letters, digits, `-`, `_` and inner dots are written as `~` and hex."""
-    data = "".join(each if each in _KEPT else "".join(f"~{byte:02x}" for byte in each.encode()) for each in text)
+    data = "".join(
+        character if character in _KEPT else "".join(f"~{byte:02x}" for byte in character.encode())
+        for character in text
+    )
     if data.startswith("."):
         data = f"~2e{data[1:]}"
     return f"{data[:-1]}~2e" if data.endswith(".") else data

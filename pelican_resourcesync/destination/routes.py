@@ -39,17 +39,19 @@ def find_routes(state: CopyState, dumps: ListedDumps, options: MirrorOptions, bi
         return [singly]
     used, greedy = set(state.get("packages") or []), options.by == "dumps"
     listed = dumps.of_resources()
-    at = max((each.until for each in listed), default="")
+    at = max((package.until for package in listed), default="")
     since = wanted.since_dump(at)
-    changes = [each for each in dumps.of_changes(since) if each.uri and each.key not in used] if since else []
+    changes = (
+        [package for package in dumps.of_changes(since) if package.uri and package.key not in used] if since else []
+    )
     routes = [singly, _route("Change Dumps", wanted.all, wanted.by_changes(changes, "", greedy=greedy))]
-    packages = [each for each in listed if each.uri and each.key not in used]
+    packages = [package for package in listed if package.uri and package.key not in used]
     covered = wanted.count("time <= ?", (at,))
     if packages and covered[0]:
         later = wanted.by_changes(changes, at, greedy=greedy)
         name = f"Resource Dump of {at[:19]}Z" + (" and Change Dumps" if later else "")
-        routes.append(_route(name, wanted.all, [*((each, (0, 0)) for each in packages), *later], covered))
-    routes = [each for number, each in enumerate(routes) if not number or each.packages]
+        routes.append(_route(name, wanted.all, [*((package, (0, 0)) for package in packages), *later], covered))
+    routes = [route for number, route in enumerate(routes) if not number or route.packages]
     return sorted(routes, key=lambda route: (greedy and not route.packages, route.cost))
 
 
@@ -59,7 +61,7 @@ _Sum = tuple[int, int]
 
 def _route(name: str, all_: _Sum, chosen: list[tuple[ListedPackage, _Sum]], covered: _Sum = (0, 0)) -> Route:
     """Return a route by packages, after which the rest is fetched one by one."""
-    parts = [covered, *(each for _, each in chosen)]
+    parts = [covered, *(total for _, total in chosen)]
     count, size = (max(0, whole - sum(part)) for whole, part in zip(all_, zip(*parts, strict=True), strict=True))
     packages = [package for package, _ in chosen]
     size += sum(package.length or 0 for package in packages)
@@ -100,10 +102,10 @@ class _Wanted:
     ) -> list[tuple[ListedPackage, _Sum]]:
         """Return the packages of changes after a time that are worth it, all that have anything if `greedy`."""
         found = []
-        for each in packages:
-            begin, until = max(after, each.begin), each.until or NEVER
+        for package in packages:
+            begin, until = max(after, package.begin), package.until or NEVER
             wanted = self.count("time > ? AND time <= ?", (begin, until)) if begin < until else (0, 0)
             alone = wanted[1] + wanted[0] * COST_OF_REQUEST
-            if wanted[0] and (greedy or COST_OF_REQUEST + (each.length or 0) < alone):
-                found.append((each, wanted))
+            if wanted[0] and (greedy or COST_OF_REQUEST + (package.length or 0) < alone):
+                found.append((package, wanted))
         return found

@@ -174,7 +174,7 @@ class CopyState:
         """Return whether the Source's list gives the hash of a resource that is to be fetched, or is in the copy."""
         query = "SELECT 1 FROM {} WHERE uri = ? AND {} <> ''"
         queries = (query.format("pending", "hash"), query.format("resource", "listed"))
-        return any(self.db.execute(each, (uri,)).fetchone() for each in queries)
+        return any(self.db.execute(query, (uri,)).fetchone() for query in queries)
 
     def taken(self, paths: Sequence[str]) -> frozenset[str]:
         """Return which of some paths, of a page at most, resources of the copy have; all are in lower case."""
@@ -246,7 +246,7 @@ class CopyState:
     def insert(self, done: Sequence[StoredResource]) -> None:
         """Record resources of the copy, which are then no longer to be fetched."""
         self.db.executemany("INSERT OR REPLACE INTO resource VALUES (?, ?, ?, ?, ?, ?, ?, ?)", done)
-        self.db.executemany("DELETE FROM pending WHERE uri = ?", [(each.uri,) for each in done])
+        self.db.executemany("DELETE FROM pending WHERE uri = ?", [(resource.uri,) for resource in done])
 
     def reject(self, stored: StoredResource, reason: str, *, ours: bool = False) -> None:
         """Record that a resource did not come into the copy after all; `ours`: the mirror wrote what has its path."""
@@ -486,8 +486,8 @@ def _put_aside(own: Path) -> None:
         while (aside := own / f"damaged-{number}").exists():
             number += 1
         aside.mkdir()
-        for each in files:
-            each.replace(aside / each.name)
+        for file in files:
+            file.replace(aside / file.name)
 
 
 def _connect(own: Path, *, sync: bool, suspect: bool) -> tuple[sqlite3.Connection, bool, bool]:

@@ -66,17 +66,17 @@ def require_wacz() -> None:
 def captures(versions: Mapping[str, PastVersion], stored: Mapping[str, StoredResource]) -> Iterator[Capture]:
     """Yield what each URL was of which a version is stored, in order of the URLs and times."""
     uris = {versions[key].resource.uri for key in stored}
-    chosen = (each for each in versions.values() if each.resource.uri in uris)
-    ordered = sorted(chosen, key=lambda each: (each.resource.uri, each.begin))
+    chosen = (version for version in versions.values() if version.resource.uri in uris)
+    ordered = sorted(chosen, key=lambda version: (version.resource.uri, version.begin))
     reach = ""  # until when the resource was there, in any set
-    for each, after in zip_longest(ordered, ordered[1:]):
-        uri = each.resource.uri
+    for version, after in zip_longest(ordered, ordered[1:]):
+        uri = version.resource.uri
         is_last = after is None or after.resource.uri != uri
         end = NEVER if is_last else after.begin
-        reach = max(reach, each.until)
-        found = stored.get(each.key)
-        if found and each.begin[:19] < min(reach, end)[:19]:
-            yield Capture(uri, each.begin[:19], min(reach, end)[:19], _type(each), found.digest, found.path)
+        reach = max(reach, version.until)
+        found = stored.get(version.key)
+        if found and version.begin[:19] < min(reach, end)[:19]:
+            yield Capture(uri, version.begin[:19], min(reach, end)[:19], _type(version), found.digest, found.path)
         if reach[:19] < end[:19]:
             yield Capture(uri, reach[:19], end[:19])
         reach = "" if is_last else reach
@@ -112,11 +112,12 @@ def write_wacz(target: Path, captured: Sequence[Capture], folder: Path) -> None:
             copyfileobj(records, member)
         archive.writestr(ZipInfo("indexes/index.cdx.gz"), lines.getvalue())
         archive.writestr(ZipInfo("indexes/index.idx"), index.getvalue(), ZIP_DEFLATED)
-        listed = "".join(f"{json.dumps(each)}\n" for each in (_PAGES, *pages))
+        listed = "".join(f"{json.dumps(page)}\n" for page in (_PAGES, *pages))
         archive.writestr(ZipInfo("pages/pages.jsonl"), listed, ZIP_DEFLATED)
         described = {
-            "profile": "data-package", "resources": [_described(archive, each) for each in archive.infolist()],
-            "created": max(each.time for each in captured) + "Z", "wacz_version": "1.1.1",
+            "profile": "data-package",
+            "resources": [_member_of_package(archive, member) for member in archive.infolist()],
+            "created": max(capture.time for capture in captured) + "Z", "wacz_version": "1.1.1",
             "software": _INFO["software"],
         }  # fmt: skip
         if pages:  # of the shortest URL, the last version
@@ -128,7 +129,7 @@ def write_wacz(target: Path, captured: Sequence[Capture], folder: Path) -> None:
         archive.writestr(ZipInfo("datapackage-digest.json"), json.dumps(digest, indent=2), ZIP_DEFLATED)
 
 
-def _described(archive: ZipFile, member: ZipInfo) -> dict[str, str | int]:
+def _member_of_package(archive: ZipFile, member: ZipInfo) -> dict[str, str | int]:
     """Return what the package says of a member."""
     with archive.open(member) as stream:
         digest = file_digest(cast("Any", stream), "sha256").hexdigest()

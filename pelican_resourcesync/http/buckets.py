@@ -93,7 +93,7 @@ class Bucket(Web):
         with self._request(""):
             for page in self._obstore.list(self._store, chunk_size=_PAGE):
                 found |= {
-                    each["path"]: StoredFile(each["size"], each["last_modified"], _version(each)) for each in page
+                    item["path"]: StoredFile(item["size"], item["last_modified"], _version(item)) for item in page
                 }
         self.requests += len(found) // _PAGE
         return found
@@ -218,12 +218,12 @@ class BucketPath:
 
     def read_bytes(self) -> bytes:
         """Return the bytes of the file. Raises `AbsentError` if there is none."""
-        return _read(self)
+        return _read_verified(self)
 
     def open(self, mode: Literal["rb"] = "rb") -> BinaryIO:
         """Return the bytes of the file as a stream."""
         del mode
-        return BytesIO(_read(self))
+        return BytesIO(_read_verified(self))
 
     def write_bytes(self, data: bytes, headers: Mapping[str, str] = MappingProxyType({})) -> Self:
         """Write the file, which gets these headers when it is served; return it with its digest."""
@@ -260,7 +260,7 @@ def _place(file: BucketPath) -> tuple[Bucket, str]:
 
 
 @lru_cache(maxsize=1)  # several functions read the same file one after the other
-def _read(file: BucketPath) -> bytes:
+def _read_verified(file: BucketPath) -> bytes:
     bucket, path = _place(file)
     found = bucket.get(path)
     if found is None:

@@ -74,7 +74,7 @@ class CurlClient(Client):
                 if active:  # the next requests are on their way before the caller gets what is complete
                     complete, done = done, deque()
                     wait = 0.0 if complete else min(delay or _LONGEST_WAIT, _LONGEST_WAIT)
-                    self._run(active, done, wait)
+                    self._perform(active, done, wait)
                     while complete:
                         yield complete.popleft()
                 elif done:
@@ -106,7 +106,7 @@ class CurlClient(Client):
             active[handle.curl] = handle
             self._multi.add_handle(handle.curl)
 
-    def _run(self, active: "dict[pycurl.Curl, _Handle]", done: deque[_Result], wait: float) -> None:
+    def _perform(self, active: "dict[pycurl.Curl, _Handle]", done: deque[_Result], wait: float) -> None:
         """Let curl work until something is complete, or `wait` seconds have passed."""
         self._multi.perform()
         ended = self._ended()

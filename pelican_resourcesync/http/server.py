@@ -39,7 +39,7 @@ class LimitedServer(ThreadingMixIn, WSGIServer):
         """Answer a request in a thread of its own."""
         with self._lock:
             if len(self.requests) >= _MOST:
-                self._end(min(self.requests, key=self.requests.__getitem__))
+                self._hang_up(min(self.requests, key=self.requests.__getitem__))
             self.requests[request] = False, monotonic()
         super().process_request(request, client_address)
 
@@ -54,12 +54,12 @@ class LimitedServer(ThreadingMixIn, WSGIServer):
         with self._lock:
             for request, (is_noted, begin) in [*self.requests.items()]:
                 if not is_noted and monotonic() - begin > self._seconds:
-                    self._end(request)
+                    self._hang_up(request)
 
     def handle_error(self, *_: object) -> None:
         """Write nothing about a client that hangs up."""
 
-    def _end(self, request: Any) -> None:
+    def _hang_up(self, request: Any) -> None:
         del self.requests[request]
         with suppress(OSError):  # it has ended
             request.shutdown(socket.SHUT_RDWR)

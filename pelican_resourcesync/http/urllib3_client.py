@@ -219,11 +219,11 @@ class Urllib3Client(Client):
                 response = Response(url=transfer.url, status=answer.status, headers=Headers(lines))
                 if not transfer.leads_on(response):
                     transfer.begin(response)
-                    while block := _read(answer, transfer):
+                    while block := _read_block(answer, transfer):
                         transfer.write(block)
                     return response
                 transfer.follow(response)
-                _read(answer, transfer)  # all of a short body, so that the connection can be kept
+                _read_block(answer, transfer)  # all of a short body, so that the connection can be kept
 
     @contextmanager
     def _asked(self, transfer: Transfer, running: _Running) -> Iterator[BaseHTTPResponse]:
@@ -281,7 +281,7 @@ class Urllib3Client(Client):
         """Return a connection that was kept and is still open."""
         while True:
             with self._lock:
-                found = next((each for each in reversed(self._idle) if each[0] == key), None)
+                found = next((connection for connection in reversed(self._idle) if connection[0] == key), None)
                 if found is None:
                     return None
                 self._idle.remove(found)
@@ -310,7 +310,7 @@ def _trusted() -> ssl.SSLContext:
     return context
 
 
-def _read(answer: BaseHTTPResponse, transfer: Transfer) -> bytes:
+def _read_block(answer: BaseHTTPResponse, transfer: Transfer) -> bytes:
     try:
         return answer.read1(_BLOCK)
     except _FAILURES as error:

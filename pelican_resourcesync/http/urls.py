@@ -164,8 +164,8 @@ def check_literal(host: str) -> None:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     except (OSError, UnicodeError):
         return
-    for each in found:
-        require_public(host, str(each[4][0]))
+    for address in found:
+        require_public(host, str(address[4][0]))
 
 
 def require_public(host: str, address: str) -> None:
@@ -174,7 +174,7 @@ def require_public(host: str, address: str) -> None:
     No document can cause requests to a private network. Every connection is checked at the address it connects to, even
     if the name resolves to another one a moment later.
     """
-    if not is_public(address):
+    if not is_public_address(address):
         message = (
             f"{host} is not requested: only what you enter may be private, and its address {address} is not public"
         )
@@ -189,7 +189,7 @@ def address_of(place: Origin) -> str:
         return ""
 
 
-def is_public(address: str) -> bool:
+def is_public_address(address: str) -> bool:
     """Return whether an address is on the public internet, and does not map to one that is not."""
     try:
         ip = ipaddress.ip_address(address.partition("%")[0])
@@ -200,5 +200,5 @@ def is_public(address: str) -> bool:
         if ip in _NAT64 or ip in _COMPATIBLE:
             inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
         if inner is not None:
-            return is_public(str(inner))
+            return is_public_address(str(inner))
     return ip.is_global and not ip.is_multicast and not any(ip in network for network in _PRIVATE)

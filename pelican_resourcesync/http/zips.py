@@ -58,11 +58,11 @@ class ZipReader:
             raise _damaged(error) from error
         self._zip.fp = stream
         listed = self._zip.infolist()
-        if not all(0 <= each.header_offset <= size for each in listed):
+        if not all(0 <= member.header_offset <= size for member in listed):
             message = "a member would lie outside the file"
             raise DamagedZipError(message)
-        self.names = [each.filename for each in listed if not each.filename.endswith("/")]
-        self.twice = {name for name, count in Counter(each.filename for each in listed).items() if count > 1}
+        self.names = [member.filename for member in listed if not member.filename.endswith("/")]
+        self.twice = {name for name, count in Counter(member.filename for member in listed).items() if count > 1}
         self._overlapping = _overlapping(listed)
 
     def __contains__(self, name: str) -> bool:
@@ -173,7 +173,7 @@ def _overlapping(listed: list[ZipInfo]) -> set[str]:
     """Return the names of the members that overlap, based on the minimum size of each."""
     found: set[str] = set()
     last, end = "", -1
-    for member in sorted(listed, key=lambda each: each.header_offset):
+    for member in sorted(listed, key=lambda member: member.header_offset):
         if member.header_offset < end:
             found |= {last, member.filename}
         if member.header_offset + _HEADER + member.compress_size > end:

@@ -74,7 +74,7 @@ def parse_version_history(data: bytes, name: str) -> VersionHistory:
 
 
 def _head(texts: list[str]) -> list[str]:
-    _require(len(texts) == _HEAD and all(isinstance(each, str) for each in texts), "it is not a list of four texts")
+    _require(len(texts) == _HEAD and all(isinstance(text, str) for text in texts), "it is not a list of four texts")
     parse_datetime(texts[-1])
     return texts
 
@@ -87,8 +87,8 @@ def _key(line: str, last: str) -> str:
     if "\\" in line:  # half of a surrogate pair is refused
         _require(parse_json(line, lambda row: render_versions(*row)) == line, "it is not as this program writes it")
     times = _TIME.findall(versions)
-    for each in times:
-        _require_time(each)
+    for begin in times:
+        _require_time(begin)
     key = line[1 : line.index(",\t")]
     _require(key > last and times == sorted(times, key=lambda time: time.removesuffix("Z")), "it is not in order")
     return key
@@ -112,7 +112,7 @@ def render_versions(uri: str, versions: Iterable[Version]) -> str:
 def parse_versions(line: str) -> tuple[str, list[Version]]:
     """Parse a line of a version history."""
     uri, versions = json.loads(line)
-    return uri, [Version(*each) for each in versions]
+    return uri, [Version(*row) for row in versions]
 
 
 def version_lengths(lines: Iterable[str]) -> dict[str, int]:

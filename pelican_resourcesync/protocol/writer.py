@@ -43,8 +43,10 @@ from pelican_resourcesync.protocol.values import (
 # Nearly every loc is like this: valid, and without anything to escape.
 _PLAIN_LOC = "[A-Za-z][A-Za-z0-9+.-]*+:[!#-%(-;=?-~]++"
 _INDENT = "    "
-_RENDER_LINK = {each.name: each.format.render for each in LINK}
-_RENDER_LENGTH, _RENDER_TYPE = (each.format.render for each in METADATA if each.name in ("length", "type"))
+_RENDER_LINK = {attribute.name: attribute.format.render for attribute in LINK}
+_RENDER_LENGTH, _RENDER_TYPE = (
+    attribute.format.render for attribute in METADATA if attribute.name in ("length", "type")
+)
 
 #: Size of the cache: many resources link to the same collections, profiles and the like.
 _RECENT = 4_096
@@ -105,7 +107,7 @@ class Renderer:
         try:
             return self._entry_text(entry)
         except DocumentError as error:
-            raise _named(entry.loc, error) from None
+            raise _error_of_entry(entry.loc, error) from None
 
     def tail(self) -> str:
         """Write everything after the last entry."""
@@ -149,7 +151,7 @@ def render_entries(
     ]
 
 
-def _named(loc: str, error: DocumentError) -> DocumentError:
+def _error_of_entry(loc: str, error: DocumentError) -> DocumentError:
     return DocumentError(f"the entry with loc {loc[:LONGEST_LOC]!a}: {error}")
 
 
@@ -161,7 +163,7 @@ def _render_locs(locs: Sequence[str]) -> list[str]:
         try:
             rendered.append(render_loc(loc))
         except DocumentError as error:
-            raise _named(loc, error) from None
+            raise _error_of_entry(loc, error) from None
     return rendered
 
 
@@ -246,7 +248,7 @@ def write_parts(  # noqa: PLR0913 - keyword-only, one option each: what, under w
     renderer = Renderer(document.root, edition)
     lone = _Frame.of(document, renderer, limits)
     if lone.room < 0:
-        message = f"the head of {name!a} alone exceeds {_shown(limits)}; give it fewer links (X04)"
+        message = f"the head of {name!a} alone exceeds {_limits_in_words(limits)}; give it fewer links (X04)"
         raise DocumentError(message)
     entries = (entry.encode() for entry in renderer.entries(document))
     held, more = lone.take(entries)
@@ -276,8 +278,8 @@ def write_parts(  # noqa: PLR0913 - keyword-only, one option each: what, under w
         listed.append(index_renderer.entry(Entry(loc=uri(path), md=interval)).encode())
         if number > index.limits.entries or sum(map(len, listed)) > index.room:
             message = (
-                f"the index {name!a} cannot hold more than {len(names):,} parts within {_shown(index.limits)}; publish"
-                " the resources as several sets (X04)"
+                f"the index {name!a} cannot hold more than {len(names):,} parts within "
+                f"{_limits_in_words(index.limits)}; publish the resources as several sets (X04)"
             )
             raise DocumentError(message)
         names[path] = None
@@ -330,11 +332,11 @@ def _too_large(entry: bytes, part: _Frame) -> str:
     loc = unescape(entry.decode().partition("<loc>")[2].partition("</loc>")[0])
     return (
         f"the entry with loc {loc!a} has {len(entry):,} bytes and fits into no document of"
-        f" {_shown(part.limits)}, of which the head takes {len(part.head):,} bytes; give it fewer links (X04)"
+        f" {_limits_in_words(part.limits)}, of which the head takes {len(part.head):,} bytes; give it fewer links (X04)"
     )
 
 
-def _shown(limits: Limits) -> str:
+def _limits_in_words(limits: Limits) -> str:
     return f"{limits.entries:,} entries and {limits.size:,} bytes"
 
 
@@ -376,7 +378,7 @@ def split_entries(document: str) -> list[EntryText]:
         message = "a document is not as this program writes it"
         raise DocumentError(message)
     if "&" in document:
-        entries = [each._replace(loc=unescape(each.loc)) if "&" in each.loc else each for each in entries]
+        entries = [entry._replace(loc=unescape(entry.loc)) if "&" in entry.loc else entry for entry in entries]
     return entries
 
 
@@ -389,7 +391,7 @@ def parse_metadata(text: str) -> Metadata:
     """Return hash, length and type as `Renderer.entry_md` or `render_metadata` wrote them; empty without any text."""
     found = _MD.fullmatch(text)
     if found is None:
-        return (_parse(text).md if text else None) or Metadata()
+        return (_parse_entry(text).md if text else None) or Metadata()
     algorithm, digest, length, type_ = found.groups()
     return Metadata(
         hash=(Hash(algorithm=algorithm, digest=digest),) if algorithm else (),
@@ -414,9 +416,9 @@ def parse_links(text: str) -> tuple[Link, ...]:
             )
         )
         end = match.end()
-    return tuple(found) if end == len(text) else _parse(text).links
+    return tuple(found) if end == len(text) else _parse_entry(text).links
 
 
-def _parse(text: str) -> Entry:
+def _parse_entry(text: str) -> Entry:
     [entry] = read(BytesIO(text.join(_AROUND).encode()), name="a rendered entry").entries
     return entry

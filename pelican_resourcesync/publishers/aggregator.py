@@ -100,7 +100,7 @@ class Aggregator(Mirror):
                 notes.append(f"{path} is not published: its URL would have {len(urls[uri]):,} characters")
                 continue
             via, *others = parse_links(text or "") or [Link(href=uri, rel="via")]
-            links = [Link(href=via.href, rel="via")] if is_older else [via, *(_within(each, urls) for each in others)]
+            links = [Link(href=via.href, rel="via")] if is_older else [via, *(_within(other, urls) for other in others)]
             measured = Representation(Hash(algorithm=SHA_256, digest=digest), length, type_ or None)
             yield Resource(urls[uri], state.folder / path, now, measured, tuple(links))
 

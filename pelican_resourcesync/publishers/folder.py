@@ -110,13 +110,13 @@ def publish(
         requests = site.requests(output / ROBOTS)
         removed = list(removed_layouts(output, settings.base_url, site.removed_sets))
         publications = publish_sets(requests, progress.packed, removed)
-        layouts = [each.options.layout for each in requests]
+        layouts = [request.options.layout for request in requests]
         hints = [*site.hints, update_sitemap(output, layouts, wanted=settings.sitemap)]
         site.warnings += [
             *removed_set_warnings(site.removed_sets, settings),
             *unstable_warnings(publications, settings, only_many=True),
         ]
-        notes = [note for each in publications for note in each.notes]
+        notes = [note for publication in publications for note in publication.notes]
         by_name = dict(zip(site.layouts, publications, strict=True))
         return PublishResult(by_name, site.warnings, [*filter(None, hints)], notes)
 
@@ -151,7 +151,7 @@ def dry_run_folder(settings: FolderSettings, base: Path, *, allow_empty: bool = 
                 require_plausible(planned)
             except PublicationError as error:
                 stopped = str(error)
-            sets = {each.options.layout.set_name: each.expected() for each in planned}
+            sets = {request.options.layout.set_name: request.expected() for request in planned}
         return FolderDryRun(sets=sets, stopped=stopped, hints=(*site.hints, *site.warnings))
 
 
@@ -185,7 +185,7 @@ class _Folder:
         self.removed_sets = find_removed_sets(self._predecessors, settings, self._siteurl, output, base)
         self.layouts = layouts_of(settings, self._siteurl, self._predecessors)
         self.hints += [*predecessor_messages(self._predecessors), *well_known_hints(self._siteurl)]
-        self._uris = self._find()
+        self._uris = self._find_resources()
         self._sets = self._find_sets()
 
     def _commit_of(self, base: Path) -> tuple[str, datetime] | None:
@@ -193,7 +193,7 @@ class _Folder:
         try:
             repository = find_repository(base)
         except HistoryError as error:
-            if any((each / ".git").exists() for each in (base, *base.parents)):
+            if any((folder / ".git").exists() for folder in (base, *base.parents)):
                 self.hints.append(f"changes get the time of this publication, not of the commit: {error}")
             return None
         try:
@@ -203,11 +203,11 @@ class _Folder:
         time_ = committer_time(commit)
         return None if time_ > self.built + _TOLERANCE else (commit.sha, time_)
 
-    def _find(self) -> dict[str, str]:
+    def _find_resources(self) -> dict[str, str]:
         """Return the URIs of the resources by path, in the order of the URIs."""
         settings, outside = self._settings, list[str]()
         urls = SiteUrls(self._siteurl, settings.clean_urls, settings.index_urls)
-        never = (*settings.never_listed, *(each.name for each in own_sitemaps(self._path)))
+        never = (*settings.never_listed, *(file.name for file in own_sitemaps(self._path)))
         exclusion = Exclusion(never)
         found: dict[str, str] = {}
         for path, leads_out in scan(self._path, FOLDER):
@@ -238,12 +238,14 @@ class _Folder:
     def _find_sets(self) -> dict[str, list[str]]:
         """Return the paths of the resources in each set."""
         settings, sets = self._settings, dict[str, list[str]]()
-        for each in settings.sets:
-            selector = Selector(each.selection, self._siteurl, as_is)
-            sets[each.name] = [path for path in self._uris if selector.matches(path)]
+        for set_settings in settings.sets:
+            selector = Selector(set_settings.selection, self._siteurl, as_is)
+            sets[set_settings.name] = [path for path in self._uris if selector.matches(path)]
             if settings.names_sets:
                 resources = dict.fromkeys(self._uris, UNFILED)
-                self.warnings += selection_warnings(each, settings.setting(f"sets.{each.name}"), resources)
+                self.warnings += selection_warnings(
+                    set_settings, settings.setting(f"sets.{set_settings.name}"), resources
+                )
         return sets
 
     def requests(self, robots: Path, *, write: bool = True) -> list[PublishRequest]:
@@ -253,7 +255,7 @@ class _Folder:
         """
         pages = {path: self.layouts[name] for name in reversed(self._sets) for path in self._sets[name]}
         measured = link_pages(self._path, pages if self._settings.html_links else {}, self._uris, write=write)
-        links = self._links()
+        links = self._alternate_links()
         resources = {
             path: Resource(uri, file, None, measured.get(path) or Resource(uri, file).represent(), links.get(path, ()))
             for path, uri in self._uris.items()
@@ -261,7 +263,7 @@ class _Folder:
         }
         return [self._request(name, [resources[path] for path in paths]) for name, paths in self._sets.items()]
 
-    def _links(self) -> dict[str, tuple[Link, ...]]:
+    def _alternate_links(self) -> dict[str, tuple[Link, ...]]:
         """Return the links between pages and what they name as their alternates in other media types (LN02), by path.
 
         What several pages name, such as the feed of a site, is not another form of each of them.
@@ -289,7 +291,7 @@ class _Folder:
             self._path,
             self.layouts[name],
             settings,
-            next(each for each in settings.sets if each.name == name),
+            next(set_settings for set_settings in settings.sets if set_settings.name == name),
             site_name=settings.site_name,
             page=PageOptions(language=settings.language),
             on_deletions=(

@@ -53,7 +53,7 @@ def why_preview(environment: Mapping[str, str]) -> str | None:
 
 def published_names(output: Path) -> list[str]:
     """Return the names in an output that may belong to a publication, finished or not, and have to be kept."""
-    names = [each.name for each in output.iterdir()] if output.is_dir() else []
+    names = [file.name for file in output.iterdir()] if output.is_dir() else []
     return [name for name in names if any(fnmatch(name, pattern) for pattern in _PUBLISHED)]
 
 
@@ -61,4 +61,4 @@ def _is_local(arguments: Sequence[str]) -> bool:
     """Return whether the process is the command `pelican` with the option `--listen` or `--autoreload`."""
     program, *options = arguments or [""]
     is_pelican = Path(program).stem == "pelican" or Path(program).parts[-2:] == ("pelican", "__main__.py")
-    return is_pelican and any(re.fullmatch(r"--li(s|st|ste|sten)?|--a\w*|-[vqDd]*[lr].*", each) for each in options)
+    return is_pelican and any(re.fullmatch(r"--li(s|st|ste|sten)?|--a\w*|-[vqDd]*[lr].*", option) for option in options)

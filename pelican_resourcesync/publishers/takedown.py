@@ -46,7 +46,7 @@ def take_down(output: Path, uris: Collection[str], site: "Configuration | None" 
         raise PublicationError(message)
     base = site.folder if site else work_folder_for(output)
     with recovered(output, base):
-        sets = {each.layout.set_name: each for each in publications_in(output)}
+        sets = {publication.layout.set_name: publication for publication in publications_in(output)}
         if not sets:
             message = f"there is no publication in {output}: build the site first, which continues what is public"
             raise PublicationError(message)
@@ -55,9 +55,9 @@ def take_down(output: Path, uris: Collection[str], site: "Configuration | None" 
 
             require_latest(site, output, sets)
         results = forget_uris([*sets.values()], uris, output, built=build_time(), key=signing_key())
-        for each in own_sitemaps(output):  # they name the URIs; the next build writes them
-            each.unlink()
-        if site and site.settings.previous == "live" and any(each.uris for each in results):
+        for file in own_sitemaps(output):  # they name the URIs; the next build writes them
+            file.unlink()
+        if site and site.settings.previous == "live" and any(result.uris for result in results):
             for previous in sets.values():
                 copy = LastPublishedCopy(site.folder, previous.layout)
                 with copy.fetch_folder() as folder:

@@ -81,7 +81,7 @@ def texts(of: str, pattern: str = ".+", *, least: int = 0) -> Check:
     def check(setting: Setting, value: object) -> tuple[str, ...]:
         items = setting.as_list(value)
         given = items if isinstance(items, list | tuple) else [None]
-        right = all(is_text(each) and re.fullmatch(pattern, each, re.DOTALL) for each in given)
+        right = all(is_text(item) and re.fullmatch(pattern, item, re.DOTALL) for item in given)
         if not right or len(given) < least:
             raise setting.wrong(value, f"a list of {of}{', at least one' * least}")
         return tuple(dict.fromkeys(given))
@@ -165,5 +165,5 @@ def _is_web_url(text: str) -> bool:
 
 def alternatives(known: Iterable[object]) -> str:
     """Return values for messages, such as `'day', 'week' or 'month'`."""
-    *most, last = (repr(str(each) if isinstance(each, str) else each) for each in known)
+    *most, last = (repr(str(name) if isinstance(name, str) else name) for name in known)
     return f"{', '.join(most)} or {last}" if most else last

@@ -110,7 +110,7 @@ def mirrors(setting: Setting, value: object) -> tuple[tuple[str, int | None], ..
     if not all(each.get("url") and each.get("pri", 1) <= LOWEST_PRIORITY for each in tables):
         message = f"{setting} has a mirror without a url, or with a pri of more than {LOWEST_PRIORITY}: correct it"
         raise SettingsError(message)
-    return tuple((each["url"], each.get("pri")) for each in tables)
+    return tuple((table["url"], table.get("pri")) for table in tables)
 
 
 def hubs(setting: Setting, value: object) -> tuple[Hub, ...]:

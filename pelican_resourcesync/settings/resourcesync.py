@@ -67,7 +67,7 @@ def sets(setting: Setting, value: object) -> tuple[SetSettings, ...]:
         raise setting.wrong(
             value, f"{setting.shown({})} of sets, such as 'site': {{}} and 'news': {{'tags': ['news']}}"
         )
-    return tuple(_set(setting, name, each) for name, each in value.items())
+    return tuple(_set(setting, name, given) for name, given in value.items())
 
 
 def _set(setting: Setting, name: object, value: object) -> SetSettings:
@@ -188,12 +188,12 @@ def parse_settings(raw: object, notation: Notation = PYTHON) -> Settings:
 def parse_folder_settings(raw: object, notation: Notation) -> FolderSettings:
     """Check the settings of a folder, as `parse_settings` does those of a site."""
     settings = _parse(FolderSettings, raw, notation)
-    for each in settings.sets:
+    for set_settings in settings.sets:
         for key in ("categories", "tags", "languages"):
-            if getattr(each.selection, key):
+            if getattr(set_settings.selection, key):
                 message = (
-                    f"{settings.setting(f'sets.{each.name}.{key}')} is set, but only Pelican knows {key}: select "
-                    "by paths or types"
+                    f"{settings.setting(f'sets.{set_settings.name}.{key}')} is set, but only Pelican knows {key}: "
+                    "select by paths or types"
                 )
                 raise SettingsError(message)
     return settings
@@ -201,7 +201,7 @@ def parse_folder_settings(raw: object, notation: Notation) -> FolderSettings:
 
 def _parse(table: type[AnySettings], raw: object, notation: Notation) -> AnySettings:
     settings = table(**Setting("", notation).table(raw, checks_of(table)), notation=notation)
-    if settings.link_headers and not any(each.selection.everything for each in settings.sets):
+    if settings.link_headers and not any(set_settings.selection.everything for set_settings in settings.sets):
         message = (
             f"{settings.setting('link_headers')} sends the same header with every response, so it needs a set with all "
             f"resources: remove it, or add such a set, for example 'site', to {settings.setting('sets')}"

@@ -87,7 +87,7 @@ class Setting:
                 near = difflib.get_close_matches(str(name).lower(), checks, n=1, cutoff=0.0)
                 message = f"{self} has no setting {name!r}: did you mean {near[0]!r}? Valid names: {', '.join(checks)}"
                 raise SettingsError(message)
-        return {name: checks[name](self.within(name), each) for name, each in value.items()}
+        return {name: checks[name](self.within(name), given) for name, given in value.items()}
 
 
 #: Returns the value of a setting as it is used, or raises `SettingsError`.
@@ -127,7 +127,7 @@ def row(default: Any, check: Check, text: str, *, secret: bool = False, **more: 
 
 def checks_of(table: type) -> dict[str, Check]:
     """Return the checks of a table of settings, by field."""
-    return {name: each.check for name, each in rows_of(table).items()}
+    return {name: setting_row.check for name, setting_row in rows_of(table).items()}
 
 
 def rows_of(table: type) -> dict[str, SettingRow]:
@@ -145,7 +145,7 @@ def shown(value: object, *, python: bool = False) -> str:
         case Mapping():
             return "a dict" if python else "a table"
         case list() | tuple():
-            text = f"[{', '.join(shown(each, python=python) for each in value)}]"
+            text = f"[{', '.join(shown(item, python=python) for item in value)}]"
             return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
         case dt.date() | dt.time():
             return value.isoformat()

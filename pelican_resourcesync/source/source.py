@@ -39,7 +39,7 @@ from pelican_resourcesync.http import (
     Sink,
     address_of,
     host_to_name,
-    is_public,
+    is_public_address,
     is_sendable,
     is_url,
     new_client,
@@ -173,7 +173,7 @@ class Source:
             if not address:  # asked for once a run: behind a proxy, names may have none here
                 self._private = False
                 return False
-            self._private = not is_public(address)
+            self._private = not is_public_address(address)
             self.memory.set(PRIVATE, self._private)
         return self._private
 

@@ -39,11 +39,11 @@ def stopping() -> Iterator[list[int]]:
         raise KeyboardInterrupt
 
     with ExitStack() as stack:
-        for each in (signal.SIGTERM, signal.SIGINT) if current_thread() is main_thread() else ():
-            before = signal.getsignal(each)
+        for caught in (signal.SIGTERM, signal.SIGINT) if current_thread() is main_thread() else ():
+            before = signal.getsignal(caught)
             if before in (signal.SIG_DFL, signal.default_int_handler):
-                stack.callback(signal.signal, each, before)
-                signal.signal(each, stop)
+                stack.callback(signal.signal, caught, before)
+                signal.signal(caught, stop)
         yield came
 
 

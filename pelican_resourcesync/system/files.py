@@ -38,7 +38,7 @@ def inside(folder: Path, path: Path | str, *others: Path) -> Path | None:
     """
     with suppress(OSError, ValueError):
         file = folder / path
-        if file.is_file() and any(is_within(file, each) for each in (folder, *others)):
+        if file.is_file() and any(is_within(file, parent) for parent in (folder, *others)):
             return file
     return None
 

@@ -41,8 +41,8 @@ def clean(text: str) -> str:
 def visible(text: str) -> str:
     """Return a text as one line, without characters that XML cannot hold or that hide others; empty if none is seen."""
     if not text.isprintable():
-        text = "".join(each for each in text if each.isspace() or _is_shown(each))
-    return " ".join(text.split()) if any(each.isprintable() and each != " " for each in text) else ""
+        text = "".join(character for character in text if character.isspace() or _is_shown(character))
+    return " ".join(text.split()) if any(character.isprintable() and character != " " for character in text) else ""
 
 
 def short(text: str) -> str:

@@ -25,7 +25,7 @@ def printable(text: object) -> str:
     shown = mask_credentials(str(text))
     if shown.isprintable():
         return shown
-    return "".join([each if each.isprintable() else ascii(each)[1:-1] for each in shown])
+    return "".join([character if character.isprintable() else ascii(character)[1:-1] for character in shown])
 
 
 def printable_lines(text: str) -> str:

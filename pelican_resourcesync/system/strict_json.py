@@ -44,8 +44,8 @@ def _parsed(data: bytes) -> Any:
         json.dumps(value, ensure_ascii=False).encode()  # raises `UnicodeEncodeError` for half of a pair
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(_DEEPEST):
-        level = [*chain.from_iterable(each.values() if isinstance(each, dict) else each for each in level if each)]
-        level = [each for each in level if isinstance(each, dict | list)]
+        level = [*chain.from_iterable(value.values() if isinstance(value, dict) else value for value in level if value)]
+        level = [value for value in level if isinstance(value, dict | list)]
     if level:
         raise ValueError(_TOO_DEEP)
     return value

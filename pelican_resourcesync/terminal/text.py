@@ -57,7 +57,7 @@ def summaries(publications: "Mapping[str, Publication]", where: str, seconds: fl
     for name, publication in publications.items():
         of = f"{name}: " if len(publications) > 1 else ""
         news = _news(publication, where)
-        yield f"ResourceSync: {of}{_holds(publication)} at {where} in {seconds:.2f} seconds; {news}."
+        yield f"ResourceSync: {of}{_size_of(publication)} at {where} in {seconds:.2f} seconds; {news}."
         if publication.added:
             yield f"ResourceSync: {of}{past_of(publication)}."
 
@@ -73,16 +73,19 @@ def past_of(publication: "Publication") -> str:
 
 def expectations(sets: "Mapping[str, ExpectedSet]") -> Iterator[str]:
     """Yield what would be published of each set, with examples."""
-    for name, each in sets.items():
-        changes = ", ".join(f"{each.changes[kind]:,} {kind}" for kind in ChangeKind if each.changes.get(kind))
-        news = "first publication" if each.first else f"{changes or 'nothing changed'} since the last publication"
-        yield f"{name}: {format_count(each.resources, 'resource')}; {news}."
-        examples = {"listed, for example": each.listed, **{str(kind): uris for kind, uris in each.examples.items()}}
+    for name, expected in sets.items():
+        changes = ", ".join(f"{expected.changes[kind]:,} {kind}" for kind in ChangeKind if expected.changes.get(kind))
+        news = "first publication" if expected.first else f"{changes or 'nothing changed'} since the last publication"
+        yield f"{name}: {format_count(expected.resources, 'resource')}; {news}."
+        examples = {
+            "listed, for example": expected.listed,
+            **{str(kind): uris for kind, uris in expected.examples.items()},
+        }
         for what, uris in examples.items():
             yield from (f"  {what}: {uri}" for uri in uris)
 
 
-def _holds(publication: "Publication") -> str:
+def _size_of(publication: "Publication") -> str:
     found = f"{format_count(publication.resources, 'resource')}, {format_count(publication.changes, 'change')} in "
     found += format_count(publication.ranges, "Change List")
     packages, size = publication.packages
@@ -138,13 +141,13 @@ class Section:
 def write_sections(sections: Iterable[Section], stream: TextIO) -> None:
     """Write the sections without control characters, separated by empty lines."""
     shown = [
-        Section(printable(each.title), [tuple(map(printable, row)) for row in each.rows], each.bars)
-        for each in sections
+        Section(printable(section.title), [tuple(map(printable, row)) for row in section.rows], section.bars)
+        for section in sections
     ]
     if stream.isatty():
         _draw(shown, stream)
     else:
-        stream.write("\n\n".join("\n".join([each.title, *_aligned(each.rows)]) for each in shown) + "\n")
+        stream.write("\n\n".join("\n".join([section.title, *_aligned(section.rows)]) for section in shown) + "\n")
 
 
 def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
@@ -166,17 +169,17 @@ def _draw(sections: Sequence[Section], stream: TextIO) -> None:
     console = Console(file=stream)
     blocks = console.encoding.startswith("utf")
     parts: list[RenderableType] = []
-    for each in sections:
+    for section in sections:
         table = Table.grid(padding=(0, 2, 0, 0))
-        for _ in range(max(map(len, each.rows), default=0) + 2):
+        for _ in range(max(map(len, section.rows), default=0) + 2):
             table.add_column(overflow="fold")
-        widths = [max(map(len, column)) for column in zip(*each.rows, strict=False)]
+        widths = [max(map(len, column)) for column in zip(*section.rows, strict=False)]
         width = min(_WIDEST, console.width - sum(widths) - 2 * len(widths) - _INDENT)
-        unit = width / (max(map(sum, each.bars), default=0) or 1)
-        for index, row in enumerate(each.rows):
-            bar = [_bar(each.bars[index], unit, blocks=blocks)] if each.bars and width >= _NARROWEST else []
+        unit = width / (max(map(sum, section.bars), default=0) or 1)
+        for index, row in enumerate(section.rows):
+            bar = [_bar(section.bars[index], unit, blocks=blocks)] if section.bars and width >= _NARROWEST else []
             table.add_row("", Text(row[0], style="cyan"), *map(Text, row[1:]), *bar)
-        parts += [*([Text()] if parts else []), Text(each.title, style="bold"), table]
+        parts += [*([Text()] if parts else []), Text(section.title, style="bold"), table]
     drawn = Group(*parts)
     console.print(drawn)
 

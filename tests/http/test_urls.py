@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import TransportError
 from pelican_resourcesync.http import Headers, links_of_headers, links_of_page, path_of_uri, served_paths, uri_of_path
-from pelican_resourcesync.http.urls import Origin, host_to_name, is_public, normalized, origin, redirected
+from pelican_resourcesync.http.urls import Origin, host_to_name, is_public_address, normalized, origin, redirected
 
 SITE = "https://example.org/a/site"
 _TEXT = st.text(st.characters(exclude_characters="\0/", exclude_categories=["Cs"]), min_size=1, max_size=20)
@@ -161,13 +161,13 @@ def test_redirects_to_the_secure_site() -> None:
 )
 def test_private_addresses(address: str) -> None:
     """Loopback, private, link-local, multicast and what stands for such."""
-    assert not is_public(address)
+    assert not is_public_address(address)
 
 
 @pytest.mark.parametrize("address", ["93.184.216.34", "2606:2800:220:1::1", "64:ff9b::5db8:d822"])
 def test_public_addresses(address: str) -> None:
     """Addresses of the internet."""
-    assert is_public(address)
+    assert is_public_address(address)
 
 
 PAGE = "https://example.org/a/b.html"

@@ -141,7 +141,7 @@ def test_lost_parts(tmp_path: Path, server: BucketServer) -> None:
     ):
         with pytest.raises(PublicationError, match=f"{path} is missing, or not what was published there: upload to"):
             upload(press.public, Bucket(server.bucket))
-        buckets._read.cache_clear()  # that of another run
+        buckets._read_verified.cache_clear()  # that of another run
         with pytest.raises(kind, match=message):
             press.publish(None, 1, **more)
         assert {each for each in server.contents() if "/resourcelist-" not in each} == {"resourcesync/upload.json"}

@@ -270,5 +270,5 @@ def timemap(link: Attributes, _item: RawEntry, _doc: DocumentState) -> str | Non
 
 @rule("link", "LN07", SHOULD, "rel=via links only to the original Source", "core §14.8")
 def via(link: Attributes, item: RawEntry, _: DocumentState) -> str | None:
-    vias = [each for each in item.links if each.get("rel") == "via"]
+    vias = [link for link in item.links if link.get("rel") == "via"]
     return "the entry has a second link with rel=via" if link in vias[1:] else None

@@ -90,12 +90,12 @@ def _elsewhere(crawler: Crawler, *, header: bool) -> SourceFaults:
     """Yield the resources that link to no Capability List whose Resource List contains them."""
     for owner, uri, document, line, links in crawler.database.linked(header=header):
         loc, *targets = links.split("\n")
-        lists = [each for each in targets if crawler.documents.get(each)]
+        lists = [target for target in targets if crawler.documents.get(target)]
         covering = [
-            each
-            for each in lists
-            if crawler.same(each, crawler.name(owner))
-            or any(crawler.database.holds(top, uri) for top in _tops(crawler, each))
+            list_uri
+            for list_uri in lists
+            if crawler.same(list_uri, crawler.name(owner))
+            or any(crawler.database.holds(top, uri) for top in _tops(crawler, list_uri))
         ]
         if not covering:
             message = f"{quoted(loc)} links to {quoted(targets[0])}, and is listed by {quoted(crawler.name(owner))}"

@@ -86,10 +86,10 @@ def _listings(article: Any, run: Run) -> Iterator[_Listing]:
         url, save_as = (str(settings.get(f"{template.upper()}_{end}", file)) for end in ("URL", "SAVE_AS"))
         yield template, url, save_as
     categories = [article.category] if hasattr(article, "category") else []
-    for each in (*categories, *getattr(article, "tags", ()), *getattr(article, "authors", ())):
-        name = type(each).__name__
-        yield name.lower(), each.url, each.save_as
-        yield from _feeds(settings, name.upper(), slug=each.slug)
+    for wrapper in (*categories, *getattr(article, "tags", ()), *getattr(article, "authors", ())):
+        name = type(wrapper).__name__
+        yield name.lower(), wrapper.url, wrapper.save_as
+        yield from _feeds(settings, name.upper(), slug=wrapper.slug)
     yield from _feeds(settings, "TRANSLATION", lang=article.lang)
     for period in ("YEAR", "MONTH", "DAY"):
         url, save_as = (settings[f"{period}_ARCHIVE_{end}"].format(date=article.date) for end in ("URL", "SAVE_AS"))
@@ -114,8 +114,8 @@ def _pages(listing: _Listing, number: int, run: Run) -> Iterator[str]:
     paginated = run.settings["PAGINATED_TEMPLATES"]
     size = (paginated[template] or run.settings["DEFAULT_PAGINATION"]) if template in paginated else 0
     pages = Paginator(save_as, url, range(number), run.settings, size or None)
-    for each in map(pages.page, pages.page_range):
-        yield run.urls.uri(each.save_as, each.url)
+    for page in map(pages.page, pages.page_range):
+        yield run.urls.uri(page.save_as, page.url)
 
 
 _NO_PAST = "no changes from before the first publication are listed"
@@ -141,20 +141,29 @@ class PreviousState:
     ) -> "list[tuple[PreviousState | None, Collection[str]]]":
         """Group sets, by name, that continue from the same commit; those without a publication are under `None`."""
         groups: dict[object, dict[str, PreviousPublication | None]] = {}
-        for name, each in previous.items():
-            key = (each.state.commit, sorted(each.state.postponed.items()), each.state.first) if each else None
-            groups.setdefault(repr(key), {})[name] = each
-        return [(cls._of([each for each in group.values() if each]), group.keys()) for group in groups.values()]
+        for name, publication in previous.items():
+            key = (
+                (publication.state.commit, sorted(publication.state.postponed.items()), publication.state.first)
+                if publication
+                else None
+            )
+            groups.setdefault(repr(key), {})[name] = publication
+        return [
+            (cls._of_publications([publication for publication in group.values() if publication]), group.keys())
+            for group in groups.values()
+        ]
 
     @classmethod
-    def _of(cls, previous: Sequence[PreviousPublication]) -> "PreviousState | None":
+    def _of_publications(cls, previous: Sequence[PreviousPublication]) -> "PreviousState | None":
         if not previous:
             return None
         return cls(
             commit=previous[0].state.commit,
             postponed=previous[0].state.postponed,
             first=previous[0].state.first,
-            resources=ChainMap(*cast("list[dict[str, Listed]]", [each.resources for each in reversed(previous)])),
+            resources=ChainMap(
+                *cast("list[dict[str, Listed]]", [publication.resources for publication in reversed(previous)])
+            ),
         )
 
 
@@ -174,19 +183,19 @@ class GitHistory:
 
     def read(self, written: Sequence[OutputFile], sets: Sequence[ResourceSet]) -> dict[str, SetHistory]:
         """Return, for each set, the changes and times for a build of these outputs."""
-        history, boundaries = self._read(written)
-        built = {each.uri for each in written}
+        history, boundaries = self._read_git(written)
+        built = {file.uri for file in written}
         found = {}
-        for each in sets:
+        for resource_set in sets:
             own = history
             if self._previous is None:  # otherwise the bytes decide, and sets contain what they select today
-                own = replace(own, changes=each.changes_within(own.changes, built))
+                own = replace(own, changes=resource_set.changes_within(own.changes, built))
             if own.past is not None:
-                own = replace(own, past=each.changes_within(own.past, built))
-            found[each.settings.name] = own, boundaries
+                own = replace(own, past=resource_set.changes_within(own.past, built))
+            found[resource_set.settings.name] = own, boundaries
         return found
 
-    def _read(self, written: Sequence[OutputFile]) -> SetHistory:
+    def _read_git(self, written: Sequence[OutputFile]) -> SetHistory:
         try:
             repository = repository_of(self._run.settings)
         except HistoryError as error:
@@ -227,7 +236,7 @@ class GitHistory:
             built=self._built,
             commit=line[-1].sha,
             landed=landings[-1].time,
-            postponed={each.commit.sha: each.time for each in landings if each.postponed},
+            postponed={landing.commit.sha: landing.time for landing in landings if landing.postponed},
         )
         if self._previous is None:
             changes = self._first(repository, scope, landings, uncommitted, written)
@@ -247,7 +256,7 @@ class GitHistory:
 
         There are none where that commit is not in this history: only the bytes decide then.
         """
-        times = {each.commit.sha: each.time for each in landings}
+        times = {landing.commit.sha: landing.time for landing in landings}
         if base not in times or base == landings[-1].commit.sha:
             return []
         return [Landing(commit, times[commit.sha]) for commit in repository.log(base)]
@@ -271,7 +280,7 @@ class GitHistory:
                 for change in changes:
                     times |= dict.fromkeys(sources.built_from(change), time)
                     times |= {uri: time for uri in (sources.published_before(change) if gone else ()) if uri in gone}
-            committed = (change for each in since for change in each.commit.changes)
+            committed = (change for landing in since for change in landing.commit.changes)
             explained = explained_deletions(sources, committed, self._run) if gone else frozenset()
             self._warn_of_unreadable(sources, "deletions of what they published have the time of the commit built")
         return [Change(time, uri, ChangeKind.UPDATED) for uri, time in times.items()], explained
@@ -283,7 +292,7 @@ class GitHistory:
         first = self._previous.first if self._previous else None
         if first is None or first.past or self._settings.history in ("none", "built"):
             return None
-        times = {each.commit.sha: each.time for each in landings}
+        times = {landing.commit.sha: landing.time for landing in landings}
         if first.commit not in times:
             self.hints.append(
                 f"the commit of the first publication, {first.commit[:10]}, is not in the history of this branch, so "
@@ -293,7 +302,7 @@ class GitHistory:
             return None
         whole = [Landing(commit, times[commit.sha]) for commit in repository.log()]
         changes = self._first(repository, scope, whole, (), written)
-        return None if changes is None else [each for each in changes if each.time <= times[first.commit]]
+        return None if changes is None else [change for change in changes if change.time <= times[first.commit]]
 
     def _first(
         self,
@@ -315,7 +324,9 @@ class GitHistory:
 
     def _commits(self, landings: Sequence[Landing], uncommitted: Sequence[PathChange]) -> Commits:
         """Return the changes of `landings`, and those that are not committed, which land with this build."""
-        commits: list[tuple[datetime, Sequence[PathChange]]] = [(each.time, each.commit.changes) for each in landings]
+        commits: list[tuple[datetime, Sequence[PathChange]]] = [
+            (landing.time, landing.commit.changes) for landing in landings
+        ]
         if uncommitted:
             commits.append((later(self._built, commits[-1][0]) if commits else self._built, uncommitted))
         return commits
@@ -327,12 +338,12 @@ class GitHistory:
 
     def _from_the_beginning(self, repository: Repository, landings: Sequence[Landing]) -> Sequence[Landing]:
         """Return the landings from the start of the history on; the first of them contains all files of its commit."""
-        first = self._begin(repository, landings)
-        tree = {change.path: change for each in landings[: first + 1] for change in each.commit.changes}
+        first = self._first_landing(repository, landings)
+        tree = {change.path: change for landing in landings[: first + 1] for change in landing.commit.changes}
         there = tuple(change for change in tree.values() if change.new is not None)
         return [replace(landings[first], commit=replace(landings[first].commit, changes=there)), *landings[first + 1 :]]
 
-    def _begin(self, repository: Repository, landings: Sequence[Landing]) -> int:
+    def _first_landing(self, repository: Repository, landings: Sequence[Landing]) -> int:
         """Return the index of the landing that the setting `history` names."""
         if self._settings.history in ("all", "built"):
             return 0
@@ -341,7 +352,7 @@ class GitHistory:
         except HistoryError as error:
             message = f"RESOURCESYNC['history']: {error}; or use 'all' or 'none'"
             raise HistoryError(message) from error
-        shas = [each.commit.sha for each in landings]
+        shas = [landing.commit.sha for landing in landings]
         if begin not in shas:
             message = (
                 f"'history' is {self._settings.history!r}, a commit that was never the head of this branch: "
@@ -354,7 +365,7 @@ class GitHistory:
         return boundaries_of(self._settings, repository, landings)
 
     def _warn_of_clocks(self, landings: Sequence[Landing], known: Iterable[str]) -> None:
-        ahead = [each.commit for each in landings if each.postponed and each.commit.sha not in known]
+        ahead = [landing.commit for landing in landings if landing.postponed and landing.commit.sha not in known]
         if ahead:
             first = ahead[0]
             self.warnings.append(
@@ -384,7 +395,7 @@ class GitHistory:
         """Warn of a pattern that matches nothing, now or in the past: it may be misspelt."""
         past = [path for uri in uris for path in files_of(self._run.urls.siteurl, uri)]
         default = Settings(sitemap=CORRECT).never_listed
-        own = Exclusion(tuple(each for each in self._exclusion.unused(past) if each not in default))
+        own = Exclusion(tuple(pattern for pattern in self._exclusion.unused(past) if pattern not in default))
         for pattern in own.unused(self._run.paths()) if own.patterns else ():
             self.warnings.append(f"RESOURCESYNC['exclude'] has {pattern!r}, which no file of the output matches")
 
@@ -407,10 +418,10 @@ def boundaries_of(settings: Settings, repository: Repository | None, landings: S
     """Return where the setting `changes_by` cuts commit ranges, in a history of these landings."""
     by = settings.changes_by
     if isinstance(by, int):
-        return FixedBoundaries([each.time for each in landings[by - 1 :: by]])
+        return FixedBoundaries([landing.time for landing in landings[by - 1 :: by]])
     if by in PERIODS:
         return Calendar(by)
     pattern = by.partition(":")[2] or "*"
     tags = repository.tags() if repository else {}
     tagged = {commit for commit, names in tags.items() if any(fnmatchcase(name, pattern) for name in names)}
-    return FixedBoundaries([each.time for each in landings if each.commit.sha in tagged])
+    return FixedBoundaries([landing.time for landing in landings if landing.commit.sha in tagged])

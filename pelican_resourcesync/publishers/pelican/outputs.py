@@ -142,7 +142,7 @@ class Run:
                 self._content(path, content, role)
                 return
         uri = self.urls.uri(path, self._listing_url(path, context))
-        public = all(map(is_public, (content for content, _ in contents)))
+        public = all(map(is_public_content, (content for content, _ in contents)))
         wrappers = (context[name] for name in _WRAPPERS if name in context)
         about = next((content for content, _ in contents), None) or next(wrappers, None)
         title = None if _OF_LISTINGS.isdisjoint(context) else ""
@@ -161,7 +161,7 @@ class Run:
         stale, and left out. So is a symbolic link that leads out of the output, unless Pelican made it in place of a
         copy (`STATIC_CREATE_LINKS`): `links_outside` has the paths of these.
         """
-        known = {**{each.path: each for each in self._copied()}, **self._written}
+        known = {**{output.path: output for output in self._copied()}, **self._written}
         if taken := next((path for path in known if path.startswith(f"{FOLDER}/")), None):
             message = f"Pelican writes {taken}, where documents of the publication belong: change its path"
             raise PublicationError(message)
@@ -190,7 +190,7 @@ class Run:
         folder = self._relative(content.settings["OUTPUT_PATH"]) or ""
         uri = self.urls.uri(path, posixpath.join(folder, str(content.url).lstrip("/")))
         title = Markup(content.title).striptags()  # noqa: S704 - Pelican's titles are HTML, and this removes it
-        written = OutputFile(path, uri, public=is_public(content), about=content, title=title)
+        written = OutputFile(path, uri, public=is_public_content(content), about=content, title=title)
         if folder in ("", "."):
             written = replace(written, source=self._source(content), role=role, content=content)
         self._written[path] = written
@@ -229,8 +229,8 @@ class Run:
             copy = copied_source(content, self.settings)
             if copy:
                 uri, original = self.urls.uri(copy), Path(content.source_path)
-                yield OutputFile(copy, uri, public=is_public(content), about=content, copy_of=original)
-        for folder in filter(None, {self._relative(each.output_path) for each in self.generators}):
+                yield OutputFile(copy, uri, public=is_public_content(content), about=content, copy_of=original)
+        for folder in filter(None, {self._relative(generator.output_path) for generator in self.generators}):
             yield from self._static_files(folder)
 
     def _static_files(self, folder: str) -> Iterator[OutputFile]:
@@ -260,8 +260,8 @@ class Run:
     def _private_links(self, folder: str) -> set[str]:
         """Return the static sources that only drafts and hidden content link to."""
         contents = list(self._contents(folder))
-        private = _links(content for content in contents if not is_public(content))
-        return private - _links(filter(is_public, contents)) if private else private
+        private = _linked_files(content for content in contents if not is_public_content(content))
+        return private - _linked_files(filter(is_public_content, contents)) if private else private
 
     def _static_paths(self, folder: str) -> Iterator[str]:
         for generator in self._generators(folder):
@@ -284,7 +284,7 @@ class Run:
 
     def _generators(self, folder: str) -> Iterator[Any]:
         """Return Pelican's generators of the run that writes to a folder of the output; `.` is the outer run."""
-        return (each for each in self.generators if self._relative(each.output_path) == folder)
+        return (generator for generator in self.generators if self._relative(generator.output_path) == folder)
 
     def _relative(self, file: str) -> str | None:
         real = self._real_path(file)
@@ -310,7 +310,7 @@ def copied_source(content: Any, settings: Mapping[str, Any]) -> str | None:
     return str(posixpath.splitext(content.save_as)[0] + settings["OUTPUT_SOURCES_EXTENSION"])
 
 
-def is_public(content: Any) -> bool:
+def is_public_content(content: Any) -> bool:
     """Return whether a content object is neither a draft nor hidden."""
     return bool(content.status == "published")
 
@@ -320,7 +320,7 @@ def is_moved(content: Any) -> bool:
     return hasattr(content, "override_save_as") and "save_as" not in content.metadata
 
 
-def _links(contents: Iterable[Any]) -> set[str]:
+def _linked_files(contents: Iterable[Any]) -> set[str]:
     """Return the static files that content objects link to."""
     links: set[str] = set()
     for content in contents:

@@ -50,8 +50,11 @@ def facets_of(run: Run, written: Iterable[OutputFile]) -> dict[str, Facets]:
     translation), articles, pages and listing pages are known, feeds are not.
     """
     feeds = _feeds(run)
-    found = {each.uri: feeds.get(each.uri, UNFILED) if each.about is None else _of(each.about) for each in written}
-    return {uri: each for uri, each in found.items() if each != UNFILED}
+    found = {
+        file.uri: feeds.get(file.uri, UNFILED) if file.about is None else _facets_of_content(file.about)
+        for file in written
+    }
+    return {uri: facets for uri, facets in found.items() if facets != UNFILED}
 
 
 def links_of(written: Iterable[OutputFile], *, filed: bool) -> dict[str, tuple[Link, ...]]:
@@ -64,8 +67,8 @@ def links_of(written: Iterable[OutputFile], *, filed: bool) -> dict[str, tuple[L
     written = list(written)
     found: dict[str, list[Link]] = {}
     if filed:
-        pages = {_key(each.about): each.uri for each in written if _is_first_page(each)}
-        found = {each.uri: [*_links(each.content, pages)] for each in written if each.content is not None}
+        pages = {_key(file.about): file.uri for file in written if _is_first_page(file)}
+        found = {file.uri: [*_links_to_listings(file.content, pages)] for file in written if file.content is not None}
     for uri, link in _forms(written):
         found.setdefault(uri, []).append(link)
     return {uri: tuple(links) for uri, links in found.items() if links}
@@ -79,20 +82,20 @@ def _forms(written: Iterable[OutputFile]) -> Iterator[tuple[str, Link]]:
     not say its language.
     """
     forms: dict[int, list[OutputFile]] = {}
-    for each in written:
-        if isinstance(each.about, Content):
-            forms.setdefault(id(each.about), []).append(each)
-    pages = {key: page for key, each in forms.items() if (page := next((one for one in each if one.title), None))}
+    for file in written:
+        if isinstance(file.about, Content):
+            forms.setdefault(id(file.about), []).append(file)
+    pages = {key: page for key, group in forms.items() if (page := next((one for one in group if one.title), None))}
     for key, page in pages.items():
-        translations = (pages[id(each)] for each in page.about.translations if id(each) in pages)
-        for each in (*forms[key], *translations):
-            if (type_ := media_type(each.path)) != media_type(page.path):
-                yield page.uri, Link(href=each.uri, rel="alternate", type=type_)
-                if each.about is page.about:
-                    yield each.uri, Link(href=page.uri, rel="canonical")
+        translations = (pages[id(translation)] for translation in page.about.translations if id(translation) in pages)
+        for form in (*forms[key], *translations):
+            if (type_ := media_type(form.path)) != media_type(page.path):
+                yield page.uri, Link(href=form.uri, rel="alternate", type=type_)
+                if form.about is page.about:
+                    yield form.uri, Link(href=page.uri, rel="canonical")
 
 
-def _links(content: Any, pages: Mapping[tuple[type, str], str]) -> Iterator[Link]:
+def _links_to_listings(content: Any, pages: Mapping[tuple[type, str], str]) -> Iterator[Link]:
     category, tags = _names(content)
     if (Category, category) in pages:
         yield Link(href=pages[Category, category], rel="collection")
@@ -110,7 +113,7 @@ def _key(wrapper: Category | Tag) -> tuple[type, str]:
     return (Category if isinstance(wrapper, Category) else Tag, _slug(wrapper))
 
 
-def _of(about: Any) -> Facets:
+def _facets_of_content(about: Any) -> Facets:
     """Return the facets of one of Pelican's objects; those of a category or tag are that category or tag."""
     if isinstance(about, Category):
         return Facets(category=_slug(about))
@@ -145,7 +148,7 @@ def _feeds(run: Run) -> dict[str, Facets]:
         _add_feeds(found, run, "CATEGORY_FEED", Facets(category=category), slug=category)
         for tag in tags:
             _add_feeds(found, run, "TAG_FEED", Facets(tags=(tag,)), slug=tag)
-    return {uri: each.pop() for uri, each in found.items() if len(each) == 1}
+    return {uri: facets.pop() for uri, facets in found.items() if len(facets) == 1}
 
 
 def _add_feeds(found: dict[str, set[Facets]], run: Run, setting: str, facets: Facets, **names: str) -> None:
@@ -205,11 +208,11 @@ class ResourceSet:
         """
         if self.settings.selection.everything:
             return changes
-        within = {each.uri for each in self.written}
+        within = {file.uri for file in self.written}
         if not self.selector.by_facets:
-            gone = {each.uri for each in changes}.difference(built)
+            gone = {change.uri for change in changes}.difference(built)
             within.update(filter(self.selector.may_match_uri, gone))
-        return [each for each in changes if each.uri in within]
+        return [change for change in changes if change.uri in within]
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,13 +230,13 @@ class SiteResources:
     @property
     def pages(self) -> Mapping[str, Layout]:
         """For the path of each output, the layout of the first set that it is in."""
-        return {each.path: found.layout for found in reversed(self.sets) for each in found.written}
+        return {file.path: found.layout for found in reversed(self.sets) for file in found.written}
 
     @property
     def listed(self) -> Sequence[OutputFile]:
         """The outputs that are in at least one set."""
-        within = {each.uri for found in self.sets for each in found.written}
-        return [each for each in self.written if each.uri in within]
+        within = {file.uri for found in self.sets for file in found.written}
+        return [file for file in self.written if file.uri in within]
 
 
 class IncompleteCopyError(PublicationError):
@@ -247,8 +250,8 @@ def require_complete_copies(output: Path, written: Iterable[OutputFile]) -> None
 
     A plug-in may have changed the copy, for example to make a picture smaller, and that is no error.
     """
-    for each in written:
-        file, source = output / each.path, each.copy_of
+    for output_file in written:
+        file, source = output / output_file.path, output_file.copy_of
         if source is None or not source.is_file():
             continue
         length, whole = file.stat().st_size, source.stat().st_size
@@ -276,19 +279,21 @@ def find_resources(run: Run, settings: Settings, layouts: Mapping[str, Layout]) 
     exclusion = Exclusion(settings.never_listed)
     outputs = _outputs(run, settings)
     written = select_resources(outputs.values(), exclusion)
-    require_plain_names(run.output, {each.path: each.uri for each in written})
+    require_plain_names(run.output, {output_file.path: output_file.uri for output_file in written})
     require_complete_copies(run.output, written)
     slugify = slugify_of(run.settings)
-    selectors = [Selector(each.selection, run.urls.siteurl, slugify) for each in settings.sets]
-    facets = facets_of(run, written) if any(each.by_facets for each in selectors) else {}
+    selectors = [Selector(set_settings.selection, run.urls.siteurl, slugify) for set_settings in settings.sets]
+    facets = facets_of(run, written) if any(selector.by_facets for selector in selectors) else {}
     sets: list[ResourceSet] = []
     warnings = list(_link_warnings([path for path in run.links_outside if not exclusion.excludes(path)]))
-    for each, selector in zip(settings.sets, selectors, strict=True):
-        within = [every for every in written if selector.matches(every.path, facets.get(every.uri, UNFILED))]
-        sets.append(ResourceSet(each, selector, layouts[each.name], within))
+    for set_settings, selector in zip(settings.sets, selectors, strict=True):
+        within = [file for file in written if selector.matches(file.path, facets.get(file.uri, UNFILED))]
+        sets.append(ResourceSet(set_settings, selector, layouts[set_settings.name], within))
         if settings.names_sets:
-            resources = {every.path: facets.get(every.uri, UNFILED) for every in written}
-            warnings += selection_warnings(each, settings.setting(f"sets.{each.name}"), resources, slugify)
+            resources = {file.path: facets.get(file.uri, UNFILED) for file in written}
+            warnings += selection_warnings(
+                set_settings, settings.setting(f"sets.{set_settings.name}"), resources, slugify
+            )
     front = outputs.get("index.html")
     return SiteResources(written, sets, warnings, [] if front is None or front.public else [_HIDDEN_FRONT_PAGE])
 
@@ -304,7 +309,7 @@ def _link_warnings(paths: Sequence[str]) -> Iterator[str]:
 
 def _outputs(run: Run, settings: Settings) -> Mapping[str, OutputFile]:
     """Return every file of this build, by path; with the setting `robots`, also the `robots.txt` just written."""
-    outputs = {each.path: each for each in run.outputs()}
+    outputs = {file.path: file for file in run.outputs()}
     if settings.robots:
         outputs.setdefault(ROBOTS, OutputFile(ROBOTS, run.urls.uri(ROBOTS)))
     return outputs

@@ -126,7 +126,7 @@ def _later(safe: Path, output: Path) -> set[str]:
     These are folders of sets and the name of a state file. If one set is later, so are all the sets that were published
     together with it.
     """
-    names = [each.name for each in (safe / FOLDER).iterdir() if each.is_dir()]
+    names = [entry.name for entry in (safe / FOLDER).iterdir() if entry.is_dir()]
     states = {name: Layout("", name).state for name in names}
     data = {name: (safe / path).read_bytes() for name, path in states.items() if (safe / path).is_file()}
     later = {
@@ -152,12 +152,12 @@ def _fill(folder: Path, target: Path, but: Collection[str] = ()) -> None:
     Names in `but` are left out.
     """
     target.mkdir(parents=True, exist_ok=True)
-    for each in (every for every in folder.iterdir() if every.name not in but):
-        there = target / each.name
-        if each.is_dir() and not each.is_symlink():
-            _fill(each, there)
+    for entry in (entry for entry in folder.iterdir() if entry.name not in but):
+        there = target / entry.name
+        if entry.is_dir() and not entry.is_symlink():
+            _fill(entry, there)
         elif not os.path.lexists(there):
-            _bring(each, there)
+            _bring(entry, there)
 
 
 def _bring(file: Path, target: Path) -> None:
@@ -200,29 +200,33 @@ class Publisher:
         add_discovery_files(output, self._settings, layouts)
         site = find_resources(self._run, self._settings, layouts)
         pages = site.pages if self._settings.html_links else {}
-        linked = link_pages(output, pages, {each.path for each in site.written})
+        linked = link_pages(output, pages, {file.path for file in site.written})
         measured = {
-            each.uri: linked.get(each.path) or Resource(each.uri, output / each.path).represent()
-            for each in site.written
+            file.uri: linked.get(file.path) or Resource(file.uri, output / file.path).represent()
+            for file in site.written
         }
         links = links_of(site.listed, filed=self._settings.names_sets)
         histories = self._read_histories(site, measured)
-        requests = [self._request(each, measured, links, histories) for each in site.sets]
+        requests = [self._request(resource_set, measured, links, histories) for resource_set in site.sets]
         removed = list(removed_layouts(output, self._run.urls.siteurl, self._removed_sets))
         publications = publish_sets(requests, self._on_packed, removed)
-        sitemap = update_sitemap(output, [each.layout for each in site.sets], wanted=self._settings.sitemap)
+        sitemap = update_sitemap(
+            output, [resource_set.layout for resource_set in site.sets], wanted=self._settings.sitemap
+        )
         self._hints |= dict.fromkeys(filter(None, [*site.hints, sitemap]))
         ended = removed_set_warnings(self._removed_sets, self._settings)
         self._warnings += [*site.warnings, *ended, *unstable_warnings(publications, self._settings)]
-        notes = [note for each in publications for note in each.notes]
-        names = [each.settings.name for each in site.sets]
+        notes = [note for publication in publications for note in publication.notes]
+        names = [resource_set.settings.name for resource_set in site.sets]
         return PublishResult(dict(zip(names, publications, strict=True)), self._warnings, [*self._hints], notes)
 
     def _read_histories(self, site: SiteResources, measured: Mapping[str, Representation]) -> dict[str, SetHistory]:
         """Return the history of each set. For sets with the same previous commit it is read only once."""
         histories: dict[str, SetHistory] = {}
-        for previous, names in PreviousState.group({name: each.previous for name, each in self._predecessors.items()}):
-            sets = [each for each in site.sets if each.settings.name in names]
+        for previous, names in PreviousState.group(
+            {name: predecessor.previous for name, predecessor in self._predecessors.items()}
+        ):
+            sets = [resource_set for resource_set in site.sets if resource_set.settings.name in names]
             if previous is None and self._settings.history == "built":
                 from pelican_resourcesync.publishers.pelican.backfill import built_history
 
@@ -230,7 +234,7 @@ class Publisher:
                 continue
             history = GitHistory(self._run, self._settings, previous)
             histories |= history.read(site.written, sets)
-            self._warnings += [each for each in history.warnings if each not in self._warnings]
+            self._warnings += [warning for warning in history.warnings if warning not in self._warnings]
             self._hints |= dict.fromkeys(history.hints)
         return histories
 
@@ -245,14 +249,14 @@ class Publisher:
         history, boundaries = histories[name]
         resources = [
             Resource(
-                each.uri,
-                self._run.output / each.path,
-                self._modified(each, history),
-                measured[each.uri],
-                links.get(each.uri, ()),
-                each.title,
+                file.uri,
+                self._run.output / file.path,
+                self._modified(file, history),
+                measured[file.uri],
+                links.get(file.uri, ()),
+                file.title,
             )
-            for each in resource_set.written
+            for file in resource_set.written
         ]
         return PublishRequest(
             resources=FileResources(resources),
@@ -298,7 +302,7 @@ class Session:
         self._removed_sets: Sequence[str] = ()
         self._run: Run | None = None
         self._published = False
-        self._sitemaps = tuple(each.name for each in own_sitemaps(self._output))
+        self._sitemaps = tuple(file.name for file in own_sitemaps(self._output))
         self._publishes = publishes
         with failing_disk("nothing can be built"), ExitStack() as stack:
             self._begin(settings, stack)

@@ -115,13 +115,13 @@ def _settings_folder(top: Path, scope: Scope) -> Path | None:
 def settings_folder_of(settings: Mapping[str, Any]) -> Path:
     """Return the folder of the settings file, with or without a repository; else the parent of Pelican's `PATH`."""
     content = Path(settings["PATH"]).resolve()
-    top = next((each for each in (content, *content.parents) if (each / ".git").exists()), content.parent)
+    top = next((folder for folder in (content, *content.parents) if (folder / ".git").exists()), content.parent)
     return _settings_folder(top, find_scope(top, settings)) or content.parent
 
 
 def _is_settings_file(file: Path) -> bool:
     """Return whether a loaded module defines settings of Pelican."""
-    modules = [each for each in list(sys.modules.values()) if getattr(each, "__file__", None) == str(file)]
+    modules = [module for module in list(sys.modules.values()) if getattr(module, "__file__", None) == str(file)]
     return any(name in DEFAULT_CONFIG for module in modules for name in vars(module))
 
 
@@ -249,7 +249,7 @@ def options_of(pelican: Mapping[str, Any], settings: Settings, layout: Layout, o
 
 def _page_options(pelican: Mapping[str, Any]) -> PageOptions:
     """Return what the pages for people show, in the site's language, with the templates of its theme."""
-    overrides = (Path(each) for each in pelican.get("THEME_TEMPLATES_OVERRIDES") or ())
+    overrides = (Path(folder) for folder in pelican.get("THEME_TEMPLATES_OVERRIDES") or ())
     theme = Path(pelican.get("THEME") or "", "templates")
     return PageOptions(
         language=str(pelican.get("DEFAULT_LANG") or "en"),
@@ -280,7 +280,7 @@ def predecessors(site: Configuration, output: Path) -> Iterator[Mapping[str, Pre
 def require_latest(site: Configuration, output: Path, sets: Mapping[str, PreviousPublication]) -> None:
     """Raise `PublicationError` if a build would continue another publication than those in the output."""
     with predecessors(site, output) as found:
-        for name, latest in ((name, each.previous) for name, each in found.items()):
+        for name, latest in ((name, predecessor.previous) for name, predecessor in found.items()):
             here = sets.get(name)
             if latest and not (here and here.state.continues(latest.state)):
                 message = (
@@ -304,13 +304,16 @@ def find_site_predecessors(
     if is_first and settings.previous == "live" and not settings.moved_from and not is_loopback(siteurl):
         layouts = layouts_of(settings, siteurl).values()
         for address in earlier_addresses(base, pelican, siteurl):
-            if any(is_published(replace(each, siteurl=address)) for each in layouts):
+            if any(is_published(replace(layout, siteurl=address)) for layout in layouts):
                 hint = (
                     f"SITEURL was {address} in an earlier commit, and a publication is there: if the site has moved, "
                     f"set RESOURCESYNC = {{'moved_from': {address!r}}} for its first publication here, so that old "
                     "URLs are listed as deleted"
                 )
-                return {name: replace(each, line=f"{each.line}. {hint}") for name, each in found.items()}
+                return {
+                    name: replace(predecessor, line=f"{predecessor.line}. {hint}")
+                    for name, predecessor in found.items()
+                }
     return found
 
 
@@ -326,7 +329,7 @@ def earlier_addresses(base: Path, pelican: Mapping[str, Any], siteurl: str) -> l
     try:
         files = sorted(find_scope(repository.top, pelican).settings)
         commits = list(repository.log(paths=files)) if files else []
-        names = dict.fromkeys(change.new for each in reversed(commits) for change in each.changes if change.new)
+        names = dict.fromkeys(change.new for commit in reversed(commits) for change in commit.changes if change.new)
         repository.prefetch(list(names))
         texts = (repository.blob(name) for name in names)
         found = dict.fromkeys(url.decode().rstrip("/") for text in texts for url in _SITEURL.findall(text or b""))

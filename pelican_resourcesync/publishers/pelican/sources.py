@@ -46,7 +46,7 @@ class Sources:
 
     def __init__(self, run: Run, written: Sequence[OutputFile], repository: Repository, scope: Scope) -> None:
         """Read files of `repository`, in which `scope` says where the sources are; `written` are today's resources."""
-        self.uris = frozenset(each.uri for each in written)
+        self.uris = frozenset(file.uri for file in written)
         self._run = run
         self._repository = repository
         self._scope = scope
@@ -68,7 +68,7 @@ class Sources:
         }
         self._readers = Readers(self._settings)
         self._roles = Roles(run.settings, tuple(self._readers.extensions))
-        self._written = {(str(each.source), each.role): each for each in written if each.source and each.role}
+        self._written = {(str(file.source), file.role): file for file in written if file.source and file.role}
         self._versions: dict[tuple[str, Role, str | None], tuple[datetime | None, tuple[str, ...]]] = {}
         self._known: dict[tuple[str, Role, tuple[bytes, ...]], datetime | None] = {}  # by the lines of `_STATUS`
         self._roles_of: dict[str, Sequence[Role]] = {}
@@ -88,9 +88,9 @@ class Sources:
 
     def prefetch(self, changes: Iterable[PathChange]) -> None:
         """Prepare to read the files that `changes` replaced or removed, or that are not checked out, in this order."""
-        parsed = [each for each in changes if set(self.roles(each.path)) - {Role.STATIC}]
-        absent = (each.new for each in parsed if not (self._repository.top / each.path).exists())
-        self._repository.prefetch([*filter(None, (*(each.old for each in parsed), *absent))])
+        parsed = [change for change in changes if set(self.roles(change.path)) - {Role.STATIC}]
+        absent = (change.new for change in parsed if not (self._repository.top / change.path).exists())
+        self._repository.prefetch([*filter(None, (*(change.old for change in parsed), *absent))])
 
     def roles(self, path: str) -> Sequence[Role]:
         """Return the roles of a file by the build, else by Pelican's rules. A file of the theme is static."""
@@ -115,7 +115,7 @@ class Sources:
         for role in self.roles(change.path):
             yield from self.built(change.path, role)
         if change.mode == SUBMODULE and (folder := self._scope.source(change.path)) is not None:
-            yield from (each.uri for (source, _), each in self._written.items() if source.startswith(f"{folder}/"))
+            yield from (file.uri for (source, _), file in self._written.items() if source.startswith(f"{folder}/"))
 
     def published_before(self, change: PathChange) -> Iterator[str]:
         """Yield the URIs that the file had which a change replaced or removed, as far as they are known."""
@@ -125,14 +125,14 @@ class Sources:
 
     def past(self, change: PathChange, role: Role) -> Sequence[str]:
         """Return the URIs that a file has as of a change, by Pelican's readers; none where they are not known."""
-        return self._read(change, role)[1]
+        return self._read_version(change, role)[1]
 
     def version(self, change: PathChange, role: Role) -> tuple[Sequence[str], Any] | None:
         """Return the URIs of a file as of a change, and the object if it is an article; `None` if they are not known.
 
         A file that was removed, or is not published, has none.
         """
-        since, uris = self._read(change, role) if change.new else (NEVER, ())
+        since, uris = self._read_version(change, role) if change.new else (NEVER, ())
         if since is None:
             return None
         data = self._data(change) if uris and role is Role.ARTICLE else None
@@ -147,14 +147,14 @@ class Sources:
         source = self._scope.source(change.path)
         data = self._data(change) if role is not Role.STATIC and change.mode != LINK else None
         if source is None or data is None:
-            return self._read(change, role)[0]
+            return self._read_version(change, role)[0]
         key = (source, role, tuple(_STATUS.findall(data)))
         file = Path(self._run.settings["PATH"], source)
         if key not in self._known and (source, role) in self._written and file.is_file():
             today = tuple(_STATUS.findall(file.read_bytes()))
             self._known[source, role, today] = self._date(self._written[source, role].content, role)
         if key not in self._known:
-            self._known[key] = self._read(change, role)[0]
+            self._known[key] = self._read_version(change, role)[0]
         return self._known[key]
 
     def are_reliable(self, role: Role, today: Iterable[PathChange], is_excluded: Callable[[str], bool]) -> bool:
@@ -163,15 +163,15 @@ class Sources:
         Where a plug-in drops sources or sets URLs later, they could give a past URL that never existed. `{attach}` does
         that to static files, so call this when all versions have been read.
         """
-        sources = [each for each in today if role in self.roles(each.path)]
-        built = [each for each in sources if self.built(each.path, role)]
-        for each in sources:
-            since, uris = self._read(each, role) if each not in built else (NEVER, ())
+        sources = [change for change in today if role in self.roles(change.path)]
+        built = [source for source in sources if self.built(source.path, role)]
+        for source in sources:
+            since, uris = self._read_version(source, role) if source not in built else (NEVER, ())
             if since is not None and since <= datetime.now(UTC) and not all(map(is_excluded, uris)):
                 return False
-        built.sort(key=lambda each: not self._is_moved(each.path, role))
+        built.sort(key=lambda source: not self._is_moved(source.path, role))
         sample = [*built[:_SAMPLE], *built[:: len(built) // _SAMPLE + 1]]
-        are_same = all(set(self.built(each.path, role)) <= set(self.past(each, role)) for each in sample)
+        are_same = all(set(self.built(source.path, role)) <= set(self.past(source, role)) for source in sample)
         return are_same and not (role is Role.STATIC and self._attaches)
 
     def _is_moved(self, path: str, role: Role) -> bool:
@@ -198,14 +198,14 @@ class Sources:
         waits = role is Role.ARTICLE and not self._run.settings["WITH_FUTURE_DATES"]
         return content.date if waits else _ALWAYS
 
-    def _read(self, change: PathChange, role: Role) -> tuple[datetime | None, tuple[str, ...]]:
+    def _read_version(self, change: PathChange, role: Role) -> tuple[datetime | None, tuple[str, ...]]:
         """Return from when on Pelican publishes a version (`None`: not known), and at which URIs."""
         key = (change.path, role, None if role is Role.STATIC else change.new)
         if key not in self._versions:
-            self._versions[key] = self._parse(change, role)
+            self._versions[key] = self._parse_version(change, role)
         return self._versions[key]
 
-    def _parse(self, change: PathChange, role: Role) -> tuple[datetime | None, tuple[str, ...]]:
+    def _parse_version(self, change: PathChange, role: Role) -> tuple[datetime | None, tuple[str, ...]]:
         source = self._scope.source(change.path)
         copies = tuple(self._copied(change.path)) if role is Role.STATIC else ()
         if copies or source is None:
@@ -345,12 +345,12 @@ class FirstHistory:
                     self._record(version.time, owner, life, version.change.new)
                     if before is None:
                         added.append((version, owner, life))
-                    elif self._is_public(before, role):
+                    elif self._was_public(before, role):
                         self._lives[owner] = life
                 elif before is not None:
                     gone.append((version, before, owner))
         if added:
-            self._follow_renames(added, [each for each in gone if not each[0].exists])
+            self._follow_renames(added, [removal for removal in gone if not removal[0].exists])
         for version, before, owner in gone if may_remove else ():
             if owner not in self._lives:
                 self._remove(version, before, owner)
@@ -361,7 +361,7 @@ class FirstHistory:
         """Let a file that was added continue one that the same commit removed, if their URIs were the same."""
         owners: dict[frozenset[str], _Owner] = {}
         for _, before, owner in gone:
-            if self._is_public(before, owner[1]):
+            if self._was_public(before, owner[1]):
                 owners.setdefault(frozenset(self._sources.past(before.change, owner[1])), owner)
         owners.pop(frozenset(), None)
         for version, owner, life in added if owners else ():
@@ -373,7 +373,7 @@ class FirstHistory:
     def _remove(self, version: _Version, before: _Version, owner: _Owner) -> None:
         """Name a source that was public before it was removed, or became a draft."""
         role = owner[1]
-        if not self._is_public(before, role):
+        if not self._was_public(before, role):
             return
         if version.exists:
             public_from = self._sources.published_from(version.change, role)
@@ -384,7 +384,7 @@ class FirstHistory:
             self._lives[owner] = _Life(uris, is_removed=True)
             self._record(version.time, owner, self._lives[owner], None)
 
-    def _is_public(self, version: _Version, role: Role) -> bool:
+    def _was_public(self, version: _Version, role: Role) -> bool:
         public_from = self._sources.published_from(version.change, role)
         return public_from is not None and public_from <= version.time
 

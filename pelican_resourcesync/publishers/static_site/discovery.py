@@ -60,7 +60,7 @@ def add_discovery_files(output: Path, settings: Settings, layouts: Mapping[str, 
             replace_file(file, key)
     if settings.robots:
         add_robots_lines(output, settings, layouts)
-    whole = next((each.name for each in settings.sets if each.selection.everything), None)
+    whole = next((set_settings.name for set_settings in settings.sets if set_settings.selection.everything), None)
     if whole is not None:
         add_link_headers(output, layouts[whole], settings.link_headers, _topics(layouts.values(), settings.hubs))
 
@@ -68,7 +68,11 @@ def add_discovery_files(output: Path, settings: Settings, layouts: Mapping[str, 
 def require_free_places(output: Path, settings: Settings, layouts: Mapping[str, Layout]) -> None:
     """Raise `PublicationError` if something else is where a publication is written, before anything is written."""
     find_other_sets(output, [*layouts.values()])
-    places = {".nojekyll", *settings.link_headers, *(path for each in layouts.values() for path in each.entry_points)}
+    places = {
+        ".nojekyll",
+        *settings.link_headers,
+        *(path for layout in layouts.values() for path in layout.entry_points),
+    }
     places |= {ROBOTS} if settings.robots else set()
     places |= {sitemap_name(output)} if settings.sitemap else set()
     places |= {key_file(settings.indexnow_key)} if settings.indexnow_key else set()
@@ -83,7 +87,7 @@ def require_free_places(output: Path, settings: Settings, layouts: Mapping[str, 
 
 def _topics(layouts: Iterable[Layout], hubs: Sequence[Hub]) -> dict[str, str]:
     """Return the `Link` headers of the topics of hubs: of each set the notification and the feed (`CN03`), by path."""
-    known = "".join(f', <{each.url}>; rel="hub"' for each in hubs)
+    known = "".join(f', <{hub.url}>; rel="hub"' for hub in hubs)
     topics = {path: layout for layout in layouts if hubs for path in (layout.notification, layout.feed)}
     return {path: f'<{layout.uri(path)}>; rel="self"{known}' for path, layout in topics.items()}
 
@@ -101,7 +105,7 @@ def add_robots_line(output: Path, layout: Layout, sitemap: str = "") -> None:
     file = output / "robots.txt"
     line = f"Sitemap: {layout.uri(sitemap or layout.resource_list)}"
     text = _text(file)
-    if line not in (each.strip() for each in text.splitlines()):
+    if line not in (present.strip() for present in text.splitlines()):
         _save(file, _with_newline(text) + line + "\n")
 
 

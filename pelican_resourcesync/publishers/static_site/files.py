@@ -78,7 +78,9 @@ def matches_pattern(path: str, pattern: str) -> bool:
 def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
     """Return an expression that matches the paths that match any of these patterns."""
     parts = [
-        part for each in patterns for part in (f"{each.strip('/')}/*", "" if each.endswith("/") else each.strip("/"))
+        part
+        for pattern in patterns
+        for part in (f"{pattern.strip('/')}/*", "" if pattern.endswith("/") else pattern.strip("/"))
     ]
     return re.compile("|".join(map(translate, filter(None, parts))) or "(?!)")
 
@@ -142,7 +144,7 @@ def is_private(path: str) -> bool:
     The folder `.well-known` is public.
     """
     *folders, name = path.split("/")
-    return name.startswith(".") or any(each.startswith(".") and each != ".well-known" for each in folders)
+    return name.startswith(".") or any(folder.startswith(".") and folder != ".well-known" for folder in folders)
 
 
 def leads_outside(file: Path, output: Path, source: Path | None = None) -> bool:
@@ -220,7 +222,7 @@ class Selector:
         """Prepare a selection; `siteurl` has no trailing slash."""
         self._siteurl = siteurl
         self._paths = selection.paths
-        self._types = tuple(each.partition(";")[0].strip().lower() for each in selection.types)
+        self._types = tuple(type_.partition(";")[0].strip().lower() for type_ in selection.types)
         self._categories = _slugs(slugify, "categories", selection.categories)
         self._tags = _slugs(slugify, "tags", selection.tags)
         self._languages = frozenset(map(str.lower, selection.languages))
@@ -254,7 +256,7 @@ class Selector:
 
 def _slugs(slugify: Slugify, criterion: str, names: Iterable[str]) -> frozenset[str]:
     """Return the slugs for names or slugs. A name from which no slug can be made matches nothing."""
-    return frozenset(each for name in names for each in (name, slugify(criterion, name)) if each)
+    return frozenset(form for name in names for form in (name, slugify(criterion, name)) if form)
 
 
 def selection_warnings(
@@ -264,7 +266,7 @@ def selection_warnings(
 
     `setting` is that of the set, and `resources` has the facets of each resource of the site, by its path.
     """
-    for criterion in (each.name for each in fields(Selection)):
+    for criterion in (field.name for field in fields(Selection)):
         for value in getattr(chosen.selection, criterion):
             if not _holds(Selection(**{criterion: (value,)}), resources, slugify):
                 near = suggestion(slugify(criterion, value), _known(criterion, resources.values()))
@@ -283,8 +285,8 @@ def _holds(selection: Selection, resources: Mapping[str, Facets], slugify: Slugi
 def _known(criterion: str, resources: Iterable[Facets]) -> tuple[str, ...]:
     """Return all values that the resources have for a criterion."""
     found: set[str] = set()
-    for each in resources:
+    for facets in resources:
         found.update(
-            {"categories": (each.category,), "tags": each.tags, "languages": (each.language,)}.get(criterion, ())
+            {"categories": (facets.category,), "tags": facets.tags, "languages": (facets.language,)}.get(criterion, ())
         )
     return tuple(sorted(found - {""}))

@@ -44,8 +44,8 @@ def layouts_of(
     settings: Settings, siteurl: str, predecessors: Mapping[str, Predecessor] | None = None
 ) -> dict[str, Layout]:
     """Return the layout of the documents of each set, by its name; without `predecessors`, as if none was restarted."""
-    found, layouts = predecessors or {}, (Layout(siteurl, each.name) for each in settings.sets)
-    return {each.set_name: found.get(each.set_name, Predecessor()).layout(each) for each in layouts}
+    found, layouts = predecessors or {}, (Layout(siteurl, set_settings.name) for set_settings in settings.sets)
+    return {layout.set_name: found.get(layout.set_name, Predecessor()).layout(layout) for layout in layouts}
 
 
 def find_predecessors(
@@ -72,8 +72,8 @@ def find_removed_sets(
     Where none of today's sets was ever published, former sets are the set `site`, which is the only one without the
     setting `sets`, and those of the site in the output. The other parameters are those of `PredecessorSearch`.
     """
-    known = [state for each in found.values() if (state := _known(each))]
-    names = {name for each in known for name in each.sets}
+    known = [state for predecessor in found.values() if (state := _known(predecessor))]
+    names = {name for state in known for name in state.sets}
     site = Layout(siteurl)
     if not known and site.set_name not in found:
         search = PredecessorSearch(site, output, base, previous=settings.previous, moved_from=settings.moved_from)
@@ -145,8 +145,8 @@ def unstable_warnings(
 
     `only_many`: only if they are many. Where bytes alone say what changed, feeds and lists of news change, too.
     """
-    unstable = sorted({uri for each in publications for uri in each.unstable})
-    total = max(each.resources for each in publications)
+    unstable = sorted({uri for publication in publications for uri in publication.unstable})
+    total = max(publication.resources for publication in publications)
     if len(unstable) >= (max(_MANY, total / _SHARE) if only_many else 1):
         number = f"{len(unstable):,} of {total:,} resources change" if len(unstable) > 1 else "1 resource changes"
         why = "" if only_many else " although no source changed"

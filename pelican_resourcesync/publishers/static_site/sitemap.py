@@ -80,7 +80,7 @@ class ForeignSitemap:
         self._closed: _Element | None = None  # it ends where the next event begins
         parser = self._parser = pyexpat.ParserCreate(namespace_separator=" ")
         parser.namespace_prefixes = True
-        parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
+        parser.StartElementHandler, parser.EndElementHandler = self._start_element, self._end_element
         parser.CharacterDataHandler, parser.DefaultHandler = self._characters, self._place
         parser.StartDoctypeDeclHandler = self._doctype
         try:
@@ -107,7 +107,7 @@ class ForeignSitemap:
         return bytes(new) + self._data[end:]
 
     def _space_before(self, end: int) -> bytes:
-        spaces, begin = [each.encode(self._codec) for each in XML_SPACE], end
+        spaces, begin = [character.encode(self._codec) for character in XML_SPACE], end
         while self._data[begin - len(spaces[0]) : begin] in spaces:
             begin -= len(spaces[0])
         return self._data[begin:end]
@@ -119,7 +119,7 @@ class ForeignSitemap:
             self._closed.end, self._closed = place, None
         return place
 
-    def _start(self, name: str, _: object) -> None:
+    def _start_element(self, name: str, _: object) -> None:
         namespace, _, rest = name.partition(" ")
         local, _, prefix = rest.partition(" ")
         element = _Element(prefix, self._place())
@@ -135,7 +135,7 @@ class ForeignSitemap:
             self._open = element
             self._entry.fields.setdefault(local, element)
 
-    def _end(self, _: str) -> None:
+    def _end_element(self, _: str) -> None:
         self._place()
         if self._depth == _FIELD:
             self._closed, self._open = self._open, None
@@ -177,12 +177,12 @@ def is_page(media_type: str | None) -> bool:
 
 def sitemap_name(output: Path) -> str:
     """Return the path of the sitemap in an output that search engines begin with, whoever wrote it or is to write."""
-    return next((each for each in _ENTRY_POINTS if (output / each).is_file()), _SITEMAP)
+    return next((name for name in _ENTRY_POINTS if (output / name).is_file()), _SITEMAP)
 
 
 def own_sitemaps(output: Path) -> list[Path]:
     """Return the sitemaps in an output that we wrote."""
-    return [each for each in sorted(output.glob("sitemap*.xml")) if each.is_file() and _is_ours(each)]
+    return [file for file in sorted(output.glob("sitemap*.xml")) if file.is_file() and _is_ours(file)]
 
 
 def _is_ours(file: Path) -> bool:
@@ -209,9 +209,9 @@ def update_sitemap(output: Path, layouts: Collection[Layout], *, wanted: bool | 
         for part, text in _files(layouts, output, name):
             _save(output / part, text.encode())
             written.add(output / part)
-    for each in before:
-        if each not in written:
-            each.unlink()
+    for former in before:
+        if former not in written:
+            former.unlink()
     message = (
         f"the sitemap is not written, because another program has written {name}: the setting sitemap may be "
         f"{REPLACE!r}, or {CORRECT!r} for true dates in that one"
@@ -307,13 +307,15 @@ class _Correction:
 
         Nothing is written if one of them cannot be read.
         """
-        parts = {file: None} | {part: None for each in _read(file).entries if (part := self._part(each, file))}
-        self._find_stamps(each for part in parts for each in _read(part).entries)
+        parts = {file: None} | {
+            part: None for entry in _read_foreign(file).entries if (part := self._part(entry, file))
+        }
+        self._find_stamps(entry for part in parts for entry in _read_foreign(part).entries)
         latest: dict[Path | None, str] = {}
         for part in reversed(parts):  # the index is the last one
-            sitemap = _read(part)
-            dates = [self._date(each, latest.get(self._part(each, file))) for each in sitemap.entries]
-            latest[part] = max(filter(_moment, dates), key=lambda each: _moment(each) or self._built, default="")
+            sitemap = _read_foreign(part)
+            dates = [self._date(entry, latest.get(self._part(entry, file))) for entry in sitemap.entries]
+            latest[part] = max(filter(_moment, dates), key=lambda lastmod: _moment(lastmod) or self._built, default="")
             _save(part, sitemap.with_dates(dates))
         if not self._unknown:
             return ""
@@ -384,7 +386,7 @@ class _Correction:
                     yield uri_of_path(self._siteurl, file.removesuffix(end))
 
 
-def _read(file: Path) -> ForeignSitemap:
+def _read_foreign(file: Path) -> ForeignSitemap:
     is_too_large = file.stat().st_size > MOST_BYTES
     try:
         return ForeignSitemap(b"" if is_too_large else file.read_bytes())

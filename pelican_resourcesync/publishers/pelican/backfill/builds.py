@@ -119,7 +119,7 @@ class BuildStore:
     def put_file(self, file: Path) -> tuple[str, int]:
         """Store the bytes of a file; return their SHA-256 and their length."""
         digest, length = measure(file)
-        if not self._holds(digest, length):
+        if not self._has_bytes(digest, length):
             target = self.path(digest)
             target.parent.mkdir(parents=True, exist_ok=True)
             with temporary_sibling(target) as new:
@@ -134,14 +134,14 @@ class BuildStore:
     def read(self, digest: str) -> bytes:
         """Return bytes; `PublicationError` where they are damaged."""
         data = self.path(digest).read_bytes()
-        self._require(digest, sha256(data).hexdigest())
+        self._require_digest(digest, sha256(data).hexdigest())
         return data
 
     def copy(self, digest: str, target: Path) -> None:
         """Copy bytes to a file, replacing it; `PublicationError` where they are damaged."""
         with temporary_sibling(target) as new:
             shutil.copyfile(self.path(digest), new)
-            self._require(digest, measure(new)[0])
+            self._require_digest(digest, measure(new)[0])
             new.chmod(0o644)
             new.replace(target)
 
@@ -151,7 +151,7 @@ class BuildStore:
         if (content.get("environment"), content.get("landed")) != (environment, landing.time.isoformat()):
             return None
         files = tuple(built_file(*row) for row in content.pop("files"))
-        complete = all(self._holds(file.sha256, file.length) for file in files)
+        complete = all(self._has_bytes(file.sha256, file.length) for file in files)
         return BuildRecord(**content, files=files) if complete else None
 
     def put_record(self, record: BuildRecord) -> None:
@@ -187,13 +187,13 @@ class BuildStore:
             for left in self.folder.glob(f"{parent}/{RESERVED_PREFIX}*"):
                 remove_tree(left)
 
-    def _holds(self, digest: str, length: int) -> bool:
+    def _has_bytes(self, digest: str, length: int) -> bool:
         if digest not in self._lengths:
             with suppress(OSError):
                 self._lengths[digest] = self.path(digest).stat().st_size
         return self._lengths.get(digest) == length
 
-    def _require(self, digest: str, actual: str) -> None:
+    def _require_digest(self, digest: str, actual: str) -> None:
         if actual != digest:
             message = f"{self.path(digest)} is damaged: remove it, and run backfill again"
             raise PublicationError(message)
@@ -243,7 +243,7 @@ class Builder:
             finally:
                 self._stopped = True
                 for process in list(self._running):
-                    _end(process)
+                    _kill(process)
                 threads.shutdown(cancel_futures=True)
 
     def _build_in(self, free: "queue.SimpleQueue[Checkout]", landing: Landing) -> tuple[Landing, BuildRecord]:
@@ -263,9 +263,9 @@ class Builder:
         scratch = checkout.top.with_name(f"{checkout.top.name}-scratch")
         shutil.rmtree(scratch, ignore_errors=True)
         (scratch / "output").mkdir(parents=True)
-        (scratch / "request.json").write_text(json.dumps(self._request(landing, checkout.top, scratch)), "ascii")
+        (scratch / "request.json").write_text(json.dumps(self._build_request(landing, checkout.top, scratch)), "ascii")
         try:
-            status = self._run(landing, scratch)
+            status = self._run_process(landing, scratch)
         except subprocess.TimeoutExpired:
             return self._record(landing, failure=f"it took more than {self._timeout:g} seconds")
         answer: dict[str, Any] = {"failure": f"exit status {status}"}
@@ -290,7 +290,7 @@ class Builder:
             **result,
         )
 
-    def _request(self, landing: Landing, top: Path, scratch: Path) -> Mapping[str, Any]:
+    def _build_request(self, landing: Landing, top: Path, scratch: Path) -> Mapping[str, Any]:
         site = self._environment
         folder, settings = top / site.folder, top / site.settings
         return {
@@ -323,7 +323,7 @@ class Builder:
         own = real.is_relative_to(self._top) and not installed
         return str(tree / real.relative_to(self._top) if own else folder)
 
-    def _run(self, landing: Landing, scratch: Path) -> int:
+    def _run_process(self, landing: Landing, scratch: Path) -> int:
         """Run the build process and return its exit status. If this process is killed, its pipe closes and it ends too.
 
         No compiled modules are written: all files of a work tree have the same date, so Python could not distinguish
@@ -343,18 +343,18 @@ class Builder:
             self._running.add(process)
             try:
                 if self._stopped:
-                    _end(process)
+                    _kill(process)
                 return process.wait(self._timeout)
             finally:
                 if process.returncode is None:
-                    _end(process)
+                    _kill(process)
                     process.wait()
                 self._running.discard(process)
                 if process.stdin:
                     process.stdin.close()
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _kill(process: subprocess.Popen[bytes]) -> None:
     """Kill a process and its children."""
     with suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):

@@ -140,10 +140,10 @@ class BuildOutputs:
         elif self._settings.html_links and is_linkable(file.path, paths):
             sets = (name for name, selector in self._selectors.items() if selector.matches(file.path, file.facets))
             addition = next((self._links[name] for name in sets), "")
-        digest, length = self._add(file, addition) if addition else (file.sha256, file.length)
+        digest, length = self._measure_with(file, addition) if addition else (file.sha256, file.length)
         return file._replace(sha256=digest, length=length)
 
-    def _add(self, file: BuiltFile, addition: str) -> tuple[str, int]:
+    def _measure_with(self, file: BuiltFile, addition: str) -> tuple[str, int]:
         origin = (file.sha256, addition)
         if origin not in self._results:
             data = self._with_addition(*origin)
@@ -198,7 +198,7 @@ class BuildHistory:
     def is_listed(self, name: str, previous: PreviousPublication) -> bool:
         """Return whether a publication of a set lists exactly its changes so far, as long as it still lists them."""
         ranges = [*previous.closed, *([previous.open] if previous.open else [])]
-        listed = [_without_time(change) for each in ranges for change in each.changes]
+        listed = [_without_time(change) for change_range in ranges for change in change_range.changes]
         known = [_without_time(change) for change in self._changes[name]]
         return known[len(known) - len(listed) :] == listed and bool(listed or not known)
 
@@ -209,8 +209,8 @@ class BuildHistory:
     def before_first(self, name: str, previous: PreviousPublication) -> Sequence[Change] | None:
         """Return the changes of a set up to the commit of its first publication; `None` if no build is as old."""
         first = previous.state.first
-        landed = [each.time for each in self.landings if first and each.commit.sha == first.commit]
-        return [each for each in self._changes[name] if landed and each.time <= landed[0]] or None
+        landed = [landing.time for landing in self.landings if first and landing.commit.sha == first.commit]
+        return [change for change in self._changes[name] if landed and change.time <= landed[0]] or None
 
     def up_to(self, landing: Landing) -> ChangeHistory:
         """Return what is known of the builds up to one commit, without their changes: its bytes say what it changed."""
@@ -218,7 +218,7 @@ class BuildHistory:
             built=build_time(),
             commit=landing.commit.sha,
             landed=landing.time,
-            postponed={each.commit.sha: each.time for each in self.landings if each.postponed},
+            postponed={landing.commit.sha: landing.time for landing in self.landings if landing.postponed},
             objects=self.outputs.path,
             touched=True,
         )
@@ -254,15 +254,19 @@ def built_history(
         which = f"there is no record of {sets[0].layout.siteurl} in {store.folder}"
         message = f"RESOURCESYNC['history'] is 'built', but {which}: {_ADVICE}"
         raise HistoryError(message)
-    outputs = BuildOutputs(store, pelican, settings, {each.settings.name: each.layout for each in sets})
-    history = BuildHistory(outputs, [each.settings.name for each in sets], landings)
+    outputs = BuildOutputs(
+        store, pelican, settings, {resource_set.settings.name: resource_set.layout for resource_set in sets}
+    )
+    history = BuildHistory(outputs, [resource_set.settings.name for resource_set in sets], landings)
     for landing, record in records_of(store, recorded, environment):
         history.add(landing, record)
     last = landings[-1]
     now = last.time if last.commit.sha in history.skipped else max(build_time(), last.time + TICK)
-    for each in sets:
-        history.add_set(each.settings.name, {file.uri: measured[file.uri] for file in each.written}, now)
-    return {each.settings.name: (history.of(each.settings.name), boundaries) for each in sets}
+    for resource_set in sets:
+        history.add_set(
+            resource_set.settings.name, {file.uri: measured[file.uri] for file in resource_set.written}, now
+        )
+    return {resource_set.settings.name: (history.of(resource_set.settings.name), boundaries) for resource_set in sets}
 
 
 def landings_of(repository: Repository, known: Mapping[str, datetime] | None = None) -> list[Landing]:

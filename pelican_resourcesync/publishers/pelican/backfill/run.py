@@ -139,9 +139,9 @@ class _Backfill:
         """Build the commits without a valid record, and publish the history in all records."""
         self.store.clean()
         with self._find_public() as public:
-            return self._run(public, builder, since, jobs)
+            return self._build_and_publish(public, builder, since, jobs)
 
-    def _run(
+    def _build_and_publish(
         self, public: Mapping[str, Predecessor], builder: Builder, since: str | None, jobs: int | None
     ) -> BackfillSummary:
         known = [each.known for each in public.values() if each.known]
@@ -154,7 +154,9 @@ class _Backfill:
         states = self._states()
         history, number, is_listed = self._history(public, landings, chosen)
         outputs = history.outputs
-        previous = {name: each.previous for name, each in public.items() if each.previous and number}
+        previous = {
+            name: predecessor.previous for name, predecessor in public.items() if predecessor.previous and number
+        }
         for landing, record in records_of(self.store, chosen[number:], self.environment):
             history.add(landing, record)
             if previous and landing is not chosen[-1] and record.commit not in history.skipped:
@@ -208,15 +210,15 @@ class _Backfill:
         its past, and that was built or can be added. Otherwise the documents start over.
         """
         shas = {landing.commit.sha: number for number, landing in enumerate(chosen, 1)}
-        previous = {name: each.previous for name, each in public.items() if each.previous}
-        numbers = {shas.get(each.state.commit or "", 0) for each in previous.values()}
+        previous = {name: predecessor.previous for name, predecessor in public.items() if predecessor.previous}
+        numbers = {shas.get(publication.state.commit or "", 0) for publication in previous.values()}
         number = numbers.pop() if len(numbers) == 1 else 0
         if number:
             history = self._begin(public, landings, restarts=False)
             for landing, record in records_of(self.store, chosen[:number], self.environment):
                 history.add(landing, record)
-            is_listed = all(history.is_listed(name, each) for name, each in previous.items())
-            if is_listed or all(self._has_room_for_past(each, shas) for each in previous.values()):
+            is_listed = all(history.is_listed(name, publication) for name, publication in previous.items())
+            if is_listed or all(self._has_room_for_past(publication, shas) for publication in previous.values()):
                 return history, number, is_listed
         return self._begin(public, landings, restarts=True), 0, False
 
@@ -225,7 +227,7 @@ class _Backfill:
         first = previous.state.first
         if first is None or first.commit not in shas or previous.state.siteurl != self.today.siteurl:
             return False
-        oldest = next((change for each in previous.ranges for change in each.changes), None)
+        oldest = next((change for change_range in previous.ranges for change in change_range.changes), None)
         return not first.past or (oldest is not None and oldest.representation is not None)
 
     def _begin(self, public: Mapping[str, Predecessor], landings: Sequence[Landing], *, restarts: bool) -> BuildHistory:
@@ -284,7 +286,7 @@ class _Backfill:
     def _published(self, layouts: Mapping[str, Layout]) -> dict[str, PreviousPublication]:
         """Return the publication in the output, as the one to continue."""
         found = {name: read_previous(self.today.output, layout) for name, layout in layouts.items()}
-        return {name: each for name, each in found.items() if each}
+        return {name: previous for name, previous in found.items() if previous}
 
     def _has_output(self, files: Mapping[str, BuiltFile]) -> bool:
         """Return whether all files are in the output, as long as they should be."""
@@ -340,9 +342,9 @@ class _Backfill:
             )
         removed = list(removed_layouts(today.output, today.siteurl, self.removed_sets))
         published = dict(zip(requests, publish_sets([*requests.values()], removed_sets=removed), strict=True))
-        for name, each in published.items():
-            if each.added:
-                self.progress.message(f"{f'{name}: ' if len(published) > 1 else ''}{past_of(each)}.")
+        for name, publication in published.items():
+            if publication.added:
+                self.progress.message(f"{f'{name}: ' if len(published) > 1 else ''}{past_of(publication)}.")
         return published
 
     def _report(self, skipped: Mapping[str, str], layouts: Mapping[str, Layout], *, restarted: bool) -> None:
