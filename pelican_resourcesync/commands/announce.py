@@ -182,7 +182,7 @@ def _save_cursor(cursor: Path, site: "PublishedSite") -> None:
 
 
 def _nothing(site: "PublishedSite") -> str:
-    if not any(each.earlier for each in site.sets.values()):
+    if not any(state.earlier for state in site.sets.values()):
         return "Nothing to announce: this is the first publication, which search engines find by the sitemap."
     return "Nothing to announce: no page has changed."
 

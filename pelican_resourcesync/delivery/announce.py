@@ -82,7 +82,7 @@ class PublishedSite:
             message = f"there is no publication in {target}{why}: publish the site first"
             raise PublicationError(message) from error
         self.siteurl = first.siteurl
-        self.sets = {name: each for name, each in known.items() if each.siteurl == self.siteurl}
+        self.sets = {name: state for name, state in known.items() if state.siteurl == self.siteurl}
         if self._web and self._web.base != self.siteurl:
             message = f"the publication at {target} belongs to {self.siteurl}: announce that URL"
             raise SettingsError(message)

@@ -134,12 +134,12 @@ class _Comparison:
         self._there = bucket.files()
         if written := self._there.pop(LEASE, None):
             lease.synchronize(written.modified)
-        self._parts = dict(self._parts_of([resource_set for resource_set in sets if resource_set.bucket]))
+        self._parts = dict(self._parts_of([publication for publication in sets if publication.bucket]))
         parts = {path: (self._there[path].size, digest) for path, digest in self._parts.items()}
         self.files = files | parts
         self._listed = _listed_in_bucket(bucket, self._there, sets, self.files)
-        self._last = self._there.get(upload_order(resource_set.layout.state for resource_set in sets)[-1])
-        kept = {path for resource_set in sets for path in resource_set.state.superseded}
+        self._last = self._there.get(upload_order(publication.layout.state for publication in sets)[-1])
+        kept = {path for publication in sets for path in publication.state.superseded}
         self.gone = sorted(self._there.keys() - self.files.keys() - kept)
         self.copies: list[str] = []
         self._large: dict[str, str] = {}  # the SHA-256 of large files, which are hashed again when they are sent
@@ -157,12 +157,12 @@ class _Comparison:
 
     def _parts_of(self, sets: Sequence[PreviousPublication]) -> Iterator[tuple[str, str]]:
         """Yield the parts of Resource Lists that are in the bucket alone, with their SHA-256."""
-        for resource_set in sets:
-            for path, digest in {**resource_set.state.superseded, **resource_set.state.documents}.items():
+        for publication in sets:
+            for path, digest in {**publication.state.superseded, **publication.state.documents}.items():
                 if kind_of(path) is RESOURCE_LIST_PART:
                     if path in self._there:
                         yield path, digest
-                    elif path in resource_set.state.documents:
+                    elif path in publication.state.documents:
                         raise self._lost(path)
 
     def _lost(self, path: str) -> PublicationError:
@@ -217,15 +217,15 @@ def output_files(output: Path, sets: Sequence[PreviousPublication]) -> dict[str,
     found = dict(scan(output))
     listed = _digests_of_versions(found)
     try:
-        for resource_set in sets:
-            resources = {path: digest for path, digest, _ in _resources(resource_set, found)}
-            for path in chain(resources, _linked(resource_set)):
+        for publication in sets:
+            resources = {path: digest for path, digest, _ in _resources(publication, found)}
+            for path in chain(resources, _linked(publication)):
                 if not (path in found and (output / path).is_file()):
                     raise _missing(output / path)
             listed |= {
-                **each.state.superseded,
-                **each.state.documents,
-                each.layout.state: each.state.digest,
+                **publication.state.superseded,
+                **publication.state.documents,
+                publication.layout.state: publication.state.digest,
                 **resources,
             }
         return {
@@ -291,11 +291,11 @@ def _served_elsewhere(sets: Sequence[PreviousPublication], paths: Collection[str
     """Return which paths are those of resources that other programs serve."""
     found, others = (
         set[str](),
-        [resource_set for resource_set in sets if resource_set.bucket or resource_set.state.of_repository],
+        [publication for publication in sets if publication.bucket or publication.state.of_repository],
     )
     if any(not path.startswith(f"{FOLDER}/") for path in paths):
-        for resource_set in others:
-            uris = (path_of_uri(resource_set.state.siteurl, row.uri) for row in resource_set.resources.rows())
+        for publication in others:
+            uris = (path_of_uri(publication.state.siteurl, row.uri) for row in publication.resources.rows())
             found.update(path for uri in uris if uri is not None for path in served_paths(uri) if path in paths)
     return found
 
@@ -308,23 +308,23 @@ def _listed_in_bucket(
     Raises `PublicationError` unless each set is the same, or continues the one in the bucket.
     """
     listed = _digests_of_versions(there)
-    for each in sets:
-        if each.layout.state in there:
-            where = bucket.url(each.layout.state)
-            theirs = parse_state(bucket.read(each.layout.state)[1], where)
-            if not each.state.continues(theirs):
+    for publication in sets:
+        if publication.layout.state in there:
+            where = bucket.url(publication.layout.state)
+            theirs = parse_state(bucket.read(publication.layout.state)[1], where)
+            if not publication.state.continues(theirs):
                 message = (
-                    f"{where} has generation {theirs.generation}, which generation {each.state.generation} in "
-                    f"{each.folder} does not continue: nothing was uploaded. Publish again, so that it continues what "
-                    "is public; or delete that file, to replace all of it"
+                    f"{where} has generation {theirs.generation}, which generation {publication.state.generation} "
+                    f"in {publication.folder} does not continue: nothing was uploaded. Publish again, so that it "
+                    "continues what is public; or delete that file, to replace all of it"
                 )
                 raise PublicationError(message)
             listed |= {**theirs.superseded, **theirs.documents}
-            if theirs.began == each.state.began:  # every change since then is later than its time
+            if theirs.began == publication.state.began:  # every change since then is later than its time
                 at = render_time(theirs.at)
                 listed |= {
                     path: digest
-                    for path, digest, changed in _resources(resource_set, files)
+                    for path, digest, changed in _resources(publication, files)
                     if digest and not is_later(changed, at)
                 }
     return listed

@@ -106,8 +106,8 @@ def mirrors(setting: Setting, value: object) -> tuple[tuple[str, int | None], ..
     """Check the mirrors of a site: tables of the `url` of each, and perhaps of its priority, `pri`."""
     if not isinstance(value, list | tuple):
         raise setting.wrong(value, "a list of tables, each with the url of a mirror, and perhaps its pri")
-    tables = [setting.table(each, {"url": checks.site_url, "pri": checks.number(1)}) for each in value]
-    if not all(each.get("url") and each.get("pri", 1) <= LOWEST_PRIORITY for each in tables):
+    tables = [setting.table(mirror, {"url": checks.site_url, "pri": checks.number(1)}) for mirror in value]
+    if not all(table.get("url") and table.get("pri", 1) <= LOWEST_PRIORITY for table in tables):
         message = f"{setting} has a mirror without a url, or with a pri of more than {LOWEST_PRIORITY}: correct it"
         raise SettingsError(message)
     return tuple((table["url"], table.get("pri")) for table in tables)
@@ -119,8 +119,8 @@ def hubs(setting: Setting, value: object) -> tuple[Hub, ...]:
         raise setting.wrong(value, "a list of the URLs of hubs")
     known = {"url": checks.web_page, "fat": checks.boolean}
     tables = [setting.table({"url": hub} if isinstance(hub, str) else hub, known, "a URL or ") for hub in value]
-    found = {each.get("url", ""): Hub(**each) for each in tables if each.get("url")}
-    if len(found) < len({each.get("url") for each in tables}) or any("@" in urlsplit(url).netloc for url in found):
+    found = {table.get("url", ""): Hub(**table) for table in tables if table.get("url")}
+    if len(found) < len({table.get("url") for table in tables}) or any("@" in urlsplit(url).netloc for url in found):
         message = f"{setting} has a hub without a url, or a url with a user, which would be public: correct it"
         raise SettingsError(message)
     return tuple(found.values())

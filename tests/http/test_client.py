@@ -337,7 +337,7 @@ def test_public_addresses(client: Client, site: Live, monkeypatch: pytest.Monkey
     with pytest.raises(TransportError, match=r"^localhost is not requested: .* is not public$"):
         client.get(request(f"{name}/a", public=True))
     assert opened == []
-    monkeypatch.setattr(urls, "is_public", lambda _address: True)
+    monkeypatch.setattr(urls, "is_public_address", lambda _address: True)
     assert client.get(request(f"{name}/b", public=True)).status == 200
     assert opened
 

@@ -81,13 +81,13 @@ class SavedDocuments:
         self._stack = ExitStack()
         if safe and (safe / FOLDER).is_dir():
             _fill(safe / FOLDER, output / FOLDER, but=_later(safe, output))
-        self._safe = self._take(output, workspace) if workspace and (output / FOLDER).is_dir() else None
+        self._safe = self._save_copy(output, workspace) if workspace and (output / FOLDER).is_dir() else None
         self.output = Output(output, self._safe)
         found = (file for file in (output / WELL_KNOWN, output / DESCRIPTION) if file.is_file())
         file = next(found, None)  # a killed build may have left only the other copy
         self._well_known = (file.read_bytes(), file.stat()) if file else None
 
-    def _take(self, output: Path, workspace: Workspace) -> Path:
+    def _save_copy(self, output: Path, workspace: Workspace) -> Path:
         workspace.create()
         folder = workspace.saved_documents
         part = folder.with_name(f"{folder.name}.part")  # renamed when complete, so that an interrupted copy is not used
@@ -395,7 +395,7 @@ class Session:
             return False
         layouts = layouts_of(self._settings, self._siteurl).values()
         with suppress(PublicationError):
-            if all(state_in_output(self._saved.output, self._base, each) for each in layouts):
+            if all(state_in_output(self._saved.output, self._base, layout) for layout in layouts):
                 logger.warning("ResourceSync: nothing is published; the documents in %s stay: %s", self._output, error)
                 return True
         print_line("ResourceSync: 'on_error' is 'warn', but the output lacks the documents that are live.")

@@ -300,7 +300,7 @@ def find_site_predecessors(
     """
     base = settings_folder_of(pelican)
     found = find_predecessors(base, settings, siteurl, output, stack)
-    is_first = not any(each.known for each in found.values())
+    is_first = not any(predecessor.known for predecessor in found.values())
     if is_first and settings.previous == "live" and not settings.moved_from and not is_loopback(siteurl):
         layouts = layouts_of(settings, siteurl).values()
         for address in earlier_addresses(base, pelican, siteurl):

@@ -247,7 +247,7 @@ def _files(layouts: Collection[Layout], output: Path, name: str) -> Iterator[tup
 
 def _pages(layouts: Iterable[Layout], output: Path) -> Iterator[Row]:
     """Yield the pages in all Resource Lists, each URI once."""
-    states = [read_state(output, each) for each in layouts]
+    states = [read_state(output, layout) for layout in layouts]
     lists = [ResourceList(output.joinpath, known.parts).rows() for known in states if known]
     for _, same in groupby(merge(*lists, key=itemgetter(0)), key=itemgetter(0)):
         row = next(same)

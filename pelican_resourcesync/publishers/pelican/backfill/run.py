@@ -144,8 +144,8 @@ class _Backfill:
     def _build_and_publish(
         self, public: Mapping[str, Predecessor], builder: Builder, since: str | None, jobs: int | None
     ) -> BackfillSummary:
-        known = [each.known for each in public.values() if each.known]
-        postponed = {sha: time for each in known for sha, time in each.postponed.items()}
+        known = [predecessor.known for predecessor in public.values() if predecessor.known]
+        postponed = {sha: time for state in known for sha, time in state.postponed.items()}
         landings = landings_of(self.repository, postponed)
         chosen = self._choose(landings, since)
         missing = [landing for landing in chosen if not self._is_recorded(landing)]
