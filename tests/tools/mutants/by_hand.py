@@ -201,7 +201,7 @@ FAULTS_BY_HAND = (
     ),
     FaultByHand(
         "change List torn from its index is believed",
-        '        self._torn = each.uri if has_ended and not each.until else ""',
+        '        self._torn = "" if each.until or not _times(opened.document, each.uri)[1] else each.uri',
         '        self._torn = ""',
     ),
     FaultByHand(
