@@ -11,8 +11,8 @@ from pelican_resourcesync.protocol import Capability, ChangeKind, Document, Entr
 from pelican_resourcesync.publication.documents import DocumentWriter, change_entries
 from pelican_resourcesync.publication.kinds.kind import News, PlannedDocuments
 from pelican_resourcesync.publication.kinds.packages import (
-    Bitstream,
     ChangePacker,
+    PackageMember,
     begins_package,
     divided,
     open_package,
@@ -152,7 +152,7 @@ class _Packages:
     writing: DocumentWriter
     find: FindBytes
 
-    def write(self, path: str, head: Document, bitstreams: Iterable[Bitstream]) -> None:
+    def write(self, path: str, head: Document, bitstreams: Iterable[PackageMember]) -> None:
         """Write a package, and its manifest next to it."""
         writing, options = self.writing, self.writing.options
         base, edition = options.layout.siteurl, options.edition
@@ -180,7 +180,7 @@ class _Packages:
         digest, length = self.writing.stage.measure(path)
         return self.writing.documents.package_entry(path, length, digest, interval)
 
-    def available(self, bitstreams: Iterable[Bitstream]) -> Iterator[Bitstream]:
+    def available(self, bitstreams: Iterable[PackageMember]) -> Iterator[PackageMember]:
         """Yield the bitstreams whose bytes are available."""
         for bitstream in bitstreams:
             if opener := self.find(bitstream.entry[0], bitstream.expected.hash):
@@ -243,7 +243,7 @@ class ResourceDump(PlannedDocuments):
             for path, time in (dump_packages(previous) if previous else ())
             for uri, *_ in self._members(path)[:1]
         }
-        bitstreams = map(Bitstream.of_row, self.news.list.rows())
+        bitstreams = map(PackageMember.of_row, self.news.list.rows())
         for package in divided(bitstreams, size_in_package, package_limits(options), begins_package):
             wanted = [*package]
             earlier = self._same(wanted, before)
@@ -258,7 +258,7 @@ class ResourceDump(PlannedDocuments):
                 yield packages.entry(path, Metadata(at=self.at))
 
     def _same(
-        self, bitstreams: Sequence[Bitstream], before: Mapping[str, tuple[str, datetime]]
+        self, bitstreams: Sequence[PackageMember], before: Mapping[str, tuple[str, datetime]]
     ) -> tuple[str, datetime] | None:
         """Return the earlier package with just these members, if there is one, by the URI of its first."""
         found = before.get(bitstreams[0].entry[0]) if bitstreams else None
@@ -322,10 +322,10 @@ class ChangeDumps(PlannedDocuments):
             start = until
 
     @staticmethod
-    def _bitstreams(packages: _Packages, changes: Sequence[Change]) -> Iterator[Bitstream]:
+    def _bitstreams(packages: _Packages, changes: Sequence[Change]) -> Iterator[PackageMember]:
         """Yield the bitstreams of changes: deletions, and those whose bytes are available."""
         for change, entry in zip(changes, change_entries(changes), strict=True):
-            bitstream = Bitstream.of(entry, edition=packages.writing.options.edition)
+            bitstream = PackageMember.of(entry, edition=packages.writing.options.edition)
             yield from [bitstream] if change.kind is ChangeKind.DELETED else packages.available([bitstream])
 
 

@@ -60,8 +60,8 @@ _PLAIN_PATH = re.compile(rf"(?!~)(?:{_NAME}/)*{_NAME}")
 _renderer = cache(partial(Renderer, Root.URLSET))
 
 
-class Bitstream(NamedTuple):
-    """The bytes of one resource, or of one change of it, for a package.
+class PackageMember(NamedTuple):
+    """A member of a package: the bytes of one resource, or of one change of it.
 
     `entry` is its entry in the manifest, without the path. `expected` describes the bytes, `modified` is their time,
     and `open` returns a stream of them from the beginning; it is `None` for a deletion, which has none.
@@ -116,20 +116,20 @@ def open_member(package: ZipFile, name: str) -> BinaryIO:
         raise PublicationError(message) from error
 
 
-def repacked(entry: Entry, package: ZipFile, edition: int = EDITION) -> Bitstream:
+def repacked(entry: Entry, package: ZipFile, edition: int = EDITION) -> PackageMember:
     """Return the bitstream of an entry in the manifest of an earlier package."""
     path = entry.md.path if entry.md else None
     if entry.md is None or path is None:
-        return Bitstream.of(entry, None, edition)
+        return PackageMember.of(entry, None, edition)
     opener = partial(open_member, package, path.removeprefix("/"))
-    return Bitstream.of(replace(entry, md=replace(entry.md, path=None)), opener, edition)
+    return PackageMember.of(replace(entry, md=replace(entry.md, path=None)), opener, edition)
 
 
 def write_package(  # noqa: PLR0913 - keyword-only options
     stream: BinaryIO,
     manifest: BinaryIO,
     document: Document,
-    bitstreams: Iterable[Bitstream],
+    bitstreams: Iterable[PackageMember],
     *,
     base: str,
     edition: int = EDITION,
@@ -164,7 +164,7 @@ class _Packing:
     paths: "MemberPaths"
     on_packed: Callable[[int], None]
 
-    def add(self, bitstream: Bitstream) -> RenderedEntry:
+    def add(self, bitstream: PackageMember) -> RenderedEntry:
         uri, md, links, lastmod = bitstream.entry
         if bitstream.open is None:
             return bitstream.entry
@@ -310,7 +310,7 @@ STANDARD_LIMITS = PackageSize()
 _EMPTY = PackageSize(FRAME_SIZE, 0, HEAD_SIZE)
 
 
-def size_in_package(bitstream: Bitstream) -> PackageSize:
+def size_in_package(bitstream: PackageMember) -> PackageSize:
     """Return the most that a bitstream adds to a package; a deletion has no bytes."""
     uri, md, links, lastmod = bitstream.entry
     listed = _ENTRY_SIZE + len(uri) + 5 * sum(map(uri.count, "&'\"<>"))  # escaping adds up to five bytes
@@ -321,7 +321,7 @@ def size_in_package(bitstream: Bitstream) -> PackageSize:
     return PackageSize(packed + _MEMBER_SIZE + _most_packed(bitstream.expected.length), 1, listed)
 
 
-def begins_package(bitstream: Bitstream) -> bool:
+def begins_package(bitstream: PackageMember) -> bool:
     """Return whether a package of resources may begin with this one, which depends on its URI alone.
 
     So a resource that comes or goes changes one package, and the others stay.
@@ -390,5 +390,5 @@ def package_limits(options: Options) -> PackageSize:
 
 
 def _size_of_changes(changes: Iterable[Change]) -> PackageSize:
-    sizes = [size_in_package(Bitstream.of(entry)) for entry in change_entries(changes)]
+    sizes = [size_in_package(PackageMember.of(entry)) for entry in change_entries(changes)]
     return PackageSize(*map(sum, zip(*sizes, strict=True)))

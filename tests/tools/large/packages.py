@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pelican_resourcesync.protocol import Entry, Hash, Metadata
-from pelican_resourcesync.publication.kinds.packages import Bitstream, PackageSize, write_package
+from pelican_resourcesync.publication.kinds.packages import PackageMember, PackageSize, write_package
 from tests.kit.publications import SITEURL
 from tests.publication.kinds.dumps.support import NOON, RESOURCES, portions
 
@@ -57,7 +57,7 @@ def digest(length: int) -> str:
     return whole.hexdigest()
 
 
-def bitstreams(kinds: list[str]) -> Iterator[Bitstream]:
+def bitstreams(kinds: list[str]) -> Iterator[PackageMember]:
     """Make the bitstreams asked for."""
     for number, kind in enumerate(kinds):
         count, length, media_type = kind.split(":")
@@ -66,7 +66,7 @@ def bitstreams(kinds: list[str]) -> Iterator[Bitstream]:
         )
         for each in range(int(count)):
             uri = f"{SITEURL}/{number}/{each // 100}/a-resource-with-some-name-{each}.{media_type[-4:]}"
-            yield Bitstream.of(Entry(loc=uri, lastmod=NOON, md=md), partial(made, int(length)))
+            yield PackageMember.of(Entry(loc=uri, lastmod=NOON, md=md), partial(made, int(length)))
 
 
 def main(folder: str, size: str, *kinds: str) -> None:

@@ -11,7 +11,7 @@ from zipfile import ZipFile, ZipInfo
 from pelican_resourcesync.protocol import ChangeKind, Document, Entry, Hash, Link, Metadata, Root
 from pelican_resourcesync.publication.kinds.packages import (
     STANDARD_LIMITS,
-    Bitstream,
+    PackageMember,
     PackageSize,
     divided,
     size_in_package,
@@ -45,25 +45,29 @@ def entry(
     return Entry(loc=f"{SITEURL}/{path}", lastmod=lastmod, md=md)
 
 
-def bitstream(path: str, data: bytes, media_type: str = "text/html", **options: object) -> Bitstream:
+def bitstream(path: str, data: bytes, media_type: str = "text/html", **options: object) -> PackageMember:
     """Make a bitstream of these bytes at a path of the site."""
-    return Bitstream.of(entry(path, data, media_type, **options), partial(BytesIO, data))  # type: ignore[arg-type]  # options
+    return PackageMember.of(entry(path, data, media_type, **options), partial(BytesIO, data))  # type: ignore[arg-type]  # options
 
 
-def deletion(path: str) -> Bitstream:
+def deletion(path: str) -> PackageMember:
     """Make the deletion of what was at a path of the site."""
     md = Metadata(change=ChangeKind.DELETED, datetime=NOON)
-    return Bitstream.of(Entry(loc=f"{SITEURL}/{path}", lastmod=NOON, md=md))
+    return PackageMember.of(Entry(loc=f"{SITEURL}/{path}", lastmod=NOON, md=md))
 
 
-def packed(bitstreams: Iterable[Bitstream], document: Document = RESOURCES, **options: object) -> tuple[bytes, bytes]:
+def packed(
+    bitstreams: Iterable[PackageMember], document: Document = RESOURCES, **options: object
+) -> tuple[bytes, bytes]:
     """Write a package; give its bytes, and those of the copy of its manifest."""
     package, manifest = BytesIO(), BytesIO()
     write_package(package, cast("BinaryIO", manifest), document, bitstreams, base=SITEURL, **options)  # type: ignore[arg-type]
     return package.getvalue(), manifest.getvalue()
 
 
-def portions(bitstreams: Iterable[Bitstream], limits: PackageSize = STANDARD_LIMITS) -> Iterator[Iterator[Bitstream]]:
+def portions(
+    bitstreams: Iterable[PackageMember], limits: PackageSize = STANDARD_LIMITS
+) -> Iterator[Iterator[PackageMember]]:
     """Divide bitstreams into packages."""
     return divided(bitstreams, size_in_package, limits)
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import BytesError, DocumentError, PublicationError
 from pelican_resourcesync.protocol import ChangeKind, Entry, Hash, Metadata
-from pelican_resourcesync.publication.kinds.packages import Bitstream, open_member, open_package, write_package
+from pelican_resourcesync.publication.kinds.packages import PackageMember, open_member, open_package, write_package
 from tests.kit.publications import SITEURL
 from tests.kit.reader import XmlDocument, XmlEntry
 from tests.publication.kinds.dumps.support import (
@@ -116,7 +116,7 @@ def test_edition_reaches_the_manifest() -> None:
     """V1103: the manifest is in the edition asked for."""
     created = entry("a.html", b"one", change=ChangeKind.CREATED)
     for edition, attributes in ((2017, 1), (2014, 0)):
-        changes = [Bitstream.of(created, lambda: BytesIO(b"one"), edition)]
+        changes = [PackageMember.of(created, lambda: BytesIO(b"one"), edition)]
         assert list(listed(packed(changes, CHANGES, edition=edition)[0]).entries[0].md).count("datetime") == attributes
 
 
@@ -229,7 +229,7 @@ def test_files_are_closed(tmp_path: Path) -> None:
     assert [stream.closed for stream in opened] == [True] * 7
 
 
-def replace_open(given_bitstream: Bitstream, opener: Callable[[], BinaryIO]) -> Bitstream:
+def replace_open(given_bitstream: PackageMember, opener: Callable[[], BinaryIO]) -> PackageMember:
     """Return the bitstream with other bytes than its entry says."""
     return given_bitstream._replace(open=opener)
 
@@ -313,16 +313,16 @@ def test_a_disk_that_fails_while_it_is_read() -> None:
 def test_entries_that_say_too_little(md: Metadata | None) -> None:
     """Without a length nobody knows what fits into a package, so it is not packed."""
     with pytest.raises(PublicationError, match=rf"the entry of {SITEURL}/a.html lacks a length"):
-        packed([Bitstream.of(Entry(loc=f"{SITEURL}/a.html", md=md), lambda: BytesIO(b"abc"))])
+        packed([PackageMember.of(Entry(loc=f"{SITEURL}/a.html", md=md), lambda: BytesIO(b"abc"))])
 
 
 def test_an_md5() -> None:
     """What a repository keeps of its files is checked likewise, and named where it does not hold."""
     good, bad = (Hash(algorithm="md5", digest=digest) for digest in (md5(b"abc").hexdigest().upper(), "0" * 32))
     right, wrong = (Entry(loc=f"{SITEURL}/a.pdf", md=Metadata(length=3, hash=(each,))) for each in (good, bad))
-    assert members(packed([Bitstream.of(right, lambda: BytesIO(b"abc"))])[0])["resources/a.pdf"] == b"abc"
+    assert members(packed([PackageMember.of(right, lambda: BytesIO(b"abc"))])[0])["resources/a.pdf"] == b"abc"
     with pytest.raises(BytesError, match=f"{SITEURL}/a.pdf is no longer the 3 bytes with the MD5 {'0' * 32}") as error:
-        packed([Bitstream.of(wrong, lambda: BytesIO(b"abc"))])
+        packed([PackageMember.of(wrong, lambda: BytesIO(b"abc"))])
     assert error.value.uri == f"{SITEURL}/a.pdf"
 
 
@@ -330,9 +330,9 @@ def test_no_hash() -> None:
     """Where no hash is known that we can make, the length alone is checked."""
     for hashes in ((), (Hash(algorithm="sha-3", digest="ab"),)):
         said = Entry(loc=f"{SITEURL}/a.bin", md=Metadata(length=3, hash=hashes))
-        assert members(packed([Bitstream.of(said, lambda: BytesIO(b"abc"))])[0])["resources/a.bin"] == b"abc"
+        assert members(packed([PackageMember.of(said, lambda: BytesIO(b"abc"))])[0])["resources/a.bin"] == b"abc"
         with pytest.raises(BytesError, match="is no longer the 3 bytes that were listed"):
-            packed([Bitstream.of(said, lambda: BytesIO(b"abcd"))])
+            packed([PackageMember.of(said, lambda: BytesIO(b"abcd"))])
 
 
 def test_one_of_several_hashes() -> None:
@@ -341,7 +341,7 @@ def test_one_of_several_hashes() -> None:
     assert said.md is not None
     hashes = (Hash(algorithm="md5", digest="00"), Hash(algorithm="sha-256", digest=sha256(b"abc").hexdigest().upper()))
     said = replace(said, md=replace(said.md, hash=hashes))
-    assert members(packed([Bitstream.of(said, lambda: BytesIO(b"abc"))])[0])["resources/a.html"] == b"abc"
+    assert members(packed([PackageMember.of(said, lambda: BytesIO(b"abc"))])[0])["resources/a.html"] == b"abc"
 
 
 @pytest.mark.parametrize(
@@ -356,7 +356,7 @@ def test_one_of_several_hashes() -> None:
 def test_what_no_document_can_hold(wrong: Entry) -> None:
     """An entry that no manifest can hold is a DocumentError that names it."""
     with pytest.raises(DocumentError, match=r"^the entry with loc 'https://example\.org/"):
-        packed([Bitstream.of(wrong, lambda: BytesIO(b""))])
+        packed([PackageMember.of(wrong, lambda: BytesIO(b""))])
 
 
 def test_each_bitstream_is_read_once() -> None:
@@ -377,7 +377,8 @@ def test_each_bitstream_is_read_once() -> None:
     contents = {"page.html": b"words " * 50_000, "picture.jpg": bytes(300_000), "empty.txt": b""}
     types = {"page.html": "text/html", "picture.jpg": "image/jpeg", "empty.txt": "text/plain"}
     packed(
-        Bitstream.of(entry(name, data, types[name]), partial(Counting, name, data)) for name, data in contents.items()
+        PackageMember.of(entry(name, data, types[name]), partial(Counting, name, data))
+        for name, data in contents.items()
     )
     opened = {f"{name} opened": 1 for name in contents}
     assert read == {**opened, **{name: len(data) for name, data in contents.items()}}

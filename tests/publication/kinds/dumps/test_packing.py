@@ -13,7 +13,7 @@ from pelican_resourcesync.protocol import ChangeKind, Entry, Hash, Metadata
 from pelican_resourcesync.publication.kinds.packages import (
     FRAME_SIZE,
     HEAD_SIZE,
-    Bitstream,
+    PackageMember,
     PackageSize,
     divided,
     size_in_package,
@@ -116,7 +116,7 @@ _CHANGES = st.sampled_from([None, *ChangeKind])
 
 
 @st.composite
-def _bitstreams(draw: st.DrawFn) -> Bitstream:
+def _bitstreams(draw: st.DrawFn) -> PackageMember:
     path, data, kind = draw(_NAMES), draw(_DATA), draw(_TYPES)
     if draw(st.booleans()):
         return deletion(path)
@@ -127,7 +127,7 @@ _TIMES = st.datetimes(datetime(1970, 1, 1), datetime(2110, 1, 1), timezones=st.t
 
 
 @given(st.lists(_bitstreams(), max_size=8))
-def test_no_package_is_larger_than_its_weight(bitstreams: list[Bitstream]) -> None:
+def test_no_package_is_larger_than_its_weight(bitstreams: list[PackageMember]) -> None:
     """Whatever names, bytes and entries: ZIP file and manifest are no larger than the sum of the bounds."""
     package, manifest = packed(bitstreams, CHANGES)
     weights = [size_in_package(each) for each in bitstreams]
@@ -136,7 +136,7 @@ def test_no_package_is_larger_than_its_weight(bitstreams: list[Bitstream]) -> No
 
 
 @given(st.lists(_bitstreams(), min_size=1, max_size=8), st.integers(0, 200_000), st.integers(1, 5))
-def test_any_division(bitstreams: list[Bitstream], size: int, entries: int) -> None:
+def test_any_division(bitstreams: list[PackageMember], size: int, entries: int) -> None:
     """Whatever the limits: nothing is lost, no package is larger, and none could have been sure to take one more."""
     limits = PackageSize(size=FRAME_SIZE + size, entries=entries)
     found = [list(each) for each in portions(bitstreams, limits)]
@@ -166,4 +166,4 @@ def test_the_bitstream_of_a_row(path: str, length: int, media_type: str | None, 
     row = Row(uri, render_representation(said), "", render_time(time))
     md = Metadata(hash=(hash_,) if hash_ else (), length=length, type=media_type)
     entry = Entry(loc=uri, lastmod=time, md=md if said != Representation() else None)
-    assert Bitstream.of_row(row)._replace(modified=None) == Bitstream.of(entry)._replace(modified=None)
+    assert PackageMember.of_row(row)._replace(modified=None) == PackageMember.of(entry)._replace(modified=None)
