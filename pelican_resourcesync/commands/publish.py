@@ -12,7 +12,6 @@ from pelican_resourcesync.system.exits import DONE, PROBLEMS
 from pelican_resourcesync.system.printable import printable
 
 if TYPE_CHECKING:
-    from pelican_resourcesync.publishers.folder import FolderDryRun
     from pelican_resourcesync.publishers.static_site import PublishResult
     from pelican_resourcesync.settings import FolderSettings
 
@@ -74,16 +73,5 @@ def _foresee(settings: "FolderSettings", base: Path, options: Namespace) -> int:
     from pelican_resourcesync.terminal import as_json
 
     planned = dry_run_folder(settings, base, allow_empty=options.allow_empty)
-    lines = [as_json(planned)] if options.json else _dry_run_lines(planned)
-    sys.stdout.writelines(f"{line}\n" for line in lines)
+    sys.stdout.write(f"{as_json(planned) if options.json else planned.text()}\n")
     return PROBLEMS if planned.stopped else DONE
-
-
-def _dry_run_lines(planned: "FolderDryRun") -> Iterator[str]:
-    from pelican_resourcesync.terminal import expectations
-
-    yield from (f"{printable(hint)}." for hint in planned.hints)
-    yield from map(printable, expectations(planned.sets))
-    if planned.stopped:
-        yield f"A safety check would stop this publication: {printable(planned.stopped)}"
-    yield "Nothing was published."

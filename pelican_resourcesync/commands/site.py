@@ -2,9 +2,9 @@
 
 import sys
 from argparse import ArgumentParser, Namespace, _ActionsContainer, _SubParsersAction
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pelican_resourcesync.commands.running import PROGRAM
 from pelican_resourcesync.errors import SettingsError
@@ -13,10 +13,6 @@ from pelican_resourcesync.system.exits import DONE, PROBLEMS
 from pelican_resourcesync.system.extras import require_pelican
 from pelican_resourcesync.system.printable import printable_lines
 from pelican_resourcesync.system.strict_json import parse_json
-
-if TYPE_CHECKING:
-    from pelican_resourcesync.publishers.pelican.backfill import BackfillSummary
-    from pelican_resourcesync.publishers.takedown import Takedown
 
 SETTINGS = Path("pelicanconf.py")
 #: What the user must know before building past commits of a repository.
@@ -108,24 +104,8 @@ def forget(options: Namespace) -> int:
         site = read_configuration(options.settings or SETTINGS)
         with spinner("reading what is published", PROGRAM):
             done = take_down(options.output or site.output, options.uris, site)
-    _say(as_json(done) if options.json else "\n".join(_takedown_lines(done)))
+    _say(as_json(done) if options.json else done.text())
     return DONE
-
-
-def _takedown_lines(done: "Takedown") -> Iterator[str]:
-    touched = {name: result for name, result in done.forgotten.items() if result.uris}
-    if not touched:
-        generations = " and ".join(str(result.generation) for result in done.forgotten.values())
-        yield f"Nothing was written: generation {generations} lists these URIs only as deleted."
-        return
-    for uri in sorted({uri for result in touched.values() for uri in result.uris}):
-        yield f"Forgotten: {uri}"
-    for name, result in touched.items():
-        yield f"{name}: generation {result.generation}, below {result.home}, lists them only as deleted."
-    yield "Still to do: remove it from the site's sources and commit that, or the next build lists it again."
-    yield f"Delete its file in {done.output} and on the host."
-    yield f"Before the next build, upload {done.output}, and delete the old documents there: they contain these URIs."
-    yield "Until then, links in pages, robots.txt and Link headers lead to a Capability List that no longer exists."
 
 
 def backfill(options: Namespace) -> int:
@@ -141,7 +121,7 @@ def backfill(options: Namespace) -> int:
         jobs=options.jobs,
         extra=_extra_settings(options.extra_settings),
     )
-    _say(_backfill_text(done))
+    _say(done.text())
     return DONE
 
 
@@ -161,22 +141,6 @@ def _extra_settings(texts: Sequence[str]) -> Mapping[str, Any]:
             )
             raise SettingsError(message) from error
     return found
-
-
-def _backfill_text(done: "BackfillSummary") -> str:
-    """Return how many commits were built, what was published for each set, and where."""
-    from pelican_resourcesync.terminal import format_count
-
-    known = f" ({done.known:,} more before)" if done.known else ""
-    built = f"{format_count(done.built, 'commit')} built{known}, {len(done.skipped):,} skipped."
-    if not done.publications:
-        return f"{built} Nothing new: the publication for {done.where} is already in {done.output}."
-    sets = " and ".join(
-        f"{f'{name}: ' if len(done.publications) > 1 else ''}{format_count(publication.resources, 'resource')}, "
-        f"{format_count(publication.changes, 'change')} in {format_count(publication.ranges, 'Change List')}"
-        for name, publication in done.publications.items()
-    )
-    return f"{built} Published for {done.where}: {sets}. Upload the folder {done.output}."
 
 
 def _say(text: str) -> None:

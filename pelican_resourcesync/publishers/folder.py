@@ -64,7 +64,8 @@ from pelican_resourcesync.publishers.static_site import (
     update_sitemap,
 )
 from pelican_resourcesync.settings import FolderSettings, in_file, parse_folder_settings, read_toml
-from pelican_resourcesync.terminal import Progress
+from pelican_resourcesync.system.printable import printable
+from pelican_resourcesync.terminal import Progress, expectations
 
 #: The settings file, in the working directory.
 FILE = "resourcesync.toml"
@@ -80,6 +81,12 @@ class FolderDryRun:
     sets: Mapping[str, ExpectedSet]
     stopped: str = ""
     hints: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """Return what would be published, set by set, and what would stop it."""
+        stopped = [f"A safety check would stop this publication: {self.stopped}"] if self.stopped else []
+        hints = (f"{hint}." for hint in self.hints)
+        return "\n".join(map(printable, [*hints, *expectations(self.sets), *stopped, "Nothing was published."]))
 
 
 def publish(

@@ -1,7 +1,7 @@
 """Takedowns: resources are forgotten in the publication in an output, of a site, a folder or a repository."""
 
 import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +29,26 @@ class Takedown:
 
     forgotten: Mapping[str, TakedownResult]
     output: Path
+
+    def text(self) -> str:
+        """Return what was removed, and what the user still has to do."""
+        touched = {name: result for name, result in self.forgotten.items() if result.uris}
+        if not touched:
+            generations = " and ".join(str(result.generation) for result in self.forgotten.values())
+            return f"Nothing was written: generation {generations} lists these URIs only as deleted."
+        lines = [f"Forgotten: {uri}" for uri in sorted({uri for result in touched.values() for uri in result.uris})]
+        lines += [
+            f"{name}: generation {result.generation}, below {result.home}, lists them only as deleted."
+            for name, result in touched.items()
+        ]
+        return "\n".join([*lines, *self._to_do()])
+
+    def _to_do(self) -> Iterator[str]:
+        output = self.output
+        yield "Still to do: remove it from the site's sources and commit that, or the next build lists it again."
+        yield f"Delete its file in {output} and on the host."
+        yield f"Before the next build, upload {output}, and delete the old documents there: they contain these URIs."
+        yield "Until then, links in pages, robots.txt and Link headers lead to a Capability List that no longer exists."
 
 
 def take_down(output: Path, uris: Collection[str], site: "Configuration | None" = None) -> Takedown:

@@ -80,6 +80,20 @@ class BackfillSummary:
     where: str
     output: Path
 
+    def text(self) -> str:
+        """Return how many commits were built, what was published for each set, and where."""
+        known = f" ({self.known:,} more before)" if self.known else ""
+        built = f"{format_count(self.built, 'commit')} built{known}, {len(self.skipped):,} skipped."
+        if not self.publications:
+            return f"{built} Nothing new: the publication for {self.where} is already in {self.output}."
+        several = len(self.publications) > 1
+        sets = " and ".join(
+            f"{f'{name}: ' if several else ''}{format_count(of_set.resources, 'resource')}, "
+            f"{format_count(of_set.changes, 'change')} in {format_count(of_set.ranges, 'Change List')}"
+            for name, of_set in self.publications.items()
+        )
+        return f"{built} Published for {self.where}: {sets}. Upload the folder {self.output}."
+
 
 def run_backfill(  # noqa: PLR0913 - keyword-only options
     file: Path,
