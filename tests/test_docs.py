@@ -111,10 +111,8 @@ def test_commands_exist() -> None:
 
 def test_documents_of_the_table_are_those_written(site: Site) -> None:
     """The table of what is written names every document of a built site, and no other."""
-    site.article("a.md")
-    site.commit("2024-01-01T12:00:00Z")
-    site.article("b.md", title="B title")
-    site.commit("2024-02-01T12:00:00Z")
+    site.article("a.md", at="2024-01-01T12:00:00Z")
+    site.article("b.md", title="B title", at="2024-02-01T12:00:00Z")
     site.build()
     folders = [site.output / "resourcesync", site.output / ".well-known"]
     files = [file for folder in folders for file in folder.rglob("*") if file.is_file()]
@@ -127,8 +125,7 @@ def test_documents_of_the_table_are_those_written(site: Site) -> None:
 
 def test_every_key_of_the_state_is_told(site: Site) -> None:
     """The table of `publication.json` names the keys of a written one, of several sets, and no other."""
-    site.article("a.md")
-    site.commit("2024-01-01T12:00:00Z")
+    site.article("a.md", at="2024-01-01T12:00:00Z")
     site.build(RESOURCESYNC={"sets": {"site": {}, "pages": {"types": ["text/html"]}}})
     text = (ROOT / "docs/publication-json.md").read_text("utf-8")
     described = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))

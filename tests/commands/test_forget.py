@@ -27,8 +27,7 @@ def test_a_takedown_in_a_real_site(published: Site, capsys: pytest.CaptureFixtur
         assert not follower.audit()
         again = output_of(capsys, "forget", f"{URL}/two-titles.html")
         assert again == "Nothing was written: generation 2 lists these URIs only as deleted.\n"
-        published.remove("content/two.md")
-        published.commit("2024-03-05T12:00:00Z")
+        published.remove("content/two.md", at="2024-03-05T12:00:00Z")
         published.build()
         state = json.loads((published.output / "resourcesync/publication.json").read_bytes())
         assert (state["generation"], state["restart_number"]) == (3, 2)
@@ -94,8 +93,7 @@ def test_only_the_latest_publication(published: Site, tmp_path: Path, capsys: py
     """An output that is behind what a build would continue is left alone; one that is ahead is the latest."""
     behind = tmp_path / "behind"
     shutil.copytree(published.output, behind)
-    published.article("three.md", title="Three titles")
-    published.commit("2024-03-05T12:00:00Z")
+    published.article("three.md", title="Three titles", at="2024-03-05T12:00:00Z")
     published.build()
     public = tmp_path / "public"
     shutil.copytree(published.output, public)
@@ -108,8 +106,7 @@ def test_only_the_latest_publication(published: Site, tmp_path: Path, capsys: py
     said = output_of(capsys, "forget", f"{URL}/one-title.html", *settings, str(tmp_path / "empty"), exits=2)
     assert "there is no publication in" in said
     assert named(behind, "one-title")
-    published.article("four.md", title="Four titles")
-    published.commit("2024-03-06T12:00:00Z")
+    published.article("four.md", title="Four titles", at="2024-03-06T12:00:00Z")
     published.build()
     capsys.readouterr()
     output_of(capsys, "forget", f"{URL}/two-titles.html")
@@ -131,8 +128,7 @@ def test_a_build_before_it_is_public_goes_on_from_it(
         output_of(capsys, "forget", f"{URL}/one-title.html")
         kept = published.folder / ".resourcesync/live"
         assert len(named(kept, "one-title")) == 1
-        published.remove("content/one.md")
-        published.commit("2024-03-05T12:00:00Z")
+        published.remove("content/one.md", at="2024-03-05T12:00:00Z")
         published.build()
         assert len(named(published.output, "one-title")) == 1
         assert json.loads((published.output / "resourcesync/publication.json").read_text())["generation"] == 3

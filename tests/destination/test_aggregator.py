@@ -182,10 +182,7 @@ def test_changes(source: FakeSource, tmp_path: Path) -> None:
     before = files_of(folder)
     assert copy.run().published == {}
     assert files_of(folder) == before
-    source.put("a.html", "new")
-    source.put("e.html", "five")
-    source.delete("d.html")
-    source.publish()
+    source.update({"a.html": "new", "e.html": "five", "d.html": None})
     assert copy.run().published == {"resources": 3, "created": 1, "updated": 1, "deleted": 1}
     changes = parse_file(change_list(folder)).entries
     assert [(each.uri, each.md["change"]) for each in changes] == [
@@ -204,8 +201,7 @@ def test_change_of_what_the_source_says(source: FakeSource, tmp_path: Path) -> N
     first, second = tmp_path / "first", tmp_path / "second"
     row = [Aggregator(source.url, first, BASE, FAST), Aggregator(str(first), second, "https://second.example", FAST)]
     assert [each.run().complete for each in row] == [True, True]
-    source.put("a.html", "one")
-    source.publish()
+    source.update({"a.html": "one"})
     results = [each.run() for each in row]
     assert [(each.fetched, each.published["updated"]) for each in results] == [(0, 1), (0, 1)]
     assert entries(change_list(second))["https://second.example/a.html"][1]["modified"] == "2024-01-01T00:04:00Z"
@@ -219,10 +215,7 @@ def test_incomplete_run(source: FakeSource, tmp_path: Path) -> None:
     folder = tmp_path / "copy"
     copy = Aggregator(source.url, folder, BASE, FAST)
     copy.run()
-    source.put("a.html", "lost")
-    source.put("d.html", "new")
-    source.put("e.html", "five")
-    source.publish()
+    source.update({"a.html": "lost", "d.html": "new", "e.html": "five"})
     source.site.manners |= {"a.html": status(500), "e.html": status(500)}
     result = copy.run()
     assert (result.left, result.published["updated"]) == (2, 2)
@@ -268,12 +261,10 @@ def test_much_is_deleted(source: FakeSource, tmp_path: Path) -> None:
 def test_beside_records(source: FakeSource, tmp_path: Path) -> None:
     """The records of a repository are below `resourcesync/`, too: they stay, and are published like other files."""
     record = "resourcesync/repository/records/1.xml"
-    source.put(record, "one")
-    source.publish()
+    source.update({record: "one"})
     copy = Aggregator(source.url, tmp_path / "copy", BASE, FAST)
     copy.run()
-    source.put("a.html", "new")
-    source.publish()
+    source.update({"a.html": "new"})
     assert copy.run().published["updated"] == 1
     assert (tmp_path / "copy" / record).read_bytes() == b"one"
     assert f"{BASE}/{record}" in listed(tmp_path / "copy").uris()
@@ -285,8 +276,7 @@ def test_killed_before_it_published(source: FakeSource, tmp_path: Path, monkeypa
     """The next run publishes, although it has nothing to fetch; and so does one that finds the documents removed."""
     copy = Aggregator(source.url, tmp_path / "copy", BASE, FAST)
     copy.run()
-    source.put("a.html", "new")
-    source.publish()
+    source.update({"a.html": "new"})
 
     def killed(_: object) -> None:
         raise KeyboardInterrupt
@@ -325,15 +315,13 @@ def test_other_url(source: FakeSource, tmp_path: Path) -> None:
 
 def test_files_that_cannot_be_published(source: FakeSource, tmp_path: Path) -> None:
     """A URL that is too long is left out; a file that has the place of a document stops the publication."""
-    source.put("/".join(["%C3%A9" * 85] * 3) + ".html", "long")
-    source.publish()
+    source.update({"/".join(["%C3%A9" * 85] * 3) + ".html": "long"})
     result = Aggregator(source.url, tmp_path / "long", f"{BASE}/{'x' * 500}", FAST).run()
     assert (result.complete, result.published["resources"]) == (True, 3)
     note, _ = result.plan.notes
     assert note.endswith("é.html is not published: its URL would have 2,059 characters")
     for path in ("resourcesync/index.html", "resourcesync/copy/publication.json"):  # not read as one of ours
-        source.put(path, "theirs")
-        source.publish()
+        source.update({path: "theirs"})
         with pytest.raises(PublicationError, match=f"^{path}, a resource of the Source, is where"):
             Aggregator(source.url, tmp_path / path[-9:], BASE, FAST).run()
         assert (tmp_path / path[-9:] / path).read_bytes() == b"theirs"
@@ -348,15 +336,13 @@ def test_command(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(["mirror", *copy, "--publish", BASE]) == 0
     assert "Published: 3 resources (0 created, 0 updated, 0 deleted).\nComplete: " in capsys.readouterr().out
     (tmp_path / "copy/a.html").unlink()
-    source.delete("d.html")
-    source.publish()
+    source.update({"d.html": None})
     assert main(["repair", *copy, "--publish", BASE, "--json", "--max-deletions", "50"]) == 0
     published = json.loads(capsys.readouterr().out)["published"]
     assert published == {"resources": 2, "created": 0, "updated": 0, "deleted": 1}
     assert main(["mirror", *copy, "--publish", ""]) == 2
     assert "--publish is None: make it an absolute http(s) URL" in capsys.readouterr().err
-    source.put("a.html", "new")
-    source.publish()
+    source.update({"a.html": "new"})
     assert mirror(*copy, publish=BASE).published["updated"] == 1
     assert mirror(*copy).published == {}
 
@@ -375,9 +361,7 @@ def test_atomic(source: FakeSource, tmp_path: Path) -> None:
     before, first = files_of(folder), folder.stat().st_ino
     assert copy.run().published == {}
     assert folder.stat().st_ino == first
-    source.put("a.html", "new")
-    source.delete("d.html")
-    source.publish()
+    source.update({"a.html": "new", "d.html": None})
     source.site.manners["a.html"] = status(500)
     assert (copy.run().left, files_of(folder)) == (1, before)
     source.site.manners.clear()
@@ -405,10 +389,7 @@ def test_ten_in_a_row(source: FakeSource, tmp_path: Path) -> None:
     for each in row:
         assert each.run().complete
     old = source.states[-1]
-    source.put("a.html", "new")
-    source.put("e/f.html", "five")
-    source.delete("d.html")
-    source.publish()
+    source.update({"a.html": "new", "e/f.html": "five", "d.html": None})
     for new in (1, 2, 10):
         for each in row if new == 10 else reversed(row):
             assert each.run().complete
@@ -486,8 +467,7 @@ def test_site_that_starts_over_and_moves(site: Site, tmp_path: Path, monkeypatch
         travels()
         site.remove("content/two.md")
         (site.output / "two.html").unlink()
-        site.article("one.md", "One", "Another text.")
-        site.commit("2024-02-01T12:00:00Z")
+        site.article("one.md", "One", "Another text.", at="2024-02-01T12:00:00Z")
         site.build(first=True)
         for each in travels():
             assert each.published == {"resources": 2, "created": 0, "updated": 1, "deleted": 1}

@@ -84,8 +84,7 @@ def test_switch(source: FakeSource, tmp_path: Path) -> None:
     (folder / "b/.mirror/note").write_text("of another mirror")
     unchanged = (folder / "b/c.html").stat().st_ino
     for text in ("new", "newer", "newest"):
-        source.put("a.html", text)
-        source.publish()
+        source.update({"a.html": text})
         assert mirror.run().fetched == 1
         assert folder.stat().st_ino != first
         assert (folder / "b/c.html").stat().st_ino == unchanged
@@ -114,9 +113,7 @@ def test_not_switched_until_complete(source: FakeSource, tmp_path: Path) -> None
     assert mirror.run().fetched == 1
     assert files_of(folder) == source.states[-1]
     assert "a.html" not in source.site.asked()
-    source.put("a.html", "new")
-    source.delete("b/c.html")
-    source.publish()
+    source.update({"a.html": "new", "b/c.html": None})
     source.site.manners["a.html"] = status(403)
     assert not mirror.run().complete
     assert files_of(folder) == source.states[-2]
@@ -135,8 +132,7 @@ def test_begins_with_a_plain_copy(source: FakeSource, tmp_path: Path) -> None:
     (home / "old-2026-01-01T00.00.00.000000Z").mkdir()  # or an earlier state
     for name in ("old-x", "2026-reportZ"):  # which somebody else has put there
         (home / name).mkdir()
-    source.put("a.html", "new")
-    source.publish()
+    source.update({"a.html": "new"})
 
     def busy(*_: int) -> None:
         with pytest.raises(IncompleteError, match="another mirror is working"):
@@ -148,8 +144,7 @@ def test_begins_with_a_plain_copy(source: FakeSource, tmp_path: Path) -> None:
     for name in ("old-x", "2026-reportZ"):
         (home / name).rmdir()
     assert kept(folder) == [source.states[-2]]
-    source.put("a.html", "newer")
-    source.publish()
+    source.update({"a.html": "newer"})
     assert plain.run().complete
     assert files_of(folder) == source.states[-1]
     with pytest.raises(MirrorError, match="not an empty folder"):
@@ -164,8 +159,7 @@ def test_failures(source: FakeSource, tmp_path: Path, monkeypatch: pytest.Monkey
         with pytest.raises(MirrorError, match="leave out --atomic"):
             mirror.run()
     assert mirror.run().complete
-    source.put("a.html", "new")
-    source.publish()
+    source.update({"a.html": "new"})
     with monkeypatch.context() as patch:
         patch.setattr("pelican_resourcesync.destination.mirroring.exchange", lambda *_: False)
         with pytest.raises(MirrorError, match="leave out --atomic"):
@@ -174,8 +168,7 @@ def test_failures(source: FakeSource, tmp_path: Path, monkeypatch: pytest.Monkey
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    source.put("a.html", "newer")
-    source.publish()
+    source.update({"a.html": "newer"})
     with monkeypatch.context() as patch:
         patch.setattr("pelican_resourcesync.destination.mirroring.exchange", full)
         with pytest.raises(IncompleteError, match=r"cannot be read or written: No space left on device"):
@@ -243,8 +236,7 @@ def test_durable(source: FakeSource, tmp_path: Path, monkeypatch: pytest.MonkeyP
     mirror = Mirror(source.url, tmp_path / "copy", MirrorOptions(atomic=True))
     mirror.run()
     for text in ("new", "newer"):
-        source.put("a.html", text)
-        source.publish()
+        source.update({"a.html": text})
         mirror.run()
     assert calls == ["sync", "sync", *["sync", "exchange", "sync"] * 2]
     assert [state["a.html"] for state in kept(tmp_path / "copy")] == [b"new"]

@@ -58,10 +58,9 @@ def change(source: FakeSource, now: datetime, *, restart: bool) -> None:
     if restart:
         source.begin = now
         source.changes.clear()
-    source.put("a.html", f"one of {now}")
-    source.put(f"new {now:%H%M}.html".replace(" ", "-"), "new")
-    source.delete(max(source.resources))
-    source.publish()
+    source.update(
+        {"a.html": f"one of {now}", f"new {now:%H%M}.html".replace(" ", "-"): "new", max(source.resources): None}
+    )
 
 
 @pytest.mark.parametrize("restart", [False, True])
@@ -184,8 +183,7 @@ def test_cursor_of_the_future(clock: Clock) -> None:
         follower = Follower(source)
         follower.run()
         clock.now = source.now = true
-        source.put("a.html", "new")
-        source.publish()
+        source.update({"a.html": "new"})
         assert follower.run() == source.resources
         assert follower.kinds[0] == "reset"
 
@@ -201,8 +199,7 @@ def test_clock_that_is_a_little_ahead(clock: Clock, folder: Path) -> None:
         (position,) = json.loads(follower.cursor or "")["sets"].values()
         assert datetime.fromisoformat(position[0]) == clock.now
         source.now = clock.now
-        source.put("a.html", "new")
-        source.publish()
+        source.update({"a.html": "new"})
         source.site.asked()
         assert Mirror(source.url, folder, PATIENT).run().complete
         assert "rs/resourcelist.xml" not in source.site.asked()

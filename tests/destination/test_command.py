@@ -74,8 +74,7 @@ def test_what_it_says(source: FakeSource, tmp_path: Path, capsys: pytest.Capture
     for served in ("404.html", "index.html", "robots.txt", ".htaccess"):
         (folder / served).write_text("of the host")
     assert run(capsys, "repair", source.url, folder)[0] == run(capsys, "audit", source.url, folder)[0] == 0
-    source.put("a.html", "new")
-    source.publish()
+    source.update({"a.html": "new"})
     source.site.manners["a.html"] = status(500)
     code, out, _ = run(capsys, source.url, folder)
     assert code == 3
@@ -108,10 +107,7 @@ def test_json(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[
         "sets": {"rs": {"at": "2024-01-01T00:05:00Z", "generation": None}},
     }  # fmt: skip
     assert report("--json", source.url, folder) == done
-    source.put("a.html", "new")
-    source.put("new.html", "new")
-    source.delete("e.bin")
-    source.publish()
+    source.update({"a.html": "new", "new.html": "new", "e.bin": None})
     uris = report("--json=resources", source.url, folder)["uris"]
     assert {kind: [uri.removeprefix(source.url) for uri in found] for kind, found in uris.items()} == {
         "created": ["new.html"], "updated": ["a.html"], "deleted": ["e.bin"], "missing": [], "not_deleted": [],
@@ -157,10 +153,7 @@ def test_log(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[s
     """With -v each resource is named, with -q nothing is said but errors; afterwards nothing is logged any more."""
     folder = tmp_path / "copy"
     assert run(capsys, source.url, folder, "-q") == (0, "", "")
-    source.put("a.html", "new")
-    source.put("new.html", "new")
-    source.delete("e.bin")
-    source.publish()
+    source.update({"a.html": "new", "new.html": "new", "e.bin": None})
     code, out, err = run(capsys, source.url, folder, "--verbose")
     assert (code, out.startswith("Complete: ")) == (0, True)
     assert sorted(err.splitlines()) == [
@@ -407,8 +400,7 @@ def test_kept_running(source: FakeSource, tmp_path: Path) -> None:
         assert re.match(f"{when_and_where}Complete: ", running.stdout.readline())
         source.site.manner = status(503)
         assert re.match(f"{when_and_where}.* 503 ", running.stderr.readline())
-        source.put("a.html", "new")
-        source.publish()
+        source.update({"a.html": "new"})
         source.site.manner = source.answer
         deadline = time.monotonic() + 60
         while files_of(folder).get("a.html") != b"new" and time.monotonic() < deadline:

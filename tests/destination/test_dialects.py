@@ -359,9 +359,7 @@ def test_incomplete(row: Incomplete, folder: Path) -> None:
             Mirror(source.url, fresh, FAST).audit()
         source.published = good
         assert Mirror(source.url, folder, FAST).run().complete
-        source.delete("a.html")
-        source.put("d.txt", "three, new")
-        source.publish()
+        source.update({"a.html": None, "d.txt": "three, new"})
         good, before = dict(source.published), files_of(folder)
         row.edit(source)
         for task in (Mirror.run, Mirror.repair, Mirror.run):
@@ -411,15 +409,13 @@ def test_change_lists_that_fail_for_a_while(folder: Path) -> None:
     with fake_source(PAGES) as source:
         have: dict[str, Any] = {}
         old = source.published[RL]
-        source.put("a.html", "new")
-        source.publish()
+        source.update({"a.html": "new"})
         source.published[RL] = old
         cursor, _ = followed(source.url, None, have)
         absent(CL, 503)(source)
         with pytest.raises(IncompleteError, match=r"the Change Lists cannot be used: .*503"):
             list(Following(source.url, cursor, FAST))
         source.site.manners.clear()
-        source.put("d.txt", "new")
-        source.publish()
+        source.update({"d.txt": "new"})
         assert followed(source.url, cursor, have)[1] == ["updated"]
         assert have == source.resources

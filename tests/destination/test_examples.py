@@ -200,10 +200,7 @@ def test_a_change_that_the_index_refuses(tmp_path: Path) -> None:
         module.update(source.url, where, **PATIENCE)
         assert index.texts() == {f"{source.url}a.html": b"1", f"{source.url}b.html": b"2"}
         module.BATCH = 2  # lines: the deletion and the update are sent apart
-        source.delete("a.html")
-        source.put("b.html", "3")
-        source.put("c.html", "4")
-        source.publish()
+        source.update({"a.html": None, "b.html": "3", "c.html": "4"})
         module.update(source.url, where, **PATIENCE)
         assert index.texts() == {f"{source.url}b.html": b"3", f"{source.url}c.html": b"4"}
 
@@ -216,9 +213,7 @@ def test_database_in_postgresql(tmp_path: Path) -> None:
             url = server.empty_database()
             where = url.replace("postgresql://", "postgresql+psycopg://")  # as docs/mirror.md says
             module.update(source.url, where, **PATIENCE)
-            source.delete("a.html")
-            source.put("b.html", "3")
-            source.publish()
+            source.update({"a.html": None, "b.html": "3"})
             module.update(source.url, where, **PATIENCE)
             with psycopg.connect(server.dsn(url)) as connection:
                 rows = connection.execute("SELECT uri, content FROM resource").fetchall()
@@ -240,9 +235,7 @@ def test_commits(tmp_path: Path) -> None:
     module = example("git_history")
     with fake_source({"a.html": "1", "b.html": "2"}) as source:
         module.update(source.url, tmp_path, **PATIENCE)
-        source.put("b.html", "3")
-        source.delete("a.html")
-        source.publish()
+        source.update({"b.html": "3", "a.html": None})
         module.update(source.url, tmp_path, **PATIENCE)
         module.update(source.url, tmp_path, **PATIENCE)
         said = module.git(tmp_path, "log", "--reverse", "--format=%s").splitlines()

@@ -74,9 +74,7 @@ def test_exec(
     assert line["hash"].startswith("sha-256:")
     assert not Path(line["file"]).exists()
     handled.unlink()
-    source.put("a.html", "three\n")
-    source.delete("b.html")
-    source.publish()
+    source.update({"a.html": "three\n", "b.html": None})
     (tmp_path / "refuse").write_text("deleted")
     code, _, err = run(capsys, *arguments)
     assert code == 3
@@ -172,9 +170,7 @@ def test_plain_lines(source: FakeSource, capsys: pytest.CaptureFixture[str]) -> 
     assert not [ask.path for ask in source.site.asks if ask.path.endswith(".html")]
     code, out, _ = run(capsys, source.url, "--json-lines", "--since", first["cursor"])
     assert (code, [json.loads(line)["uri"] for line in out.splitlines()]) == (0, [second["uri"]])
-    source.put("c.html", "three")
-    source.delete("b.html")
-    source.publish()
+    source.update({"c.html": "three", "b.html": None})
     code, out, _ = run(capsys, source.url, "--json-lines", "--no-ack", "--since", second["cursor"])
     changes = [json.loads(line) for line in out.splitlines()]
     assert [(each["kind"], each["uri"], each["hash"]) for each in changes] == [
@@ -186,9 +182,7 @@ def test_plain_lines(source: FakeSource, capsys: pytest.CaptureFixture[str]) -> 
 def test_plain_lines_of_entries_that_cannot_be_read(source: FakeSource, capsys: pytest.CaptureFixture[str]) -> None:
     """They are said to be missing, as always, and come when they are right."""
     _, line = map(json.loads, run(capsys, source.url, "--json-lines")[1].splitlines())
-    source.put("a.html", "new")
-    source.put("b.html", "new")
-    source.publish()
+    source.update({"a.html": "new", "b.html": "new"})
     right = source.published["rs/changelist.xml"]
     source.published["rs/changelist.xml"] = right.replace(b'change="updated"', b'change="moved"', 1)
     code, out, err = run(capsys, source.url, "--json-lines", "--since", line["cursor"])
@@ -229,8 +223,7 @@ def test_lines_of_a_source_that_lives_on(source: FakeSource, tmp_path: Path) -> 
         assert re.fullmatch(
             rf"20..-..-..T..:..:..Z {source.url} {source.url}\S*: .* 503 .*\n", process.stderr.readline()
         )
-        source.put("c.html", "three")
-        source.publish()
+        source.update({"c.html": "three"})
         source.site.manner = source.answer
         assert json.loads(process.stdout.readline())["uri"] == f"{source.url}c.html"
         process.send_signal(signal.SIGTERM)
@@ -341,15 +334,13 @@ def test_kept_running_and_killed(source: FakeSource, tmp_path: Path, script: str
 
     with subprocess.Popen([*command, "--every", "0.2"], env=environment, stderr=subprocess.DEVNULL) as running:
         wait("two\n")
-        source.put("c.html", "three\n")
-        source.publish()
+        source.update({"c.html": "three\n"})
         wait("three\n")
         running.send_signal(signal.SIGTERM)
         running.wait(60)
     assert handled.read_text().count("created") == 3
     source.site.manners["d.html"] = lambda ask: ask.wait(60)
-    source.put("d.html", "four\n")
-    source.publish()
+    source.update({"d.html": "four\n"})
     with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as running:
         deadline = time.monotonic() + 60
         while not any(ask.path == "d.html" for ask in source.site.asks) and time.monotonic() < deadline:

@@ -113,10 +113,7 @@ def test_interrupted_beginning(source: FakeSource) -> None:
     """It goes on within the Resource List; what changed meanwhile comes too, and nothing twice."""
     cursor = next(Following(source.url, None, FAST)).cursor
     assert history(source, cursor)[0] == ["created b/c.html two", "created d.bin three"]
-    source.put("a.html", "new")
-    source.delete("b/c.html")
-    source.put("aa.html", "aa")
-    source.publish()
+    source.update({"a.html": "new", "b/c.html": None, "aa.html": "aa"})
     assert history(source, cursor)[0] == [
         "created aa.html aa",
         "created d.bin three",
@@ -128,8 +125,7 @@ def test_interrupted_beginning(source: FakeSource) -> None:
 def test_large(source: FakeSource) -> None:
     """What is large is not held in memory, and one that is longer than listed is refused."""
     data = b"0123456789" * 100_000
-    source.put("d.bin", data)
-    source.publish()
+    source.update({"d.bin": data})
     changes = Following(source.url, None, replace(FAST, only=("*.bin",)))
     change = next(changes)
     assert change.content
@@ -138,8 +134,7 @@ def test_large(source: FakeSource) -> None:
     assert file.exists()
     assert next(changes, None) is None
     assert not file.exists()
-    source.put("d.bin", "x" * 99)
-    source.publish()
+    source.update({"d.bin": "x" * 99})
     source.published["d.bin"] = data
     changes = Following(source.url, changes.cursor, replace(FAST, only=("*.bin",)))
     with pytest.raises(IncompleteError, match="longer"):
@@ -158,8 +153,7 @@ def test_reset(source: FakeSource, how: str) -> None:
         del source.changes[2]
     else:  # another has its time
         source.changes[2] = (source.changes[2][0], "b/c.html", "updated", b"two")
-    source.delete("d.bin")
-    source.publish()
+    source.update({"d.bin": None})
     changes = Following(source.url, cursor, FAST)
     reset = next(changes)
     assert (reset.kind, reset.uri, reset.content) == ("reset", "", None)
@@ -176,10 +170,7 @@ def test_other_selection(source: FakeSource) -> None:
     cursor = history(source)[1]
     found, cursor = history(source, cursor, replace(FAST, type=("text/html",)))
     assert found == ["reset", "created a.html one", "created b/c.html two"]
-    source.put("a.html", "picture")
-    source.put("e.bin", "five")
-    source.put("f.html", "six")
-    source.publish()
+    source.update({"a.html": "picture", "e.bin": "five", "f.html": "six"})
     for name in ("rs/changelist.xml", "rs/resourcelist.xml"):
         source.published[name] = source.published[name].replace(
             digest(b"picture").encode() + b'"', digest(b"picture").encode() + b'" type="image/png"'
@@ -187,8 +178,7 @@ def test_other_selection(source: FakeSource) -> None:
     assert history(source, cursor, replace(FAST, type=("text/html",)))[0] == ["deleted a.html", "created f.html six"]
     found, cursor = history(source, "", replace(FAST, only=("/b/*",)))
     assert found == ["created b/c.html two"]
-    source.delete("f.html")
-    source.publish()
+    source.update({"f.html": None})
     found, later = history(source, cursor, replace(FAST, only=("/b/*",)))
     assert found == []
     assert later != cursor  # it covers what is not selected
@@ -208,16 +198,13 @@ def test_owed(source: FakeSource) -> None:
     asked = source.site.asked()
     assert (asked["a.html"], asked["b/c.html"]) == (2, 4)  # at first, and now; what may pass is asked for three times
     source.site.manners.clear()
-    source.put("b/c.html", "newer")
-    source.put("e.html", "five")
-    source.publish()
+    source.update({"b/c.html": "newer", "e.html": "five"})
     assert history(source, changes.cursor)[0] == [
         "updated a.html new a.html",
         "updated b/c.html newer",
         "created e.html five",
     ]
-    source.delete("a.html")
-    source.publish()
+    source.update({"a.html": None})
     found, later = history(source, changes.cursor)
     assert found == ["updated b/c.html newer", "created e.html five", "deleted a.html"]
     assert "postponed" not in json.loads(later)
@@ -237,14 +224,11 @@ def test_too_many_owed(source: FakeSource, monkeypatch: pytest.MonkeyPatch) -> N
 def test_changed_meanwhile(source: FakeSource) -> None:
     """Bytes that are not those of the change belong to a later one, which the lists have when they are read again."""
     cursor = history(source)[1]
-    source.put("a.html", "new")
-    source.put("d.bin", "bin")
-    source.publish()
+    source.update({"a.html": "new", "d.bin": "bin"})
 
     def overtaken(ask: object) -> None:
         source.site.manners.clear()
-        source.put("a.html", "newest")
-        source.publish()
+        source.update({"a.html": "newest"})
         source.answer(ask)  # type: ignore[arg-type]
 
     source.site.manners["a.html"] = overtaken
@@ -254,13 +238,11 @@ def test_changed_meanwhile(source: FakeSource) -> None:
 def test_deleted_meanwhile(source: FakeSource) -> None:
     """So does a resource that is gone: the lists say that it was deleted."""
     cursor = history(source)[1]
-    source.put("a.html", "new")
-    source.publish()
+    source.update({"a.html": "new"})
 
     def gone(ask: Ask) -> None:
         source.site.manners.clear()
-        source.delete("a.html")
-        source.publish()
+        source.update({"a.html": None})
         source.answer(ask)
 
     source.site.manners["a.html"] = gone
@@ -273,8 +255,7 @@ def test_no_change_lists(source: FakeSource) -> None:
     source.publish()
     cursor = history(source)[1]
     assert history(source, cursor)[0] == []
-    source.delete("a.html")
-    source.publish()
+    source.update({"a.html": None})
     found, cursor = history(source, cursor)
     assert found == ["reset", "created b/c.html two", "created d.bin three"]
     halfway = next(Following(source.url, None, FAST)).cursor
@@ -293,16 +274,14 @@ def test_changes_begin_late(source: FakeSource) -> None:
     assert len([*changes]) == 2
     assert changes.notes[0].endswith("the changes in between are not known")
     assert history(source, halfway)[0] == ["created b/c.html two", "created d.bin three"]
-    source.put("a.html", "new")
-    source.publish()
+    source.update({"a.html": "new"})
     assert history(source, changes.cursor)[0] == ["updated a.html new"]
 
 
 def test_older(source: FakeSource) -> None:
     """Lists older than what was followed stop it, unless the Source was set back."""
     old = dict(source.published)
-    source.put("a.html", "new")
-    source.publish()
+    source.update({"a.html": "new"})
     cursor = history(source)[1]
     source.published = old
     with pytest.raises(IncompleteError, match="--accept-older"):
@@ -316,12 +295,9 @@ def test_older(source: FakeSource) -> None:
 def test_roll_back_of_what_was_read(source: FakeSource, *, begun: bool) -> None:
     """An earlier change of a resource is not lost if a later one replaced it and was rolled back before delivery."""
     cursor, first_list = history(source)[1], source.published["rs/resourcelist.xml"]
-    source.put("a.html", "new")
-    source.put("b/c.html", "other")
-    source.publish()
+    source.update({"a.html": "new", "b/c.html": "other"})
     before = dict(source.published)
-    source.put("a.html", "newer")
-    source.publish()
+    source.update({"a.html": "newer"})
     if not begun:  # the Resource List is older than the change
         cursor, source.published["rs/resourcelist.xml"], before["rs/resourcelist.xml"] = "", first_list, first_list
     changes = Following(source.url, cursor, FAST)
@@ -392,10 +368,7 @@ def test_several_sets(source: FakeSource) -> None:
     source.close_range()
     source.put("z.html", "z")
     data = source.resources["a.html"]
-    source.delete("a.html")
-    source.delete("b/c.html")
-    source.delete("d.bin")
-    source.publish()
+    source.update({"a.html": None, "b/c.html": None, "d.bin": None})
     source.published |= {"a.html": data, "d.bin": b"bin", "m.html": b"m"}
     new = {"change": "created", "hash": digest(b"m")}
     change = entry(f"{source.url}m.html", new, stamp(source.times["z.html"]))
@@ -471,8 +444,7 @@ def test_no_resource_list(source: FakeSource) -> None:
 )
 def test_pages(source: FakeSource, monkeypatch: pytest.MonkeyPatch, limit: str, value: int, pages: list[str]) -> None:
     """However little is read and fetched at once, all comes, and nothing is fetched before it is asked for."""
-    source.put("e.bin", "4")
-    source.publish()
+    source.update({"e.bin": "4"})
     monkeypatch.setattr(f"pelican_resourcesync.destination.following.{limit}", value)
     asked = [source.site.asked().keys() & source.resources.keys() for _ in Following(source.url, None, FAST)]
     assert [" ".join(sorted(each)) for each in asked if each] == pages
@@ -519,9 +491,7 @@ def test_other_set_without_change_lists(source: FakeSource) -> None:
     cursor = history(source)[1]
     published = {path: source.published[path] for path in ("more/capabilitylist.xml", "more/resourcelist.xml")}
     data = source.resources["a.html"]
-    source.delete("a.html")
-    source.delete("b/c.html")
-    source.publish()
+    source.update({"a.html": None, "b/c.html": None})
     description = source.published[".well-known/resourcesync"]
     add_set(source, {}, "")
     source.published |= {"a.html": data, **published}

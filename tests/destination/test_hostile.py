@@ -199,8 +199,7 @@ def test_fault(fault: Fault, tmp_path: Path) -> None:
         source.published["x.html"] = b"one"
         assert Mirror(source.url, folder, LIMITED).run().complete
         before = files_of(folder)
-        source.put("a.html", "new")
-        source.publish()
+        source.update({"a.html": "new"})
         good = dict(source.published)
         source.published |= dict.fromkeys(("x.html", "escaped.html", "etc/escaped.html"), b"one")
         fault(source)
@@ -220,8 +219,7 @@ def test_fault(fault: Fault, tmp_path: Path) -> None:
         source.site.manners.clear()
         source.published = good
         source.now = source.now.replace(year=2026)
-        source.put("a.html", "newest")
-        source.publish()
+        source.update({"a.html": "newest"})
         assert Mirror(source.url, folder, replace(LIMITED, accept_older=True, max_deletions=100.0)).run().complete
         assert files_of(folder) == source.resources
 
@@ -236,10 +234,7 @@ def test_symlinks_further_up(tmp_path: Path) -> None:
         assert [each.what for each in Mirror(source.url, folder, FAST).audit()] == [
             "is missing or damaged in the copy"
         ] * 2
-        source.put("a/b/c.html", "new")
-        source.put("a/b/new.html", "new")
-        source.delete("a/b/d.html")
-        source.publish()
+        source.update({"a/b/c.html": "new", "a/b/new.html": "new", "a/b/d.html": None})
         result = Mirror(source.url, folder, FAST).run()
         assert {why for _, why in result.missing} == {
             "a/b leads through a symbolic link: use another folder, or move it away if nothing needs it"
@@ -276,17 +271,12 @@ def test_symlinks_are_not_followed(tmp_path: Path) -> None:
         (folder / "b").symlink_to(outside)
         (folder / "d.txt").unlink()
         (folder / "d.txt").symlink_to(outside / "c.html")
-        source.put("b/c.html", "changed")
-        source.put("b/new.html", "new")
-        source.put("d.txt", "changed")
-        source.delete("e.bin")
-        source.publish()
+        source.update({"b/c.html": "changed", "b/new.html": "new", "d.txt": "changed", "e.bin": None})
         result = Mirror(source.url, folder, FAST).run()
         said = "b leads through a symbolic link: use another folder, or move it away if nothing needs it"
         assert [why for _, why in result.missing] == [said] * 2
         assert {file.name: file.read_text() for file in outside.iterdir()} == {"c.html": "mine"}
-        source.delete("b/c.html")
-        source.publish()
+        source.update({"b/c.html": None})
         Mirror(source.url, folder, FAST).run()
         assert {file.name: file.read_text() for file in outside.iterdir()} == {"c.html": "mine"}
         (folder / "b").unlink()

@@ -138,8 +138,7 @@ def test_gap_is_healed(source: PushedSource, folder: Path) -> None:
             source.publish()  # and its ping is lost
         time.sleep(0.5)
         assert not equal(source, folder)()
-        source.put("d.html", "d")
-        source.publish()
+        source.update({"d.html": "d"})
         assert b"b.html" not in source.published["rs/notification.xml"]
         source.ping()
         wait(equal(source, folder))
@@ -153,12 +152,10 @@ def test_hint_during_a_run(source: PushedSource, folder: Path) -> None:
 
     def script() -> None:
         settle(source)
-        source.put("slow.html", "slow")
-        source.publish()
+        source.update({"slow.html": "slow"})
         source.ping()
         wait(lambda: source.site.times["slow.html"])
-        source.put("b.html", "b")
-        source.publish()
+        source.update({"b.html": "b"})
         source.ping()
         wait(equal(source, folder))
 
@@ -196,8 +193,7 @@ def test_follow(source: PushedSource, tmp_path: Path) -> None:
 
     def script() -> None:
         settle(source)
-        source.put("b.html", "b")
-        source.publish()
+        source.update({"b.html": "b"})
         source.ping()
         wait(lambda: b"b.html" in file.read_bytes())
 
@@ -410,8 +406,7 @@ def test_repeated_and_old_notifications(source: PushedSource) -> None:
     """A notification counts once, and none that ends before another that came."""
     notifications = []
     for path in ("b.html", "c.html"):
-        source.put(path, path)
-        source.publish()
+        source.update({path: path})
         notifications.append(source.published["rs/notification.xml"])
     future = document("urlset", {"capability": "change-notification", "until": "9999-01-01T00:00:00Z"}, "")
     other = document("urlset", {"capability": "changelist", "until": "2000-01-01T00:00:00Z"}, "")

@@ -497,8 +497,7 @@ def test_kept_running(three: tuple[FakeSource, Path], tmp_path: Path) -> None:
     with subprocess.Popen([*command, "--every", "0.2s"], stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout
         line = running.stdout.readline()
-        source.put("new.html", "new")
-        source.publish()
+        source.update({"new.html": "new"})
         deadline = time.monotonic() + 30
         while not (tmp_path / "one/new.html").exists() and time.monotonic() < deadline:
             time.sleep(0.05)

@@ -85,8 +85,7 @@ def test_missing_that_is_listed_no_more(source: FakeSource, folder: Path) -> Non
     source.publish()
     source.site.manners["a.html"] = status(404)
     assert mirror(source, folder).run().left == 1
-    source.delete("a.html")
-    source.publish()
+    source.update({"a.html": None})
     result = mirror(source, folder).run()
     assert (result.complete, result.left, result.missing) == (True, 0, [])
 
@@ -118,8 +117,7 @@ def test_where_one_may_begin(source: FakeSource, folder: Path, start: str) -> No
     header = '</x>; rel="next", </rs/capabilitylist.xml>; type="application/xml"; rel="resourcesync"'
     page = f"<html><head>{links.get(start, links[''])}</head>{start}"
     if start.endswith("html"):
-        source.put(start, page)
-        source.publish()
+        source.update({start: page})
         source.published[".well-known/resourcesync"] = b""  # is not needed
     manner = content(page.encode(), Content_Type="text/html", Link=header if start == "h.html" else "")
     source.site.manners[start if start.endswith("html") else ""] = manner
@@ -197,8 +195,7 @@ def test_without_hashes(source: FakeSource, folder: Path) -> None:
     source.hashes = False
     source.publish()
     assert mirror(source, folder).run().complete
-    source.put("a.html", "changed")
-    source.publish()
+    source.update({"a.html": "changed"})
     assert mirror(source, folder).run().fetched == 1
     assert files_of(folder) == source.resources
 
@@ -243,9 +240,7 @@ def test_selection(source: FakeSource, folder: Path) -> None:
     result = mirror(source, folder, only=("*.html",)).run()
     assert result.complete
     assert sorted(files_of(folder)) == ["a.html", "b/c.html"]
-    source.put("e.bin", "changed")
-    source.put("f.html", "new")
-    source.publish()
+    source.update({"e.bin": "changed", "f.html": "new"})
     assert mirror(source, folder, only=("*.html",)).run().complete
     assert sorted(files_of(folder)) == ["a.html", "b/c.html", "f.html"]
     assert mirror(source, folder, type=("text/plain",), max_deletions=100.0).run().complete
@@ -313,9 +308,7 @@ def test_dry_run(source: FakeSource, folder: Path) -> None:
     assert (plan.fetch, plan.delete, plan.size) == (5, 0, sum(map(len, source.resources.values())))
     assert not folder.exists()
     mirror(source, folder).run()
-    source.delete("e.bin")
-    source.put("a.html", "more")
-    source.publish()
+    source.update({"e.bin": None, "a.html": "more"})
     plan = mirror(source, folder).plan()
     assert (plan.fetch, plan.delete, plan.size) == (1, 1, 4)
     assert "e.bin" in files_of(folder)
@@ -331,9 +324,7 @@ def test_audit_and_repair(source: FakeSource, folder: Path) -> None:
     assert mirror(source, folder).audit() == []
     (folder / "a.html").write_bytes(b"eno")
     (folder / "b/c.html").unlink()
-    source.put("e.bin", "five")
-    source.delete("index.htm")
-    source.publish()
+    source.update({"e.bin": "five", "index.htm": None})
     source.site.asked()
     found = {each.uri.removeprefix(source.url): each.what for each in mirror(source, folder).audit()}
     assert found == {
@@ -358,8 +349,7 @@ def test_change_lists_that_do_not_reach_back(source: FakeSource, folder: Path) -
     source.put("a.html", "changed")
     source.begin = source.now
     source.changes.clear()
-    source.put("new.html", "new")
-    source.publish()
+    source.update({"new.html": "new"})
     result = mirror(source, folder).run()
     assert result.fetched == 2
     assert any("the Resource List is compared" in note for note in result.plan.notes)
@@ -373,9 +363,7 @@ def test_change_lists_that_begin_after_the_resource_list(source: FakeSource, fol
     source.put("a.html", "not listed any more")
     source.begin = source.now
     source.changes.clear()
-    source.put("b/c.html", "changed")
-    source.put("new.html", "new")
-    source.publish()
+    source.update({"b/c.html": "changed", "new.html": "new"})
     source.published["rs/resourcelist.xml"] = old
     source.published["a.html"] = PAGES["a.html"].encode()
     for fetched in (6, 0):
@@ -392,8 +380,7 @@ def test_archives_are_followed(source: FakeSource, folder: Path) -> None:
     mirror(source, folder).run()
     source.put("a.html", "changed")
     source.close_range()
-    source.put("b/c.html", "changed, too")
-    source.publish()
+    source.update({"b/c.html": "changed, too"})
     archived = source.published.pop("rs/changes-0.xml")
     (cut,) = source.cut
     source.published["rs/old.xml"] = archived
@@ -416,9 +403,7 @@ def test_archives_are_followed(source: FakeSource, folder: Path) -> None:
 def test_source_set_back(source: FakeSource, folder: Path) -> None:
     """An older state than the copy's is followed only on request; then the copy is exact again."""
     old = dict(source.resources), list(source.changes), dict(source.times), source.now
-    source.put("a.html", "newer")
-    source.put("newer.html", "newer")
-    source.publish()
+    source.update({"a.html": "newer", "newer.html": "newer"})
     mirror(source, folder).run()
     copy = files_of(folder)
     source.resources, source.changes, source.times, source.now = old
@@ -434,13 +419,11 @@ def test_source_set_back(source: FakeSource, folder: Path) -> None:
 def test_source_set_back_and_gone_on(source: FakeSource, folder: Path) -> None:
     """A past that was replaced is noticed, because the last change that was followed is no longer listed."""
     old = dict(source.resources), list(source.changes), dict(source.times), source.now
-    source.put("a.html", "newer")
-    source.publish()
+    source.update({"a.html": "newer"})
     mirror(source, folder).run()
     source.resources, source.changes, source.times, source.now = old
     source.now = source.now.replace(day=2)
-    source.put("b/c.html", "other")
-    source.publish()
+    source.update({"b/c.html": "other"})
     result = mirror(source, folder).run()
     assert any("no longer listed" in note for note in result.plan.notes)
     assert files_of(folder) == source.resources
@@ -450,8 +433,7 @@ def test_database_that_is_lost(source: FakeSource, folder: Path) -> None:
     """It is made again by hashing the copy, whether it is gone or damaged, and nothing is fetched twice."""
     mirror(source, folder).run()
     database = folder / STATE_FOLDER / "state.sqlite3"
-    source.put("a.html", "changed")
-    source.publish()
+    source.update({"a.html": "changed"})
     database.unlink()
     result = mirror(source, folder).run()
     assert (result.fetched, result.adopted, result.complete) == (1, 4, True)
@@ -523,8 +505,7 @@ def test_set_that_starts_over_often(source: FakeSource, folder: Path) -> None:
         move_lists(source, number)
         assert mirror(source, folder).run().left == 1
         assert remembered(folder, "bits") == [f"{source.url}{number}/capabilitylist.xml"]
-    source.delete("a.html")
-    source.publish()
+    source.update({"a.html": None})
     move_lists(source, 4)
     assert mirror(source, folder).run().complete
     assert files_of(folder) == source.resources
@@ -560,8 +541,7 @@ def test_changed_file_is_not_deleted(source: FakeSource, folder: Path, text: str
     """A file that someone else replaced is not the mirror's to delete, whether its length is another or the same."""
     mirror(source, folder).run()
     (folder / "e.bin").write_text(text)
-    source.delete("e.bin")
-    source.publish()
+    source.update({"e.bin": None})
     result = mirror(source, folder).run()
     assert result.not_deleted == [f"{source.url}e.bin"]
     assert not result.complete
@@ -647,8 +627,7 @@ def killed_in(owner: type, name: str, mirror: Mirror, after: int = 0) -> None:
 def test_killed_before_the_state_knows(source: FakeSource, folder: Path) -> None:
     """A file that took its name, of which the state does not know yet, is not fetched again."""
     mirror(source, folder).run()
-    source.put("a.html", "changed")
-    source.publish()
+    source.update({"a.html": "changed"})
     killed_in(CopyState, "insert", mirror(source, folder))
     source.site.asked()
     assert mirror(source, folder).run().complete
@@ -672,12 +651,10 @@ def test_killed_while_files_are_deleted(source: FakeSource, folder: Path) -> Non
     """A resource whose file was deleted, and that is listed again before the state knows, is fetched again."""
     mirror(source, folder).run()
     text = source.resources["e.bin"]
-    source.delete("e.bin")
-    source.publish()
+    source.update({"e.bin": None})
     killed_in(CopyState, "delete", mirror(source, folder))
     assert "e.bin" not in files_of(folder)
-    source.put("e.bin", text)
-    source.publish()
+    source.update({"e.bin": text})
     assert mirror(source, folder).run().complete
     assert files_of(folder) == source.resources
 
@@ -699,8 +676,7 @@ def cut(data: bytes, most: int, tag: str = '"tag"') -> Callable[[Ask], None]:
 def test_large_file_is_continued(source: FakeSource, folder: Path) -> None:
     """With a strong ETag and the right range, else from its beginning (bandersnatch PR#53)."""
     big = bytes(range(256)) * 4000
-    source.put("big.bin", big)
-    source.publish()
+    source.update({"big.bin": big})
 
     def rest(ask: Ask) -> None:
         ranges.append((ask.headers["Range"], ask.headers["If-Range"]))
@@ -718,8 +694,7 @@ def test_large_file_is_continued(source: FakeSource, folder: Path) -> None:
 def test_large_file_without_strong_etag(source: FakeSource, folder: Path, tag: str) -> None:
     """What may be another file is not continued."""
     big = b"x" * 300_000
-    source.put("big.bin", big)
-    source.publish()
+    source.update({"big.bin": big})
     source.site.manners["big.bin"] = first(1, cut(big, 100_000, tag), source.answer)
     assert mirror(source, folder).run().complete
     assert [ask.headers["Range"] for ask in source.site.asks if ask.path == "big.bin"] == [None, None]
@@ -728,8 +703,7 @@ def test_large_file_without_strong_etag(source: FakeSource, folder: Path, tag: s
 def test_rest_of_another_state(source: FakeSource, folder: Path) -> None:
     """A rest with another `ETag` is not put together with what is there, also where no hash would show it."""
     source.hashes = False
-    source.put("big.bin", "old" * 100_000)
-    source.publish()
+    source.update({"big.bin": "old" * 100_000})
 
     def other(ask: Ask) -> None:
         ask.send(206, b"new" * 50_000, ETag='"other"', Content_Range="bytes 150000-299999/300000")
@@ -750,8 +724,7 @@ def test_other_range_than_asked_for(source: FakeSource, folder: Path, span: str)
         else:
             source.answer(ask)
 
-    source.put("big.bin", big)
-    source.publish()
+    source.update({"big.bin": big})
     source.site.manners["big.bin"] = first(1, cut(big, 100_000), other)
     assert mirror(source, folder).run().complete
     assert files_of(folder) == source.resources
@@ -764,8 +737,7 @@ def test_part_longer_than_the_resource(source: FakeSource, folder: Path) -> None
         (status(416) if ask.headers["Range"] else source.answer)(ask)
 
     source.hashes = False
-    source.put("big.bin", "small")
-    source.publish()
+    source.update({"big.bin": "small"})
     source.site.manners["big.bin"] = first(1, cut(b"old" * 100_000, 150_000), unless_whole)
     assert mirror(source, folder).run().complete
     assert (folder / "big.bin").read_bytes() == b"small"
@@ -805,9 +777,7 @@ def test_changed_meanwhile(source: FakeSource, folder: Path) -> None:
 
     def changes_now(ask: Ask) -> None:
         if not ask.before:
-            source.put("a.html", "newer")
-            source.delete("e.bin")
-            source.publish()
+            source.update({"a.html": "newer", "e.bin": None})
         source.answer(ask)
 
     source.site.manners["a.html"] = changes_now
@@ -819,8 +789,7 @@ def test_changed_meanwhile(source: FakeSource, folder: Path) -> None:
 def test_credentials(source: FakeSource, folder: Path) -> None:
     """They go to the Source's own origin, and nowhere else, and are stored nowhere."""
     with fake_source({"other.html": "other"}) as other:
-        source.put("x.html", "x")
-        source.publish()
+        source.update({"x.html": "x"})
         uri = f"{other.url}other.html"
         source.published["rs/resourcelist.xml"] = source.resource_list().replace(
             b"</urlset>", entry(uri, {"hash": digest(b"other")}).encode() + b"</urlset>"
@@ -903,16 +872,12 @@ def test_what_is_tried_again(folder: Path, name: str, manner: Manner, attempts: 
 
 def test_space_of_a_copy(source: FakeSource, folder: Path) -> None:
     """What does not fit waits, without a part; a resource may be replaced by one that fits in its place."""
-    source.put("a.html", b"x" * 600_000)
-    source.put("b/c.html", b"x" * 500_000)
-    source.publish()
+    source.update({"a.html": b"x" * 600_000, "b/c.html": b"x" * 500_000})
     result = mirror(source, folder, max_total=1_000_000, jobs=1).run()
     assert [uri for uri, _ in result.missing] == [f"{source.url}b/c.html"]
     assert result.missing[0][1] == "the copy would be larger than 1,000,000 bytes (--max-total)"
     assert "b/c.html" not in source.site.asked()
-    source.put("a.html", b"y" * 700_000)
-    source.put("b/c.html", b"y" * 200_000)
-    source.publish()
+    source.update({"a.html": b"y" * 700_000, "b/c.html": b"y" * 200_000})
     assert mirror(source, folder, max_total=1_000_000).run().complete
     assert files_of(folder) == source.resources
 
@@ -1119,9 +1084,7 @@ def test_urls_that_would_share_a_file(folder: Path) -> None:
     with fake_source(pages) as source:
         assert mirror(source, folder).run().fetched == 4
         assert files_of(folder) == {path: text.encode() for path, text in files.items()}
-        source.put("index.html", "another home")
-        source.delete("README.md")
-        source.publish()
+        source.update({"index.html": "another home", "README.md": None})
         assert mirror(source, folder).run().complete
         files |= {"~conflict/~index.html": "another home"}
         del files["README.md"]
@@ -1142,8 +1105,7 @@ def test_a_url_that_would_take_the_file_of_another_later(folder: Path, one: str,
     """One that comes in a later run has a path apart, too, whichever of the two it is."""
     with fake_source({one: "first"}) as source:
         mirror(source, folder).run()
-        source.put(other, "second")
-        source.publish()
+        source.update({other: "second"})
         assert mirror(source, folder).run().complete
         assert files_of(folder) == {one if one[-1] != "/" else "a/index.html": b"first", apart: b"second"}
 
@@ -1168,8 +1130,7 @@ def test_secret_in_the_url(source: FakeSource, folder: Path, capsys: pytest.Capt
         copy = folder / start
         secret = f"{source.url}{start}?key=TopSecret"
         assert main(["mirror", secret, str(copy)]) == 0
-        source.put("a.html", f"new {start}")
-        source.publish()
+        source.update({"a.html": f"new {start}"})
         assert main(["mirror", secret, str(copy)]) == 0
         assert files_of(copy) == source.resources
         # The one list that is named is another Source; the other leads to the same Capability List.

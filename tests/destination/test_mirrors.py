@@ -134,8 +134,7 @@ def test_user_is_asked_once(source: LinkedSource, mirror_of: Mirroring, folder: 
     assert pages(mirror) == 12
     assert run(source, tmp_path / "other", answering(False)).plan.notes == []
     assert asked == ["localhost", "localhost"]
-    source.put("0.html", "new")
-    source.publish()
+    source.update({"0.html": "new"})
     run(source, folder, answering(False))
     run(source, tmp_path / "other", answering(True))
     assert asked == ["localhost", "localhost"]
@@ -146,8 +145,7 @@ def test_audit_asks_nobody(source: LinkedSource, mirror_of: Mirroring, folder: P
     """It fetches nothing."""
     run(source, folder, FAST)
     mirror_of()
-    source.put("0.html", "new")
-    source.publish()
+    source.update({"0.html": "new"})
 
     def ask(_: str) -> bool:
         raise AssertionError
@@ -178,8 +176,7 @@ def test_tags_of_mirrors_are_theirs(source: LinkedSource, mirror_of: Mirroring, 
     mirror_of(1, lambda ask: ask.send(200, source.published[ask.path], ETag='"of the mirror"'))
     run(source, folder)
     source.hashes = False
-    source.put("0.html", "new")
-    source.publish()
+    source.update({"0.html": "new"})
     run(source, folder)
     (again,) = [ask for ask in source.site.asks if ask.path == "0.html"]
     assert again.headers["If-None-Match"] is None

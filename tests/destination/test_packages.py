@@ -63,11 +63,9 @@ def test_routes(source: ArchivedSource, tmp_path: Path) -> None:
     }
     assert plan.routes[-1].name == "rs: lists"
     run(source, tmp_path / "copy")
-    source.put("0/0.html", "again")
-    source.publish()
+    source.update({"0/0.html": "again"})
     assert run(source, tmp_path / "copy")[1] == 1
-    source.put("0/0.html", "and again")
-    source.publish()
+    source.update({"0/0.html": "and again"})
     assert run(source, tmp_path / "copy", DUMPS)[1] == 0
     for number, singly in ((9, 9), (10, 0)):
         for path in [*PAGES][:number]:
@@ -83,8 +81,7 @@ def test_changes_come_from_change_dumps(source: ArchivedSource, tmp_path: Path) 
         for number in range(0, 30, 2):
             source.put(f"{number % 3}/{number}.html", f"round {round_} of {number}")
         source.publish()
-    source.delete("1/1.html")
-    source.publish()
+    source.update({"1/1.html": None})
     source.site.asked()
     result = Mirror(source.url, tmp_path / "copy", FAST).run()
     asked = source.site.asked()
@@ -105,8 +102,7 @@ def test_patches_in_packages(
     run(source, tmp_path / "copy")
     for number in range(0, 30, 2):
         source.put(f"{number % 3}/{number}.html", f"another {number}")
-    source.put("new.html", "new")
-    source.publish()
+    source.update({"new.html": "new"})
     result, requested = run(source, tmp_path / "copy", DUMPS)
     assert (result.fetched, requested, result.plan.notes) == (16, singly, [])
 
@@ -114,8 +110,7 @@ def test_patches_in_packages(
 def test_last_change_of_a_dump(source: ArchivedSource, tmp_path: Path) -> None:
     """It has the time at which the dump ends; and each document is requested once in a run."""
     run(source, tmp_path / "copy")
-    source.put("0/0.html", "changed")
-    source.publish()
+    source.update({"0/0.html": "changed"})
     lists = source.published["rs/capabilitylist.xml"]
     source.published["rs/capabilitylist.xml"] = lists.replace(b'"resourcedump"', b'"other"')
     assert run(source, tmp_path / "copy", DUMPS)[1] == 0
@@ -129,8 +124,7 @@ def test_last_change_of_a_dump(source: ArchivedSource, tmp_path: Path) -> None:
 def test_last_change_of_a_dump_in_an_index(source: ArchivedSource, tmp_path: Path) -> None:
     """It has the time at which the dump ends that the index names."""
     run(source, tmp_path / "copy")
-    source.put("0/0.html", "changed")
-    source.publish()
+    source.update({"0/0.html": "changed"})
     lists = source.published["rs/capabilitylist.xml"]
     md = {"from": stamp(source.begin), "until": stamp(source.now)}
     pointer = entry(f"{source.url}rs/changedump-1.xml", md, tag="sitemap")
@@ -171,16 +165,12 @@ def test_package_that_is_used_again(source: ArchivedSource, tmp_path: Path) -> N
 def test_mixture(source: ArchivedSource, tmp_path: Path) -> None:
     """An old dump brings what is still the same; what has changed since is fetched singly."""
     old = {path: data for path, data in source.published.items() if "dump" in path}
-    source.put("new.html", "new")
-    source.put("0/0.html", "changed")
-    source.delete("1/1.html")
-    source.publish()
+    source.update({"new.html": "new", "0/0.html": "changed", "1/1.html": None})
     source.published |= old
     result, singly = run(source, tmp_path / "copy")
     assert (result.fetched, singly) == (30, 2)
     assert [(len(each.packages), each.requests) for each in result.plan.routes] == [(1, 3), (1, 3), (0, 30)]
-    source.put("new.html", "newer")
-    source.publish()
+    source.update({"new.html": "newer"})
     source.published |= old
     result, singly = run(source, tmp_path / "copy", DUMPS)
     assert (result.plan.packages, singly) == ([], 1)  # the dump has nothing of what is needed
@@ -192,8 +182,7 @@ def test_package_that_is_damaged(source: ArchivedSource, tmp_path: Path, other: 
     copy = tmp_path / "copy"
     if package == "changedump":
         run(source, copy)
-    source.put("0/0.html", "changed")
-    source.publish()
+    source.update({"0/0.html": "changed"})
     lists = source.published["rs/capabilitylist.xml"]
     source.published["rs/capabilitylist.xml"] = lists.replace(f'"{other}"'.encode(), b'"other"')
     package = f"rs/{package}-{stamp(source.now).replace(':', '')}.zip"
@@ -211,19 +200,16 @@ def test_source_without_hashes(source: ArchivedSource, tmp_path: Path) -> None:
     source.hashes = False
     source.history.clear()
     source.last = None
-    source.put("0/0.html", "changed")
-    source.publish()
+    source.update({"0/0.html": "changed"})
     old = {path: data for path, data in source.published.items() if "dump" in path}
-    source.put("0/3.html", "changed later")
-    source.publish()
+    source.update({"0/3.html": "changed later"})
     source.published |= old
     assert run(source, tmp_path / "copy")[1] == 1
 
 
 def test_package_continues(source: ArchivedSource, tmp_path: Path) -> None:
     """A package that was cut short is continued where its host has a strong ETag."""
-    source.put("big.bin", random.Random(1).randbytes(300_000))
-    source.publish()
+    source.update({"big.bin": random.Random(1).randbytes(300_000)})
     ranges: list[str | None] = []
 
     def cut(ask: Ask) -> None:
@@ -266,15 +252,13 @@ def test_dump_without_lists(source: ArchivedSource, tmp_path: Path) -> None:
         assert run(source, copy)[1] == 0
         assert Mirror(source.url, copy, FAST).audit() == []
     dumps = {path: data for path, data in source.published.items() if "dump" in path}
-    source.put("0/0.html", "newer than the dumps")
-    source.publish()
+    source.update({"0/0.html": "newer than the dumps"})
     lists = source.published["rs/capabilitylist.xml"]
     source.published |= {**dumps, "rs/capabilitylist.xml": lists.replace(b'"resourcelist"', b'"other"')}
     assert run(source, tmp_path / "newer")[1] == 1
     source.begin = source.now
     source.changes.clear()
-    source.put("0/0.html", "after a gap")
-    source.publish()
+    source.update({"0/0.html": "after a gap"})
     lists = source.published["rs/capabilitylist.xml"]
     source.published |= {**dumps, "rs/capabilitylist.xml": lists.replace(b'"resourcelist"', b'"other"')}
     result, singly = run(source, tmp_path / "copy True")  # which has the time of the dump
@@ -347,8 +331,7 @@ def test_change_dumps_in_an_index(source: ArchivedSource, tmp_path: Path) -> Non
 def test_index_of_change_dumps_that_names_itself(source: ArchivedSource, tmp_path: Path) -> None:
     """It is read once, and the bytes come from the Resource Dump."""
     run(source, tmp_path / "copy")
-    source.put("0/0.html", "changed")
-    source.publish()
+    source.update({"0/0.html": "changed"})
     times = {"from": stamp(source.begin), "until": stamp(source.now)}
     itself = entry(f"{source.url}rs/changedump.xml", times, tag="sitemap")
     source.published["rs/changedump.xml"] = document("sitemapindex", {"capability": "changedump", **times}, itself)
@@ -369,9 +352,7 @@ def test_dump_that_is_compared_again(source: ArchivedSource, tmp_path: Path) -> 
     source.site.asked()
     Mirror(source.url, copy, FAST).run()
     assert not [path for path in source.site.asked() if path.endswith(".zip.xml")]
-    source.delete("1/1.html")
-    source.put("0/0.html", "changed")
-    source.publish()
+    source.update({"1/1.html": None, "0/0.html": "changed"})
     old = source.published["rs/capabilitylist.xml"]
     source.published["rs/capabilitylist.xml"] = old.replace(b'"resourcelist"', b'"a"').replace(b'"changelist"', b'"b"')
     result, _ = run(source, copy)
@@ -398,8 +379,7 @@ def test_dump_without_lists_that_is_damaged(source: ArchivedSource, tmp_path: Pa
 
 def test_large_members(source: ArchivedSource, tmp_path: Path) -> None:
     """Members that are not unpacked at once are compared block by block, with every hash there is."""
-    source.put("big.bin", random.Random(1).randbytes(300_000))
-    source.publish()
+    source.update({"big.bin": random.Random(1).randbytes(300_000)})
     assert run(source, tmp_path / "good", DUMPS)[1] == 0
     for path in ("rs/resourcelist.xml", "rs/changelist.xml"):
         for each in source.resources.values():
@@ -621,14 +601,12 @@ def test_program_that_begins_with_a_package(source: ArchivedSource) -> None:
 def test_program_and_package_that_is_overtaken(source: ArchivedSource) -> None:
     """What the lists say when they are read again is not looked for in packages that were opened before."""
     old = {path: data for path, data in source.published.items() if "dump" in path}
-    source.put("0/0.html", "new")
-    source.publish()
+    source.update({"0/0.html": "new"})
     source.published |= old
 
     def overtaken(ask: Ask) -> None:
         source.site.manners.clear()
-        source.put("0/0.html", "newest")
-        source.publish()
+        source.update({"0/0.html": "newest"})
         source.answer(ask)
 
     source.site.manners["0/0.html"] = overtaken

@@ -27,15 +27,11 @@ MINUTE = timedelta(minutes=1)
 def source() -> Iterator[ArchivedSource]:
     """Yield a Source that has changed a few times, with dumps and archives."""
     with archived_source(PAGES) as source:
-        source.put("a.html", "one, again")
-        source.put("new.html", "new")
-        source.publish()
+        source.update({"a.html": "one, again", "new.html": "new"})
         source.delete("b/c.html")
         source.close_range()
-        source.put("a.html", "one, at last")
-        source.publish()
-        source.put("b/c.html", "two is back")
-        source.publish()
+        source.update({"a.html": "one, at last"})
+        source.update({"b/c.html": "two is back"})
         yield source
 
 
@@ -367,8 +363,7 @@ def test_packages_for_what_is_listed_and_not_there(tmp_path: Path) -> None:
     """What should be there singly and is not comes from packages that were not needed before."""
     with archived_source(PAGES) as source:
         for text in ("two", "three"):
-            source.put("a.html", text)
-            source.publish()
+            source.update({"a.html": text})
         then = BEGIN + 5 * MINUTE
         for path in ("e.bin", f"rs/dump-{stamp(then).replace(':', '')}.zip"):
             source.site.manners[path] = status(404)

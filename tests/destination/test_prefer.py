@@ -43,11 +43,7 @@ def test_alternates_that_are_listed(source: LinkedSource, folder: Path) -> None:
     """They stand for their pages, and are compared with their own hash, wherever they are in the list."""
     assert names(source, folder, FAST) == ["a.html", "a.txt", "b.html", "b.txt", "c.html", "d.png"]
     assert names(source, folder) == ["a.txt", "b.txt", "c.html", "d.png"]
-    source.put("a.txt", "a's new text")
-    source.put("c.html", "new c")
-    source.delete("b.txt")
-    source.delete("b.html")
-    source.publish()
+    source.update({"a.txt": "a's new text", "c.html": "new c", "b.txt": None, "b.html": None})
     assert names(source, folder) == ["a.txt", "c.html", "d.png"]
     source.links.clear()
     source.publish()
@@ -73,8 +69,7 @@ def test_alternates_that_are_not_listed(source: LinkedSource, folder: Path) -> N
     source.publish()
     source.published |= dict.fromkeys(more, b"news")
     assert names(source, folder) == ["a.txt", "b.txt", "c.html", "d.png"]
-    source.delete("a.html")
-    source.publish()
+    source.update({"a.html": None})
     source.published |= {"b.txt": b"news"}
     assert names(source, folder) == ["b.txt", "c.html", "d.png"]
 

@@ -46,9 +46,7 @@ def source() -> Iterator[FakeSource]:
     """Yield a Source at `museum.test`."""
     with fake_source() as source:
         source.site.url = source.site.url.replace(PRIVATE, "museum.test")
-        source.put("a.html", "one")
-        source.put("b.html", "two")
-        source.publish()
+        source.update({"a.html": "one", "b.html": "two"})
         yield source
 
 
@@ -56,8 +54,7 @@ def source() -> Iterator[FakeSource]:
 def test_name_that_becomes_private(source: FakeSource, name: Name, folder: Path) -> None:
     """Between two runs, or two requests, nothing of an internal host comes into the copy."""
     assert Mirror(source.url, folder, FAST).run().complete
-    source.put("a.html", "internal")
-    source.publish()
+    source.update({"a.html": "internal"})
     name.address = PRIVATE
     source.site.asked()
     with pytest.raises(TransportError, match=r"museum\.test is not requested: .* 127\.0\.0\.1 is not public$"):
@@ -72,8 +69,7 @@ def test_name_that_becomes_private(source: FakeSource, name: Name, folder: Path)
         ask.handler.close_connection = True
         source.answer(ask)
 
-    source.put("b.html", "new")
-    source.publish()
+    source.update({"b.html": "new"})
     source.site.manners["rs/changelist.xml"] = rebind
     assert Mirror(source.url, folder, replace(FAST, retries=0)).run().missing[0][1].endswith("is not public")
 

@@ -35,8 +35,7 @@ def address(site: Site) -> Iterator[str]:
     """Publish a site of six articles at an address on loopback."""
     strip(site)
     for number, text in enumerate(TEXTS, 1):
-        site.article(f"{text}.md", text.capitalize())
-        site.commit(f"2024-01-0{number}T12:00:00Z")
+        site.article(f"{text}.md", text.capitalize(), at=f"2024-01-0{number}T12:00:00Z")
     with served(site.output) as address:
         site.configure(SITEURL=address)
         site.build()
@@ -297,8 +296,7 @@ def test_upload_that_is_not_done(site: Site, tmp_path: Path) -> None:
         for text, time in (("one", "01T12"), ("two", "01T13"), ("one", "02T12"), ("one", "02T18"), ("two", "03T12")):
             if time in ("02T12", "02T18"):
                 site.build()
-            site.article(f"{text}.md", text.capitalize(), f"The text of {time}.")
-            site.commit(f"2024-01-{time}:00:00Z")
+            site.article(f"{text}.md", text.capitalize(), f"The text of {time}.", at=f"2024-01-{time}:00:00Z")
         shutil.copytree(site.output, old)
         shutil.copytree(old, public)
         assert Mirror(address, copy, FAST).run().complete

@@ -97,8 +97,7 @@ def test_change_lists_that_cannot_be_used(
     """The Resource List is compared instead, and the summary says why."""
     options = replace(FAST, max_documents=20)
     assert Mirror(source.url, folder, options).run().complete
-    source.put("a.html", "changed")
-    source.publish()
+    source.update({"a.html": "changed"})
     source.published["rs/changelist.xml"] = write(source)
     result = Mirror(source.url, folder, options).run()
     assert (result.complete, result.fetched) == (True, 1)
@@ -110,8 +109,7 @@ def test_change_lists_that_cannot_be_used(
 def test_change_list_that_ends_early(source: FakeSource, folder: Path) -> None:
     """What a Change List says before it cannot be read further counts for nothing: the Resource List is compared."""
     assert Mirror(source.url, folder, FAST).run().complete
-    source.put("a.html", "changed")
-    source.publish()
+    source.update({"a.html": "changed"})
     ghost = entry(f"{source.url}ghost.html", {"change": "created"}, "2024-02-01")
     whole = changes(ghost, change(source, "a.html", "2024-02-01"))
     source.published["rs/changelist.xml"] = whole.replace(b"</urlset>", b"</url>")
@@ -150,8 +148,7 @@ def test_change_list_out_of_order(source: FakeSource, folder: Path) -> None:
     """Where no list can be followed, the message says which change is out of order, and the copy stays as it is."""
     assert Mirror(source.url, folder, FAST).run().complete
     old = source.published["rs/resourcelist.xml"]
-    source.put("a.html", "changed")
-    source.publish()
+    source.update({"a.html": "changed"})
     source.published["rs/resourcelist.xml"] = old
     assert Mirror(source.url, folder, FAST).run().fetched == 1
     before = files_of(folder)
@@ -243,8 +240,7 @@ def test_shorter_than_listed(source: FakeSource, folder: Path) -> None:
 def test_index_without_times(source: FakeSource, folder: Path) -> None:
     """Where an index does not say when its lists begin, the lists do."""
     assert Mirror(source.url, folder, FAST).run().complete
-    source.put("a.html", "changed")
-    source.publish()
+    source.update({"a.html": "changed"})
     source.published["rs/1.xml"] = source.published["rs/changelist.xml"]
     part = entry(f"{source.url}rs/1.xml", {}, tag="sitemap")
     source.published["rs/changelist.xml"] = document("sitemapindex", INDEX, part)
@@ -313,8 +309,7 @@ def test_audit_reads_the_resource_list(source: FakeSource, folder: Path) -> None
     """An audit compares with the Resource List, also where no Change List has the difference."""
     assert Mirror(source.url, folder, FAST).run().complete
     changes = source.published["rs/changelist.xml"]
-    source.put("a.html", "changed")
-    source.publish()
+    source.update({"a.html": "changed"})
     source.published["rs/changelist.xml"] = changes
     assert [each.uri for each in Mirror(source.url, folder, FAST).audit()] == [f"{source.url}a.html"]
 
@@ -399,9 +394,7 @@ def test_in_the_way(source: FakeSource, folder: Path) -> None:
     (folder / "d.txt").unlink()
     (folder / "d.txt").mkdir()
     (folder / "e.bin").unlink()
-    source.put("d.txt", "changed")
-    source.delete("e.bin")
-    source.publish()
+    source.update({"d.txt": "changed", "e.bin": None})
     result = Mirror(source.url, folder, FAST).run()
     assert [why for _, why in result.missing] == [
         "d.txt is a folder: use another folder, or move it away if nothing needs it"
@@ -418,8 +411,7 @@ def test_too_many_resources(source: FakeSource, folder: Path) -> None:
 
 def test_large_file_is_audited(source: FakeSource, folder: Path) -> None:
     """Also one that is not read at once."""
-    source.put("big.bin", b"x" * 2_000_000)
-    source.publish()
+    source.update({"big.bin": b"x" * 2_000_000})
     mirror = Mirror(source.url, folder, FAST)
     assert mirror.run().complete
     assert mirror.audit() == []
@@ -518,8 +510,7 @@ def test_index_of_parts(source: FakeSource, folder: Path, monkeypatch: pytest.Mo
     path, part = "rs/resourcelist.xml", "rs/part.xml"
     mirror = Mirror(source.url, folder, FAST)
     for act, times in ((mirror.run, 1), (mirror.repair, 1), (mirror.repair, 2)):
-        source.put("a.html", f"text {len(source.changes)}")
-        source.publish()
+        source.update({"a.html": f"text {len(source.changes)}"})
         source.published[part] = source.published[path]
         source.published[path] = index_of("sitemapindex", "resourcelist", *[source.url + part] * times)
         source.site.asked()
@@ -542,8 +533,7 @@ def test_changes_are_taken_back(
     monkeypatch.setattr("pelican_resourcesync.source.source._REMEMBERED", remembered)
     assert Mirror(source.url, folder, FAST).run().complete
     old = dict(source.published)
-    source.put("a.html", "changed")
-    source.publish()
+    source.update({"a.html": "changed"})
     source.published["rs/resourcelist.xml"] = old["rs/resourcelist.xml"]
     assert Mirror(source.url, folder, FAST).run().complete
     source.published = old
@@ -556,8 +546,7 @@ def test_changes_are_taken_back(
 def test_memory_of_change_lists(source: FakeSource, folder: Path) -> None:
     """Lists whose times are in themselves are not held in memory, however many there are."""
     assert Mirror(source.url, folder, FAST).run().complete
-    source.put("a.html", "changed")
-    source.publish()
+    source.update({"a.html": "changed"})
     md = {"change": "updated", "hash": digest(b"x" * 9), "type": "text/plain; charset=utf-8"}
     old = [entry(f"{source.url}{'old' * 20}/{number}", md, "2024-01-01T00:00:01Z") for number in range(2_000)]
     for number in range(6):
@@ -578,8 +567,7 @@ def test_memory_of_change_lists(source: FakeSource, folder: Path) -> None:
 def test_another_url_of_the_same_source(source: FakeSource, folder: Path) -> None:
     """A copy is of the Source that was found, whatever was typed to find it; another Source is refused."""
     assert Mirror(source.url, folder, FAST).run().complete
-    source.put("a.html", "new")
-    source.publish()
+    source.update({"a.html": "new"})
     for start in ("nope", ".well-known/resourcesync", "rs/capabilitylist.xml"):
         result = Mirror(source.url + start, folder, FAST).run()
         assert (result.complete, result.fetched) == (True, int(start == "nope"))

@@ -36,9 +36,7 @@ def mirror(source: FakeSource, folder: Path, **options: Any) -> Mirror:
 
 def change(source: FakeSource) -> None:
     """Publish other bytes of a resource, and the end of another."""
-    source.put("0.html", "changed " * 300)
-    source.delete("7.html")
-    source.publish()
+    source.update({"0.html": "changed " * 300, "7.html": None})
 
 
 def require_step(source: FakeSource, folder: Path) -> None:
@@ -157,8 +155,7 @@ def test_rebuild_that_is_not_finished(
     (folder / f"{DATABASE}-wal").write_bytes(b"written ahead for another database")
     if lost != "removed":
         (folder / DATABASE).write_bytes(b"" if lost == "empty" else b"x" * 5000)
-    source.put("0.html", "changed")
-    source.publish()
+    source.update({"0.html": "changed"})
     with monkeypatch.context() as patch:
         patch.setattr(mirroring, "plan", interrupted)
         with pytest.raises(KeyboardInterrupt):

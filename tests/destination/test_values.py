@@ -63,8 +63,7 @@ def test_uri_that_is_none(source: FakeSource, folder: Path, path: str) -> None:
 def test_index_of_what_is_no_uri(source: FakeSource, folder: Path, path: str) -> None:
     """A document that leads nowhere is named, an error if it leads to all, and nothing is deleted for it."""
     assert Mirror(source.url, folder, FAST).run().complete
-    source.put("a.html", "new")
-    source.publish()
+    source.update({"a.html": "new"})
     kind = {RS: "resourcelist", CL: "changelist"}.get(path, "description" if path[0] == "." else "capabilitylist")
     md = {"capability": kind, "at": stamp(source.now), "from": stamp(source.begin)}
     part = entry(BRACKET, {"capability": "resourcelist"}, tag="url" if kind == "capabilitylist" else "sitemap")
@@ -85,9 +84,7 @@ def test_kind_of_change_that_cannot_be_read(source: FakeSource, folder: Path) ->
     """The resource is named and left out, its file stays, the rest goes on; corrected, the copy is complete."""
     assert Mirror(source.url, folder, FAST).run().complete
     cursor = [each.cursor for each in Following(source.url, None, FAST)][-1]
-    source.put("d.txt", "three, new")
-    source.put("a.html", "one, new")
-    source.publish()
+    source.update({"d.txt": "three, new", "a.html": "one, new"})
     good, uri = source.published[CL], f"{source.url}a.html"
     begin, changed, end = good.rpartition(b'change="updated"')
     source.published[CL] = begin + changed.replace(b"updated", b"moved") + end
@@ -195,8 +192,7 @@ def test_tags_that_cannot_be_sent(source: FakeSource, folder: Path, tag: str) ->
     """They are not sent back: neither for a list, nor for a resource, nor for the rest of a large one."""
     big = b"x" * 300_000
     source.hashes = False
-    source.put("big.bin", big)
-    source.publish()
+    source.update({"big.bin": big})
 
     def cut(ask: Ask) -> None:
         ask.begin(200, Content_Length=str(len(big)), ETag=tag)
@@ -294,8 +290,7 @@ def odd_runs(seed: int, times: int) -> None:
     with archived_source(PAGES) as source, TemporaryDirectory() as name:
         source.put("a.html", "one, again")
         source.close_range()
-        source.put("big.bin", "x" * 150_000)
-        source.publish()
+        source.update({"big.bin": "x" * 150_000})
         source.published["robots.txt"] = b"User-agent: *\nCrawl-delay: 0\n"
         good, folder = dict(source.published), Path(name, "copy")
         cases = [(kind, odd) for kind, values in ODD.items() for odd in values * (1 + (kind == "head"))] * times

@@ -36,16 +36,11 @@ PAGES: dict[str, str | bytes] = {
 def source() -> Iterator[ArchivedSource]:
     """Yield a Source that has changed a few times, with dumps and archives."""
     with archived_source(PAGES) as source:
-        source.put("a.html", "<title>One, again</title>")
-        source.put("new.html", PAGES["a.html"])
-        source.publish()
+        source.update({"a.html": "<title>One, again</title>", "new.html": PAGES["a.html"]})
         source.delete("b/c.html")
         source.close_range()
-        source.put("a.html", PAGES["a.html"])
-        source.publish()
-        source.put("b/c.html", "<p>two is back")
-        source.delete("b/d.txt")
-        source.publish()
+        source.update({"a.html": PAGES["a.html"]})
+        source.update({"b/c.html": "<p>two is back", "b/d.txt": None})
         yield source
 
 
@@ -145,8 +140,7 @@ def test_two_sets(tmp_path: Path) -> None:
             path.replace("rs/", "other/"): data.replace(f"{source.url}rs/".encode(), f"{source.url}other/".encode())
             for path, data in source.published.items()
         }
-        source.delete("a.html")
-        source.publish()
+        source.update({"a.html": None})
         listed = entry(f"{source.url}other/capabilitylist.xml", {"capability": "capabilitylist"}).encode()
         name = ".well-known/resourcesync"
         source.published[name] = source.published[name].replace(b"<url>", listed + b"<url>")
@@ -263,8 +257,7 @@ def test_hostile_values(tmp_path: Path) -> None:
     with fake_source() as source:
         for path in (*paths, *types):
             source.put(path, f"<title>{path[:9]}</title>")
-        source.put(broken, "<title>Broken</title>")
-        source.publish()
+        source.update({broken: "<title>Broken</title>"})
         for path, media_type in types.items():
             plain = f"<loc>{source.url}{path}</loc>", f'{digest(source.resources[path])}"'
             for name in ("rs/resourcelist.xml", "rs/changelist.xml"):

@@ -60,8 +60,7 @@ class Museum:
 
     def edit(self, month: int, text: str = "") -> None:
         """Change the one article, in a month of 2024."""
-        self.site.article("a.md", "A", text or f"The text of month {month}.")
-        self.site.commit(f"2024-{month:02}-01T10:00:00Z")
+        self.site.article("a.md", "A", text or f"The text of month {month}.", at=f"2024-{month:02}-01T10:00:00Z")
 
     def publish(self, month: int) -> None:
         """Change something, build it, and deploy it."""

@@ -104,22 +104,26 @@ class Site:
         self.settings["RESOURCESYNC"] = _not_live(self.settings.get("RESOURCESYNC"))
         self.write("pelicanconf.py", "".join(f"{name} = {value!r}\n" for name, value in self.settings.items()))
 
-    def write(self, path: str, text: str | bytes) -> Path:
-        """Write a file of the site."""
+    def write(self, path: str, text: str | bytes, *, at: str = "") -> Path:
+        """Write a file of the site, and commit it if it is said `at` which time."""
         file = self.folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        if at:
+            self.commit(at)
         return file
 
-    def article(self, path: str, title: str = "A title", text: str = "Text.", **metadata: str) -> Path:
-        """Write an article in Markdown; `path` is relative to the content."""
+    def article(self, path: str, title: str = "A title", text: str = "Text.", *, at: str = "", **metadata: str) -> Path:
+        """Write an article in Markdown, and commit it `at` a time; `path` is relative to the content."""
         metadata = {"Title": title, "Date": "2024-01-01", **metadata}
         head = "".join(f"{name}: {value}\n" for name, value in metadata.items())
-        return self.write(f"content/{path}", f"{head}\n{text}\n")
+        return self.write(f"content/{path}", f"{head}\n{text}\n", at=at)
 
-    def remove(self, path: str) -> None:
-        """Remove a file of the site."""
+    def remove(self, path: str, *, at: str = "") -> None:
+        """Remove a file of the site, and commit that `at` a time."""
         (self.folder / path).unlink()
+        if at:
+            self.commit(at)
 
     def git(self, *arguments: str, **environment: str) -> str:
         """Run git in the site's folder and give what it prints."""

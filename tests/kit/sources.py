@@ -86,6 +86,15 @@ class FakeSource:
         del self.resources[path]
         self.changes.append((self.now, path, "deleted", None))
 
+    def update(self, changes: Mapping[str, bytes | str | None]) -> None:
+        """Create or update the resources at these paths, or delete those of `None`; then publish."""
+        for path, data in changes.items():
+            if data is None:
+                self.delete(path)
+            else:
+                self.put(path, data)
+        self.publish()
+
     def close_range(self) -> None:
         """Begin a new Change List with the next change."""
         self.cut.append(self.now)

@@ -258,10 +258,8 @@ def first_origin(tmp_path_factory: pytest.TempPathFactory) -> Site:
     site.article("b.md", "B")
     site.remove("content/gone.md")
     site.commit("2024-02-10T10:00:00Z")
-    site.article("a.md", "A", "Other words.")
-    site.commit("2024-02-20T10:00:00Z")
-    site.article("c.md", "C")
-    site.commit("2024-03-10T10:00:00Z")
+    site.article("a.md", "A", "Other words.", at="2024-02-20T10:00:00Z")
+    site.article("c.md", "C", at="2024-03-10T10:00:00Z")
     return site
 
 
@@ -304,8 +302,7 @@ ADDED = "added 6 changes from 2024-01-10 to 2024-03-10, before the first publica
 
 def edit(site: Site, number: int = 1) -> None:
     """Commit the change that is `NEW`, or another of a later month."""
-    site.article("b.md", "B", f"Words of edit {number}.")
-    site.commit(f"2024-0{3 + number}-01T10:00:00Z")
+    site.article("b.md", "B", f"Words of edit {number}.", at=f"2024-0{3 + number}-01T10:00:00Z")
 
 
 def said_of_past(said: str) -> list[str]:
@@ -405,8 +402,7 @@ def test_history_none_needs_no_depth(origin: Site, tmp_path: Path) -> None:
 def test_what_was_forgotten_does_not_come_back(shallow: Site) -> None:
     """After a takedown no past is added: it would name the resource again."""
     our_command(shallow.folder, "forget", "https://example.org/b.html")
-    shallow.remove("content/b.md")
-    shallow.commit("2024-04-01T10:00:00Z")
+    shallow.remove("content/b.md", at="2024-04-01T10:00:00Z")
     shallow.git("fetch", "-q", "--unshallow")
     status, said = run(shallow)
     assert (status, said_of_past(said)) == (0, [])
@@ -428,8 +424,7 @@ def test_only_as_many_lists_as_are_kept(shallow: Site) -> None:
 def test_no_past_behind_a_gap(shallow: Site) -> None:
     """Where Change Lists were dropped after the first publication, the past before it stays unknown."""
     for month in (4, 5, 6):
-        shallow.article("b.md", "B", f"Month {month}.")
-        shallow.commit(f"2024-0{month}-01T10:00:00Z")
+        shallow.article("b.md", "B", f"Month {month}.", at=f"2024-0{month}-01T10:00:00Z")
         shallow.build(RESOURCESYNC={"keep": 1})
     assert first_of(shallow) is None
     shallow.git("fetch", "-q", "--unshallow")

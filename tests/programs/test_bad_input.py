@@ -58,8 +58,7 @@ def test_no_repository(bare: Site) -> None:
 def shallow(bare: Site, tmp_path: Path) -> Site:
     """Return a shallow clone of a site with three commits, as most CIs make it."""
     for number, name in enumerate("abc"):
-        bare.article(f"{name}.md", name.upper())
-        bare.commit(f"2024-0{number + 1}-01T10:00:00Z")
+        bare.article(f"{name}.md", name.upper(), at=f"2024-0{number + 1}-01T10:00:00Z")
     clone = Site(tmp_path / "clone", bare.settings)
     bare.git("clone", "-q", "--depth", "1", bare.folder.as_uri(), str(clone.folder))
     clone.git("config", "user.name", "A writer")
@@ -78,8 +77,7 @@ def test_shallow_clone(shallow: Site) -> None:
     assert capabilities(shallow) == {"resourcelist"}
     assert shallow.resources() == {"/a.html": None, "/b.html": None, "/c.html": None}
     assert resource_list(shallow).md["at"] == "2024-03-01T10:00:00Z"
-    shallow.article("b.md", "B", "Other words.")
-    shallow.commit("2024-04-01T10:00:00Z")
+    shallow.article("b.md", "B", "Other words.", at="2024-04-01T10:00:00Z")
     status, said = run(shallow, "--fatal", "warnings")
     assert status == 0
     assert [kind for _, kind, _ in shallow.changes()] == ["updated"]
@@ -99,8 +97,7 @@ def test_shallow_clone_made_whole(shallow: Site) -> None:
 
 def test_commit_dated_in_the_future(bare: Site) -> None:
     """It lands just after its parent, one warning names it, and a later build neither warns nor changes its mind."""
-    bare.article("a.md", "A")
-    bare.commit("2024-01-01T10:00:00Z")
+    bare.article("a.md", "A", at="2024-01-01T10:00:00Z")
     bare.article("b.md", "B")
     sha = bare.commit("2030-01-01T10:00:00Z")
     status, said = run(bare, SOURCE_DATE_EPOCH="1717243200")
@@ -123,8 +120,7 @@ def test_commit_dated_in_the_future(bare: Site) -> None:
 
 def test_build_that_stops_publishes_nothing(bare: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """A setting, a time of the build or a beginning that cannot be used is named, with what it may be; no secret is."""
-    bare.article("a.md", "A")
-    bare.commit("2024-01-01T10:00:00Z")
+    bare.article("a.md", "A", at="2024-01-01T10:00:00Z")
     status, said = run(bare, "-e", 'SITEURL="https://me:secret@example.org"')
     assert status != 0
     assert "SITEURL has a user, which would be in every published URI: leave it out" in said
@@ -146,8 +142,7 @@ def test_build_that_stops_publishes_nothing(bare: Site, monkeypatch: pytest.Monk
 
 def test_uncommitted_changes_are_named(bare: Site) -> None:
     """A line says how many files are not committed, and one of them; after a commit it is gone."""
-    bare.article("a.md", "A")
-    bare.commit("2024-01-01T10:00:00Z")
+    bare.article("a.md", "A", at="2024-01-01T10:00:00Z")
     bare.article("a.md", "A", "Other words.")
     bare.article("b.md", "B")
     status, said = run(bare, "--fatal", "warnings")
@@ -171,8 +166,7 @@ def test_small_site_with_another_theme(bare: Site) -> None:
     bare.commit("2024-01-01T10:00:00Z")
     bare.build()
     shutil.rmtree(bare.folder / "theme/static/old")
-    bare.write("theme/static/new.css", "")
-    bare.commit("2024-02-01T10:00:00Z")
+    bare.write("theme/static/new.css", "", at="2024-02-01T10:00:00Z")
     bare.build()
     assert len(bare.resources()) == 4
     bare.remove("content/b.md")
@@ -197,8 +191,7 @@ def test_failed_build_keeps_the_previous_publication(bare: Site) -> None:
     bare.commit("2024-01-01T10:00:00Z")
     run(bare)
     before = bare.changes()
-    bare.write("content/pages/other.md", page.format("about"))
-    bare.commit("2024-02-01T10:00:00Z")
+    bare.write("content/pages/other.md", page.format("about"), at="2024-02-01T10:00:00Z")
     status, said = run(bare)
     assert status != 0
     assert "both have the URI https://example.org/about: change the URL of one of them, or exclude it" in said
@@ -206,8 +199,7 @@ def test_failed_build_keeps_the_previous_publication(bare: Site) -> None:
         f"ResourceSync: nothing was published. The folder {bare.output} has the new pages and the documents of the "
         "last publication: do not upload it. When the cause is gone, build again: nothing else has to be repaired."
     ) in said
-    bare.write("content/pages/other.md", page.format("other.html"))
-    bare.commit("2024-03-01T10:00:00Z")
+    bare.write("content/pages/other.md", page.format("other.html"), at="2024-03-01T10:00:00Z")
     status, said = run(bare)
     assert (status, warnings(said)) == (0, [])
     assert "1 created (/other.html) since the last publication" in said

@@ -12,7 +12,7 @@ from tests.kit.sites import Site, file_of, our_command, with_stork
 
 NOTHING = "nothing changed since the last publication"
 ARTICLE = "<html><head><title>{{ article.title }}</title></head><body>%s{{ article.content }}</body></html>"
-NEIGHBORS = "{% if article.prev_article %}<a href='{{ article.prev_article.url }}'>before</a>{% endif %}"
+NEIGHBORS = '{% if article.prev_article %}<a href="{{ article.prev_article.url }}">before</a>{% endif %}'
 ASSETS = """{% assets output="css/all.css", "css/one.css", "css/two.css" %}{{ ASSET_URL }} {% endassets %}"""
 #: A plug-in that sets the clock of the plug-in `sitemap`.
 CLOCK = """import datetime, os
@@ -75,30 +75,24 @@ def publish(site: Site, **settings: Any) -> tuple[set[str], str]:
 PATHS = {"index.html", "first.html", "second.html", "second-de.html", "images/dot.png"}
 
 
-def test_neighbors(site: Site) -> None:
-    """An article links to the one before it."""
-    site.write("theme/templates/article.html", ARTICLE % NEIGHBORS)
-    assert publish(site, PLUGINS=["neighbors", "pelican_resourcesync"]) == (PATHS, NOTHING)
-    assert "<a href='first.html'>before</a>" in (site.output / "second.html").read_text()
+def test_together(site: Site) -> None:
+    """What each writes is a resource; only the file that one dates with the time of the build changes on every build.
 
-
-def test_image_process(site: Site) -> None:
-    """Smaller pictures are resources."""
-    paths, news = publish(
-        site, PLUGINS=["image_process", "pelican_resourcesync"], IMAGE_PROCESS={"half": ["scale_in 2 2 True"]}
-    )
-    assert paths == PATHS | {"images/derivatives/half/dot.png"}
-    assert news == NOTHING
-
-
-def test_webassets(site: Site) -> None:
-    """The joined style sheet is a resource; the plug-in's cache, in a folder that begins with a dot, is not."""
-    site.write("theme/templates/article.html", ARTICLE % ASSETS)
+    `neighbors` links to the article before, `image_process` makes smaller pictures, `webassets` joins style sheets and
+    has its cache in a folder that begins with a dot, and a stand-in for Stork writes the index of `search`.
+    """
+    site.write("theme/templates/article.html", ARTICLE % (NEIGHBORS + ASSETS))
     site.write("theme/static/css/one.css", "a { color: red }\n")
     site.write("theme/static/css/two.css", "b { color: blue }\n")
-    paths, news = publish(site, PLUGINS=["webassets", "pelican_resourcesync"])
-    assert paths == PATHS | {"theme/css/one.css", "theme/css/two.css", "theme/css/all.css"}
-    assert news == NOTHING
+    site.write("plugins/clock.py", CLOCK)
+    plugins = ["neighbors", "image_process", "webassets", "search", "clock", "sitemap", "pelican_resourcesync"]
+    smaller = {"half": ["scale_in 2 2 True"]}
+    paths, news = publish(site, PLUGIN_PATHS=["plugins"], PLUGINS=plugins, IMAGE_PROCESS=smaller)
+    styles = {"theme/css/one.css", "theme/css/two.css", "theme/css/all.css"}
+    indexes = {"search.toml", "search-index.st", "sitemap.xml"}
+    assert paths == PATHS | styles | indexes | {"images/derivatives/half/dot.png"}
+    assert news == "1 updated (/sitemap.xml) since the last publication"
+    assert '<a href="first.html">before</a>' in (site.output / "second.html").read_text()
 
 
 def test_i18n_subsites(site: Site) -> None:
@@ -115,21 +109,6 @@ def test_i18n_subsites(site: Site) -> None:
     copied = {"de/drafts/secret.html", "de/drafts/secret/attached.png", "de/secret/linked.png"}
     assert {path for path in copied if (site.output / path).is_file()} == copied
     assert news == NOTHING
-
-
-def test_search(site: Site) -> None:
-    """The index and its settings are resources. A stand-in for Stork writes it."""
-    paths, news = publish(site, PLUGINS=["search", "pelican_resourcesync"])
-    assert paths == PATHS | {"search.toml", "search-index.st"}
-    assert news == NOTHING
-
-
-def test_sitemap(site: Site) -> None:
-    """It dates listings with the time of the build, so that the file changes on every build."""
-    site.write("plugins/clock.py", CLOCK)
-    paths, news = publish(site, PLUGIN_PATHS=["plugins"], PLUGINS=["clock", "sitemap", "pelican_resourcesync"])
-    assert paths == PATHS | {"sitemap.xml"}
-    assert news == "1 updated (/sitemap.xml) since the last publication"
 
 
 def test_sitemap_with_true_dates(site: Site) -> None:

@@ -88,8 +88,7 @@ def test_what_pelican_holds_is_not_examined_again(tmp_path: Path) -> None:
 def test_what_a_build_imports(tmp_path: Path) -> None:
     """A build that publishes nothing imports hardly anything of ours, also where the output has documents to keep."""
     site = strip(Site.create(tmp_path / "site"))
-    site.article("first.md")
-    site.commit("2024-01-01T00:00:00Z")
+    site.article("first.md", at="2024-01-01T00:00:00Z")
     heavy = {"git", "pelican_resourcesync.protocol"}  # which imports lxml; other plug-ins here may do so, too
     assert heavy <= _imported(site)
     assert (site.output / "resourcesync").is_dir()

@@ -57,8 +57,7 @@ def test_content_that_a_plugin_kept_is_not_named_when_it_is_gone(plain: Site) ->
     plain.article("deal.md", "The deal", Embargo="2099")
     plain.article("news.md", "News")
     plain.commit("2024-01-01T10:00:00Z")
-    plain.remove("content/deal.md")
-    plain.commit("2024-02-01T10:00:00Z")
+    plain.remove("content/deal.md", at="2024-02-01T10:00:00Z")
     plain.build()
     assert named(plain) == {"/news.html"}
 
@@ -71,8 +70,7 @@ def test_folder_is_excluded_however_it_is_written(plain: Site, pattern: str) -> 
     for name in ("private/a.txt", "private/b/c.txt", "files/d.txt"):
         plain.write(f"content/{name}", name)
     plain.commit("2024-01-01T10:00:00Z")
-    plain.remove("content/private/a.txt")
-    plain.commit("2024-02-01T10:00:00Z")
+    plain.remove("content/private/a.txt", at="2024-02-01T10:00:00Z")
     plain.build()
     assert named(plain) == {"/files/d.txt"}
 

@@ -78,8 +78,7 @@ def test_life(blog: Site, tmp_path: Path) -> None:
         assert client.audit().startswith("IN SYNC")
 
         mirror.manners["one.html"] = lambda ask: ask.send(200, b"before", Content_Type="text/html")
-        blog.article("one.md", "One", "New words.")
-        blog.commit("2024-02-01T12:00:00Z")
+        blog.article("one.md", "One", "New words.", at="2024-02-01T12:00:00Z")
         blog.build()
         result = Mirror(site.url, copy, allowed).run()
         assert result.complete

@@ -169,8 +169,7 @@ def test_addresses_are_read_from_the_history_of_the_settings_and_never_run(museu
         now,
     ]
     for text in texts:
-        museum.site.write("pelicanconf.py", text)
-        museum.site.commit("2024-01-01T10:00:00Z")
+        museum.site.write("pelicanconf.py", text, at="2024-01-01T10:00:00Z")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(museum.site.folder)
         pelican = read_settings("pelicanconf.py")

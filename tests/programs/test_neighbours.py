@@ -124,8 +124,7 @@ def test_set_of_another_plugin(bare: Site, among: str) -> None:
     bare.command()  # in a process of its own: plug-ins stay connected
     before = bare.changes()
     assert sets(bare) == BOTH
-    bare.article("a.md", "A", "Other words.")
-    bare.commit("2024-02-01T10:00:00Z")
+    bare.article("a.md", "A", "Other words.", at="2024-02-01T10:00:00Z")
     bare.command()
     assert sets(bare) == BOTH
     assert (bare.output / OTHER / "capabilitylist.xml").read_text() == CAPABILITY_LIST
@@ -157,8 +156,7 @@ def wait_for(file: Path) -> None:
 def test_two_builds_at_once(bare: Site) -> None:
     """The second says who is building, and stops; what the first publishes is whole; then the second may."""
     bare.build()
-    bare.article("b.md", "B")
-    bare.commit("2024-02-01T10:00:00Z")
+    bare.article("b.md", "B", at="2024-02-01T10:00:00Z")
     command = [sys.executable, "-m", "pelican", "-e", 'PLUGINS=["waiter", "pelican_resourcesync"]']
     command.append('PLUGIN_PATHS=["plugins"]')
     with subprocess.Popen(command, cwd=bare.folder, stdout=subprocess.PIPE, text=True) as first:

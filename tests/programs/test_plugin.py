@@ -125,8 +125,7 @@ def python(source: str, *arguments: str, folder: Path) -> str:
 def test_published_are_the_bytes_that_every_plugin_left(site: Site, order: str) -> None:
     """Four runs in either order of PLUGINS: the hashes are those of pages rewritten in another's `finalized`."""
     plugin(site, "rewriter", REWRITER)
-    site.article("a.md")
-    site.commit("2024-01-01T10:00:00Z")
+    site.article("a.md", at="2024-01-01T10:00:00Z")
     python(FOUR_RUNS, order, folder=site.folder)
     for number in range(4):
         output = site.output / str(number)
@@ -141,8 +140,7 @@ def test_one_instance_may_run_again_and_again(
     pelican_resourcesync.register()
     pelican_resourcesync.register()
     monkeypatch.chdir(site.folder)
-    site.article("a.md", "A")
-    site.commit("2024-01-01T10:00:00Z")
+    site.article("a.md", "A", at="2024-01-01T10:00:00Z")
     pelican = Pelican(read_settings("pelicanconf.py"))
     said = []
     for edit in (lambda: None, lambda: site.article("b.md", "B"), lambda: site.remove("content/a.md")):
@@ -214,8 +212,7 @@ def test_a_site_that_publishes_nothing_has_no_publication_within(with_subsite: S
 
 def test_empty_siteurl_publishes_nothing_and_says_so(site: Site) -> None:
     """Without SITEURL there are no URIs: nothing is written, and one line says why; disabled, too."""
-    site.article("a.md")
-    site.commit("2024-01-01T10:00:00Z")
+    site.article("a.md", at="2024-01-01T10:00:00Z")
     site.configure(SITEURL="")
     said = [each for each in verbose(site).splitlines() if "ResourceSync" in each]
     assert len(said) == 1
@@ -317,8 +314,7 @@ def test_headers_link_to_the_capability_list(site: Site) -> None:
 
 def test_files_of_ours_that_a_host_reads(site: Site) -> None:
     """There is an empty `.nojekyll`; the site's own stays. There is a `robots.txt` if it is asked for."""
-    site.article("a.md")
-    site.commit("2024-01-01T10:00:00Z")
+    site.article("a.md", at="2024-01-01T10:00:00Z")
     site.build()
     assert (site.output / ".nojekyll").read_bytes() == b""
     assert not (site.output / "robots.txt").exists()
@@ -332,8 +328,7 @@ def test_files_of_ours_that_a_host_reads(site: Site) -> None:
 
 def test_key_file_of_indexnow(site: Site) -> None:
     """The key file is written and no resource; another build leaves it as it is."""
-    site.article("a.md")
-    site.commit("2024-01-01T10:00:00Z")
+    site.article("a.md", at="2024-01-01T10:00:00Z")
     site.configure(RESOURCESYNC={"indexnow_key": "0123456789"})
     for _ in range(2):
         site.build()
@@ -343,8 +338,7 @@ def test_key_file_of_indexnow(site: Site) -> None:
 
 def test_site_in_a_subpath(site: Site) -> None:
     """The host's well-known URI is not the site's where the URL of the site has a path: a line says so (SD01)."""
-    site.article("a.md")
-    site.commit("2024-01-01T10:00:00Z")
+    site.article("a.md", at="2024-01-01T10:00:00Z")
     site.configure(SITEURL="https://example.org/blog")
     said = [each for each in run(site)[1].splitlines() if "the URL of the site has a path" in each]
     assert len(said) == 1
@@ -365,8 +359,7 @@ def test_documents_are_never_read_as_sources(site: Site) -> None:
 
 def test_pelican_that_does_not_name_the_plugin_publishes_nothing(site: Site) -> None:
     """Signals are one for the whole process: another Pelican in it stays without."""
-    site.article("a.md", "A")
-    site.commit("2024-01-01T10:00:00Z")
+    site.article("a.md", "A", at="2024-01-01T10:00:00Z")
     site.build()
     site.build(PLUGINS=[], OUTPUT_PATH=str(site.folder / "other"))
     assert (site.folder / "other/a.html").is_file()
@@ -375,8 +368,7 @@ def test_pelican_that_does_not_name_the_plugin_publishes_nothing(site: Site) -> 
 
 def test_build_dated_in_the_past_believes_its_commits(site: Site) -> None:
     """`SOURCE_DATE_EPOCH` dates what is not committed; a commit of yesterday is not in the future because of it."""
-    site.article("a.md", "A")
-    site.commit("2024-01-01T10:00:00Z")
+    site.article("a.md", "A", at="2024-01-01T10:00:00Z")
     assert "in the future" not in run(site, SOURCE_DATE_EPOCH="315532800")[1]
     assert {time for time, _kind, _path in site.changes()} == {"2024-01-01T10:00:00Z"}
 
@@ -406,8 +398,7 @@ def test_urls_that_only_some_hosts_find(site: Site, clean_urls: bool, end: str) 
     site.article("b.md", "B", Slug="old")
     site.configure(ARTICLE_URL="{slug}", ARTICLE_SAVE_AS="{slug}.html", RESOURCESYNC={"clean_urls": clean_urls})
     site.commit("2024-01-01T10:00:00Z")
-    site.remove("content/b.md")
-    site.commit("2024-02-01T10:00:00Z")
+    site.remove("content/b.md", at="2024-02-01T10:00:00Z")
     site.build()
     assert site.resources().keys() == {f"/new{end}"}
     assert ("2024-02-01T10:00:00Z", "deleted", f"/old{end}") in site.changes()

@@ -66,8 +66,7 @@ def test_pelican_finds_the_plugin_by_itself(site: Site, tmp_path: Path, plugins:
 def test_other_plugins_stay(site: Site) -> None:
     """With `PLUGINS` unset and the plug-in installed, those that Pelican finds by itself are loaded as before."""
     address, append = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    site.article("a.md", "A")
-    site.commit("2024-01-01T10:00:00Z")
+    site.article("a.md", "A", at="2024-01-01T10:00:00Z")
     for before, after in (("", ""), ("PLUGINS = ['sitemap']\n", append)):
         site.settings.pop("PLUGINS", None)
         site.configure()

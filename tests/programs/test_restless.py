@@ -35,14 +35,12 @@ def test_page_that_prints_the_time_of_the_build(restless: Site) -> None:
     updates = [path for _time, kind, path in restless.changes() if kind == "updated"]
     assert updates.count("/pages/now.html") == 2
     assert updates.count("/a.html") == 0
-    restless.write("theme/templates/page.html", PAGE.replace("{{ nanoseconds() }}", ""))
-    restless.commit("2024-02-01T10:00:00Z")
+    restless.write("theme/templates/page.html", PAGE.replace("{{ nanoseconds() }}", ""), at="2024-02-01T10:00:00Z")
     assert warnings(run(restless)[1]) == []
 
 
 def test_commit_may_explain_a_change(restless: Site) -> None:
     """A page that changes with a commit may show what that changed: only builds without one count."""
     for day in range(2, 5):
-        restless.article("a.md", "A", f"Text of day {day}.")
-        restless.commit(f"2024-01-{day:02}T10:00:00Z")
+        restless.article("a.md", "A", f"Text of day {day}.", at=f"2024-01-{day:02}T10:00:00Z")
         assert warnings(run(restless)[1]) == []

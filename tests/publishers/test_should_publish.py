@@ -113,11 +113,9 @@ def test_options_of_other_programs() -> None:
 def published(site: Site) -> Site:
     """Return a site that was published, with a change that is not."""
     strip(site)
-    site.article("a.md", "A")
-    site.commit("2024-01-01T10:00:00Z")
+    site.article("a.md", "A", at="2024-01-01T10:00:00Z")
     site.build()
-    site.article("b.md", "B")
-    site.commit("2024-02-01T10:00:00Z")
+    site.article("b.md", "B", at="2024-02-01T10:00:00Z")
     return site
 
 
@@ -136,8 +134,7 @@ def test_builds_that_publish_nothing_leave_every_document(
     strip(site)
     if among == "among the sources":
         site.configure(PATH=".", ARTICLE_PATHS=["content"], PAGE_PATHS=[])
-    site.article("a.md", "A")
-    site.commit("2024-01-01T10:00:00Z")
+    site.article("a.md", "A", at="2024-01-01T10:00:00Z")
     site.build()
     site.article("b.md", "B")
     before = documents(site)

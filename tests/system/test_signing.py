@@ -353,8 +353,7 @@ def test_site(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     site.build()
     state = site.output / STATE
     assert verify_state(json.loads(state.read_bytes()), KEY.public, STATE) == KEY.public
-    site.article("another.md", "Another")
-    site.commit("2024-03-01T12:00:00Z")
+    site.article("another.md", "Another", at="2024-03-01T12:00:00Z")
     site.build()
     before = state.read_bytes()
     monkeypatch.setenv(ENVIRONMENT, str(OTHER))

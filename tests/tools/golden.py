@@ -307,14 +307,12 @@ def life(scenario: Scenario, **options: Any) -> None:
     moved = "https://moved.example/site"
     scenario.pelican(site, moved, {**options, "moved_from": SITEURL})
     scenario.copy(site.output)
-    site.article("news.md", "News after the move", "Other text.", Slug="news")
-    site.commit("2025-02-07T10:00:00Z")
+    site.article("news.md", "News after the move", "Other text.", Slug="news", at="2025-02-07T10:00:00Z")
     scenario.pelican(site, moved, options)
     scenario.own(site.folder, "forget", f"{moved}/news.html", "--output", "output")
     scenario.keep(site.output)
     scenario.pelican(site, moved, options, RESOURCESYNC_FIRST="1")
-    site.remove("content/kept.md")
-    site.commit("2025-02-08T10:00:00Z")
+    site.remove("content/kept.md", at="2025-02-08T10:00:00Z")
     scenario.pelican(site, moved, options)
     scenario.copy(site.output)
     scenario.say(site.output)
@@ -330,8 +328,7 @@ def backfill(scenario: Scenario) -> None:
     site = _small_site(scenario, SITEURL=SITEURL, RESOURCESYNC=dict(ALL))
     scenario.own(site.folder, "backfill", "--jobs", "1")
     scenario.keep(site.output)
-    site.article("large.md", "A large page", _large(5))
-    site.commit("2025-02-05T10:00:00Z")
+    site.article("large.md", "A large page", _large(5), at="2025-02-05T10:00:00Z")
     scenario.pelican(site, SITEURL, {**ALL, "history": "built"})
     scenario.say(site.output)
 
@@ -412,8 +409,7 @@ def bucket(scenario: Scenario) -> None:
     site = _small_site(scenario)
     with pytest.MonkeyPatch.context() as patches, bucket_server(patches) as server:
         for number in (5, 6):
-            site.article("large.md", "A large page", _large(number))
-            site.commit(f"2025-02-0{number}T10:00:00Z")
+            site.article("large.md", "A large page", _large(number), at=f"2025-02-0{number}T10:00:00Z")
             scenario.pelican(site, SITEURL, ALL)
             scenario.own(site.folder, "upload", "output", "s3://bucket/site", "--grace", "0")
             headers = {name: dict(known) for name, (_, known, _) in server.snapshot().items() if LEASE not in name}

@@ -19,8 +19,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it keeps inodes
 @pytest.mark.parametrize("how", HOW)
 def test_old_or_new_and_whole(backfilled: Site, tmp_path: Path, how: How, pytestconfig: pytest.Config) -> None:
     """The documents are; the pages of the site around them are not flushed, as those of a build are not."""
-    backfilled.article("fourth.md", "Fourth")
-    backfilled.commit(TIMES[4])
+    backfilled.article("fourth.md", "Fourth", at=TIMES[4])
     old = Source(backfilled.output).documents()
     with installed(how), recorded(backfilled.output) as recording:
         assert run(backfilled).built == 1

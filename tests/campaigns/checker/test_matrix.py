@@ -89,8 +89,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     site.write("content/pages/about.md", "Title: About\n\nText.\n")
     site.write("content/images/dot.png", b"\x89PNG\r\n")
     site.commit("2024-01-10T10:00:00Z")
-    site.article("second.md", "Second & last", Category="News", Date="2024-02-01")
-    site.commit("2024-02-10T10:00:00Z")
+    site.article("second.md", "Second & last", Category="News", Date="2024-02-01", at="2024-02-10T10:00:00Z")
     site.git("tag", "v1")
     site.article("first.md", "First", "Another text.", Category="Other", Slug="moved")
     site.commit("2024-02-11T10:00:00Z")
@@ -100,8 +99,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     site.git("tag", "other")
     site.article("third.md", "Dritter", Category="News", Date="2024-05-01", Lang="de")
     site.commit("2024-05-10T10:00:00Z")
-    site.article("first.md", "First", "A third text.", Category="Other", Slug="moved")
-    site.commit("2024-05-10T10:00:00Z")
+    site.article("first.md", "First", "A third text.", Category="Other", Slug="moved", at="2024-05-10T10:00:00Z")
     return site
 
 

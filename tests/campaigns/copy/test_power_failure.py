@@ -37,11 +37,7 @@ def disturb(source: FakeSource, folder: Path, what: str) -> Recording:
     folder.mkdir()
     if what != "first copy":
         Mirror(source.url, folder, FAST).run()
-        source.put("a.html", "another a")
-        source.put("new/and/f.html", "f")
-        source.put("b/g.html", "g")
-        source.delete("gone/d.html")
-        source.publish()
+        source.update({"a.html": "another a", "new/and/f.html": "f", "b/g.html": "g", "gone/d.html": None})
     with recorded(folder, "state.sqlite3*") as recording:
         assert Mirror(source.url, folder, replace(FAST, sync=True)).run().complete
     return recording

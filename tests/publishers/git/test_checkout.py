@@ -14,13 +14,11 @@ from tests.publishers.git.repositories import T, add_submodule, repository, upda
 def test_submodules_of_then(tmp_path: Path) -> None:
     """A submodule is as the commit names it, from this machine alone, also where it was removed since."""
     module = repository(tmp_path / "module")
-    module.write("note.md", "One")
-    module.commit(T[1])
+    module.write("note.md", "One", at=T[1])
     site = repository(tmp_path / "site")
     add_submodule(site, module, "notes")
     first = site.commit(T[2])
-    module.write("note.md", "Two")
-    module.commit(T[3])
+    module.write("note.md", "Two", at=T[3])
     update_submodule(site, "notes")
     second = site.commit(T[4])
     site.git("rm", "-q", "notes")

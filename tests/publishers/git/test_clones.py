@@ -70,8 +70,7 @@ def test_partial_clone_without_its_remote(origin: Site, tmp_path: Path) -> None:
     warning = "git cannot read past versions of 2 sources, such as content/a.md, so no changes from before"
     assert [each.partition(" the first publication")[0] for each in said(partial)] == [warning]
     assert not (partial.output / "resourcesync/site/changelist.xml").exists()
-    partial.article("a.md", "Title 4", "Edited.")
-    partial.commit(T[5])
+    partial.article("a.md", "Title 4", "Edited.", at=T[5])
     assert said(partial, anew=False)[0].startswith(warning)
     now = [(T[5], "updated", "/title-4.html")]
     assert partial.changes() == now
@@ -83,8 +82,7 @@ def test_partial_clone_without_its_remote(origin: Site, tmp_path: Path) -> None:
 def test_what_is_needed_is_fetched_at_once(origin: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many past articles a partial clone lacks, its remote is asked once."""
     for number in range(6):
-        origin.article("a.md", f"Other {number}")
-        origin.commit(T[5])
+        origin.article("a.md", f"Other {number}", at=T[5])
     partial = clone(origin, tmp_path / "clone", "--filter=blob:none")
     trace = tmp_path / "trace"
     monkeypatch.setenv("GIT_TRACE", str(trace))
@@ -139,8 +137,7 @@ def test_treeless_clone(origin: Site, tmp_path: Path) -> None:
 def test_build_in_a_hook(origin: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a hook the environment names the hook's repository, index and work tree: the site's own are meant."""
     other = clone(origin, tmp_path / "other")
-    other.article("a.md", "Other")
-    other.commit(T[6])
+    other.article("a.md", "Other", at=T[6])
     monkeypatch.setenv("GIT_DIR", str(other.folder / ".git"))
     monkeypatch.setenv("GIT_INDEX_FILE", str(other.folder / ".git" / "index"))
     monkeypatch.chdir(other.folder)

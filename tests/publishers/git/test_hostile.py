@@ -48,8 +48,7 @@ def written(site: Site, kind: str, data: bytes) -> str:
 )
 def test_target_of_any_kind(site: Site, target: bytes) -> None:
     """A link is a path of its own: wherever it leads, out, up or to itself, nothing there is read."""
-    site.article("own.md", "Own")
-    site.commit(T[2])
+    site.article("own.md", "Own", at=T[2])
     blob = written(site, "blob", target)
     site.git("update-index", "--add", "--cacheinfo", f"120000,{blob},content/link.md")
     site.git("commit", "-qm", "Link", **dated(T[3]))
@@ -75,8 +74,7 @@ def test_programs_of_a_repository_are_not_run(site: Site, tmp_path: Path, config
     program.write_text(f"#!/bin/sh\ntouch '{ran}'\ncat\n")
     program.chmod(0o755)
     article = site.article("own.md", "Own")
-    site.write(".gitattributes", "*.md filter=evil\n")
-    site.commit(T[2])
+    site.write(".gitattributes", "*.md filter=evil\n", at=T[2])
     for name, value in configuration.items():
         site.git("config", *name.split(), value.replace("PROGRAM", str(program)))
     article.touch()  # git has to compare it
@@ -121,8 +119,7 @@ def test_link_out_is_not_read(site: Site, tmp_path: Path) -> None:
 
 def test_name_of_no_object(site: Site) -> None:
     """Only the name of an object is asked for: what else git would understand is none."""
-    site.article("a.md", "One")
-    site.commit(T[2])
+    site.article("a.md", "One", at=T[2])
     site.git("branch", "worktree")
     with opened(site) as found:
         for name in ("worktree:content/a.md", "HEAD:content/a.md", "HEAD", "", f"{'a' * 40}\n{'b' * 40}", "A" * 40):

@@ -94,8 +94,7 @@ def eventful(site: Site) -> Site:
     site.git("rm", "-q", "--cached", "module")
     (site.folder / "module").rmdir()
     (site.folder / "content" / "link.md").unlink()
-    site.write("content/link.md", "a file now")
-    site.commit("2024-01-08T10:00:00Z")
+    site.write("content/link.md", "a file now", at="2024-01-08T10:00:00Z")
     return site
 
 
@@ -124,8 +123,7 @@ def test_modes_tell_links_and_submodules(eventful: Site) -> None:
 def test_name_that_is_not_utf8(site: Site) -> None:
     """A name in another encoding is decoded as the file system's names are."""
     name = os.fsdecode(b"content/caf\xe9.md")
-    site.write(name, "coffee")
-    site.commit("2024-01-01T10:00:00Z")
+    site.write(name, "coffee", at="2024-01-01T10:00:00Z")
     assert name in {each.path for each in logged(site)[0].changes}
 
 

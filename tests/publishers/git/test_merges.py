@@ -12,8 +12,7 @@ from tests.publishers.git.repositories import T, back, bare, branch, built, merg
 def site(tmp_path: Path) -> Site:
     """Return a site of contents alone with one article, published on the second day."""
     site = bare(tmp_path / "site")
-    site.article("main.md", "Main")
-    site.commit(T[2])
+    site.article("main.md", "Main", at=T[2])
     return site
 
 
@@ -26,8 +25,7 @@ def test_orphan_root_joined_later(site: Site) -> None:
     site.git("rm", "-rfq", ".")
     site.article("other.md", "Other")
     site.commit("2020-01-01T10:00:00Z")
-    site.article("other.md", "Other", "Changed.")
-    site.commit("2020-01-02T10:00:00Z")
+    site.article("other.md", "Other", "Changed.", at="2020-01-02T10:00:00Z")
     back(site)
     merge(site, T[4], "other", options=["--allow-unrelated-histories"])
     assert len(site.git("rev-list", "--max-parents=0", "HEAD").split()) == 2
@@ -37,8 +35,7 @@ def test_orphan_root_joined_later(site: Site) -> None:
 def test_site_that_is_the_second_parent(site: Site) -> None:
     """Where a pull merged the published branch into a writer's, the writer's is the first parent from then on."""
     branch(site, "writer", "main~1")
-    site.article("writer.md", "Writer")
-    site.commit(T[3])
+    site.article("writer.md", "Writer", at=T[3])
     merge(site, T[4], "main")
     back(site)
     site.git("merge", "-q", "--ff-only", "writer")
@@ -48,11 +45,9 @@ def test_site_that_is_the_second_parent(site: Site) -> None:
 def test_old_branch_with_older_times(site: Site) -> None:
     """A merge dated before the commit that it follows lands just after that: never back-dated."""
     branch(site, "old", "main~1")
-    site.article("old.md", "Old")
-    site.commit("2019-01-01T10:00:00Z")
+    site.article("old.md", "Old", at="2019-01-01T10:00:00Z")
     back(site)
-    site.article("main.md", "Main", "Changed.")
-    site.commit(T[5])
+    site.article("main.md", "Main", "Changed.", at=T[5])
     merge(site, T[3], "old")
     assert built(site) == [
         MAIN,
@@ -64,8 +59,7 @@ def test_old_branch_with_older_times(site: Site) -> None:
 def test_rebased_branch(site: Site) -> None:
     """Commits that were written again land at their committer's time, not at their author's."""
     branch(site, "side", "main~1")
-    site.article("side.md", "Side")
-    site.commit(T[3])
+    site.article("side.md", "Side", at=T[3])
     site.git("rebase", "-q", "main", GIT_COMMITTER_DATE=T[6])
     back(site)
     site.git("merge", "-q", "--ff-only", "side")

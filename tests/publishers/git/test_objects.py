@@ -24,8 +24,7 @@ def site(tmp_path: Path) -> Site:
 def edited(site: Site) -> Site:
     """Return a site with three commits of one article."""
     for day, text in ((2, "One."), (3, "Two."), (4, "Three.")):
-        site.article("a.md", "Title", text)
-        site.commit(T[day])
+        site.article("a.md", "Title", text, at=T[day])
     return site
 
 
@@ -86,8 +85,7 @@ def test_blob_that_cannot_be_read(edited: Site, damage: bytes | None) -> None:
     file.write_bytes(damage) if damage is not None else file.unlink()
     [warning] = said(edited)
     assert "git cannot read past versions of 1 source, such as content/a.md, so no changes from before" in warning
-    edited.article("a.md", "Title", "Four.")
-    edited.commit(T[5])
+    edited.article("a.md", "Title", "Four.", at=T[5])
     assert [each[:40] for each in said(edited, anew=False)] == [warning[:40]]
     assert edited.changes() == [(T[5], "updated", "/title.html")]
     file.write_bytes(good)
@@ -104,8 +102,7 @@ def test_commit_or_tree_that_cannot_be_read(edited: Site, revision: str) -> None
     [warning] = said(edited)
     assert warning.startswith(f"git cannot read the history of {edited.folder}: ")
     assert warning.endswith(". Until then, no changes from before the first publication are listed")
-    edited.article("a.md", "Title", "Four.")
-    edited.commit(T[5])
+    edited.article("a.md", "Title", "Four.", at=T[5])
     assert said(edited, anew=False)
     assert edited.changes() == [(T[5], "updated", "/title.html")]
     (edited.folder / ".git" / "away").rename(file)
@@ -115,14 +112,11 @@ def test_commit_or_tree_that_cannot_be_read(edited: Site, revision: str) -> None
 
 def test_removed_blob_that_cannot_be_read(edited: Site) -> None:
     """After the first publication, a warning says that the time of the deletion is not known better."""
-    edited.article("b.md", "Other")
-    edited.commit(T[5])
+    edited.article("b.md", "Other", at=T[5])
     built(edited)
     name = edited.git("rev-parse", "HEAD:content/b.md")
-    edited.remove("content/b.md")
-    edited.commit(T[6])
-    edited.article("a.md", "Title", "Four.")
-    edited.commit(T[7])
+    edited.remove("content/b.md", at=T[6])
+    edited.article("a.md", "Title", "Four.", at=T[7])
     (edited.folder / ".git" / "objects" / name[:2] / name[2:]).unlink()
     assert "so deletions of what they published have the time of the commit built" in said(edited, anew=False)[0]
     assert (T[7], "deleted", "/other.html") in edited.changes()
@@ -153,8 +147,7 @@ def test_static_file_in_lfs(site: Site) -> None:
     """A static file changes when its pointer does: its bytes are never needed."""
     lfs(site, "*.png")
     for day, data in ((2, b"one"), (3, b"two"), (4, b"two")):
-        site.write("content/images/a.png", data)
-        site.commit(T[day])
+        site.write("content/images/a.png", data, at=T[day])
     assert site.git("show", "HEAD:content/images/a.png").startswith("version https://git-lfs")
     for file in (site.folder / ".git" / "lfs").rglob("*"):
         if file.is_file():
@@ -166,8 +159,7 @@ def test_article_in_lfs(site: Site) -> None:
     """An article of today that Git LFS keeps is created with its last state; earlier ones are left out."""
     lfs(site, "content/*.md")
     for day, title in ((2, "One"), (3, "Two"), (4, "Three")):
-        site.article("a.md", title)
-        site.commit(T[day])
+        site.article("a.md", title, at=T[day])
     assert built(site) == [(T[4], "created", "/three.html")]
     assert said(site) == []
 
@@ -190,8 +182,7 @@ def test_sha256(long_names: Site) -> None:
     long_names.article("a.md", "One")
     long_names.write("content/images/a.png", "image")
     long_names.commit(T[2])
-    long_names.article("a.md", "Two")
-    long_names.commit(T[3])
+    long_names.article("a.md", "Two", at=T[3])
     long_names.configure(PAGE_URL="p/{slug}.html", PAGE_SAVE_AS="p/{slug}.html")
     long_names.remove("content/images/a.png")
     long_names.commit(T[4])
@@ -205,9 +196,7 @@ def test_sha256(long_names: Site) -> None:
 
 def test_sha256_goes_on(long_names: Site) -> None:
     """What was published of a SHA-256 repository is carried forward."""
-    long_names.article("a.md", "One")
-    long_names.commit(T[2])
+    long_names.article("a.md", "One", at=T[2])
     assert built(long_names) == [(T[2], "created", "/one.html")]
-    long_names.article("a.md", "One", "Changed.")
-    long_names.commit(T[3])
+    long_names.article("a.md", "One", "Changed.", at=T[3])
     assert built(long_names, anew=False) == [(T[2], "created", "/one.html"), (T[3], "updated", "/one.html")]

@@ -47,8 +47,7 @@ def test_file_that_becomes_a_folder_and_back(site: Site) -> None:
     site.write("content/images/a", "another file")
     site.remove("content/post.md/part.md")
     (site.folder / "content" / "post.md").rmdir()
-    site.article("post.md", "Post")
-    site.commit(T[4])
+    site.article("post.md", "Post", at=T[4])
     assert built(site) == [
         (T[2], "created", "/images/a"),
         (T[2], "created", "/post.html"),

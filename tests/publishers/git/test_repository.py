@@ -203,8 +203,7 @@ def test_blobs(committed: Site, repository: Repository) -> None:
 @pytest.mark.parametrize("damage", ["cut", "garbage", "empty", "missing"])
 def test_damaged_blob_is_none_and_the_next_is_read(committed: Site, repository: Repository, damage: str) -> None:
     """A blob that is damaged in any way, or missing, is not there; that breaks no other."""
-    committed.write("content/large.md", os.urandom(200_000))
-    committed.commit("2024-01-02T10:00:00Z")
+    committed.write("content/large.md", os.urandom(200_000), at="2024-01-02T10:00:00Z")
     names = [committed.git("rev-parse", f"HEAD:content/{name}.md") for name in ("large", "a", "b")]
     file = object_file(committed, names[0])
     whole = file.read_bytes()

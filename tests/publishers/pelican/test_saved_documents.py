@@ -247,8 +247,7 @@ def test_killed_build_loses_no_set(sets: Site) -> None:
     """They outlive it in the work folder, are no sources, and the next build continues all; another's is there too."""
     sets.write(f"output/{OTHER}/page.html", "<title>No article</title><meta name='date' content='2024-01-01'/>")
     before = documents(sets)
-    sets.write("texts/b.txt", "another b")
-    sets.commit("2024-02-01T10:00:00Z")
+    sets.write("texts/b.txt", "another b", at="2024-02-01T10:00:00Z")
     kill(sets)
     assert documents(sets) == {}
     assert tree(sets.folder / SAVED_FOLDER / "resourcesync") == before
@@ -270,11 +269,9 @@ def test_build_of_sets_killed_after_it_published(sets: Site) -> None:
     """Saved documents of an older publication do not come back, except those of others."""
     old = sets.folder.parent / "old"
     shutil.copytree(sets.output / "resourcesync", old / "resourcesync")
-    sets.write("texts/b.txt", "another b")
-    sets.commit("2024-02-01T10:00:00Z")
+    sets.write("texts/b.txt", "another b", at="2024-02-01T10:00:00Z")
     for number in (1, 2):  # after the second, what the first superseded is gone
-        sets.article("../a.md", "A", f"Words {number}.")
-        sets.commit(f"2024-03-0{number}T10:00:00Z")
+        sets.article("../a.md", "A", f"Words {number}.", at=f"2024-03-0{number}T10:00:00Z")
         sets.build()
     before = documents(sets)
     assert documents(sets).keys() < {*before, *tree(old / "resourcesync")}

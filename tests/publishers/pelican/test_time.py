@@ -24,8 +24,7 @@ def test_built_from_history_alone(site: Site, by: str | int) -> None:
     rows: list[Row] = []
     closed: list[XmlDocument] = []
     for number, date in enumerate(DATES):
-        site.article(f"{number}.md", f"Title {number}")
-        site.commit(f"@{date} +0000")
+        site.article(f"{number}.md", f"Title {number}", at=f"@{date} +0000")
         site.git("tag", f"t{number}")
         if number % 3 == 1:
             site.git("clean", "-fdxq")

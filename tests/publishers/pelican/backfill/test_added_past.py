@@ -48,8 +48,7 @@ def test_what_was_built_is_added(begun: Site) -> None:
         begun.build()
         follower = Follower(address)
         assert follower.baseline() == []
-        begun.article("third.md", "Third", "New words.")
-        begun.commit(TIMES[4])
+        begun.article("third.md", "Third", "New words.", at=TIMES[4])
         begun.build()
         assert follower.incremental() == []
         begun.git("fetch", "-q", "--unshallow")
@@ -68,8 +67,7 @@ def test_what_was_built_is_added(begun: Site) -> None:
         public = documents(begun.output)
         assert run(begun).publications == {}
         assert documents(begun.output) == public
-        begun.article("fifth.md", "Fifth")
-        begun.commit(TIMES[6])
+        begun.article("fifth.md", "Fifth", at=TIMES[6])
         run(begun)
         assert changes_now(begun) == sorted([*PAST, *new, (TIMES[6], "created", "/fifth.html")])
         assert (restart_number(begun), follower.incremental(), follower.audit()) == (1, [], [])
@@ -111,8 +109,7 @@ def test_builds_that_do_not_reach_back(begun: Site) -> None:
     begun.build()
     begun.commit(TIMES[4])
     begun.build()
-    begun.article("third.md", "Third", "New words.")
-    begun.commit(TIMES[5])
+    begun.article("third.md", "Third", "New words.", at=TIMES[5])
     begun.build()
     begun.git("fetch", "-q", "--unshallow")
     run(begun, since="HEAD~1")

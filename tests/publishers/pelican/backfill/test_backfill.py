@@ -84,8 +84,7 @@ def test_the_next_build_goes_on(backfilled: Site) -> None:
     with served(backfilled.output) as address:
         follower = Follower(address, SITEURL)
         assert follower.baseline() == []
-        backfilled.article("fourth.md", "Fourth")
-        backfilled.commit(TIMES[4])
+        backfilled.article("fourth.md", "Fourth", at=TIMES[4])
         backfilled.build()
         assert follower.incremental() == follower.audit() == []
     assert sorted(backfilled.changes()) == sorted([*PAST, (TIMES[4], "created", "/fourth.html")])
@@ -173,8 +172,7 @@ def test_commits_of_every_sort(tmp_path: Path) -> None:
     (site.folder / "pelicanconf.py").unlink()
     site.commit(TIMES[0])
     site = strip(site)
-    site.write("content/.keep", "")
-    site.commit(TIMES[1])
+    site.write("content/.keep", "", at=TIMES[1])
     site.article("first.md")
     site.write("plugins/leave.py", "def register():\n    raise SystemExit(3)\n")
     site.configure(PLUGINS=["leave"], RESOURCESYNC={"previous": "output", "exclude": 7})
@@ -219,10 +217,8 @@ def test_in_a_subdirectory(tmp_path: Path) -> None:
     inner.configure(DIRECT_TEMPLATES=[], AUTHOR_SAVE_AS="", CATEGORY_SAVE_AS="", THEME="theme")
     conf = inner.folder / "pelicanconf.py"
     conf.write_text(conf.read_text() + "import sys; sys.path.append('.'); from names import NAME as SITENAME\n")
-    inner.article("first.md")
-    inner.commit(TIMES[0])
-    inner.write("names.py", "NAME = 'Two'\n")
-    inner.commit(TIMES[1])
+    inner.article("first.md", at=TIMES[0])
+    inner.write("names.py", "NAME = 'Two'\n", at=TIMES[1])
     run(inner)
     rows = changes(inner.output, f"{SITEURL}/web")
     assert rows == [(TIMES[0], "created", "/a-title.html"), (TIMES[1], "updated", "/a-title.html")]

@@ -102,8 +102,7 @@ def test_then_the_publication_is_carried_forward(recorded: Site) -> None:
         assert follower.baseline() == []
         recorded.git("clean", "-fdxq", "-e", "output")
         assert not (recorded.folder / ".resourcesync").exists()
-        recorded.article("fourth.md", "Fourth")
-        recorded.commit(TIMES[4])
+        recorded.article("fourth.md", "Fourth", at=TIMES[4])
         recorded.build()
         assert follower.incremental() == follower.audit() == []
     assert changes_now(recorded) == sorted([*PAST, (TIMES[4], "created", "/fourth.html")])

@@ -65,16 +65,14 @@ def test_new_commits_are_added_to_what_is_public(backfilled: Site) -> None:
     with served(backfilled.output) as address:
         follower = Follower(address, SITEURL)
         assert follower.baseline() == []
-        backfilled.article("fourth.md", "Fourth")
-        backfilled.commit(TIMES[4])
+        backfilled.article("fourth.md", "Fourth", at=TIMES[4])
         backfilled.article("fourth.md", "Fourth", "Other text.")
         backfilled.write("pelicanconf.py", "raise ValueError('a slip')\n")
         backfilled.commit(TIMES[5])
         backfilled.configure()
         backfilled.remove("content/third.md")
         backfilled.commit(TIMES[6])
-        backfilled.article("third.md", "Third")
-        backfilled.commit(TIMES[7])
+        backfilled.article("third.md", "Third", at=TIMES[7])
         stream = Terminal()
         outcome = run(backfilled, stream)
         assert follower.incremental() == follower.audit() == []
@@ -108,8 +106,7 @@ def test_output_that_was_deleted_after_its_upload(backfilled: Site) -> None:
     assert run(backfilled).publications.keys() == {"site"}
     assert documents(backfilled.output) == before
     shutil.rmtree(backfilled.output)
-    backfilled.article("fourth.md", "Fourth")
-    backfilled.commit(TIMES[4])
+    backfilled.article("fourth.md", "Fourth", at=TIMES[4])
     run(backfilled)
     assert changes_now(backfilled) == [*sorted(PAST), (TIMES[4], "created", "/fourth.html")]
     assert (backfilled.output / "first.html").read_bytes() == before["first.html"]
@@ -119,8 +116,7 @@ def test_set_that_is_added_later(backfilled: Site) -> None:
     """It has the whole history, and the others go on."""
     backfilled.configure(RESOURCESYNC={"previous": "output", "sets": {"site": {}, "third": {"paths": ["third.html"]}}})
     for number in (4, 5):
-        backfilled.article("third.md", "Third", f"Text {number}.")
-        backfilled.commit(TIMES[number])
+        backfilled.article("third.md", "Third", f"Text {number}.", at=TIMES[number])
     run(backfilled)
     times = [(time, kind) for time, kind, _ in rows(backfilled, "third")]
     assert times == [(TIMES[3], "created"), (TIMES[4], "updated"), (TIMES[5], "updated")]
@@ -131,11 +127,9 @@ def test_set_that_is_added_later(backfilled: Site) -> None:
 
 def test_build_between_two_backfills(backfilled: Site) -> None:
     """What an ordinary build has added is as true, and the next backfill goes on from it."""
-    backfilled.article("fourth.md", "Fourth")
-    backfilled.commit(TIMES[4])
+    backfilled.article("fourth.md", "Fourth", at=TIMES[4])
     backfilled.build()
-    backfilled.article("fifth.md", "Fifth")
-    backfilled.commit(TIMES[5])
+    backfilled.article("fifth.md", "Fifth", at=TIMES[5])
     run(backfilled)
     new = [(TIMES[4], "created", "/fourth.html"), (TIMES[5], "created", "/fifth.html")]
     assert changes_now(backfilled) == [*sorted(PAST), *new]
@@ -170,8 +164,7 @@ def test_old_documents_stay_where_it_starts_over(backfilled: Site) -> None:
         found = documents(backfilled.output)
         assert {path: found[path] for path in old} == old
         assert state(backfilled.output)["restart_number"] == 2
-        backfilled.article("more.md", "More", f"Text {number}.")
-        backfilled.commit(TIMES[number])
+        backfilled.article("more.md", "More", f"Text {number}.", at=TIMES[number])
         backfilled.build() if number == 5 else run(backfilled)
     our_command(backfilled.folder, "forget", f"{SITEURL}/more.html")
     assert not old.keys() & documents(backfilled.output).keys()

@@ -49,8 +49,7 @@ def test_the_clock_stands_at_the_landing_time(tmp_path: Path) -> None:
     site = a_site(tmp_path, "{{ CLOCKS }}")
     conf = site.folder / "pelicanconf.py"
     conf.write_text(conf.read_text() + CLOCKS)
-    site.article("first.md", "First")
-    site.commit("2024-01-15T12:00:00Z")
+    site.article("first.md", "First", at="2024-01-15T12:00:00Z")
     run(site)
     assert body(site, "first.html") == NOON
 
@@ -63,10 +62,8 @@ def test_an_empty_feed_and_an_article_of_the_future(tmp_path: Path) -> None:
     site.article("later.md", "Later", Date="2024-02-10")
     site.article("pages/about.md", "About")
     site.commit(TIMES[0])
-    site.write("content/pages/about.md", "Title: About\n\nMore.\n")
-    site.commit("2024-02-09T10:00:00Z")
-    site.write("content/pages/about.md", "Title: About\n\nMore again.\n")
-    site.commit(TIMES[1])
+    site.write("content/pages/about.md", "Title: About\n\nMore.\n", at="2024-02-09T10:00:00Z")
+    site.write("content/pages/about.md", "Title: About\n\nMore again.\n", at=TIMES[1])
     run(site)
     assert changes_now(site) == [
         (TIMES[0], "created", "/all.xml"),
@@ -88,8 +85,7 @@ def test_chance_is_the_same_in_each_build(tmp_path: Path) -> None:
     conf = site.folder / "pelicanconf.py"
     conf.write_text(conf.read_text() + "ORDER = str({f'{number:05}' for number in range(99)})\n")
     for time, name in zip(TIMES, ("random", "order"), strict=False):
-        site.article(f"{name}.md", name.title())
-        site.commit(time)
+        site.article(f"{name}.md", name.title(), at=time)
     run(site)
     before = documents(site.output)
     assert changes_now(site) == [(TIMES[0], "created", "/random.html"), (TIMES[1], "created", "/order.html")]
@@ -103,8 +99,7 @@ def test_chance_is_the_same_in_each_build(tmp_path: Path) -> None:
 def test_missing_plugins_are_left_out_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once each, with the number of commits; when they are there, those are built again."""
     site = a_site(tmp_path, "{{ SITENAME }}", PLUGINS=["pelican_resourcesync", "a_plugin_of_then", "another.one"])
-    site.article("first.md", "First")
-    site.commit(TIMES[0])
+    site.article("first.md", "First", at=TIMES[0])
     site.configure(PLUGINS=["pelican_resourcesync", "a_plugin_of_then"])
     site.commit(TIMES[1])
     stream = io.StringIO()
@@ -138,8 +133,7 @@ def test_past_commits_do_not_see_the_signing_key(tmp_path: Path, monkeypatch: py
     site = a_site(tmp_path, "{{ SEEN }}")
     conf = site.folder / "pelicanconf.py"
     conf.write_text(f"{conf.read_text()}import os\nSEEN = '{ENVIRONMENT}' in os.environ\n")
-    site.article("first.md", "First")
-    site.commit(TIMES[0])
+    site.article("first.md", "First", at=TIMES[0])
     run(site)
     assert body(site, "first.html") == "False"
 
@@ -147,8 +141,7 @@ def test_past_commits_do_not_see_the_signing_key(tmp_path: Path, monkeypatch: py
 def test_extra_settings(tmp_path: Path) -> None:
     """They override those of each commit, as with `pelican -e`; records without them are not theirs."""
     site = a_site(tmp_path, "{{ SITENAME }} {{ article.date.year }} {{ MORE }}")
-    site.article("first.md", "First")
-    site.commit(TIMES[0])
+    site.article("first.md", "First", at=TIMES[0])
     site.configure(SITENAME="Another")
     site.commit(TIMES[1])
     run(site)

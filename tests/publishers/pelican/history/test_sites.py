@@ -204,8 +204,7 @@ def test_submodule_of_sources(tmp_path: Path) -> None:
     site = create(tmp_path / "site", {}, [{"x.md": A}])
     add_submodule(site, module, "content/images")
     assert run(site, [{}, README], 2) == "1 +a; 3 +images/i +images/j"
-    module.write("i", "2")
-    module.commit(time_of(5))
+    module.write("i", "2", at=time_of(5))
     update_submodule(site, "content/images")
     assert run(site, [{}, {"/README": "again"}], 5) == "1 +a; 3 +images/i +images/j; 5 ~images/i"
 

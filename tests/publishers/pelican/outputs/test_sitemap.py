@@ -39,8 +39,7 @@ def small(site: Site) -> Site:
     site.article("b.md", "B")
     site.configure(RESOURCESYNC={"sitemap": True, "robots": True})
     site.commit("2024-01-01T10:00:00Z")
-    site.article("b.md", "B", "Other words.")
-    site.commit("2024-02-01T10:00:00Z")
+    site.article("b.md", "B", "Other words.", at="2024-02-01T10:00:00Z")
     return site
 
 
