@@ -1,7 +1,12 @@
 """What tests of the commands share."""
 
+import re
+
 import pytest
 
+from pelican_resourcesync.cli import main
+from pelican_resourcesync.http import STANDARD_BOUNDS, Bounds, Web
+from tests.kit.live import Live
 from tests.kit.sites import Site, strip
 
 
@@ -14,3 +19,30 @@ def published(site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
     site.build()
     monkeypatch.chdir(site.folder)
     return site
+
+
+# --- Commands run in the process of the tests, and a site on loopback that answers for a public one
+
+
+URL = "https://example.org"
+
+
+def output_of(capsys: pytest.CaptureFixture[str], *arguments: str, exits: int = 0) -> str:
+    """Run the command in this process and give what it says on standard output, or on standard error for an exit 2."""
+    assert main(arguments) == exits
+    out, err = capsys.readouterr()
+    assert bool(err) == (exits == 2), err
+    assert bool(out) == (exits != 2), out
+    if err:
+        assert re.fullmatch(r"pelican-resourcesync: [^\n]+\n", err)
+    return err or out
+
+
+def as_public(monkeypatch: pytest.MonkeyPatch, site: Live) -> None:
+    """Let a site on loopback answer for the one that is published."""
+
+    class Public(Web):
+        def __init__(self, base: str, bounds: Bounds = STANDARD_BOUNDS) -> None:
+            super().__init__(base.replace(URL, site.url), bounds)
+
+    monkeypatch.setattr("pelican_resourcesync.publication.previous.search.Web", Public)

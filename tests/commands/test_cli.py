@@ -16,7 +16,7 @@ import pytest
 from pelican_resourcesync import __version__
 from pelican_resourcesync.cli import main, parser
 from pelican_resourcesync.options import CheckOptions, MirrorOptions
-from tests.commands.support import URL, output_of
+from tests.commands.conftest import URL, output_of
 from tests.kit.sites import ROOT, Site, our_process
 
 DOCS = (ROOT / "docs/commands.md").read_text("utf-8")

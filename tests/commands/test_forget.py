@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.support import URL, as_public, output_of
+from tests.commands.conftest import URL, as_public, output_of
 from tests.kit.follower import Follower
 from tests.kit.live import files, live, served
 from tests.kit.sites import Site, public_files

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.publication import ChangeHistory
-from tests.commands.support import URL, output_of
+from tests.commands.conftest import URL, output_of
 from tests.kit.live import files, live, status
 from tests.kit.publications import Source, utc
 from tests.kit.sites import Site

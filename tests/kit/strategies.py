@@ -2,6 +2,7 @@
 
 import datetime as dt
 import string
+from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
@@ -16,6 +17,8 @@ from pelican_resourcesync.protocol import (
     Metadata,
     Root,
 )
+from pelican_resourcesync.publication.model.ranges import Calendar, FixedBoundaries
+from pelican_resourcesync.settings import PERIODS
 
 XML_NS = "http://www.w3.org/XML/1998/namespace"
 
@@ -106,4 +109,18 @@ documents = st.builds(
     md=metadata(_capabilities),
     links=_link_tuples,
     entries=st.lists(entries, max_size=4).map(tuple),
+)
+
+
+# --- What the property tests of publications draw from: times, and where ranges are divided
+
+
+#: Of some months, on midnight and beside it.
+some_times = st.builds(
+    lambda day, off: datetime(2024, 1, 1, tzinfo=UTC) + timedelta(days=day, milliseconds=off),
+    st.integers(0, 90),
+    st.integers(-2, 2),
+)
+some_boundaries = st.builds(Calendar, st.sampled_from(PERIODS)) | st.builds(
+    lambda marks: FixedBoundaries(sorted(marks)), st.lists(some_times, max_size=4)
 )

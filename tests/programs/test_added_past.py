@@ -22,11 +22,11 @@ from pelican_resourcesync.delivery.announce import PublishedSite
 from pelican_resourcesync.destination import Following, Mirror
 from pelican_resourcesync.protocol import parse_datetime, render_datetime
 from tests.kit.live import live, served, static
-from tests.kit.mirror import Mirror as Client
 from tests.kit.reader import parse_file
+from tests.kit.resync_client import Mirror as Client
 from tests.kit.sites import Site, our_command, public_files, run, strip, warnings
 from tests.kit.sources import FAST, files_of
-from tests.programs.test_adds_up import Published
+from tests.programs.test_sample_site import Published
 from tests.programs.test_ten_publications import lists_after
 
 LIST = "resourcesync/site/resourcelist.xml"

@@ -8,8 +8,8 @@ import pytest
 from pelican_resourcesync.checker import check
 from pelican_resourcesync.destination import Mirror
 from tests.kit.live import Ask, live, static
-from tests.kit.mirror import Mirror as Client
 from tests.kit.reader import parse_file
+from tests.kit.resync_client import Mirror as Client
 from tests.kit.sites import Site, public_files, strip
 from tests.kit.sources import FAST, files_of
 

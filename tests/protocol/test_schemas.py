@@ -20,7 +20,7 @@ from pelican_resourcesync.protocol import (
 )
 from tests.kit.sites import ROOT
 from tests.protocol.support import NOON, read_whole, resource_list, spec, written
-from tests.protocol.test_round_trip import EXAMPLES
+from tests.protocol.test_renderer import EXAMPLES
 
 #: The official schemas, as they are published at sitemaps.org and openarchives.org.
 SCHEMAS = ROOT / "tests" / "data" / "xsd"

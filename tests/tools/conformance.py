@@ -84,7 +84,7 @@ CL02 publication/documents.py publication/test_documents.py::test_capability_lis
 CL03 publication/documents.py publication/test_documents.py::test_capability_list
 CL04 publication/documents.py publication/test_documents.py::test_capability_list
 CL05 publication/documents.py publication/test_documents.py::test_capability_list
-CL06 publication/publish.py,repo_bridge/plan.py programs/test_adds_up.py::test_publications_one_after_another_add_up
+CL06 publication/publish.py,repo_bridge/plan.py programs/test_sample_site.py::test_publications_one_after_another_add_up
 CL07 publication/documents.py publication/test_documents.py::test_capability_list
 CL08 publication/documents.py publication/test_documents.py::test_capability_list
 RL01 publication/documents.py publication/test_documents.py::test_resource_list
@@ -128,11 +128,11 @@ DI01 publication/documents.py publishers/folder/test_discovery.py::test_well_kno
 DI02 publishers/static_site/discovery.py programs/test_plugin.py::test_every_page_of_the_set_links_to_the_capability_list
 DI03 publishers/static_site/discovery.py programs/test_plugin.py::test_headers_link_to_the_capability_list
 DI04 publishers/static_site/discovery.py programs/test_plugin.py::test_robots_names_the_resource_list
-V1101 publication/documents.py programs/test_adds_up.py::test_editions_differ_in_the_time_of_changes_alone
-V1102 publication/documents.py programs/test_adds_up.py::test_editions_differ_in_the_time_of_changes_alone
-V1103 publication/documents.py programs/test_adds_up.py::test_editions_differ_in_the_time_of_changes_alone
+V1101 publication/documents.py programs/test_sample_site.py::test_editions_differ_in_the_time_of_changes_alone
+V1102 publication/documents.py programs/test_sample_site.py::test_editions_differ_in_the_time_of_changes_alone
+V1103 publication/documents.py programs/test_sample_site.py::test_editions_differ_in_the_time_of_changes_alone
 V1104 publication/documents.py publication/test_documents.py::test_change_list
-V1105 protocol/writer.py,publication/model/media_types.py programs/test_adds_up.py::test_all_documents_are_valid
+V1105 protocol/writer.py,publication/model/media_types.py programs/test_sample_site.py::test_all_documents_are_valid
 CN01 publication/kinds/notifications.py publication/kinds/test_notifications.py::test_each_continues_the_last
 CN02 delivery/announce.py delivery/announce/test_hubs.py::test_pings
 CN03 publishers/static_site/discovery.py delivery/announce/test_hubs.py::test_a_hub_that_none_of_us_wrote

@@ -32,8 +32,9 @@ from pelican_resourcesync.publication.previous.previous import PreviousPublicati
 from pelican_resourcesync.settings import Archives, Dumps
 from tests.kit.faults import MODES, Mode, disturbed, fail, kill
 from tests.kit.publications import READY, SITEURL, Source, tree
+from tests.kit.strategies import some_boundaries as boundaries
+from tests.kit.strategies import some_times as times
 from tests.kit.watching import Watch, is_record
-from tests.publication.strategies import boundaries, times
 
 pytestmark = [
     pytest.mark.promise("Complete"),

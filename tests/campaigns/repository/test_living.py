@@ -12,13 +12,13 @@ import pytest
 from lxml import etree
 
 from tests.kit.follower import Follower
-from tests.kit.mirror import Mirror
 from tests.kit.reader import XmlEntry, moment
 from tests.kit.repository.garden import PREFIX
 from tests.kit.repository.host import hosted
 from tests.kit.repository.life import SET, WORD, Life, Past, RepositoryWalker, lived
 from tests.kit.repository.living import FIRST, ZONE
 from tests.kit.repository.press import files_in
+from tests.kit.resync_client import Mirror
 
 VERSIONS = (7, pytest.param(10, marks=pytest.mark.long))
 

@@ -11,7 +11,6 @@ from urllib.parse import quote, unquote
 
 import pytest
 
-from tests.campaigns.truth.landings import Landings
 from tests.kit.publications import Source
 from tests.kit.sites import import_sample_site, our_command
 from tests.kit.sources import files_of
@@ -19,7 +18,7 @@ from tests.kit.web_archive import WebArchive
 from tests.publication.kinds.test_versions import in_force
 from tests.tools.truth.__main__ import main
 from tests.tools.truth.builds import Command
-from tests.tools.truth.clone import Clone
+from tests.tools.truth.clone import Clone, Landings
 from tests.tools.truth.judge import load_builds
 
 SITEURL = "https://museum.example"

@@ -11,7 +11,7 @@ import pytest
 
 from pelican_resourcesync.delivery import announce
 from tests.kit.folders import Folder
-from tests.kit.indexnow import IndexNow
+from tests.kit.hub import IndexNow
 from tests.kit.live import Ask, Live, Manner, files, live
 from tests.kit.sites import our_command
 from tests.publishers.folder.conftest import page

@@ -18,8 +18,9 @@ from pelican_resourcesync.publication import Change, ChangeHistory, RangeBoundar
 from pelican_resourcesync.publication.model.ranges import Calendar
 from pelican_resourcesync.settings import Archives, Dumps
 from tests.kit.publications import CREATED, DELETED, MILLISECOND, SITEURL, UPDATED, Source, change, tree, utc
+from tests.kit.strategies import some_boundaries as boundaries
+from tests.kit.strategies import some_times as times
 from tests.kit.watching import Watch, time_of
-from tests.publication.strategies import boundaries, times
 
 PATHS = ("a.html", "b.txt", "c/d.png", "e.txt", "f.html")
 FIRST = utc("2024-02-10T12:00")

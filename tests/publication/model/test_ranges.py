@@ -12,8 +12,8 @@ from pelican_resourcesync.publication import Calendar, Change, FixedBoundaries, 
 from pelican_resourcesync.publication.model.ranges import Range, retain
 from pelican_resourcesync.settings import PERIODS
 from tests.kit.publications import CREATED, MILLISECOND, Division, change, divide, utc
-from tests.publication.strategies import boundaries as some_boundaries
-from tests.publication.strategies import times
+from tests.kit.strategies import some_boundaries
+from tests.kit.strategies import some_times as times
 
 LIMIT = 3
 

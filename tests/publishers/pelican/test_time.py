@@ -7,7 +7,7 @@ import pytest
 
 from tests.kit.reader import XmlDocument
 from tests.kit.sites import Row, Site, strip
-from tests.programs.test_adds_up import published
+from tests.programs.test_sample_site import published
 
 #: Clocks that go on, stand still, go back, were never set, are at midnight and years ahead.
 DATES = ["1704103200", "1704103200", "1600000000", "0", "1717200000", "4102444800", "1717243200", "1717243201"]

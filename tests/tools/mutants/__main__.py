@@ -12,6 +12,8 @@ from tests.kit.sites import ROOT
 from tests.tools.mutants.by_hand import FAULTS_BY_HAND, FaultByHand, locate, package_of, product_files
 from tests.tools.mutants.faults import Fault, faults_in
 
+POWER = "campaigns/test_power_failure.py"
+DISK = f"publication/disk campaigns/publication {POWER}"
 #: The code that is tried, each folder and loose module, and the tests that should notice.
 PACKAGES: Mapping[str, str] = {
     "pelican_resourcesync/__init__.py": "test_library.py",
@@ -26,19 +28,15 @@ PACKAGES: Mapping[str, str] = {
     "pelican_resourcesync/system/dcz.py": (
         "system/test_dcz.py publication/kinds/test_patches.py destination/test_patches.py"
     ),
-    "pelican_resourcesync/destination": "destination campaigns/copy system/test_signing.py",
-    "pelican_resourcesync/errors.py": (
-        "publication/disk campaigns/publication system/test_printable.py destination/test_state.py commands"
-    ),
-    "pelican_resourcesync/system/exchange.py": "publication/disk campaigns/publication destination/test_atomic.py",
+    "pelican_resourcesync/destination": f"destination campaigns/copy {POWER} system/test_signing.py",
+    "pelican_resourcesync/errors.py": f"{DISK} system/test_printable.py destination/test_state.py commands",
+    "pelican_resourcesync/system/exchange.py": f"{DISK} destination/test_atomic.py",
     "pelican_resourcesync/system/exits.py": (
-        "system/test_exits.py system/test_standard_streams.py commands destination/test_follow_command.py "
+        "system/test_extras.py system/test_standard_streams.py commands destination/test_follow_command.py "
         "destination/test_many.py"
     ),
     "pelican_resourcesync/system/extras.py": "system/test_extras.py",
-    "pelican_resourcesync/system/files.py": (
-        "system/test_files.py publication/disk campaigns/publication publication/kinds/test_versions.py"
-    ),
+    "pelican_resourcesync/system/files.py": f"system/test_files.py {DISK} publication/kinds/test_versions.py",
     "pelican_resourcesync/publishers/folder.py": "publishers/folder campaigns/folder",
     "pelican_resourcesync/publishers/git": "publishers/git",
     "pelican_resourcesync/system/html_titles.py": "publication/kinds/pages test_linear.py",
@@ -51,7 +49,7 @@ PACKAGES: Mapping[str, str] = {
     "pelican_resourcesync/system/printable.py": "system/test_printable.py test_linear.py",
     "pelican_resourcesync/protocol": "protocol",
     "pelican_resourcesync/publication": (
-        "publication campaigns/publication system/test_signing.py repo_bridge/test_files.py"
+        f"publication campaigns/publication {POWER} system/test_signing.py repo_bridge/test_files.py"
     ),
     "pelican_resourcesync/delivery/serve.py": "delivery/test_serve.py",
     "pelican_resourcesync/settings": "settings repo_bridge/test_settings.py",
@@ -61,10 +59,11 @@ PACKAGES: Mapping[str, str] = {
         "test_options.py settings destination/test_command.py destination/test_many.py terminal"
     ),
     "pelican_resourcesync/publishers/pelican": (
-        "publishers/pelican campaigns/backfill programs/test_plugin.py programs/test_sets.py programs/test_deletions.py"
+        f"publishers/pelican campaigns/backfill {POWER} programs/test_plugin.py programs/test_sets.py "
+        "programs/test_deletions.py"
     ),
     "pelican_resourcesync/publishers/takedown.py": "publication/takedown programs/test_deletions.py",
-    "pelican_resourcesync/source": "destination campaigns/copy system/test_signing.py",
+    "pelican_resourcesync/source": f"destination campaigns/copy {POWER} system/test_signing.py",
     "pelican_resourcesync/publishers/static_site": "publishers/folder campaigns/folder publishers/pelican/outputs",
     "pelican_resourcesync/system/strict_json.py": "system/test_strict_json.py",
     "pelican_resourcesync/terminal": "terminal",
@@ -103,7 +102,7 @@ MORE_BY_HAND = {
     "repo_bridge/files.py": "repo_bridge/test_next_run.py repo_bridge/test_inventory.py repo_bridge/reading",
     "repo_bridge/access.py": "repo_bridge/reading repo_bridge/test_dates.py repo_bridge/records",
     "repo_bridge/publisher.py": (
-        "repo_bridge/test_cli.py campaigns/repository/test_power_failure.py repo_bridge/test_inventory.py"
+        "repo_bridge/test_cli.py campaigns/test_power_failure.py repo_bridge/test_inventory.py"
     ),
     "repo_bridge/reading": "repo_bridge/test_files.py repo_bridge/test_versions.py",
 }

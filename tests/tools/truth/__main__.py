@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tests.campaigns.truth.landings import Landings
 from tests.tools.truth.builds import NO_SITE, Build, Builder, Command, build_all, link_plugin
-from tests.tools.truth.clone import Clone, Commit, environment
+from tests.tools.truth.clone import Clone, Commit, Landings, environment
 from tests.tools.truth.judge import CHANGE_LIST, Landed, Listed, Report, compare, load_builds, save_builds
 
 _CALL = "import sys; from pelican_resourcesync.cli import main; sys.exit(main())"

@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 from pelican import Pelican
 from pelican.plugins import signals
+from pelican.settings import DEFAULT_CONFIG
 
 from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publishers.pelican.outputs import OutputFile, Run
-from pelican_resourcesync.publishers.pelican.resources import facets_of, links_of, select_resources
-from pelican_resourcesync.publishers.static_site import Exclusion, Facets
+from pelican_resourcesync.publishers.pelican.resources import facets_of, links_of, select_resources, slugify_of
+from pelican_resourcesync.publishers.static_site import UNFILED, Exclusion, Facets, Selector, selection_warnings
+from pelican_resourcesync.settings import Selection, SetSettings, Setting
 from tests.kit.sites import Site
 from tests.publishers.pelican.support import SITEURL, built, configured
 
@@ -210,3 +212,179 @@ def test_forms_of_a_build(blog: Site) -> None:
         ),
         german.replace("html", "text"): (Link(href=german, rel="canonical"),),
     }
+
+
+# --- Sets of resources: what a selection means ---------------------------------
+
+
+def selects(path: str, facets: Facets = UNFILED, settings: dict[str, Any] | None = None, **criteria: Any) -> bool:
+    """Tell whether a selection covers an output."""
+    selector = Selector(Selection(**criteria), SITEURL, slugify_of({**DEFAULT_CONFIG, **(settings or {})}))
+    return selector.matches(path, facets)
+
+
+def test_everything() -> None:
+    """A selection that asks for nothing covers all there is."""
+    assert selects("a/b.html")
+    assert selects("c", Facets("news", ("a",), "en"))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "covered"),
+    [
+        ("blog", "blog/a/b.html", True),
+        ("blog/", "blog/a.html", True),
+        ("/blog/*", "blog/a.html", True),
+        ("blog", "blogs/a.html", False),
+        ("*.html", "a/b.html", True),
+        ("*.html", "a/b.xml", False),
+        ("a.html", "A.html", False),
+    ],
+)
+def test_paths_are_as_those_excluded(pattern: str, path: str, covered: bool) -> None:
+    """A folder means all in it, `*` matches slashes, case matters; one of several patterns is enough."""
+    assert selects(path, paths=(pattern,)) == covered
+    assert selects(path, paths=("nothing", pattern)) == covered
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "covered"),
+    [
+        ("text/html", "a/index.html", True),
+        ("TEXT/HTML; charset=utf-8", "index.html", True),
+        ("text/*", "style.css", True),
+        ("image/*", "a.JPG", True),
+        ("image/*", "a.html", False),
+        ("application/atom+xml", "feeds/all.atom.xml", True),
+        ("application/xml", "feeds/all.atom.xml", False),
+        ("application/octet-stream", "LICENSE", True),
+    ],
+)
+def test_types(pattern: str, path: str, covered: bool) -> None:
+    """Media types are those published, in whatever case, without parameters, or patterns of them."""
+    assert selects(path, types=(pattern,)) == covered
+
+
+@pytest.mark.parametrize(
+    ("name", "slug", "settings"),
+    [
+        ("News", "news", {}),
+        ("nEWS", "news", {}),
+        ("news", "news", {}),
+        ("Öffentliches Leben", "offentliches-leben", {}),
+        ("Öffentliches Leben", "öffentliches-leben", {"SLUGIFY_USE_UNICODE": True}),
+        ("News", "News", {"SLUGIFY_PRESERVE_CASE": True}),
+        ("日本", "ri-ben", {}),
+        ("C++", "cpp", {"CATEGORY_REGEX_SUBSTITUTIONS": [(r"\+", "p")], "TAG_REGEX_SUBSTITUTIONS": [(r"\+", "p")]}),
+        ("  News ", "news", {}),
+    ],
+)
+def test_names_and_slugs(name: str, slug: str, settings: dict[str, Any]) -> None:
+    """A name means what Pelican makes its slug by the site's own settings, and the slug means itself."""
+    for given_as in (name, slug):
+        assert selects("a.html", Facets(category=slug), settings, categories=(given_as,))
+        assert selects("a.html", Facets(tags=("x", slug)), settings, tags=(given_as,))
+    assert not selects("a.html", Facets(category=slug, tags=(slug,)), settings, categories=("other",))
+    assert not selects("a.html", Facets(category=slug, tags=(slug,)), settings, tags=("other",))
+
+
+def test_name_that_makes_no_slug_is_nothing() -> None:
+    """It does not mean what has no category or tag, nor everything."""
+    assert not selects("a.html", categories=("???",))
+    assert not selects("a.html", Facets("news", ("a",)), tags=("???",))
+
+
+def test_category_and_tag_have_slugs_of_their_own() -> None:
+    """The settings of the one have no say in the other."""
+    settings = {"TAG_REGEX_SUBSTITUTIONS": [("news", "olds")]}
+    assert selects("a.html", Facets("news"), settings, categories=("News",))
+    assert selects("a.html", Facets(tags=("olds",)), settings, tags=("News",))
+    assert not selects("a.html", Facets("olds"), settings, categories=("News",))
+
+
+def test_languages() -> None:
+    """A language is one word, whatever its case; a region is another."""
+    assert selects("a.html", Facets(language="pt-br"), languages=("de", "PT-BR"))
+    assert not selects("a.html", Facets(language="pt-br"), languages=("pt",))
+    assert not selects("a.html", languages=("en",))
+
+
+@pytest.mark.promise("In sets")
+def test_all_criteria_hold() -> None:
+    """What fails one of them is not in the set."""
+    criteria: dict[str, Any] = {
+        "paths": ("blog",),
+        "types": ("text/html",),
+        "categories": ("News",),
+        "tags": ("a", "b"),
+        "languages": ("en",),
+    }
+    filed = Facets("news", ("b", "c"), "en")
+    assert selects("blog/a.html", filed, **criteria)
+    assert not selects("a.html", filed, **criteria)
+    assert not selects("blog/a.xml", filed, **criteria)
+    assert not selects("blog/a.html", filed._replace(category="olds"), **criteria)
+    assert not selects("blog/a.html", filed._replace(tags=("c",)), **criteria)
+    assert not selects("blog/a.html", filed._replace(language="de"), **criteria)
+
+
+# --- Warnings about a selection that matches nothing ---------------------------
+
+
+FACETS = {
+    "blog/a.html": Facets("news", ("red", "öl"), "en"),
+    "blog/b.html": Facets("olds", (), "pt-br"),
+    "index.html": Facets(),
+}
+EMPTY = (
+    "no resource of this build matches RESOURCESYNC['sets']['mine'], so that set is empty: "
+    "use fewer criteria, or remove the set"
+)
+
+
+def warnings(selection: Selection) -> list[str]:
+    """Return the warnings about a set of that selection."""
+    chosen = SetSettings(name="mine", selection=selection)
+    return list(selection_warnings(chosen, Setting("sets.mine"), FACETS, slugify_of(DEFAULT_CONFIG)))
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [
+        Selection(),
+        Selection(paths=("blog", "*.html")),
+        Selection(types=("text/*",)),
+        Selection(categories=("News", "olds"), languages=("EN", "pt-BR")),
+        Selection(tags=("Red",), paths=("blog/a.html",)),
+    ],
+)
+def test_what_matches_is_right(selection: Selection) -> None:
+    """Each value fits something, and so do all together."""
+    assert warnings(selection) == []
+
+
+@pytest.mark.parametrize(
+    ("criterion", "value", "near"),
+    [
+        ("paths", "blgo/*", ""),
+        ("types", "image/*", ""),
+        ("categories", "Newz", " (did you mean 'news'?)"),
+        ("categories", "Red", ""),
+        ("tags", "REDS", " (did you mean 'red'?)"),
+        ("tags", "News", ""),
+        ("languages", "PT", ""),
+        ("languages", "pt_BR", " (did you mean 'pt-br'?)"),
+        ("categories", "???", ""),
+    ],
+)
+def test_a_value_that_fits_nothing(criterion: str, value: str, near: str) -> None:
+    """The warning names it, and the nearest there is; if nothing is left, the set is empty."""
+    known = {"paths": "*", "types": "text/html", "categories": "news", "tags": "red", "languages": "en"}[criterion]
+    said = f"RESOURCESYNC['sets']['mine'][{criterion!r}] has {value!r}, which matches no resource of this build{near}"
+    assert warnings(Selection(**{criterion: (value,)})) == [said, EMPTY]
+    assert warnings(Selection(**{criterion: (known, value)})) == [said]
+
+
+def test_together_they_fit_nothing() -> None:
+    """Each value may fit, and no resource all criteria."""
+    assert warnings(Selection(categories=("olds",), languages=("en",))) == [EMPTY]
