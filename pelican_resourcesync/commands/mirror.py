@@ -74,8 +74,8 @@ def _add(
     )
 
     def config(text: str) -> Path:
-        for each in needed:  # with `nargs="?"`, argparse would take no FOLDER after an option
-            each.required = False
+        for action in needed:  # with `nargs="?"`, argparse would take no FOLDER after an option
+            action.required = False
         return Path(text)
 
     if run is not _restore:
@@ -220,7 +220,7 @@ def _plan_report(plan: "FetchPlan") -> _Report:
     size = format_bytes(plan.size) + (f" and {plan.unknown:,} of unknown size" if plan.unknown else "")
     packages = f", with {format_count(len(plan.packages), 'package')}" if plan.packages else ""
     lines = [f"Note: {note}." for note in plan.notes]
-    lines += [f"Not read: {each}" for each in plan.unread]
+    lines += [f"Not read: {document}" for document in plan.unread]
     sets: set[str] = set()
     for route in plan.routes:
         name = route.name.partition(": ")[0]
@@ -241,7 +241,7 @@ def _result_report(result: "MirrorResult", folder: Path) -> _Report:
     from pelican_resourcesync.terminal import duration, format_bytes, format_count
 
     lines = [f"Note: {note}." for note in result.plan.notes]
-    lines += [f"Not read: {each}" for each in result.plan.unread[:_MOST_SHOWN]]
+    lines += [f"Not read: {document}" for document in result.plan.unread[:_MOST_SHOWN]]
     lines += [f"Missing: {uri} ({reason or 'not tried'})" for uri, reason in result.missing[:_MOST_SHOWN]]
     if result.left > _MOST_SHOWN:
         lines.append(f"… and {result.left - min(_MOST_SHOWN, len(result.missing)):,} more (all with --json=resources)")
@@ -263,7 +263,7 @@ def _result_report(result: "MirrorResult", folder: Path) -> _Report:
     names = (
         "complete",
         "resources",
-        *(each for each in ("versions", "published") if getattr(result, each)),
+        *(name for name in ("versions", "published") if getattr(result, name)),
         "fetched",
         "size",
         "deleted",
@@ -280,14 +280,14 @@ def _result_report(result: "MirrorResult", folder: Path) -> _Report:
 def _audit_report(differences: "list[Difference]", folder: Path) -> _Report:
     from pelican_resourcesync.terminal import format_count
 
-    lines = [f"{each.uri} {each.what}" for each in differences]
+    lines = [f"{difference.uri} {difference.what}" for difference in differences]
     count = format_count(len(differences), "resource")
-    if all(each.is_unknown for each in differences):
+    if all(difference.is_unknown for difference in differences):
         files = f", but has {format_count(len(differences), 'file')} of its own" if differences else ""
         lines.append(f"{folder} matches the Source{files}.")
     else:
         lines.append(f"{folder} differs from the Source in {count}: correct it with `pelican-resourcesync repair`.")
-    uris = {"differences": {each.uri: each.what for each in differences}}
+    uris = {"differences": {difference.uri: difference.what for difference in differences}}
     return PROBLEMS if differences else DONE, lines, {"differences": len(differences)}, uris
 
 
@@ -295,10 +295,10 @@ def _times_report(moments: "list[Moment]") -> _Report:
     from pelican_resourcesync.terminal import format_count
 
     lines = [
-        f"{each.time.replace('.000000Z', 'Z')}  {each.set}: {format_count(each.resources, 'resource')}, "
-        + (f"{each.missing:,} of them not available" if each.missing else "all available")
-        + f" ({'a list or dump' if each.snapshot else 'a change'})"
-        for each in moments
+        f"{moment.time.replace('.000000Z', 'Z')}  {moment.set}: {format_count(moment.resources, 'resource')}, "
+        + (f"{moment.missing:,} of them not available" if moment.missing else "all available")
+        + f" ({'a list or dump' if moment.snapshot else 'a change'})"
+        for moment in moments
     ]
     nothing = "No past state can be restored: the Source has no archives, and no Change Lists with hashes."
-    return DONE, lines or [nothing], {"times": [each._asdict() for each in moments]}, {}
+    return DONE, lines or [nothing], {"times": [moment._asdict() for moment in moments]}, {}

@@ -218,13 +218,13 @@ class Fetch:
     ) -> dict[str, tuple[Pending, ListedResource]]:
         """Return what is pending of the members of a package, by URI."""
         by_uri: dict[str, list[Pending]] = {}
-        for uri, pending in self._state.pending({each.uri for each in members}, only_postponed=only_postponed):
+        for uri, pending in self._state.pending({member.uri for member in members}, only_postponed=only_postponed):
             by_uri.setdefault(uri, []).append(pending)
         return {
-            wanted.uri: (wanted, each)
-            for each in members
-            for wanted in by_uri.get(each.uri, ())
-            if wanted.uri not in self._taken and may_contain(each, wanted)
+            wanted.uri: (wanted, member)
+            for member in members
+            for wanted in by_uri.get(member.uri, ())
+            if wanted.uri not in self._taken and may_contain(member, wanted)
         }
 
     def _unpack(self, inside: OpenPackage) -> None:
@@ -249,16 +249,18 @@ class Fetch:
         """Take what patches make of the files of the copy; the others are left to be fetched whole."""
         self._installer.finish()
         for page in self._state.to_fetch(by_patches=True):
-            listed = {each.uri: listed_patches(each.patches or "") for each in page}
-            patches = {one.uri: ResourceSink(one, self._copy.part(one.uri)) for each in listed.values() for one in each}
+            listed = {pending.uri: listed_patches(pending.patches or "") for pending in page}
+            patches = {
+                one.uri: ResourceSink(one, self._copy.part(one.uri)) for needed in listed.values() for one in needed
+            }
             self._receive(patches)
             for sink in self._sinks(page):
                 stored = sink.pending.stored
                 data = self._copy.read(stored) if stored else b""
                 try:
-                    for each in listed[sink.pending.uri]:
-                        with patches[each.uri].open() as stream:
-                            data = apply_patch(stream.read(), data, each.makes)
+                    for listed_patch in listed[sink.pending.uri]:
+                        with patches[listed_patch.uri].open() as stream:
+                            data = apply_patch(stream.read(), data, listed_patch.makes)
                     sink.begin(_PATCHED)
                     sink.write(data)
                     self._take(sink, sink.verified())

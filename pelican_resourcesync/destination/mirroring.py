@@ -82,9 +82,9 @@ class States:
     def begin(self, state: CopyState) -> None:
         """Begin the next state, with the files and the database of the copy."""
         (self.next / STATE_FOLDER / "parts").mkdir(parents=True)
-        base = _read(self.folder / _ID) or uuid4().hex
+        base = _read_name(self.folder / _ID) or uuid4().hex
         (self.folder / _ID).write_text(base, "ascii")
-        _link(self.folder, self.next)
+        _link_files(self.folder, self.next)
         with closing(sqlite3.connect(self.next / STATE_FOLDER / DATABASE)) as copy:
             state.db.backup(copy)
         save_trusted(self.next, state.trusted, sync=self._sync)
@@ -108,40 +108,40 @@ class States:
 
     def _settle(self) -> bool:
         """Keep what was exchanged, remove what cannot go on; return whether the next state was begun."""
-        base = _read(self.folder / _ID) if (self.folder / STATE_FOLDER).is_dir() else ""
-        goes_on = _read(self.next / _BASE) == base and bool(base) == self.folder.exists()
+        base = _read_name(self.folder / _ID) if (self.folder / STATE_FOLDER).is_dir() else ""
+        goes_on = _read_name(self.next / _BASE) == base and bool(base) == self.folder.exists()
         if self.next.exists() and not goes_on:
-            name = _read(self.next / _ID)
-            replaced = bool(name) and name == _read(self.folder / _BASE)
+            name = _read_name(self.next / _ID)
+            replaced = bool(name) and name == _read_name(self.folder / _BASE)
             stamp = datetime.now(UTC).strftime(_STAMP)
             self.next.rename(self._home / (stamp if replaced else f"{_OLD}{stamp}"))
-        kept = sorted(each.name for each in self._home.iterdir() if _STATE.fullmatch(each.name))
+        kept = sorted(folder.name for folder in self._home.iterdir() if _STATE.fullmatch(folder.name))
         for name in kept[: len(kept) - self._keep]:
             (self._home / name).rename(self._home / f"{_OLD}{name}")
-        for each in self._home.iterdir():
-            if each.name.startswith(_OLD) and _STATE.fullmatch(each.name, len(_OLD)):
-                shutil.rmtree(each)
+        for folder in self._home.iterdir():
+            if folder.name.startswith(_OLD) and _STATE.fullmatch(folder.name, len(_OLD)):
+                shutil.rmtree(folder)
         return self.next.exists()
 
 
-def _read(file: Path) -> str:
+def _read_name(file: Path) -> str:
     with suppress(FileNotFoundError, NotADirectoryError):
         return file.read_text("ascii")
     return ""
 
 
-def _link(source: Path, target: Path, *, top: bool = True) -> None:
+def _link_files(source: Path, target: Path, *, top: bool = True) -> None:
     """Make hard links of all files in a folder except the mirror's own, and copies of symbolic links."""
     with os.scandir(source) as found:
-        for each in found:
-            to = target / each.name
-            if each.is_symlink():
-                to.symlink_to(Path(each.path).readlink())
-            elif each.is_dir() and not (top and each.name == STATE_FOLDER):
+        for entry in found:
+            to = target / entry.name
+            if entry.is_symlink():
+                to.symlink_to(Path(entry.path).readlink())
+            elif entry.is_dir() and not (top and entry.name == STATE_FOLDER):
                 to.mkdir()
-                _link(Path(each.path), to, top=False)
-            elif each.is_file():
-                os.link(each.path, to)
+                _link_files(Path(entry.path), to, top=False)
+            elif entry.is_file():
+                os.link(entry.path, to)
     shutil.copystat(source, target)
 
 
@@ -195,8 +195,8 @@ class Mirror:
     def times(self) -> list[Moment]:
         """Return the times of the past that can be restored, and what is not available any more; nothing is changed."""
         with TemporaryDirectory() as folder, self._opened(Path(folder)) as (state, source):
-            moments = [each for one in find_sets(source) for each in Past(state, source, one).moments()]
-            return sorted(moments, key=lambda each: each.time)
+            moments = [moment for one in find_sets(source) for moment in Past(state, source, one).moments()]
+            return sorted(moments, key=lambda moment: moment.time)
 
     def archive(self) -> MirrorResult:
         """Write a WACZ file instead of a folder: the Source at the time of the options, or without one all versions."""
@@ -209,7 +209,7 @@ class Mirror:
         with place as folder, self._opened(Path(folder)) as (state, source):
             versions = state.versions = dict[str, PastVersion]()
             result = self._run(state, source, reconcile=False)
-            stored = {each.uri: each for page in state.all_stored() for each in page}
+            stored = {stored.uri: stored for page in state.all_stored() for stored in page}
             if not (captured := list(captures(versions, stored))):
                 message = f"{file} was not written: of {result.left:,} versions, none is available any more"
                 raise MirrorError(message)
@@ -229,15 +229,15 @@ class Mirror:
                 if unread := plan(state, source, patient, reconcile=True).unread:
                     message = f"the copy cannot be compared with what cannot be read: {'; '.join(unread)}"
                     raise IncompleteError(message)
-                gone = {each.uri for each in state.to_delete()}
+                gone = {stored.uri for stored in state.to_delete()}
                 found = [
                     Difference(uri, self._difference(state, uri, gone=uri in gone)) for uri, _ in state.missing(-1)
                 ]
                 state.roll_back()
-            named = {each.uri for each in found}
+            named = {difference.uri for difference in found}
             found += [Difference(uri, "is missing or damaged in the copy") for uri in damaged - named]
             found += [Difference(path, _UNKNOWN, is_unknown=True) for path in self._unknown(state)]
-            return sorted(found, key=lambda each: each.uri)
+            return sorted(found, key=lambda difference: difference.uri)
 
     def repair(self) -> MirrorResult:
         """Compare the copy with the Source's list, and correct what differs."""

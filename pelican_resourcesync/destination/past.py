@@ -90,7 +90,9 @@ class Past:
         self._state, self._source, self._set = state, source, resource_set
         self._packages = Packages(source)
         self._dumps = ListedDumps(source, resource_set)
-        self._snapshots = sorted(self._read_snapshots(), key=lambda each: (each.completed, each.kind, each.uri))
+        self._snapshots = sorted(
+            self._read_snapshots(), key=lambda snapshot: (snapshot.completed, snapshot.kind, snapshot.uri)
+        )
         self._runs = self._read_runs()
         self._versions, self._since = self._read_versions()
         for statement in _TABLES.split(";"):
@@ -98,13 +100,13 @@ class Past:
 
     def packages(self, time: str) -> list[ListedPackage]:
         """Return all packages in reach, beginning with the last Resource Dump before a time and the Change Dumps."""
-        dumps = [each for each in self._snapshots if each.kind is Capability.RESOURCEDUMP]
-        before = [each for each in reversed(dumps) if each.at <= time]
-        later = [*before[1:], *(each for each in dumps if each.at > time)]
-        packages = [package for each in before[:1] for package in self._dumps.in_dump(each.uri, each.at)]
+        dumps = [snapshot for snapshot in self._snapshots if snapshot.kind is Capability.RESOURCEDUMP]
+        before = [dump for dump in reversed(dumps) if dump.at <= time]
+        later = [*before[1:], *(dump for dump in dumps if dump.at > time)]
+        packages = [package for dump in before[:1] for package in self._dumps.in_dump(dump.uri, dump.at)]
         packages += self._dumps.of_changes("")
-        packages += [package for each in later for package in self._dumps.in_dump(each.uri, each.at)]
-        return [each for each in dict.fromkeys(packages) if each.uri]
+        packages += [package for dump in later for package in self._dumps.in_dump(dump.uri, dump.at)]
+        return [package for package in dict.fromkeys(packages) if package.uri]
 
     def load(self, time: str, *, or_later: bool = False) -> str:
         """Let the table `version` say what the set was at a time; return that time.
@@ -133,7 +135,7 @@ class Past:
                 failure = failure or error
         if failure is not None:
             raise failure
-        first = min([*(each.at for each in self._snapshots), self._since])
+        first = min([*(snapshot.at for snapshot in self._snapshots), self._since])
         message = (
             f"the state of the set {self._set.name!a} at {time} is not known, because the Source lists no state from "
             f"before {first} and no changes that lead there: restore --list-times shows the times that can be "
@@ -143,8 +145,8 @@ class Past:
 
     def _nearest(self, time: str) -> list[PastState]:
         """Return the snapshots from which to begin: the latest before a time, and last the first after it."""
-        before = [each for each in self._snapshots if each.completed <= time]
-        return [*reversed(before), *(each for each in self._snapshots if each.at > time)]
+        before = [snapshot for snapshot in self._snapshots if snapshot.completed <= time]
+        return [*reversed(before), *(snapshot for snapshot in self._snapshots if snapshot.at > time)]
 
     def moments(self) -> Iterator[Moment]:
         """Yield every snapshot and change time in reach, in order."""
@@ -152,7 +154,7 @@ class Past:
         self._load_packed()
         db = self._state.db
         done = ""
-        shown_times = {each.at for each in self._snapshots}
+        shown_times = {snapshot.at for snapshot in self._snapshots}
         for begin, until in self._windows():
             there = "EXISTS (SELECT 1 FROM {} o WHERE o.uri = v.uri AND " + _SAME.format("v") + ")"  # noqa: S608
             have = f"(v.memento <> '' OR {there.format('live')} OR {there.format('packed')})"
@@ -183,8 +185,8 @@ class Past:
                 uri = self._set.documents[archive]
                 with closing(self._source.entries(uri, archive, remembered=False)) as entries:
                     archived = list(islice(entries, self._source.options.max_documents))
-                for each in archived:
-                    yield from self._snapshot(uri_of(each.loc, uri), kind, each.md or _NONE)
+                for entry in archived:
+                    yield from self._snapshot(uri_of(entry.loc, uri), kind, entry.md or _NONE)
 
     def _snapshot(self, uri: str, kind: Capability, md: Metadata) -> Iterator[PastState]:
         if md.at is None:
@@ -198,12 +200,18 @@ class Past:
         """Return the Change Lists, or else the Change Dumps, in runs without a gap."""
         if {Capability.CHANGELIST, Capability.CHANGELIST_ARCHIVE} & self._set.documents.keys():
             lists = ChangeLists(self._source, self._set)
-            parts = [_Part(each.begin, each.until or NEVER, partial(lists.read, each)) for each in lists.every()]
+            parts = [
+                _Part(change_list.begin, change_list.until or NEVER, partial(lists.read, change_list))
+                for change_list in lists.every()
+            ]
         else:
             packages = self._dumps.of_changes("")
-            parts = [_Part(each.begin, each.until or NEVER, partial(self._packages.read, each)) for each in packages]
+            parts = [
+                _Part(package.begin, package.until or NEVER, partial(self._packages.read, package))
+                for package in packages
+            ]
         runs: list[list[_Part]] = []
-        for part in sorted((each for each in parts if each.begin), key=lambda each: each[:2]):
+        for part in sorted((part for part in parts if part.begin), key=lambda part: part[:2]):
             if runs and part.begin <= _end(runs[-1]):
                 runs[-1].append(part)
             else:
@@ -243,7 +251,7 @@ class Past:
 
     def _windows(self) -> Iterator[tuple[str, str]]:
         """Yield the times from which on, until which, one snapshot says what the set was, which is loaded; in order."""
-        edges = {each.completed for each in self._snapshots} | {run[0].begin for run in self._runs}
+        edges = {snapshot.completed for snapshot in self._snapshots} | {run[0].begin for run in self._runs}
         edges |= {self._since} - {NEVER}
         ordered = sorted(edges | ({_end(run) for run in self._runs} - {NEVER}))
         for begin, until in pairwise([*ordered, NEVER]):
@@ -284,13 +292,13 @@ class Past:
                 now[each.uri] = PastVersion(each, begin, until)
                 yield now[each.uri]
             yield from (old._replace(until=first) for uri, old in before.items() if uri not in there)
-            before, done = {uri: each for uri, each in now.items() if each.until >= end}, end
+            before, done = {uri: version for uri, version in now.items() if version.until >= end}, end
 
     def _load_forward(self, snapshot: PastState, run: list[_Part]) -> None:
         """Load a snapshot and what has changed since."""
         self._clear()
         with self._entries(snapshot) as listed:
-            self._insert(_version(each, "") for each in listed)
+            self._insert(_version(resource, "") for resource in listed)
         self._apply(run, snapshot.at, NEVER)
 
     def _load_backward(self, snapshot: PastState, run: list[_Part], time: str) -> str:
@@ -304,9 +312,9 @@ class Past:
         with self._entries(snapshot) as listed:
             known = self._state.db.execute
             self._insert(
-                _version(each, "")
-                for each in listed
-                if not known("SELECT 1 FROM version WHERE uri = ?", (each.uri,)).fetchone()
+                _version(resource, "")
+                for resource in listed
+                if not known("SELECT 1 FROM version WHERE uri = ?", (resource.uri,)).fetchone()
             )
             last = known("SELECT max(begin) FROM version WHERE hash = '' AND begin <> ''").fetchone()[0]
         return max(time, last or "")
@@ -314,16 +322,16 @@ class Past:
     def _apply(self, run: list[_Part], after: str, upto: str, *, before: bool = False) -> None:
         """Apply changes in order; `before`: what is first changed or deleted was there before, and how is not known."""
         db = self._state.db
-        for each in in_order(change for part in run if part.until > after for change in part.read()):
-            if not after < each.time <= upto:
+        for listed in in_order(change for part in run if part.until > after for change in part.read()):
+            if not after < listed.time <= upto:
                 continue
-            parameters = (each.time, each.uri, NEVER)
+            parameters = (listed.time, listed.uri, NEVER)
             ended = db.execute("UPDATE version SET until = ? WHERE uri = ? AND until = ?", parameters).rowcount
-            was_there = before and not ended and each.change != ChangeKind.CREATED
-            if was_there and not db.execute("SELECT 1 FROM version WHERE uri = ?", (each.uri,)).fetchone():
-                self._insert([(each.uri, "", each.time, "", "", None, each.type, "")])
-            if each.change != ChangeKind.DELETED:
-                self._insert([_version(each, each.time)])
+            was_there = before and not ended and listed.change != ChangeKind.CREATED
+            if was_there and not db.execute("SELECT 1 FROM version WHERE uri = ?", (listed.uri,)).fetchone():
+                self._insert([(listed.uri, "", listed.time, "", "", None, listed.type, "")])
+            if listed.change != ChangeKind.DELETED:
+                self._insert([_version(listed, listed.time)])
 
     def _clear(self) -> None:
         self._state.db.execute("DELETE FROM version")
@@ -339,7 +347,7 @@ class Past:
                 yield entries.resources()
         else:
             packages = self._dumps.in_dump(snapshot.uri, snapshot.at)
-            yield (each for package in packages for each in self._packages.read(package))
+            yield (resource for package in packages for resource in self._packages.read(package))
 
     # What is available
 
@@ -371,7 +379,7 @@ class Past:
         for kind in (Capability.RESOURCELIST, Capability.RESOURCEDUMP):
             if kind in self._set.documents:
                 with self._entries(PastState("", "", kind, self._set.documents[kind])) as listed:
-                    rows = ((each.uri, each.hash, each.time) for each in listed)
+                    rows = ((resource.uri, resource.hash, resource.time) for resource in listed)
                     self._state.db.executemany("INSERT OR REPLACE INTO live VALUES (?, ?, ?)", rows)
                 return True
         return False
@@ -381,7 +389,11 @@ class Past:
         self._state.db.execute("DELETE FROM packed")
         for package in self.packages(""):
             try:
-                rows = ((each.uri, each.hash, each.time) for each in self._packages.read(package) if each.path)
+                rows = (
+                    (resource.uri, resource.hash, resource.time)
+                    for resource in self._packages.read(package)
+                    if resource.path
+                )
                 self._state.db.executemany("INSERT OR REPLACE INTO packed VALUES (?, ?, ?)", rows)
             except _FAILURES:
                 continue
@@ -390,7 +402,7 @@ class Past:
 def _version(resource: ListedResource, begin: str, until: str = NEVER) -> tuple[object, ...]:
     """Return the row of a version: `begin` is when it came to be, empty if that was before the snapshot."""
     uri, _, time, hash_, length, media_type, links, _ = resource
-    mementos = (uri_of(each.href, uri) for each in links if each.rel == "memento") if hash_ else iter(())
+    mementos = (uri_of(link.href, uri) for link in links if link.rel == "memento") if hash_ else iter(())
     return uri, begin, until, time, hash_, length, media_type, next(mementos, "")
 
 
@@ -402,4 +414,4 @@ def _resource(row: Iterable[Any]) -> ListedResource:
 
 
 def _end(run: list[_Part]) -> str:
-    return max(each.until for each in run)
+    return max(part.until for part in run)

@@ -102,36 +102,41 @@ def _plan(state: CopyState, source: Source, options: MirrorOptions, *, reconcile
     again = state.get(REBUILT) or state.get("selection") not in (None, options.selection)
     reconcile = reconcile or unreadable > 0 or again
     sets = find_sets(source)
-    _remove_sets(state, {each.uri for each in sets}, result)
-    planners = [_Planner(state, source, options, result, each) for each in sets]
+    _remove_sets(state, {resource_set.uri for resource_set in sets}, result)
+    planners = [_Planner(state, source, options, result, resource_set) for resource_set in sets]
     if reconcile:  # nothing is believed of what the copy should have, except of what cannot be read
         state.db.execute("INSERT OR IGNORE INTO membership SELECT uri, 0 FROM resource")
-        state.db.execute("UPDATE membership SET sets = sets & ?", (sum(each.bit for each in planners),))
-    failures = [failure for each in planners if (failure := each.try_to_plan(reconcile=reconcile))]
+        state.db.execute("UPDATE membership SET sets = sets & ?", (sum(planner.bit for planner in planners),))
+    failures = [failure for planner in planners if (failure := planner.try_to_plan(reconcile=reconcile))]
     if failures and len(failures) == len(planners):
         raise failures[0]
-    result.notes += [each for each in source.notes if each not in result.notes]
+    result.notes += [note for note in source.notes if note not in result.notes]
     if result.unread and state.get(REBUILT):  # what is not listed may be in what cannot be read
         state.db.execute("DELETE FROM membership WHERE sets = 0")
     state.db.execute("DELETE FROM pending WHERE uri NOT IN (SELECT uri FROM membership WHERE sets)")
     state.db.execute("DELETE FROM membership WHERE sets = 0 AND uri NOT IN (SELECT uri FROM resource)")
-    for each in sets:
-        at, *_ = state.get(f"at {each.uri}") or [""]
-        result.sets[each.name] = {"at": at.replace(".000000Z", "Z") or None, "generation": each.generation}
+    for resource_set in sets:
+        at, *_ = state.get(f"at {resource_set.uri}") or [""]
+        result.sets[resource_set.name] = {
+            "at": at.replace(".000000Z", "Z") or None,
+            "generation": resource_set.generation,
+        }
     if not result.unread:
         state.set("selection", options.selection)
     if options.by == "dumps" or not (options.adopt or state.get(REBUILT)):  # those may have the files already
         for planner in planners:
             planner.find_routes()
     result.requests = source.requests - begin
-    foreign: list[tuple[int, list[str]]] = [state.get(f"foreign {each.uri}") or (0, []) for each in sets]
+    foreign: list[tuple[int, list[str]]] = [
+        state.get(f"foreign {resource_set.uri}") or (0, []) for resource_set in sets
+    ]
     result.foreign = sum(count for count, _ in foreign)
     result.hosts = list(dict.fromkeys(host for _, hosts in foreign for host in hosts))[:_MOST_HOSTS]
     result.fetch = state.number("SELECT count(*) FROM pending")
     result.size = state.number("SELECT CAST(total(length) AS INTEGER) FROM pending")
     result.unknown = state.number("SELECT count(*) FROM pending WHERE length IS NULL")
     result.delete = state.number("SELECT count(*) FROM membership WHERE sets = 0")
-    if result.fetch and (refused := dict.fromkeys(host for each in planners for host in each.mirrors.refused)):
+    if result.fetch and (refused := dict.fromkeys(host for planner in planners for host in planner.mirrors.refused)):
         hosts = " ".join(f"--allow-host {shlex.quote(host)}" for host in refused)
         result.notes.append(f"the Source has mirrors on other hosts: to fetch from there, too, add {hosts}")
     there = state.count()
@@ -243,8 +248,8 @@ class _Planner:
         except (TransportError, DocumentError, SourceError) as error:
             self._note(f"the dumps cannot be used: {error}")
             return
-        for each in routes:
-            each.name = f"{self._set.name}: {each.name}"
+        for route in routes:
+            route.name = f"{self._set.name}: {route.name}"
         self._result.routes += routes
         self._result.packages += routes[0].packages
 
@@ -256,14 +261,16 @@ class _Planner:
         if time:
             past.load(time)
         if (versions := self._state.versions) is None:
-            for each in past.resources(time):
-                self._add(each, gone=False, more=1)
+            for resource in past.resources(time):
+                self._add(resource, gone=False, more=1)
         else:
-            there = (PastVersion(each, min(each.time or time, time), NEVER) for each in past.resources(time))
-            for version in {each.key: each for each in (there if time else past.versions())}.values():
+            there = (
+                PastVersion(resource, min(resource.time or time, time), NEVER) for resource in past.resources(time)
+            )
+            for version in {version.key: version for version in (there if time else past.versions())}.values():
                 self._add(version.resource._replace(uri=version.key), gone=False, more=1)
                 other = versions.setdefault(version.key, version)  # of another set
-                versions[version.key] = max(version, other, key=lambda each: each.until)
+                versions[version.key] = max(version, other, key=lambda version: version.until)
         self._merge(complete=True)
         self._set_foreign(self._foreign, list(self._hosts))
         if past.postpone(self.bit) and self._options.by != "lists":
@@ -318,7 +325,7 @@ class _Planner:
                 return before
             position = self._compare(entries.resources(), entries.md, before.at if before else "", unread)
         if unread:
-            self._result.unread += [f"{self._set.name}: {each}" for each in unread]
+            self._result.unread += [f"{self._set.name}: {document}" for document in unread]
             return None  # so that the next run compares the list
         # A sitemap without a time is followed by nothing, so the latest time serves to say how old the copy is.
         self._remember(position if capability or position.at else Position(self._latest))
@@ -328,13 +335,13 @@ class _Planner:
         """Compare the manifests of a Resource Dump, unless it is as it was; return how far it leads."""
         before = self._position()
         listed = ListedDumps(self._source, self._set).of_resources()
-        at = max((each.until for each in listed), default="")
+        at = max((package.until for package in listed), default="")
         if before and before.at == at and not reconcile:
             return before
         with closing(self._source.whole_document(uri, Capability.RESOURCEDUMP)) as opened:
             md = opened.document.md or Metadata()
         packages = Packages(self._source)
-        resources = (each for package in listed for each in packages.read(package))
+        resources = (resource for package in listed for resource in packages.read(package))
         position = self._compare(resources, md, before.at if before else "", [])
         self._remember(position)
         return position if position.at else None
@@ -358,9 +365,9 @@ class _Planner:
             raise IncompleteError(message)
         self._clear()
         self._latest = ""
-        for each in resources:
-            self._latest = max(self._latest, each.time)
-            self._add(each, gone=False, more=1)
+        for resource in resources:
+            self._latest = max(self._latest, resource.time)
+            self._add(resource, gone=False, more=1)
         self._merge(complete=not unread)
         self._set_foreign(self._foreign, list(self._hosts))
         return Position(at, reach=text_of(md.completed))

@@ -175,7 +175,9 @@ def find_sets(source: Source) -> list[SourceSet]:
     """Begin to read a Source: return its sets, or those that its options name, and remember where they are."""
     source.begin()
     sets = _Discovery(source).sets()
-    source.options.channels([(topic, source.request(hub, Sink())) for each in sets for topic, hub in each.channels])
+    source.options.channels(
+        [(topic, source.request(hub, Sink())) for resource_set in sets for topic, hub in resource_set.channels]
+    )
     return sets
 
 
@@ -201,12 +203,12 @@ class _Discovery:
             description, found = self._discover(self._source.start)
             memory.set("discovered", [key(description), [(name, key(uri), kind) for name, uri, kind in found]])
         names = [name for name, _, _ in found]
-        for each in wanted:
-            if each not in names:
-                message = f"the Source has no set {each!a}: it has {', '.join(names)}"
+        for wanted_name in wanted:
+            if wanted_name not in names:
+                message = f"the Source has no set {wanted_name!a}: it has {', '.join(names)}"
                 raise SourceError(message)
-        sets = [self._try(*each) for each in found if not wanted or each[0] in wanted]
-        failures = [each.failure for each in sets if each.failure]
+        sets = [self._try(*named_set) for named_set in found if not wanted or named_set[0] in wanted]
+        failures = [resource_set.failure for resource_set in sets if resource_set.failure]
         if failures and (len(failures) == len(sets) or self._signatures.used):
             raise failures[0]
         self._signatures.finish()
@@ -216,7 +218,7 @@ class _Discovery:
         """Return the sets that a Source Description names, or those that an index names and that were not `read`."""
         read = {uri} if read is None else read
         with closing(self._source.whole_document(uri, Capability.DESCRIPTION)) as opened:
-            locs = [uri_of(each.loc, uri) for each in opened.entries]
+            locs = [uri_of(entry.loc, uri) for entry in opened.entries]
             is_index = opened.is_index
         if is_index:
             found: list[_Named] = []
@@ -247,17 +249,19 @@ class _Discovery:
             return SourceSet(name=name, uri=self._source.key(uri), documents={kind: uri})
         with closing(self._source.whole_document(uri, kind)) as opened:
             listed = [
-                (each.md.capability, each) for each in opened.read() if each.loc and each.md and each.md.capability
+                (entry.md.capability, entry)
+                for entry in opened.read()
+                if entry.loc and entry.md and entry.md.capability
             ]
             named: dict[str, dict[str, None]] = {}
-            for capability, each in listed:
-                named.setdefault(capability, {})[uri_of(each.loc, uri)] = None
+            for capability, entry in listed:
+                named.setdefault(capability, {})[uri_of(entry.loc, uri)] = None
             versions = opened.link(VERSION_HISTORY)
             generation = self._signatures.verify(uri, opened)
         documents = {capability: self._first(capability, [*uris], uri) for capability, uris in named.items()}
         documents |= {VERSION_HISTORY: versions} if versions else {}
-        pushed = [each for capability, each in listed if capability == Capability.CHANGE_NOTIFICATION]
-        hubs = [(each.loc, link.href) for each in pushed for link in each.links if link.rel == "hub"]
+        pushed = [entry for capability, entry in listed if capability == Capability.CHANGE_NOTIFICATION]
+        hubs = [(entry.loc, link.href) for entry in pushed for link in entry.links if link.rel == "hub"]
         channels = tuple((uri_of(topic, uri), uri_of(hub, uri)) for topic, hub in hubs)
         key = self._source.key(uri)
         return SourceSet(name=name, uri=key, documents=documents, channels=channels, generation=generation)
@@ -267,10 +271,10 @@ class _Discovery:
         if len(uris) == 1 or capability == Capability.CHANGE_NOTIFICATION:
             return uris[0]
         chosen = uris[0]
-        for each in uris:
+        for candidate in uris:
             try:
-                if self._source.kind(each)[0] == capability:
-                    chosen = each
+                if self._source.kind(candidate)[0] == capability:
+                    chosen = candidate
                     break
             except UNREAD as error:
                 if isinstance(error, TransportError) and error.may_pass:  # another is no substitute for it
@@ -312,7 +316,7 @@ class _Discovery:
             if up and not exactly:
                 with suppress(TransportError, DocumentError, SourceError):
                     found = self._described(up)
-                    if any(each[1] == uri for each in found):
+                    if any(named_set[1] == uri for named_set in found):
                         return up, found
             return "", _named([uri])
         if kind is not None and up:
@@ -330,7 +334,7 @@ class _Discovery:
     def _named_in(self, uri: str) -> set[str | None]:
         """Return the URIs that a Capability List names. Raises `DocumentError` if it is none."""
         with closing(self._source.whole_document(uri, Capability.CAPABILITYLIST)) as opened:
-            return {uri_of(each.loc, uri) for each in opened.read()}
+            return {uri_of(entry.loc, uri) for entry in opened.read()}
 
 
 def _named(uris: list[str]) -> list[_Named]:

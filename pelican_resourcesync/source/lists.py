@@ -138,14 +138,14 @@ class ChangeLists:
         self, position: Position, note: Callable[[str], None] | None
     ) -> Iterator[tuple[ListedResource, Position]]:
         lists = self._since(position)
-        needed = [each for each in lists if not each.until or each.until >= position.at]
+        needed = [change_list for change_list in lists if not change_list.until or change_list.until >= position.at]
         if needed:
             self.begin, self.opened = needed[0].begin, needed[-1].begin
         if gap := _gap(needed, position):
             if note is None:
                 raise GapError(gap)
             note(gap)
-        here = Position("", since=max([position.since, *(each.begin for each in lists[:1])]))
+        here = Position("", since=max([position.since, *(change_list.begin for change_list in lists[:1])]))
         verified, last, count = False, here, 0  # in the last list
         for listed, change in self._in_order(lists):
             if not verified and (change.time, here.next(change).number) > position[:2]:
@@ -180,17 +180,25 @@ class ChangeLists:
         begin = lists[0].begin if lists else ""
         if Capability.CHANGELIST_ARCHIVE in self._documents and (not begin or begin > since):
             archived = self._all(self._documents[Capability.CHANGELIST_ARCHIVE], Capability.CHANGELIST_ARCHIVE)
-            lists = [each for each in archived if each.until and each.until <= (begin or each.until)] + lists
+            lists = [
+                change_list
+                for change_list in archived
+                if change_list.until and change_list.until <= (begin or change_list.until)
+            ] + lists
         digested = position.since or since
-        return [each for each in lists if not each.until or each.until >= since or each.until > digested]
+        return [
+            change_list
+            for change_list in lists
+            if not change_list.until or change_list.until >= since or change_list.until > digested
+        ]
 
     def every(self) -> list[ChangeList]:
         """Return all lists in reach: those of the archive too."""
         found: dict[str, ChangeList] = {}
         for capability in (Capability.CHANGELIST_ARCHIVE, Capability.CHANGELIST):
             if capability in self._documents:
-                for each in self._all(self._documents[capability], capability):
-                    found[each.uri] = each
+                for change_list in self._all(self._documents[capability], capability):
+                    found[change_list.uri] = change_list
         self.close()
         return list(found.values())
 
@@ -208,15 +216,15 @@ class ChangeLists:
         while self._open:
             self._open.popitem()[1].close()
 
-    def read(self, each: ChangeList) -> Iterator[ListedResource]:
+    def read(self, change_list: ChangeList) -> Iterator[ListedResource]:
         """Yield the changes that a list names."""
-        opened = self._open.get(each.uri) or self._source.whole_document(each.uri, Capability.CHANGELIST)
-        self._open[each.uri] = opened  # so that `close` closes it if nobody reads on
+        opened = self._open.get(change_list.uri) or self._source.whole_document(change_list.uri, Capability.CHANGELIST)
+        self._open[change_list.uri] = opened  # so that `close` closes it if nobody reads on
         try:
-            self._torn = "" if each.until or not _times(opened.document, each.uri)[1] else each.uri
-            yield from (listed_change(entry, each.uri) for entry in opened.entries)
+            self._torn = "" if change_list.until or not _times(opened.document, change_list.uri)[1] else change_list.uri
+            yield from (listed_change(entry, change_list.uri) for entry in opened.entries)
         finally:
-            self._open.pop(each.uri, None)
+            self._open.pop(change_list.uri, None)
             opened.close()
 
     def _all(self, uri: str, capability: Capability) -> list[ChangeList]:
@@ -299,21 +307,21 @@ def in_order(changes: Iterable[ListedResource]) -> Iterator[ListedResource]:
     Raises `OrderError` if the first has no time, if one has no kind, or is out of order.
     """
     latest = ""
-    for each in changes:
-        unreadable = why_unreadable(each.hash)
-        time, change = each.time, each.change
+    for resource in changes:
+        unreadable = why_unreadable(resource.hash)
+        time, change = resource.time, resource.change
         if unreadable:  # that it changed is known, but not whether before or after the position, if it has no time
             change = change or ChangeKind.UPDATED
         else:
             time = time or latest
         if not time or not change:
-            message = f"{shown(each.uri)} is listed as changed without a time or kind of change"
+            message = f"{shown(resource.uri)} is listed as changed without a time or kind of change"
             raise OrderError(f"{message}: {unreadable}" if unreadable else message)
         if time < latest:
             message = (
-                f"the change of {shown(each.uri)} at {time} is listed after one at {latest}; its publisher should "
+                f"the change of {shown(resource.uri)} at {time} is listed after one at {latest}; its publisher should "
                 "list changes in the order of their times (CH03)"
             )
             raise OrderError(message)
         latest = time
-        yield each if each.time and each.change else each._replace(time=time, change=change)
+        yield resource if resource.time and resource.change else resource._replace(time=time, change=change)

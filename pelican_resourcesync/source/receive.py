@@ -69,7 +69,7 @@ class Space:
         self._folder, self._most, self._free = folder, most, free
         self.stored = 0
         self.is_short = False
-        self._parts = {str(each): each.stat().st_size for each in folder.iterdir()} if most else {}
+        self._parts = {str(file): file.stat().st_size for file in folder.iterdir()} if most else {}
 
     def count(self, part: str, length: int) -> None:
         """Count the length of a part without what it will replace, 0 if it is removed."""

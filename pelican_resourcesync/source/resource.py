@@ -21,7 +21,7 @@ ALGORITHMS = {"md5": "md5", "sha-1": "sha1", "sha-256": "sha256", "sha-384": "sh
 STRONG = ("sha-256", "sha-384", "sha-512")
 _NAMES = {name.replace("-", ""): name for name in ALGORITHMS}
 _STRENGTH = {name: strength for strength, name in enumerate(ALGORITHMS)}
-_SIZES = {name: hashlib.new(each, usedforsecurity=False).digest_size for name, each in ALGORITHMS.items()}
+_SIZES = {name: hashlib.new(python_name, usedforsecurity=False).digest_size for name, python_name in ALGORITHMS.items()}
 _USUAL_DIGEST = re.compile("[0-9a-f]{64}")
 _USUAL_URI = re.compile(r"https?://[a-z0-9.-]+(?::(?!80/|443/)[1-9][0-9]{0,3})?/[!-~]*")
 _ASCII = re.compile(r"[!-~]*")
@@ -119,9 +119,9 @@ def strongest(hashes: tuple[Hash, ...]) -> str:
     if len(hashes) == 1 and hashes[0].algorithm == "sha-256" and _USUAL_DIGEST.fullmatch(hashes[0].digest):
         return f"sha-256:{hashes[0].digest}"
     best, strength = "", -1
-    for each in hashes:
-        name = _NAMES.get(each.algorithm.lower().replace("-", ""), "")
-        digest = _hexadecimal(name, each.digest) if name else ""
+    for stated in hashes:
+        name = _NAMES.get(stated.algorithm.lower().replace("-", ""), "")
+        digest = _hexadecimal(name, stated.digest) if name else ""
         if digest and _STRENGTH[name] >= strength:
             best, strength = f"{name}:{digest}", _STRENGTH[name]
     return best

@@ -201,8 +201,8 @@ FAULTS_BY_HAND = (
     ),
     FaultByHand(
         "change List torn from its index is believed",
-        '        self._torn = "" if each.until or not _times(opened.document, each.uri)[1] else each.uri',
-        '        self._torn = ""',
+        'self._torn = "" if change_list.until or not _times(opened.document, change_list.uri)[1] else change_list.uri',
+        'self._torn = ""',
     ),
     FaultByHand(
         "two URLs that differ in case share a path",
