@@ -62,7 +62,7 @@ _AHEAD = timedelta(minutes=10)
 #: At most this many of the files left out are listed in the text output.
 _NAMED = 10
 
-#: How people call the reasons, with the numbers of the rules in `docs/bridge.md`.
+#: How people call the reasons, with the numbers of the rules in `docs/bridge-rights.md`.
 _REASONS = {
     Reason.WITHDRAWN: "withdrawn, rule 9",
     Reason.NOT_ARCHIVED: "not archived, like submissions and older versions, rules 1 and 19",

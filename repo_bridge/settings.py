@@ -160,7 +160,7 @@ _SETS_BY = checks.one_of("collection", "community")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BridgeSettings(PublishSettings):
-    """What to publish, from where, and how, besides the settings of publishing. `docs/bridge.md` says more of each.
+    """What to publish, from where, and how, besides the settings of publishing. See `docs/bridge-settings.md`.
 
     Exactly one of `database`, `saf` and `table` is set; with a `query`, the database is not DSpace's. URLs have no
     trailing slash. `beside` is the folder of `repo_bridge.toml`, or else the current one.

@@ -35,9 +35,13 @@ from tests.kit.repository.samples import AT, PUBLIC, every_case
 from tests.kit.sites import ROOT
 from tests.tools.first_page import steps
 
-BRIDGE = (ROOT / "docs/bridge.md").read_text("utf-8")
+SETTINGS = (ROOT / "docs/bridge-settings.md").read_text("utf-8")
 #: What administrators read, without the table of settings.
-PAGE = BRIDGE.split("\n## Settings\n")[0]
+PAGE = "\n".join(
+    (ROOT / f"docs/bridge{name}.md").read_text("utf-8")
+    for name in ("", "-rights", "-records", "-operation", "-managers", "-databases")
+)
+BRIDGE = f"{PAGE}\n{SETTINGS}"
 COMMANDS = (ROOT / "docs/commands.md").read_text("utf-8")
 NEEDED = "out = 'o'\nbase-url = 'https://e.org'\nui-url = 'https://e.org'\nsaf = 'x'\n"
 
@@ -58,7 +62,7 @@ def test_every_setting_is_told_with_its_default(tmp_path: Path, monkeypatch: pyt
     """The table of settings has every key once, and its default is the value that it has by itself."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
-    in_docs = rows(BRIDGE.split("\n## Settings\n", 1)[1], "key")
+    in_docs = rows(SETTINGS, "key")
     assert sorted(cells[0].strip("`") for cells in in_docs) == sorted(FIELDS)
     alone = settings_of(NEEDED)
     for cells in in_docs:
@@ -71,7 +75,7 @@ def test_every_setting_is_told_with_its_default(tmp_path: Path, monkeypatch: pyt
 
 def test_every_word_of_choice_is_told() -> None:
     """What a setting may be is in its row."""
-    in_docs = {cells[0].strip("`"): cells[2] for cells in rows(BRIDGE.split("\n## Settings\n", 1)[1], "key")}
+    in_docs = {cells[0].strip("`"): cells[2] for cells in rows(SETTINGS, "key")}
     for key, words in {
         "changes-by": ['"day"', '"week"', '"month"', '"year"'],
         "metadata": FORMATS,
@@ -174,7 +178,7 @@ def section(heading: str) -> str:
 
 def rules() -> dict[int, str]:
     """Return the numbered rules, each in one line."""
-    text = section("## What is public")
+    text = section("# What is public")
     found = re.findall(r"^(\d+)\. (.*(?:\n   .*)*)", text, re.MULTILINE)
     return {int(number): re.sub(r"\s+", " ", rule) for number, rule in found}
 
@@ -257,7 +261,7 @@ def test_rules_have_their_numbers() -> None:
 
 def test_every_rule_is_compared_with_dspace() -> None:
     """The table has a row for each rule, in order, which names a class of DSpace."""
-    compared = rows(section("### Compared with DSpace"), "rule")
+    compared = rows(section("## Compared with DSpace"), "rule")
     assert [int(cells[0]) for cells in compared] == [*rules()]
     assert all(re.search(r"`[A-Z]\w+", cells[1]) and cells[2] for cells in compared)
 
@@ -279,8 +283,8 @@ def test_addresses_are_those_of_the_rules() -> None:
     }
     assert {*re.findall(r"`(…[^`]+)`", rules()[17])} == made
     assert all(f"`{each.value}`" in rules()[18] for each in Interface)
-    assert f"`records/{record_path('oai_dc', '', 'PREFIX/SUFFIX')}`" in section("## What is published")
-    assert f"metadata = {[*FORMATS]}".replace("'", '"') in section("## What is published")
+    assert f"`records/{record_path('oai_dc', '', 'PREFIX/SUFFIX')}`" in section("# What is published")
+    assert f"metadata = {[*FORMATS]}".replace("'", '"') in section("# What is published")
 
 
 def test_links_are_those_of_the_table() -> None:
@@ -304,7 +308,7 @@ def test_links_are_those_of_the_table() -> None:
     records, files = resources_of(item, addresses, [*FORMATS.values()], AT)
     links = [*(each.links for each in records), *(each.links for each in files)]
     rels = {link.rel for each in links for link in each}
-    assert {*first_cells(section("## What is published").split("| link |")[1].split("### ")[0])} == rels
+    assert {*first_cells(section("# What is published").split("| link |")[1].split("## ")[0])} == rels
 
 
 def test_columns_are_those_of_a_statement() -> None:
@@ -314,8 +318,8 @@ def test_columns_are_those_of_a_statement() -> None:
 
 def test_guard_stops_at_more_than_a_fifth() -> None:
     """Three of six may go, four of nineteen may not."""
-    assert "more than a fifth" in section("### Safety checks")
-    assert "three" in section("### Safety checks")
+    assert "more than a fifth" in section("## Safety checks")
+    assert "three" in section("## Safety checks")
     require_few_deletions("abcdef", "abc")
     with pytest.raises(PublicationError):
         require_few_deletions("abcdefghijklmnopqrs", "abcdefghijklmno")
@@ -341,6 +345,6 @@ def test_examples_of_settings_are_accepted(tmp_path: Path) -> None:
 def test_defaults_are_told() -> None:
     """What the page says of sets and of the time zone is so where nothing is set."""
     settings = read_settings({"out": "x", "base-url": "https://s.example", "ui-url": "https://d.example", "saf": "y"})
-    assert f"The set is called `{settings.set_name}`" in section("### Several sets")
+    assert f"The set is called `{settings.set_name}`" in section("## Several sets")
     assert settings.metadata == ("oai_dc",)
     assert VIEW.bundles == settings.bundles

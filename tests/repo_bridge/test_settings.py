@@ -65,7 +65,7 @@ def refused(text: str, before: str = f"{BASE}saf = 'items'\n", **more: str | boo
 
 
 def test_defaults(folder: Path) -> None:
-    """They are those of `docs/bridge.md`, for a file as for options, and the time is that of the environment."""
+    """They are those of `docs/bridge-settings.md`, for a file as for options; the time is that of the environment."""
     assert options() == toml("")
     assert (options().beside, options().at, options().out) == (folder, AT, Path("public"))
 
