@@ -18,7 +18,12 @@ _REMEDIES = {
 
 
 class ResourceSyncError(Exception):
-    """The base class of all errors that this package raises on purpose."""
+    """The base class of all errors that this package raises on purpose.
+
+    `may_pass`: another attempt may succeed, without anything that its user does.
+    """
+
+    may_pass = False
 
 
 class DocumentError(ResourceSyncError):

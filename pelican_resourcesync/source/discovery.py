@@ -3,6 +3,7 @@
 Of a signed Source, each set's signed state is read first, and every other document must have the hash that it lists.
 """
 
+from collections.abc import Iterable
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -14,6 +15,8 @@ from urllib.parse import urljoin, urlsplit
 from pelican_resourcesync.errors import (
     AbsentError,
     DocumentError,
+    ForeignError,
+    PermanentError,
     ResourceSyncError,
     SourceError,
     StatusError,
@@ -21,7 +24,7 @@ from pelican_resourcesync.errors import (
 )
 from pelican_resourcesync.http import Sink, links_of_headers, links_of_page, shown
 from pelican_resourcesync.protocol import VERSION_HISTORY, Capability, has_root, parse_datetime
-from pelican_resourcesync.source.folder import WELL_KNOWN
+from pelican_resourcesync.source.folder import DESCRIPTION, WELL_KNOWN
 from pelican_resourcesync.source.resource import uri_of
 from pelican_resourcesync.source.source import UNREAD, OpenDocument, Source, not_signed
 from pelican_resourcesync.system.signing import RELATION, SignatureError, can_verify, signer, verify_state
@@ -285,26 +288,57 @@ class _Discovery:
 
     def _discover(self, uri: str) -> tuple[str, list[_Named]]:
         """Find the sets; return the URI of the Source Description, if there is one, with them."""
-        tried = []
-        for place in (uri, urljoin(uri, "/" + WELL_KNOWN), urljoin(uri, "/sitemap.xml")):
+        tried: list[str] = []
+        below, well_known = f"{shown(uri).rstrip('/')}/{DESCRIPTION}", urljoin(uri, "/" + WELL_KNOWN)
+        described = (below, well_known) if urlsplit(uri).path.strip("/") else (well_known, below)
+        for place in (uri, *described):
+            if found := self._at(place, tried, typed=place == uri):
+                return found
+        robots, lists, named = urljoin(uri, "/robots.txt"), self._source.sitemaps, dict[str, _Named]()
+        if not lists:
+            tried.append(f"{shown(robots)} names no Sitemap")
+        for place in lists or [urljoin(uri, "/sitemap.xml")]:
             try:
-                response, data = self._source.beginning(place)
-            except (AbsentError, StatusError) as error:
-                if error.may_pass:
-                    raise
-                tried.append(str(error))
-                continue
-            for link in links_of_headers(response.headers, response.url) + links_of_page(data, response.url):
-                if self._source.allows(link):
-                    return self._above(link, exactly=False)
-            try:
-                return self._above(place, exactly=place == uri, data=data)
+                found = self._at(place, tried)
             except DocumentError:
-                if has_root(data):
+                if len(lists) < 2:  # noqa: PLR2004 - there is no other
                     raise
-            tried.append(f"{shown(place)} is not a ResourceSync document, and does not link to one")
-        message = f"no Source was found: {'; '.join(tried)}"
-        raise SourceError(message)
+                found = "", [("sitemap", place, "")]  # a set that cannot be read: the others can
+            if found and found[0]:
+                return found
+            named |= {each[1]: each for each in found[1]} if found else {}
+        if not named:
+            message = f"no Source was found: {'; '.join(tried)}"
+            raise SourceError(message)
+        return "", _distinct(named.values())
+
+    def _at(self, place: str, tried: list[str], *, typed: bool = False) -> tuple[str, list[_Named]] | None:
+        """Return what a place leads to; None if that is no Source, and then `tried` gets the reason.
+
+        `typed`: it is what the user asked for, so only the set that it belongs to is meant.
+        """
+        try:
+            self._source.require(place)
+            response, data = self._source.beginning(place)
+        except (ForeignError, DocumentError, StatusError, PermanentError) as error:
+            if error.may_pass or (typed and not isinstance(error, AbsentError | StatusError)):
+                raise
+            tried.append(str(error))
+            return None
+        for link in links_of_headers(response.headers, response.url) + links_of_page(data, response.url):
+            try:
+                self._source.require(link)
+            except (ForeignError, DocumentError) as error:
+                tried.append(str(error))
+            else:
+                return self._above(link, exactly=False)
+        try:
+            return self._above(place, exactly=typed, data=data)
+        except DocumentError:
+            if has_root(data):
+                raise
+        tried.append(f"{shown(place)} is not a ResourceSync document, and does not link to one")
+        return None
 
     def _above(self, uri: str, *, exactly: bool, data: bytes | None = None) -> tuple[str, list[_Named]]:
         """Return the Source Description of a document and its sets; `exactly`: only the set that it belongs to."""
@@ -339,11 +373,16 @@ class _Discovery:
 
 def _named(uris: list[str]) -> list[_Named]:
     """Return sets with the names of their folders, which are what our own documents are in."""
-    named: list[_Named] = []
-    for uri in uris:
-        folder = urlsplit(uri).path.split("/")[-2:-1]
-        name = folder[0] if folder and folder[0] else "all"
-        while any(name == other for other, _, _ in named):
-            name += "+"
-        named.append((name, uri, str(Capability.CAPABILITYLIST)))
-    return named
+    folders = [(uri, urlsplit(uri).path.split("/")[-2:-1]) for uri in uris]
+    kind = str(Capability.CAPABILITYLIST)
+    return _distinct((folder[0] if folder and folder[0] else "all", uri, kind) for uri, folder in folders)
+
+
+def _distinct(sets: Iterable[_Named]) -> list[_Named]:
+    """Return sets with names of their own."""
+    named: dict[str, _Named] = {}
+    for name, uri, kind in sets:
+        while name in named:
+            name += "+"  # noqa: PLW2901 - until nobody has it
+        named[name] = (name, uri, kind)
+    return [*named.values()]

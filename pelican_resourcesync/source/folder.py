@@ -22,9 +22,11 @@ from pelican_resourcesync.system.files import inside
 
 #: Where the standard has the Source Description of a host.
 WELL_KNOWN = ".well-known/resourcesync"
+#: Where publishers have it below a path; ours, too.
+DESCRIPTION = "resourcesync/description.xml"
 _STARTS = (
     WELL_KNOWN,
-    "resourcesync/description.xml",
+    DESCRIPTION,
     "description.xml",
     "capabilitylist.xml",
     "resourcelist.xml",

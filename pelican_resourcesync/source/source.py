@@ -60,6 +60,7 @@ _IN_MEMORY = 1_000_000
 _PAGE = 1_000_000  # bytes of a page or of robots.txt that are read
 _DEPTH = 3  # of indexes
 _MOST_PAGES = 50_000
+_MOST_SITEMAPS = 1_000  # of robots.txt
 _BLOCK = 262_144  # bytes
 _DAY = 86_400  # seconds
 #: What is remembered: whether the Source was at a private address when it was first requested.
@@ -264,16 +265,21 @@ class Source:
         """Keep to the pace that robots.txt asks for; it is read once a day."""
         remembered = self.memory.get("robots")
         if not remembered or time.time() - remembered[0] > _DAY or remembered[0] > time.time():
-            delay = 0.0
+            delay, lists, robots = 0.0, list[str](), urljoin(self.start, "/robots.txt")
             with suppress(TransportError, ValueError, OverflowError):
-                robots = self.beginning(urljoin(self.start, "/robots.txt"))[1].decode("utf-8", "replace")
-                delay = crawl_delay(robots, self.options.user_agent.partition("/")[0])
+                text = self.beginning(robots)[1].decode("utf-8", "replace")
+                delay, lists = robots_rules(text, self.options.user_agent.partition("/")[0])
                 self.pace.pause(min(delay, self.options.max_wait))
-            remembered = [time.time(), delay]
+            remembered = [time.time(), delay, [uri_of(each, robots) for each in lists[:_MOST_SITEMAPS]]]
             self.memory.set("robots", remembered)
         if remembered[1] > 0:
             self.jobs = 1
             self.pace.slow_down(1 / min(remembered[1], self.options.max_wait))
+
+    @property
+    def sitemaps(self) -> list[str]:
+        """The lists that robots.txt names, once it was read."""
+        return [*(self.memory.get("robots") or [0, 0, []])[2]]
 
     # Documents
 
@@ -357,8 +363,8 @@ class Source:
         """Forget a document, so that the next run reads it whether it has changed or not."""
         self.memory.set_document(self.key(uri), "", "", None)
 
-    def _require_document(self, uri: str) -> None:
-        """Raise an error unless a document may be requested; all that are requested count."""
+    def require(self, uri: str) -> None:
+        """Raise `DocumentError` or `ForeignError` unless a document may be requested."""
         if not is_url(uri):
             message = f"{shown(uri)} cannot be requested: it is not a URL"
             raise DocumentError(message)
@@ -367,17 +373,17 @@ class Source:
             hint = f": add --allow-host {shlex.quote(host)} to follow it there" if host else ""
             message = f"{shown(uri)} is on another host{hint}"
             raise ForeignError(message)
-        self._documents.add(uri)
-        if len(self._documents) > self.options.max_documents:
-            message = f"more than {self.options.max_documents} documents are to be read (--max-documents)"
-            raise DocumentError(message)
 
     def _fetch(self, uri: str, *, remembered: bool) -> BinaryIO | None:
         """Return the bytes of a document; None if it is `remembered`, has not changed, and is large.
 
         Of those that were read since `begin`, small ones are not requested again.
         """
-        self._require_document(uri)
+        self.require(uri)
+        self._documents.add(uri)
+        if len(self._documents) > self.options.max_documents:
+            message = f"more than {self.options.max_documents} documents are to be read (--max-documents)"
+            raise DocumentError(message)
         known = self.memory.document(self.key(uri))
         if known and known[2] is not None and uri in self._read:
             again = BytesIO(zlib.decompress(known[2]))
@@ -615,8 +621,8 @@ def not_signed(uri: str) -> SignatureError:
     )
 
 
-def crawl_delay(robots: str, agent: str) -> float:
-    """Return the seconds between requests that a robots.txt asks of a program, or 0."""
+def robots_rules(robots: str, agent: str) -> tuple[float, list[str]]:
+    """Return the seconds between requests that a robots.txt asks of a program, or 0, and the lists that it names."""
     try:
         from protego import Protego
     except ImportError:
@@ -624,8 +630,9 @@ def crawl_delay(robots: str, agent: str) -> float:
 
         parser = RobotFileParser()
         parser.parse(robots.splitlines())
-        return float(parser.crawl_delay(agent) or 0)
-    return float(Protego.parse(robots).crawl_delay(agent) or 0)
+        return float(parser.crawl_delay(agent) or 0), parser.site_maps() or []
+    rules = Protego.parse(robots)
+    return float(rules.crawl_delay(agent) or 0), [*rules.sitemaps]
 
 
 def _accepted(headers: dict[str, str]) -> tuple[int, ...]:

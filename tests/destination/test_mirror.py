@@ -25,7 +25,7 @@ from pelican_resourcesync.http import Headers, Pace, Response
 from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.source import ListedResource, ResourceSink
 from pelican_resourcesync.source.receive import SpaceError
-from pelican_resourcesync.source.source import crawl_delay
+from pelican_resourcesync.source.source import robots_rules
 from tests.kit.live import Ask, Manner, closed_port, content, endless, first, redirect, status, truncated
 from tests.kit.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
 
@@ -134,12 +134,58 @@ def test_a_site_without_a_home_page(source: FakeSource, folder: Path) -> None:
     assert mirror(source, folder).run().complete
 
 
+BELOW = "repo/resourcesync/description.xml"
+#: What robots.txt says or where the Source Description is, where one begins, and what is copied; or what is said.
+WAYS = {
+    "below a path": (BELOW, "repo", "all"),
+    "below a path with a query": (BELOW, "repo/?lang=en", "all"),
+    "below another path": (BELOW, "shop", r"shop/resourcesync/description\.xml: not found"),
+    "a list": ("Sitemap: {}rs/resourcelist.xml", "", "all"),
+    "a description": ("Sitemap: /one.xml\nsitemap: {}described.xml", "", "all"),
+    "two sitemaps, once": ("Sitemap: {0}one.xml\nSitemap: {0}two.xml\nSitemap: {0}one.xml", "", "a.html b/c.html"),
+    "one that is absent": ("Sitemap: {0}one.xml\nSitemap: {0}old.xml", "", "a.html"),
+    "other formats": ("Sitemap: {0}feed\nSitemap: {0}two.xml", "", "b/c.html"),
+    "a broken one": ("Sitemap: {0}one.xml\nSitemap: {0}bad.xml", "", "a.html, and not a set"),
+    "another host": ("Sitemap: http://other.test/a.xml", "", r"add --allow-host other\.test"),
+    "no URL": ("Sitemap: http://[/", "", "not a URL"),
+}
+
+
+@pytest.mark.parametrize(("robots", "start", "outcome"), WAYS.values(), ids=WAYS.keys())
+def test_ways_in(source: FakeSource, folder: Path, robots: str, start: str, outcome: str) -> None:
+    """Without links and the well-known address: below what was typed, and by the lines of robots.txt (6.3)."""
+    described, url = source.published.pop(".well-known/resourcesync"), source.url
+    source.published["described.xml"] = described
+    source.published[robots if robots == BELOW else "robots.txt"] = (
+        described if robots == BELOW else robots.format(url).encode()
+    )
+    for name, path in (("one", "a.html"), ("two", "b/c.html")):
+        text = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>{url}{path}</loc></url></urlset>'
+        source.published[f"{name}.xml"] = text.encode()
+    source.published |= {"bad.xml": source.published["one.xml"][:-9], "feed": b'<rss version="2.0"/>'}
+    if start == "shop" or ".test" in robots or "[" in robots:
+        with pytest.raises(SourceError, match=outcome):
+            Mirror(url + start, folder, FAST).run()
+        return
+    result = Mirror(url + start, folder, FAST).run()
+    paths, _, missing = outcome.partition(", ")
+    assert result.complete is not bool(missing)
+    assert files_of(folder).keys() == (source.resources.keys() if paths == "all" else set(paths.split()))
+    source.site.asked()
+    assert Mirror(url + start, folder, FAST).run().fetched == 0
+    assert "feed" not in source.site.asked()
+
+
 def test_nothing_to_be_found(folder: Path) -> None:
     """A site without any list is one clear error, and no folder is made for it but the state's."""
     with fake_source() as source:
         source.published = {}
-        with pytest.raises(SourceError, match=r"no Source was found: .* not found \(404.*; .*sitemap\.xml"):
+        with pytest.raises(SourceError, match="no Source was found") as caught:
             mirror(source, folder).run()
+        said = str(caught.value).partition("found: ")[2].split("; ")
+        named = [each.removeprefix(source.url).partition(":")[0] for each in said]
+        described = [".well-known/resourcesync", "resourcesync/description.xml"]
+        assert named == ["", *described, "robots.txt names no Sitemap", "sitemap.xml"]
     with pytest.raises(SourceError, match="neither an http"):
         Mirror("nothing/at-all", folder, FAST).run()
 
@@ -952,13 +998,12 @@ def test_robots(source: FakeSource, folder: Path, monkeypatch: pytest.MonkeyPatc
         mirror(source, folder.with_name("new"), max_wait=1).run()
     assert pauses == [0.05]  # after robots.txt itself
     text = "User-agent: pelican-resourcesync\nCrawl-delay: 3\n\nUser-agent: *\nCrawl-delay: 9\n"
-    assert (crawl_delay(text, "pelican-resourcesync"), crawl_delay(text, "Museum"), crawl_delay("", "Museum")) == (
-        3,
-        9,
-        0,
-    )
+    text += "Sitemap: https://example.org/a.xml\nsitemap:/b.xml\n"
+    lists = ["https://example.org/a.xml", "/b.xml"]
+    assert (robots_rules(text, "pelican-resourcesync"), robots_rules("", "Museum")) == ((3, lists), (0, []))
+    assert robots_rules(text, "Museum")[0] == 9
     monkeypatch.setitem(__import__("sys").modules, "protego", None)
-    assert (crawl_delay(text, "pelican-resourcesync"), crawl_delay("", "Museum")) == (3, 0)
+    assert (robots_rules(text, "pelican-resourcesync"), robots_rules("", "Museum")) == ((3, lists), (0, []))
 
 
 def test_user_agent(source: FakeSource, folder: Path) -> None:
