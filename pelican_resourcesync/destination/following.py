@@ -33,6 +33,7 @@ from pelican_resourcesync.options import SourceOptions, by_keyword
 from pelican_resourcesync.protocol import Capability, ChangeKind, Link
 from pelican_resourcesync.source import (
     PRIVATE,
+    UNREAD,
     VERIFIED,
     ChangeLists,
     ListedDumps,
@@ -347,7 +348,7 @@ class _Follower:
         self._sets, cursor = find_sets(self._source), self.cursor
         for one in self._sets:
             if one.failure:
-                message = f"the set {one.name!a} cannot be read: {one.failure}"
+                message = f"the set {one.name!a} cannot be read, and others can (--set): {one.failure}"
                 raise IncompleteError(message)
         known = {"verified": self._state.get(VERIFIED), "private": self._state.get(PRIVATE)}
         with self._state.transaction():
@@ -418,11 +419,21 @@ class _Follower:
         if kind not in one.documents:
             message = f"the set {one.name!a} has no Resource List, so it cannot be followed"
             raise MirrorError(message)
-        whole = hashlib.sha256()
-        with closing(self._source.entries(one.documents[kind], kind, remembered=False)) as entries:
+        whole, unread = hashlib.sha256(), list[str]()
+        try:
+            entries = self._source.entries(one.documents[kind], kind, remembered=False, unread=unread)
+        except UNREAD as error:
+            if len(self._sets) == 1:
+                raise
+            message = f"the set {one.name!a} cannot be read, and others can (--set): {error}"
+            raise IncompleteError(message) from error
+        with closing(entries):
             for each in entries.resources():
                 whole.update(f"{each.uri}\n{each.time}\n{each.hash}\n{each.length}\n{each.links or ''}\n".encode())
                 yield each
+        if unread:
+            message = f"the Resource List of the set {one.name!a} cannot be read whole: {'; '.join(unread)}"
+            raise IncompleteError(message)
         at, completed = text_of(entries.md.at), text_of(entries.md.completed)
         self._lists[one.uri] = Position(at, reach=completed, listed=whole.hexdigest())
 

@@ -19,7 +19,7 @@ from wsgiref.simple_server import WSGIRequestHandler
 
 from pelican_resourcesync.errors import DocumentError, SettingsError, TransportError
 from pelican_resourcesync.http import Bounds, Client, LimitedServer, Request, origin, shown
-from pelican_resourcesync.protocol import Capability, read
+from pelican_resourcesync.protocol import Capability, read, unreported
 from pelican_resourcesync.system.printable import get_logger
 
 _LEASE = 86_400  # seconds that a hub is asked for
@@ -241,7 +241,7 @@ class Listener:
 def _until(head: bytes) -> float:
     """Return the time at the end of a notification that begins like this; 0 if it is not one."""
     try:
-        md = read(BytesIO(head), name="the notification").md
+        md = read(BytesIO(head), name="the notification", left_out=unreported).md
     except DocumentError:
         return 0.0
     return md.until.timestamp() if md and md.until and md.capability == Capability.CHANGE_NOTIFICATION else 0.0

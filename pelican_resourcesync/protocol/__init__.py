@@ -25,7 +25,7 @@ from pelican_resourcesync.protocol.model import (
     RenderedEntry,
     Root,
 )
-from pelican_resourcesync.protocol.reader import LeftOut, has_root, read
+from pelican_resourcesync.protocol.reader import LeftOut, has_root, read, unreported
 from pelican_resourcesync.protocol.values import (
     LONGEST_LOC,
     Hash,
@@ -107,6 +107,7 @@ __all__ = [
     "require_absolute",
     "split_entries",
     "unescape",
+    "unreported",
     "version_lengths",
     "write",
     "write_parts",

@@ -76,6 +76,10 @@ def _render_relation(value: str) -> str:
     return escape_attribute(value)
 
 
+def _render_href(value: str) -> str:
+    return escape_attribute(require_absolute(value))
+
+
 def _render_path(value: str) -> str:
     if not value.startswith("/"):
         message = f"{value[:80]!a} does not begin with /; write the path from the top of the package (RD06)"
@@ -100,6 +104,7 @@ def _parse_change(value: str) -> ChangeKind:
 
 
 _TEXT = ValueFormat(_render_word, str)
+_WORD = ValueFormat(_render_word, lambda value: value.strip(XML_SPACE))
 _TIME = ValueFormat(render_datetime, lambda value: parse_datetime(value.strip(XML_SPACE)))
 _CHANGE = ValueFormat(_render_word, _parse_change)
 _HASHES = ValueFormat(lambda value: escape_attribute(render_hashes(value)), parse_hashes)
@@ -107,7 +112,7 @@ _LENGTH = ValueFormat(_render_length, _parse_integer)
 _PATH = ValueFormat(_render_path, str)
 
 METADATA = (
-    Attribute("capability", _TEXT, "capability"),
+    Attribute("capability", _WORD, "capability"),
     Attribute("at", _TIME, "at"),
     Attribute("completed", _TIME, "completed"),
     Attribute("from", _TIME, "from_"),
@@ -122,8 +127,8 @@ METADATA = (
     Attribute("path", _PATH, "path"),
 )
 LINK = (
-    Attribute("rel", ValueFormat(_render_relation, str), "rel"),
-    Attribute("href", ValueFormat(lambda value: escape_attribute(require_absolute(value)), str), "href"),
+    Attribute("rel", ValueFormat(_render_relation, lambda value: value.strip(XML_SPACE)), "rel"),
+    Attribute("href", ValueFormat(_render_href, lambda value: value.strip(XML_SPACE)), "href"),
     Attribute("pri", ValueFormat(_render_priority, _parse_integer), "pri"),
     Attribute("modified", _TIME, "modified"),
     Attribute("hash", _HASHES, "hash"),

@@ -47,6 +47,12 @@ _link_fields = attributes_parser(LINK)
 Value = TypeVar("Value")
 #: Called with what is left out, such as `attribute length`, and why.
 LeftOut = Callable[[str, str], None]
+
+
+def unreported(_what: str, _why: str) -> None:
+    """Leave out what cannot be read, and report nothing."""
+
+
 #: What cannot be read, with the reasons; None where that is an error.
 _Unreadable = dict[str, str] | None
 _parse_time = lru_cache(maxsize=4096)(parse_datetime)  # many entries share a time

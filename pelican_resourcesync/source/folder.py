@@ -17,7 +17,7 @@ from pelican_resourcesync.http import (
     served_paths,
     shown,
 )
-from pelican_resourcesync.protocol import read
+from pelican_resourcesync.protocol import read, unreported
 from pelican_resourcesync.system.files import inside
 
 #: Where the standard has the Source Description of a host.
@@ -117,9 +117,9 @@ class FolderClient(Client):
         for file in (site.folder / name for name in _STARTS):
             if file.is_file():
                 with file.open("rb") as stream:
-                    document = read(stream, name=str(file))
+                    document = read(stream, name=str(file), left_out=unreported)
                     uris = [link.href for link in document.links]
-                    uris += [entry.loc for entry in islice(document.entries, 100)]
+                    uris += [entry.loc for entry in islice(document.entries, 100) if entry.loc]
                 for uri in uris:
                     site.learn(uri)
                 if site.base:

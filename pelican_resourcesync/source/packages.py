@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pelican_resourcesync.errors import DocumentError, MismatchError, SourceError
 from pelican_resourcesync.http import DamagedZipError, Headers, Request, Response, ZipLimits, ZipReader, shown
-from pelican_resourcesync.protocol import Capability, Entry, Metadata, read
+from pelican_resourcesync.protocol import Capability, Entry, Metadata, read, unreported
 from pelican_resourcesync.source.discovery import SourceSet
 from pelican_resourcesync.source.receive import Expected, ResourceSink, VerifiedContent, part_name
 from pelican_resourcesync.source.resource import (
@@ -205,7 +205,7 @@ class Packages:
                 if problem:
                     raise DamagedZipError(_about(name, problem))
             with archive.open(MANIFEST) as manifest:
-                document = read(manifest, name=f"{shown(package.uri)}!/{MANIFEST}", left_out=lambda *_: None)
+                document = read(manifest, name=f"{shown(package.uri)}!/{MANIFEST}", left_out=unreported)
                 kind = document.md.capability if document.md else None
                 if kind != _MANIFESTS[package.kind]:
                     message = f"its manifest is a document of kind {kind!a}"

@@ -49,7 +49,7 @@ from pelican_resourcesync.http import (
     without_query,
 )
 from pelican_resourcesync.options import SourceOptions
-from pelican_resourcesync.protocol import Document, Entry, LeftOut, Metadata, Root, read
+from pelican_resourcesync.protocol import Document, Entry, LeftOut, Metadata, Root, read, unreported
 from pelican_resourcesync.source.folder import FolderClient
 from pelican_resourcesync.source.receive import ResourceSink, Space
 from pelican_resourcesync.source.resource import ListedResource, listed_resource, uri_of
@@ -297,12 +297,12 @@ class Source:
     @property
     def notes(self) -> list[str]:
         """What could not be read since `begin`, and counts as absent: one sentence for the kind."""
-        found = ((what, [*places.items()]) for what, places in self._left_out.items() if places)
-        return self.remarks + [
-            f"{what}: {_values(sum(count for _, (count, _) in places))} (the first in {shown(places[0][0])}: "
-            f"{places[0][1][1]})"
-            for what, places in found
-        ]
+        notes = [*self.remarks]
+        for what, places in self._left_out.items():
+            for uri, (_, why) in [*places.items()][:1]:
+                count = sum(each for each, _ in places.values())
+                notes.append(f"{what}: {count:,} cannot be read and count as absent (the first in {shown(uri)}: {why})")
+        return notes
 
     def unread(self, error: Error) -> Error:
         """Return the error of a document that is read on without.
@@ -346,7 +346,11 @@ class Source:
 
     def whole_document(self, uri: str, capability: str) -> "OpenDocument":
         """Return a document, also if it has not changed and is too large to be remembered."""
-        opened = self.document(uri, capability) or self.document(uri, capability, remembered=False)
+        return self.document(uri, capability) or self.new_document(uri, capability)
+
+    def new_document(self, uri: str, capability: str) -> "OpenDocument":
+        """Return a document, requested without a condition."""
+        opened = self.document(uri, capability, remembered=False)
         assert opened is not None  # noqa: S101 - it was not remembered
         return opened
 
@@ -446,7 +450,7 @@ class Source:
         stream = self._fetch(uri, remembered=False) if data is None else BytesIO(data)
         assert stream is not None  # noqa: S101 - it was not remembered
         with stream:
-            document = read(stream, name=shown(uri), left_out=lambda *_: None)
+            document = read(stream, name=shown(uri), left_out=unreported)
             links = {each.rel: uri_of(each.href, uri) for each in reversed(document.links)}
             return (document.md.capability if document.md else None), links
 
@@ -487,21 +491,20 @@ class OpenDocument:
 
     def _page(self, uri: str, read: set[str]) -> "OpenDocument":
         """Return the next page, after those that were read. Raises `DocumentError` if it may not be one."""
-        why = ""
-        if uri in read or len(read) >= _MOST_PAGES:
-            why = "which was read before" if uri in read else f"after {_MOST_PAGES:,} others"
-        elif origin(uri) != origin(self._uri):
-            why = "which is on another host"
-        if not why:
-            read.add(uri)
-            page = self._source.document(uri, self._capability, remembered=False)
-            assert page is not None  # noqa: S101 - it was not remembered
-            if not (above := page.link("up")) or above == self.link("up"):
-                return page
-            page.close()
-            why = f"which belongs to {shown(above)}"
-        message = f"{shown(self._uri)} has a next page, {shown(uri)}, {why}"
-        raise DocumentError(message)
+        reasons = {
+            "was read before": uri in read,
+            f"comes after {_MOST_PAGES:,} others": len(read) >= _MOST_PAGES,
+            "is on another host": origin(uri) != origin(self._uri),
+        }
+        why = next((each for each, is_so in reasons.items() if is_so), "")
+        page = None if why else self._source.new_document(uri, self._capability)
+        if page is None or page.link("up") not in ("", self.link("up")):
+            if page:
+                page.close()
+            message = f"{shown(self._uri)} has a next page, {shown(uri)}, that {why or 'belongs to another set'}"
+            raise DocumentError(message)
+        read.add(uri)
+        return page
 
     def link(self, rel: str) -> str:
         """Return the URI that the document links to with a relation, or an empty text."""
@@ -533,7 +536,7 @@ class Entries:
     def __iter__(self) -> Iterator[Entry]:
         if self._first is not None:
             most = self._source.options.max_resources
-            for count, entry in enumerate(self._of(self._first, self._uri, _DEPTH)):
+            for count, entry in enumerate(self._of(self._uri, _DEPTH, self._first)):
                 if count >= most:
                     message = f"{shown(self._uri)} has more than {most} resources (--max-resources)"
                     raise SourceError(message)
@@ -553,32 +556,24 @@ class Entries:
         if self._first is not None:
             self._first.close()
 
-    def _of(self, opened: OpenDocument, uri: str, depth: int) -> Iterator[Entry]:
+    def _of(self, uri: str, depth: int, opened: OpenDocument | None = None) -> Iterator[Entry]:
+        """Yield the entries of a document, and of its parts if it is an index."""
         try:
-            with closing(opened):
-                if not opened.is_index:
-                    yield from opened.read()
+            with closing(opened or self._part(uri, depth)) as document:
+                if not document.is_index:
+                    yield from document.read()
                     return
-                for entry in opened.entries:
-                    if (part := self._part(entry, uri, depth)) is not None:
-                        yield from self._of(*part, depth - 1)
+                for part in document.entries:
+                    yield from self._of(uri_of(part.loc, uri), depth - 1)
         except UNREAD as error:
             self._fail(error)
 
-    def _part(self, entry: Entry, uri: str, depth: int) -> tuple[OpenDocument, str] | None:
-        """Return the part of an index that an entry names, with its URI; None if the others are read without it."""
-        loc = uri_of(entry.loc, uri)
-        try:
-            if loc in self._read or not depth:
-                message = f"{shown(uri)} names {shown(loc)} again, or nests too many indexes"
-                raise DocumentError(message)
-            self._read.add(loc)
-            inner = self._source.document(loc, self._capability, remembered=False)
-            assert inner is not None  # noqa: S101 - it was not remembered
-        except UNREAD as error:
-            self._fail(error)
-            return None
-        return inner, loc
+    def _part(self, uri: str, depth: int) -> OpenDocument:
+        if uri in self._read or depth < 0:
+            message = f"{shown(uri)} is named again, or in too many indexes of indexes"
+            raise DocumentError(message)
+        self._read.add(uri)
+        return self._source.new_document(uri, self._capability)
 
     def _fail(self, error: ResourceSyncError) -> None:
         if self._unread is None:
@@ -589,14 +584,6 @@ class Entries:
 def _without_loc(entry: Entry, uri: str) -> DocumentError:
     """Return the error for an entry that does not say what it is about."""
     return DocumentError(f"{shown(uri)}: {dict(entry.unreadable)['loc']}")
-
-
-def _values(count: int) -> str:
-    return (
-        f"{count:,} values that cannot be read count as absent"
-        if count > 1
-        else "1 value that cannot be read counts as absent"
-    )
 
 
 def conditions(etag: str, modified: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ import pytest
 
 from pelican_resourcesync.checker import check
 from pelican_resourcesync.destination import Following, Mirror
-from pelican_resourcesync.errors import DocumentError, IncompleteError, ResourceSyncError
+from pelican_resourcesync.errors import DocumentError, IncompleteError, SourceError
 from tests.kit.live import status
 from tests.kit.sources import FAST, FakeSource, document, entry, fake_source, files_of, stamp
 
@@ -149,32 +149,34 @@ DIALECTS: dict[str, Dialect] = {
     "prefixes in the Source Description": Dialect(prefixed(SD)),
     "prefixes in the lists": Dialect(prefixed(RL, CL)),
     # Optional values of entries.
-    "an empty length": Dialect(of_entries("length", 'length=""'), "attribute length: 3 values", "X09"),
-    "a length in words": Dialect(of_entries("length", 'length="1,2"'), "attribute length: 3 values", "X09"),
+    "an empty length": Dialect(of_entries("length", 'length=""'), "attribute length: 3 cannot", "X09"),
+    "a length in words": Dialect(of_entries("length", 'length="1,2"'), "attribute length: 3 cannot", "X09"),
     "an empty hash": Dialect(of_entries("hash", 'hash=""'), "", "X08"),
     "nothing of bytes": Dialect(of_entries('hash="[^"]*" length', 'hash="" length=""'), "attribute length", "X08 X09"),
-    "modified in words": Dialect(of_entries("", 'modified="yesterday"'), "attribute modified: 3 values", "X05"),
+    "modified in words": Dialect(of_entries("", 'modified="yesterday"'), "attribute modified: 3 cannot", "X05"),
     "an encoding that is empty": Dialect(of_entries("", 'encoding=""')),
-    "a link of no priority": Dialect(sub(RL, "</url>", PRIORITY), "attribute pri of a link: 3 values", "X07"),
-    "two lastmod": Dialect(lastmod("2024-01-01</lastmod><lastmod>2024-01-02"), "lastmod: 1 value ", "X12"),
+    "a link of no priority": Dialect(sub(RL, "</url>", PRIORITY), "attribute pri of a link: 3 cannot", "X07"),
+    "two lastmod": Dialect(lastmod("2024-01-01</lastmod><lastmod>2024-01-02"), "lastmod: 1 cannot", "X12"),
     "a changefreq of its own": Dialect(
-        sub(RL, "<rs:md (?=hash)", "<changefreq>nightly</changefreq><rs:md "), "changefreq: 3 values", "X12"),
-    **{f"a lastmod that is {name}": Dialect(lastmod(time), "lastmod: 1 value ", "X05") for name, time in TIMES.items()},
+        sub(RL, "<rs:md (?=hash)", "<changefreq>nightly</changefreq><rs:md "), "changefreq: 3 cannot", "X12"),
+    **{f"a lastmod that is {name}": Dialect(lastmod(time), "lastmod: 1 cannot", "X05") for name, time in TIMES.items()},
     # Optional values of documents.
-    **{f"an at that is {name}": Dialect(at(time), "attribute at: 1 value ", "X05", reset=True)
+    **{f"an at that is {name}": Dialect(at(time), "attribute at: 1 cannot", "X05", reset=True)
         for name, time in TIMES.items()},
     "no at": Dialect(sub(RL, ' at="[^"]*"', ""), "", "RL01", reset=True),
-    "an empty completed": Dialect(sub(RL, "<rs:md ", '<rs:md completed="" ', 1), "attribute completed: 1 ", "X05"),
+    "an empty completed": Dialect(sub(RL, "<rs:md ", '<rs:md completed="" ', 1), "completed: 1 cannot", "X05"),
     "a from where it means nothing": Dialect(
-        sub(CAP, "<rs:md ", '<rs:md from="2013-02-07T22:39:00" ', 1), "attribute from: 1 value ", "X05 X14"),
+        sub(CAP, "<rs:md ", '<rs:md from="2013-02-07T22:39:00" ', 1), "attribute from: 1 cannot", "X05 X14"),
     "two rs:md of a document": Dialect(sub(RL, "(<rs:md [^>]*>)", r"\1\1", 1), "", "X02"),
     "two rs:md of a document that differ": Dialect(
         sub(RL, "(<rs:md [^>]*>)", r'\1<rs:md capability="resourcelist" at="2024-01-01"/>', 1),
-        "attribute at: 1 value ", "X02", reset=True),
+        "attribute at: 1 cannot", "X02", reset=True),
     "rs:md after the entries": Dialect(
-        sub(RL, "</urlset>", '<rs:md at="2000-01-01"/></urlset>'), "after the first entry: 1 value ", "X02 V1105"),
+        sub(RL, "</urlset>", '<rs:md at="2000-01-01"/></urlset>'), "after the first entry: 1 cannot", "X02 V1105"),
     "white space before the declaration": Dialect(
         lambda source: source.published.update({RL: b"\n  " + source.published[RL]}), "", "X01"),
+    "spaces in attributes": Dialect(
+        both(sub(RL, '"resourcelist"', '" resourcelist "'), sub(RL, 'rel="up" href="', 'rel=" up " href=" '))),
     # Change Lists: their order, their times, and their form.
     "two rs:md of a change": Dialect(sub(CL, '(<rs:md change="[^"]*") ', r"\1/><rs:md "), "", "X11"),
     "newest first": Dialect(changes(lambda entries: entries[::-1]), UNUSABLE + "is listed after", "CH03", reset=True),
@@ -186,7 +188,7 @@ DIALECTS: dict[str, Dialect] = {
     "a change at an unreadable datetime": Dialect(
         sub(CL, '<rs:md change="', '<rs:md datetime="now" change="'), UNUSABLE + "datetime", "X05", reset=True),
     "a length of changes in words": Dialect(
-        sub(CL, ' length="[^"]*"', ' length="1e9"'), "attribute length: 3 values", "X09"),
+        sub(CL, ' length="[^"]*"', ' length="1e9"'), "attribute length: 3 cannot", "X09"),
     "a from that is none": Dialect(sub(CL, 'from="[^"]*"', 'from="once"'), UNUSABLE + "from", "X05", reset=True),
     "a urlset of lists": Dialect(list_of_lists, "", "CH01"),
     "changes in pages": Dialect(pages(CL), "", "X04"),
@@ -317,16 +319,16 @@ INCOMPLETE: dict[str, Incomplete] = {
         both(index("list"), sub(RL, "</sitemapindex>", ELSEWHERE)), "add --allow-host other.test"),
     "a part that is cut short": Incomplete(
         both(index("list"), sub("list", r"<url><loc>[^<]*d.txt.*", "")), "not well-formed XML", "a.html b/c.html"),
-    "an index that names itself": Incomplete(index("list", RL), "names .* again"),
+    "an index that names itself": Incomplete(index("list", RL), "is named again"),
     "an entry without a loc": Incomplete(
         sub(RL, "<loc>[^<]*d.txt</loc>", "<loc/>"), "an entry has no loc", "a.html b/c.html"),
     "an entry with two loc": Incomplete(
         sub(RL, "(<loc>[^<]*)d.txt</loc>", r"\1d.txt</loc>\1e.txt</loc>"), "a second loc in one", "a.html b/c.html"),
     "a page that is not there": Incomplete(paged("gone"), "rs/gone: not found"),
-    "a page that comes again": Incomplete(paged("resourcelist.xml"), "which was read before"),
-    "a page on another host": Incomplete(paged("http://other.test/page"), "which is on another host"),
+    "a page that comes again": Incomplete(paged("resourcelist.xml"), "that was read before"),
+    "a page on another host": Incomplete(paged("http://other.test/page"), "that is on another host"),
     "a page of another kind": Incomplete(paged("/page", "changelist"), "of kind .changelist."),
-    "a page of another set": Incomplete(paged("/page", "resourcelist"), "which belongs to"),
+    "a page of another set": Incomplete(paged("/page", "resourcelist"), "that belongs to another set"),
     "a page named after the entries": Incomplete(
         sub(RL, "</urlset>", '<rs:ln rel="next" href="x"/></urlset>'), "before its first entry"),
     "a set whose list is not there": Incomplete(two_sets(None), "two: .*list.xml: not found"),
@@ -353,7 +355,7 @@ def test_incomplete(row: Incomplete, folder: Path) -> None:
             assert not result.complete
             assert [bool(re.search(row.unread, each)) for each in result.plan.unread] == [True]
             assert sorted(files_of(fresh)) == row.pages.split()
-        with pytest.raises(ResourceSyncError):
+        with pytest.raises(SourceError):
             list(Following(source.url, None, FAST))
         with pytest.raises(IncompleteError, match=row.unread):
             Mirror(source.url, fresh, FAST).audit()
@@ -393,6 +395,25 @@ def test_list_that_the_user_types(folder: Path, up: str) -> None:
         source.published["other.xml"] = document("urlset", {"capability": "capabilitylist"}, named)
         sub(RL, 'rel="up" href="[^"]*"', f'rel="up" href="{up}"')(source)
         assert Mirror(f"{source.url}{RL}", folder, FAST).run().complete
+        assert files_of(folder) == source.resources
+
+
+def test_too_many_pages(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is a limit."""
+    monkeypatch.setattr("pelican_resourcesync.source.source._MOST_PAGES", 2)
+    with fake_source(PAGES) as source:
+        pages(RL)(source)
+        assert ["that comes after 2 others" in each for each in Mirror(source.url, folder, FAST).run().plan.unread] == [
+            True
+        ]
+
+
+def test_folder(folder: Path, tmp_path: Path) -> None:
+    """A folder of such documents is read, too."""
+    with fake_source(PAGES) as source:
+        both(at(""), prefixed(SD, CAP, RL, CL))(source)
+        source.write_to(tmp_path / "site")
+        assert Mirror(str(tmp_path / "site"), folder, FAST).run().complete
         assert files_of(folder) == source.resources
 
 
