@@ -133,10 +133,7 @@ FAULTS: dict[str, tuple[Changed, Changed]] = {
         | dated("resources-archive-1.xml", "old.xml", "2024-01-01T00:00:00Z"),
     ),
     "AR05": (swap("changes.xml", "changes-archive.xml", "resources-archive.xml"), {}),
-    "RD02": (
-        swap("dump.xml", "dump-manifest.xml", "none.xml"),
-        {},
-    ),
+    "RD02": (swap("dump.xml", "dump-manifest.xml", "none.xml"), {}),
     "SD05 SHOULD": (
         dated("description.xml", "list.xml", "2024-01-01T00:00:00Z")
         | dated("capabilitylist.xml", "resources.xml", LATER),
@@ -225,10 +222,7 @@ DEEP: dict[str, tuple[Changed, str]] = {
     "no original": (links_of_a(VIA), "LN07 SHOULD"),
     "no alternate": (links_of_a(ALTERNATE), "LN02 SHOULD"),
     "no canonical": (links_of_a(f'rel="canonical" href="{BASE}a"'), "LN02 SHOULD"),
-    "alternate of other bytes": (
-        {**links_of_a(f'{ALTERNATE} hash="{sha(A)}"'), "a.md": b"alphA"},
-        "LN02 SHOULD",
-    ),
+    "alternate of other bytes": ({**links_of_a(f'{ALTERNATE} hash="{sha(A)}"'), "a.md": b"alphA"}, "LN02 SHOULD"),
     "no patch": (links_of_a(PATCH, where="changes-2.xml"), "LN03 SHOULD"),
     "patch of other bytes": (
         {**links_of_a(f'{PATCH} length="4"', where="changes-2.xml"), "p": b"patch"},
@@ -422,10 +416,7 @@ FAULTS |= {
         renewed("changes.zip", text("changes-manifest.xml").replace(sha(OLD), sha(A))),
         renewed("changes.zip", text("changes-manifest.xml").replace(f'hash="{sha(OLD)}" ', "")),
     ),
-    "AR03": (
-        parted(CLOSED["february"], CLOSED["january"]),
-        parted(CLOSED["january"], CLOSED["february"]),
-    ),
+    "AR03": (parted(CLOSED["february"], CLOSED["january"]), parted(CLOSED["january"], CLOSED["february"])),
     "AR06 SHOULD": (archived_lately("2024-02-01T12:00:00Z"), archived_lately("2024-02-01T00:00:00Z")),
     "AR06 SHOULD overlap": (archived_lately("2024-01-31T12:00:00Z"), {}),
     "AR06 SHOULD current": (

@@ -14,10 +14,7 @@ from tests.checker.between import FAULTS, Changed, only, swap
 from tests.kit.documents import B_SAID, BASE, JANUARY, SOURCE, A, B, document, entry, lay, names, text
 
 RESOURCE_LIST = document(
-    "resourcelist",
-    "{}",
-    ' at="2024-03-01T00:00:00Z"',
-    f'  <rs:ln rel="index" href="{BASE}resources.xml"/>\n',
+    "resourcelist", "{}", ' at="2024-03-01T00:00:00Z"', f'  <rs:ln rel="index" href="{BASE}resources.xml"/>\n'
 )
 
 

@@ -100,16 +100,10 @@ def test_x04_of_index() -> None:
 KNOWN = {
     "entries in reverse order": (changes((*FIRST, LATE, LATE), (*SECOND, EARLY, EARLY)), "CH03 MUST"),
     "at missing": (text("resources-1.xml").replace(' at="2024-03-01T00:00:00Z"', ""), "RL01 MUST"),
-    "an index written as urlset": (
-        document("changelist", entry("c.xml", JANUARY), f" {JANUARY}"),
-        "CH02 MUST",
-    ),
+    "an index written as urlset": (document("changelist", entry("c.xml", JANUARY), f" {JANUARY}"), "CH02 MUST"),
     "changelistindex": (document("changelistindex", "", f" {JANUARY}", root="sitemapindex"), "X04 MUST"),
     "deletions without time": (changes(("a", "deleted", "", "")), "V1104 SHOULD"),
-    "from after the first change": (
-        changes((*FIRST, EARLY, EARLY)).replace("2024-01-01", "2024-01-15"),
-        "V1101 MUST",
-    ),
+    "from after the first change": (changes((*FIRST, EARLY, EARLY)).replace("2024-01-01", "2024-01-15"), "V1101 MUST"),
     "path without a slash": (text("dump-manifest.xml").replace('path="/', 'path="'), "RD06 MUST"),
     "no up": (text("changes-2.xml").replace('rel="up"', 'rel="via"'), "X13 MUST"),
 }

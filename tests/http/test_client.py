@@ -15,17 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import AbsentError, PermanentError, StatusError, TransportError
-from pelican_resourcesync.http import (
-    Bounds,
-    Client,
-    Headers,
-    Pace,
-    Request,
-    Response,
-    new_client,
-    urllib3_client,
-    urls,
-)
+from pelican_resourcesync.http import Bounds, Client, Headers, Pace, Request, Response, new_client, urllib3_client, urls
 from pelican_resourcesync.http.curl_client import CurlClient, _Chunks
 from pelican_resourcesync.http.urllib3_client import Urllib3Client
 from tests.kit.live import Ask, Live, content, late, live, redirect, status, truncated

@@ -54,8 +54,8 @@ def test_whole_document_by_hand() -> None:
                      type="a/b" profile="urn:p" modified="2013-01-02T00:00:00Z" xml:lang="ja"/>
               <rs:ln/>
             </url>
-            """,
-        ),
+            """
+        )
     )
     second = dt.datetime(2013, 1, 2, tzinfo=dt.UTC)
     first = second.replace(day=1)
@@ -109,7 +109,7 @@ def test_the_unknown_is_ignored() -> None:
     data = urlset(
         f'<x/><?pi?>{MD}<!-- c --><rs:x/><a xmlns="urn:a"><url>{LOC}</url></a>'
         "<url><!-- c --><loc>https://exa<!-- c -->mple.com/<![CDATA[a]]><?pi?></loc><priority>1</priority>"
-        "<x><rs:md/><rs:md/></x></url><x/>text<!-- c -->",
+        "<x><rs:md/><rs:md/></x></url><x/>text<!-- c -->"
     )
     assert read_whole(data) == resource_list(Entry(loc="https://example.com/a"), md=Metadata(capability="resourcelist"))
 
@@ -263,8 +263,8 @@ VALID = written(
             changefreq=ChangeFreq.DAILY,
             md=Metadata(length=1, hash=(Hash(algorithm="md5", digest="1a"),), change=ChangeKind.CREATED),
             links=(Link(href="https://example.com/b", rel="via", pri=1, attributes=(("{urn:x:a}a", "é"),)),),
-        ),
-    ),
+        )
+    )
 )
 
 

@@ -229,5 +229,5 @@ def test_official_example_in_full() -> None:
     assert entry.md.hash == (Hash(algorithm="md5", digest="1584abdf8ebdc9802ac0c6a7402c03b6"),)
     assert [(link.rel, link.href) for link in entry.links] == [("via", "http://original.example.com/res1.html")]
     assert [(link.rel, link.href) for link in document.links] == [
-        ("up", "http://aggregator2.example.com/dataset1/capabilitylist.xml"),
+        ("up", "http://aggregator2.example.com/dataset1/capabilitylist.xml")
     ]

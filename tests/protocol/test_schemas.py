@@ -7,17 +7,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from pelican_resourcesync.protocol import (
-    RS_NS,
-    SITEMAP_NS,
-    ChangeFreq,
-    ChangeKind,
-    Entry,
-    Hash,
-    Link,
-    Metadata,
-    Root,
-)
+from pelican_resourcesync.protocol import RS_NS, SITEMAP_NS, ChangeFreq, ChangeKind, Entry, Hash, Link, Metadata, Root
 from tests.kit.sites import ROOT
 from tests.protocol.support import NOON, read_whole, resource_list, spec, written
 from tests.protocol.test_renderer import EXAMPLES

@@ -16,15 +16,7 @@ from pelican_resourcesync.protocol import render_metadata
 from pelican_resourcesync.publication.kinds import packages
 from pelican_resourcesync.settings import Archives, Dumps
 from repo_bridge import InventoryError
-from repo_bridge.files import (
-    MOST_LEFT_OUT,
-    Files,
-    RecordFiles,
-    StoredFile,
-    find_file,
-    new_record_files,
-    relative_path,
-)
+from repo_bridge.files import MOST_LEFT_OUT, Files, RecordFiles, StoredFile, find_file, new_record_files, relative_path
 from repo_bridge.inventory import InventoryEntry, is_stored
 from repo_bridge.publisher import BridgeResult
 from sample_site.dspace.repository import BITSTREAM, Bundle, File, Policy, Sample, Thing, Value, key, rows_of

@@ -82,12 +82,7 @@ def test_versions_between(tmp_path: Path) -> None:
             None,
             "of an unknown version of DSpace",
         ),
-        (
-            7,
-            "ALTER TABLE item DROP COLUMN discoverable",
-            None,
-            r"lacks the column item\.discoverable of DSp",
-        ),
+        (7, "ALTER TABLE item DROP COLUMN discoverable", None, r"lacks the column item\.discoverable of DSp"),
         (7, "SELECT 1", 10, r"metadatavalue\.security_level"),
         (
             7,

@@ -84,10 +84,7 @@ hubs = ["https://hub.example/", {url = "https://fat.example/", fat = true}]
 #: Says who holds it, by a random number.
 LEASE = "resourcesync/upload.json"
 #: What only says how long something took.
-_UNSTEADY = (
-    (r"\b\d+(\.\d+)? (s|seconds)\b", "N seconds"),
-    (r'"(seconds|begin|end)": ("[^"]*"|[\d.e-]+)', r'"\1": 0'),
-)
+_UNSTEADY = ((r"\b\d+(\.\d+)? (s|seconds)\b", "N seconds"), (r'"(seconds|begin|end)": ("[^"]*"|[\d.e-]+)', r'"\1": 0'))
 
 
 def stop_the_clock() -> None:

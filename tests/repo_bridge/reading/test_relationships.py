@@ -13,17 +13,7 @@ from repo_bridge.reading.repository import open_repository
 from sample_site.dspace.repository import ITEM, STAFF, Policy, Thing, Value, key
 from sample_site.dspace.tables import Rows, write_sqlite
 from tests.kit.postgresql import Server
-from tests.kit.repository.entities import (
-    ARTICLE,
-    DAHL,
-    ISSUE,
-    JOURNAL,
-    KNUTH,
-    RELATIONSHIPS,
-    VOLUME,
-    article,
-    relate,
-)
+from tests.kit.repository.entities import ARTICLE, DAHL, ISSUE, JOURNAL, KNUTH, RELATIONSHIPS, VOLUME, article, relate
 from tests.kit.repository.press import Press, day
 from tests.kit.repository.reading import VIEW, read, url_of
 from tests.kit.repository.samples import AT
