@@ -116,6 +116,9 @@ def write_files(folder: Path, settings: Mapping[str, object], read: str = "") ->
     Raises `SettingsError` if one of them exists or cannot be written.
     """
     home = folder.absolute()
+    out = home / str(settings.get("out", ""))
+    # A folder within another is not named again, because nothing could be moved between the two.
+    writable = [home] if out.is_relative_to(home) else [home, out]
     texts = {
         FILE: "".join(
             f"# {ROWS[key].text}\n{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in settings.items()
@@ -124,7 +127,11 @@ def write_files(folder: Path, settings: Mapping[str, object], read: str = "") ->
             "[Unit]\nDescription=Publish the repository over ResourceSync\n"
             "Wants=network-online.target\nAfter=network-online.target postgresql.service\n\n"
             f"[Service]\nType=oneshot\nUser={_user()}\nWorkingDirectory={_unit_text(home)}\n"
-            f"ExecStart={_unit_text(json.dumps(sys.executable, ensure_ascii=False))} -m repo_bridge publish\n"
+            f"ExecStart={_quoted(sys.executable)} -m repo_bridge publish\n"
+            "# It may write into these folders alone, and what it publishes is readable for the web server.\n"
+            f"ReadWritePaths={' '.join(map(_quoted, writable))}\n"
+            "ProtectSystem=strict\nPrivateTmp=yes\nPrivateDevices=yes\nNoNewPrivileges=yes\nCapabilityBoundingSet=\n"
+            "UMask=0022\n"
         ),
         TIMER: "[Timer]\nOnCalendar=*-*-* 03:15\nPersistent=true\n\n[Install]\nWantedBy=timers.target\n",
     }
@@ -171,6 +178,11 @@ def _user() -> str:
 def _unit_text(value: object) -> str:
     """Return a text as the value of a unit's setting, where `%` begins a specifier."""
     return str(value).replace("%", "%%")
+
+
+def _quoted(value: object) -> str:
+    """Return a text as one word of a unit's setting."""
+    return _unit_text(json.dumps(str(value), ensure_ascii=False))
 
 
 def _properties(file: Path, known: Mapping[str, str], read: list[Path]) -> dict[str, str]:

@@ -4,6 +4,7 @@ import argparse
 import os
 import re
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import fields, replace
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from ruamel.yaml import YAML
 from sqlalchemy import make_url
 
 from pelican_resourcesync.errors import PublicationError
@@ -205,6 +207,35 @@ def test_script_dumps_what_is_read() -> None:
     assert re.findall(r"for table in (.*?)\ndo", script, re.DOTALL)[0].replace("\\\n", " ").split() == granted()
     for each in (script, block("sh", 1)):
         subprocess.run(["sh", "-n"], input=each.encode(), check=True)
+
+
+def test_docker_compose(tmp_path: Path) -> None:
+    """The service follows the schema, stands on what DSpace's own file names, and its command is one of ours."""
+    (text,) = re.findall(r"```yaml\n(services:.*?)```", PAGE, re.DOTALL)
+    file = tmp_path / "compose.yaml"
+    command = [str(Path(sys.executable).with_name("check-jsonschema")), "--builtin-schema", "vendor.compose-spec"]
+    for written, status in ((text, 0), (text.replace("cap_drop:", "cap_drops:"), 1)):
+        file.write_text(written, "utf-8")
+        assert subprocess.run([*command, str(file)], check=False, capture_output=True).returncode == status
+    (service,) = YAML(typ="safe").load(text)["services"].values()
+    assert service["networks"] == ["dspacenet"]
+    assert [volume for volume in service["volumes"] if not volume.startswith("./")] == [
+        "assetstore:/dspace/assetstore:ro"
+    ]
+    program, *arguments = service["command"].split()
+    assert program == "repo-bridge"
+    parser().parse_args(arguments)
+    whole = tomllib.loads(
+        re.sub(
+            "^    ",
+            "",
+            re.findall(r"^    ```toml\n(.*?)^    ```", PAGE, re.MULTILINE | re.DOTALL)[0],
+            flags=re.MULTILINE,
+        )
+    )
+    made = tmp_path / FILE
+    made.write_text("".join(f'{key} = "{value}"\n' for key, value in whole.items()), "utf-8")
+    assert read_settings({}, made).assetstore == {0: Path("/dspace/assetstore")}
 
 
 def dsn(url: str) -> str:

@@ -1,7 +1,10 @@
 """`repo-bridge init`: settings and units, from options and from DSpace's own configuration."""
 
 import os
+import re
+import shutil
 import stat
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -161,6 +164,25 @@ def test_units_of_odd_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     service = (folder / "repo-bridge.service").read_text("utf-8")
     assert f"\nWorkingDirectory={tmp_path}/100%%n sure\n" in service
     assert '\nExecStart="/opt/my \\"python\\"/3%%" -m repo_bridge publish\n' in service
+    assert f'\nReadWritePaths="{tmp_path}/100%%n sure"\n' in service
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed")
+@pytest.mark.parametrize(("out", "writable"), [("public", ["{}"]), ("/srv/o p", ["{}", "/srv/o p"])])
+def test_units_are_valid(tmp_path: Path, out: str, writable: list[str]) -> None:
+    """For systemd; and the service can write into its folders alone, which do not lie within each other."""
+    folder = tmp_path / "100%n sure"
+    folder.mkdir()
+    write_files(folder, {"out": out})
+    units = [folder / "repo-bridge.service", folder / "repo-bridge.timer"]
+    command = ["systemd-analyze", "verify", *map(str, units)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    text = units[0].read_text("utf-8")
+    named = re.findall(r'"([^"]*)"', re.findall("ReadWritePaths=(.*)", text)[0])
+    assert [path.replace("%%", "%") for path in named] == [path.format(folder) for path in writable]
+    units[0].write_text(text.replace("Type=oneshot", "Type=once"), "utf-8")
+    assert "once" in subprocess.run(command, check=False, capture_output=True, text=True).stderr
 
 
 def test_what_is_asked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
