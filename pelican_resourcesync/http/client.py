@@ -1,8 +1,9 @@
 """The HTTP client of the project: requests within limits, over kept connections, to the hosts that are allowed.
 
 `Client` is the interface. `Urllib3Client` (`urllib3_client`) is there always; `CurlClient` (`curl_client`) is faster,
-and needs pycurl. Both behave alike: redirects stay on the host, no content encoding is accepted, private addresses are
-refused where a request says so, every transfer ends within its bounds, and credentials are sent to one origin only.
+and needs pycurl. Both behave alike: redirects stay on the host or lead to one that a request names, no content encoding
+is accepted, private addresses are refused where a request says so, every transfer ends within its bounds, and
+credentials are sent to one origin only.
 `Bounds` limit the time and the size of one response, and a `Pace` says when the next request may be made.
 """
 
@@ -13,6 +14,7 @@ import ssl
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -219,8 +221,9 @@ class Request:
     when it has been received.
 
     `public`: refuse hosts with loopback, private and link-local addresses; for URLs from documents rather than from the
-    user. `port_named`: refuse them too where a redirect leads to another port. `accept`: the statuses that are no
-    failure. `credentials`: headers for the origin of `url` alone.
+    user. `port_named`: refuse them too where a redirect leads to another host or port. `hosts`: other hosts to which
+    redirects may lead. `accept`: the statuses that are no failure. `credentials`: headers for the origin of `url`
+    alone.
     """
 
     url: str
@@ -230,6 +233,7 @@ class Request:
     bounds: Bounds = STANDARD_BOUNDS
     public: bool = True
     port_named: bool = False
+    hosts: AbstractSet[str] | None = None
     accept: tuple[int, ...] = (200,)
     body: bytes | None = None
 
@@ -261,14 +265,15 @@ class Transfer:
 
     def follow(self, response: Response) -> None:
         """Go where a redirect leads. Raises `TransportError` if that is elsewhere, or too many were followed."""
-        url = redirected(self.url, response.headers.get("Location"))
+        url = redirected(self.url, response.headers.get("Location"), self.request.hosts)
         self._redirects += 1
         if self._redirects > _MOST_REDIRECTS:
             first = shown(self.request.url)
             message = f"{first} redirects more than {_MOST_REDIRECTS} times, last to {shown(url)}"
             raise PermanentError(message)
         self.url, self.origin = url, check_url(url)
-        if self.origin != self._first and self.origin[2] != _SECURE_PORT and self.request.port_named:
+        (_, host, port), (_, first, _) = self.origin, self._first
+        if self.request.port_named and self.origin != self._first and (host != first or port != _SECURE_PORT):
             self.public = True
 
     def begin(self, response: Response) -> None:

@@ -3,7 +3,9 @@
 import hashlib
 import ipaddress
 import re
+import shlex
 import socket
+from collections.abc import Set as AbstractSet
 from string import punctuation
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
@@ -116,9 +118,12 @@ def target_of(url: str) -> str:
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
 
-def redirected(url: str, location: str | None) -> str:
-    """Return the URL that a redirect leads to; raises `PermanentError` if it leaves the origin, except to https."""
-    target = ""
+def redirected(url: str, location: str | None, hosts: AbstractSet[str] | None = None) -> str:
+    """Return the URL that a redirect leads to; raises `PermanentError` if it leaves the origin, except to https.
+
+    With `hosts`, it may lead to these, but not from https to http; the message names the option for it.
+    """
+    target = hint = ""
     if location:
         try:
             target = quote(urljoin(url, location.strip()), safe=punctuation, encoding="iso-8859-1", errors="replace")
@@ -127,7 +132,12 @@ def redirected(url: str, location: str | None) -> str:
         old, new = origin(url), origin(target)
         if old and new and (new == old or (old[0], new[0], old[1]) == ("http", "https", new[1])):
             return target
-    message = f"{shown(url)} redirects elsewhere, to {shown(target) if is_url(target) else 'no URL'}"
+        if old and new and hosts is not None and new[0] in (old[0], "https"):
+            if new[1] in hosts:
+                return target
+            name = host_to_name(target)
+            hint = f": add --allow-host {shlex.quote(name)} to follow it there" if name else ""
+    message = f"{shown(url)} redirects elsewhere, to {shown(target) if is_url(target) else 'no URL'}{hint}"
     raise PermanentError(message)
 
 

@@ -160,6 +160,7 @@ class Source:
             bounds=bounds,
             public=not (self.options.allow_private or self._is_private(place)),
             port_named=not self.options.allow_private,
+            hosts=self._hosts if isinstance(sink, ResourceSink) else None,  # a document stays on its host
             accept=_accepted(headers),
         )
 

@@ -20,13 +20,13 @@ import pytest
 from pelican_resourcesync.destination import STATE_FOLDER, Mirror
 from pelican_resourcesync.destination.files import Copy, hash_of
 from pelican_resourcesync.destination.state import CopyState, StoredResource
-from pelican_resourcesync.errors import IncompleteError, MirrorError, SourceError, StatusError
+from pelican_resourcesync.errors import IncompleteError, MirrorError, PermanentError, SourceError, StatusError
 from pelican_resourcesync.http import Headers, Pace, Response
 from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.source import ListedResource, ResourceSink
 from pelican_resourcesync.source.receive import SpaceError
 from pelican_resourcesync.source.source import robots_rules
-from tests.kit.live import Ask, Manner, closed_port, content, endless, first, redirect, status, truncated
+from tests.kit.live import Ask, Manner, closed_port, content, endless, first, live, redirect, status, truncated
 from tests.kit.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
 
 PAGES = {"index.htm": "home", "a.html": "one", "b/c.html": "two", "b/d.txt": "three", "e.bin": "four"}
@@ -885,8 +885,37 @@ def test_redirects(source: FakeSource, folder: Path, code: int) -> None:
     source.published["moved.html"] = source.resources["a.html"]
     source.site.manners["e.bin"] = redirect("http://other.test/", code)
     result = mirror(source, folder).run()
-    assert [uri for uri, _ in result.missing] == [f"{source.url}e.bin"]
+    where = (
+        f"{source.url}e.bin redirects elsewhere, to http://other.test/: add --allow-host other.test to follow it there"
+    )
+    assert result.missing == [(f"{source.url}e.bin", where)]
     assert (folder / "a.html").read_bytes() == b"one"
+
+
+def test_redirects_to_a_store(source: FakeSource, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A resource is fetched from the host that is named; a list is not. No signature of a URL is shown."""
+    caplog.set_level("DEBUG")
+    with live(content(b"four")) as store:
+        signed = f"{store.url.replace('127.0.0.1', 'localhost')}/b/1?X-Amz-Signature=secret"
+        source.site.manners["e.bin"] = redirect(signed)
+        options = {"allow_host": ("localhost",), "user": "me:word"}
+        result = mirror(source, folder, **options).run()
+        assert ["localhost is not requested" in why for _, why in result.missing] == [True]
+        assert mirror(source, folder, **options, allow_private=True).run().complete
+        assert files_of(folder) == source.resources
+        store.manner = status(403)
+        source.update({"e.bin": "five"})
+        result = mirror(source, folder, **options, allow_private=True).run()
+        assert result.missing == [
+            (f"{source.url}e.bin", f"{signed.partition('?')[0]}: the server answered 403 Forbidden")
+        ]
+        assert {ask.headers["Authorization"] for ask in store.asks} == {None}
+        source.site.manners["rs/resourcelist.xml"] = redirect(signed)
+        with pytest.raises(PermanentError, match=r"redirects elsewhere, to http://localhost:[0-9]+/b/1$"):
+            mirror(source, folder.with_name("new"), **options, allow_private=True).run()
+    state = b"".join(file.read_bytes() for file in (folder / STATE_FOLDER).rglob("*") if file.is_file())
+    assert b"secret" not in state
+    assert "secret" not in caplog.text + str(result)
 
 
 @pytest.mark.parametrize(

@@ -293,6 +293,22 @@ def test_credentials_stay_with_their_origin(client: Client, site: Live) -> None:
         assert other.asks == []
 
 
+def test_redirect_to_a_host_that_is_named(client: Client, site: Live) -> None:
+    """It gets no credentials, and may have no private address, though the host that was asked may."""
+    with live(content(b"other")) as store:
+        site.manner = redirect(f"{store.url.replace('127.0.0.1', 'localhost')}/a?signature=secret")
+        with pytest.raises(TransportError, match=r"localhost is not requested: .* is not public$"):
+            client.get(request(f"{site.url}/a", hosts={"localhost"}, port_named=True))
+        with pytest.raises(TransportError, match=r"/a: add --allow-host localhost to follow it there$"):
+            client.get(request(f"{site.url}/a", hosts={"other.test"}))
+        assert store.asks == []
+        credentials = {"Authorization": "Basic c2VjcmV0"}
+        client.get(request(f"{site.url}/a", hosts={"localhost"}, credentials=credentials, headers={"X-Own": "1"}))
+        assert [(ask.query, ask.headers["Authorization"], ask.headers["X-Own"]) for ask in store.asks] == [
+            ("signature=secret", None, "1")
+        ]
+
+
 def test_redirect_to_the_secure_site(client: Client, site: Live, trusted: Path) -> None:
     """It has another origin, so it gets no credentials, and a port that the user may not have named."""
     with live(content(b"abc"), trusted) as secure:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.errors import TransportError
+from pelican_resourcesync.errors import PermanentError, TransportError
 from pelican_resourcesync.http import Headers, links_of_headers, links_of_page, path_of_uri, served_paths, uri_of_path
 from pelican_resourcesync.http.urls import Origin, host_to_name, is_public_address, normalized, origin, redirected
 
@@ -127,6 +127,29 @@ def test_redirects_to_the_secure_site() -> None:
     for old, new in (("https://a.example/", "http://a.example/"), ("http://a.example/", "https://b.example/")):
         with pytest.raises(TransportError, match="redirects elsewhere"):
             redirected(old, new)
+
+
+@pytest.mark.parametrize(
+    ("location", "leads_to"),
+    [
+        ("https://s3.example:9000/b/1?X-Amz-Signature=a%2Fb%20c&x=é", "https://s3.example:9000/b/1?X-Amz-Signature=a%2Fb%20c&x=%E9"),
+        ("//S3.Example/b", "https://S3.Example/b"),
+        ("http://s3.example/b?X-Amz-Signature=secret", "to http://s3.example/b"),
+        ("https://user:secret@s3.example/b", "to https://s3.example/b"),
+        ("https://s4.example/b?secret", "to https://s4.example/b: add --allow-host s4.example to follow it there"),
+        ("https://s3.example.c/?secret", "to https://s3.example.c/: add --allow-host s3.example.c to follow it there"),
+        ("ftp://s3.example/b", "to ftp://s3.example/b"),
+        ("https://[/", "to no URL"),
+    ],
+)  # fmt: skip
+def test_redirects_to_other_hosts(location: str, leads_to: str) -> None:
+    """They are followed to the hosts that are named, as exactly as they are written; the option for others is named."""
+    if leads_to.startswith("http"):
+        assert redirected("https://a.example/x", location, {"s3.example"}) == leads_to
+        return
+    with pytest.raises(PermanentError) as caught:
+        redirected("https://a.example/x", location, {"s3.example"})
+    assert str(caught.value) == f"https://a.example/x redirects elsewhere, {leads_to}"
 
 
 @pytest.mark.parametrize(
