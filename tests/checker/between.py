@@ -80,10 +80,8 @@ FAULTS: dict[str, tuple[Changed, Changed]] = {
     "DI01 SHOULD": ({".well-known/resourcesync": None}, {".well-known/resourcesync": text("description.xml") + "\n"}),
     "SD02": (swap("capabilitylist.xml", f"{BASE}description.xml", f"{BASE}resources.xml"), {}),
     "SD03": (swap("description.xml", "capabilitylist.xml</loc>", "none.xml</loc>"), {}),
-    "CL01": (
-        swap("description.xml", "</urlset>", f"{SECOND}</urlset>") | {"second.xml": text("description.xml")},
-        swap("description.xml", "</urlset>", f"{SECOND}</urlset>") | {"second.xml": EMPTY_SET},
-    ),
+    "CL01": (swap("description.xml", "</urlset>", f"{SECOND}</urlset>") | {"second.xml": text("description.xml")},
+        swap("description.xml", "</urlset>", f"{SECOND}</urlset>") | {"second.xml": EMPTY_SET}),
     "CL02": (
         swap("capabilitylist.xml", f"{BASE}description.xml", ELSE)
         | {
@@ -93,14 +91,10 @@ FAULTS: dict[str, tuple[Changed, Changed]] = {
         swap("capabilitylist.xml", f"{BASE}description.xml", f"{BASE}.well-known/resourcesync"),
     ),
     "CL04": (swap("capabilitylist.xml", "dump.xml</loc>", "none.xml</loc>"), {}),
-    "RL04": (
-        swap("resources.xml", '<rs:md at="2024-03-01', '<rs:md at="2024-02-29'),
-        swap("resources.xml", '<rs:md at="2024-03-01T00:00:00Z', '<rs:md at="2024-03-01T00:00:00.0Z'),
-    ),
-    "CH07": (
-        swap("changes.xml", ' until="2024-02-01T00:00:00Z"', ""),
-        swap("changes.xml", '2024-02-01T00:00:00Z"', '2024-02-01T00:00:00.0Z"'),
-    ),
+    "RL04": (swap("resources.xml", '<rs:md at="2024-03-01', '<rs:md at="2024-02-29'),
+        swap("resources.xml", '<rs:md at="2024-03-01T00:00:00Z', '<rs:md at="2024-03-01T00:00:00.0Z')),
+    "CH07": (swap("changes.xml", ' until="2024-02-01T00:00:00Z"', ""),
+        swap("changes.xml", '2024-02-01T00:00:00Z"', '2024-02-01T00:00:00.0Z"')),
     "X04": (
         {
             "resources-1.xml": NESTED,
@@ -114,10 +108,8 @@ FAULTS: dict[str, tuple[Changed, Changed]] = {
         | {"second.xml": EMPTY_SET},
         swap("changes-2.xml", f"{BASE}capabilitylist.xml", ELSE) | {"else.xml": text("capabilitylist.xml")},
     ),
-    "X13 index": (
-        swap("changes-2.xml", "changes.xml", "resources.xml"),
-        swap("changes-2.xml", 'rel="index"', 'type="application/xml" rel="index"'),
-    ),
+    "X13 index": (swap("changes-2.xml", "changes.xml", "resources.xml"),
+        swap("changes-2.xml", 'rel="index"', 'type="application/xml" rel="index"')),
     "X13 SHOULD": (swap("changes-2.xml", 'rel="index"', 'rel="via"'), {}),
     "AR01": (
         swap("resources-archive-1.xml", "resources-old.xml", "dump-old.xml"),
@@ -139,19 +131,13 @@ FAULTS: dict[str, tuple[Changed, Changed]] = {
         | dated("capabilitylist.xml", "resources.xml", LATER),
         dated("description.xml", "list.xml", LATER) | dated("capabilitylist.xml", "resources.xml", LATER),
     ),
-    "CL07 SHOULD": (
-        dated("capabilitylist.xml", "resources.xml", "2024-01-01T00:00:00Z"),
-        dated("capabilitylist.xml", "resources.xml", "2024-03-01T00:10:00Z"),
-    ),
-    "RL03": (
-        swap("resources-1.xml", "</urlset>", entry("a.txt", A_SAID) + "</urlset>"),
-        swap("resources-1.xml", "</urlset>", entry("a.txt?", A_SAID) + "</urlset>") | only("resourcelist"),
-    ),
+    "CL07 SHOULD": (dated("capabilitylist.xml", "resources.xml", "2024-01-01T00:00:00Z"),
+        dated("capabilitylist.xml", "resources.xml", "2024-03-01T00:10:00Z")),
+    "RL03": (swap("resources-1.xml", "</urlset>", entry("a.txt", A_SAID) + "</urlset>"),
+        swap("resources-1.xml", "</urlset>", entry("a.txt?", A_SAID) + "</urlset>") | only("resourcelist")),
     "RL03 in an archive": (swap("resources-old.xml", "</urlset>", entry("a.txt", OLD_SAID) + "</urlset>"), {}),
-    "CL06": (
-        swap("changes-2.xml", "</urlset>", change("b.txt", "deleted", "2024-02-04T00:00:00Z") + "</urlset>"),
-        swap("changes-2.xml", "</urlset>", change("b.txt", "deleted", "2024-03-04T00:00:00Z") + "</urlset>"),
-    ),
+    "CL06": (swap("changes-2.xml", "</urlset>", change("b.txt", "deleted", "2024-02-04T00:00:00Z") + "</urlset>"),
+        swap("changes-2.xml", "</urlset>", change("b.txt", "deleted", "2024-03-04T00:00:00Z") + "</urlset>")),
     "CL06 created": (
         swap("changes-2.xml", "</urlset>", change("c.txt", "created", "2024-02-04T00:00:00Z") + "</urlset>"),
         swap(
@@ -162,10 +148,8 @@ FAULTS: dict[str, tuple[Changed, Changed]] = {
             + "</urlset>",
         ),
     ),
-    "CH04": (
-        swap("changes-2.xml", sha(A), sha(OLD)),
-        swap("changes-2.xml", sha(A), "md5:0123456789abcdef0123456789abcdef"),
-    ),
+    "CH04": (swap("changes-2.xml", sha(A), sha(OLD)),
+        swap("changes-2.xml", sha(A), "md5:0123456789abcdef0123456789abcdef")),
     "DI01 SHOULD of another document": ({".well-known/resourcesync": text("capabilitylist.xml")}, {}),
     "CL04 of a capability": (
         swap(
@@ -195,7 +179,7 @@ FAULTS: dict[str, tuple[Changed, Changed]] = {
         },
         {"robots.txt": "User-agent: *\nSitemap: https://example.org/sitemap.xml\n"},
     ),
-}
+}  # fmt: skip
 
 
 def links_of_a(*links: str, where: str = "resources-1.xml") -> Changed:
@@ -269,15 +253,11 @@ C_UPDATED = C_CREATED.replace("created", "updated")
 C_DELETED = change("c.txt", "deleted", "2024-02-05T00:00:00Z")
 #: The Change List Index holds what is of February alone; January is in the archive.
 LATELY: Changed = {
-    "changes.xml": document(
-        "changelist",
-        entry("changes-2.xml", FEBRUARY, tag="sitemap"),
-        ' from="2024-02-01T00:00:00Z"',
-        f'  <rs:ln rel="archives" href="{BASE}changes-archive.xml"/>\n',
-        root="sitemapindex",
-    ),
+    "changes.xml": document("changelist", entry("changes-2.xml", FEBRUARY, tag="sitemap"),
+        ' from="2024-02-01T00:00:00Z"', f'  <rs:ln rel="archives" href="{BASE}changes-archive.xml"/>\n',
+        root="sitemapindex"),
     "changes-1.xml": document("changelist", JANUARY_CHANGES, f" {JANUARY}"),
-}
+}  # fmt: skip
 COPY_OF_NOW = {
     "resources-archive-1.xml": text("resources-archive-1.xml").replace(
         "</urlset>", entry("resources-copy.xml", 'at="2024-03-01T00:00:00Z"') + "</urlset>"
@@ -452,20 +432,16 @@ def incomplete(capability: str) -> tuple[Changed, Changed]:
 
 INDEX = OTHERS["description-index.xml"]
 FAULTS |= {
-    "SD06": (
-        {".well-known/resourcesync": INDEX.replace("description.xml", "capabilitylist.xml")},
-        {".well-known/resourcesync": INDEX},
-    ),
+    "SD06": ({".well-known/resourcesync": INDEX.replace("description.xml", "capabilitylist.xml")},
+        {".well-known/resourcesync": INDEX}),
     "SD06 nothing there": ({".well-known/resourcesync": INDEX.replace("description.xml", "none.xml")}, {}),
-    "RD07": (
-        indexed("dump", "dump.xml", 'at="2024-03-02T00:00:00Z"'),
-        indexed("dump", "dump.xml", 'at="2024-03-01T00:00:00.0Z"'),
-    ),
+    "RD07": (indexed("dump", "dump.xml", 'at="2024-03-02T00:00:00Z"'),
+        indexed("dump", "dump.xml", 'at="2024-03-01T00:00:00.0Z"')),
     "CD05": (indexed("changedump", "changedump.xml", JANUARY), indexed("changedump", "changedump.xml", YEAR.strip())),
     "AR04 resource dumps": incomplete("resourcedump-archive"),
     "AR04 change lists": incomplete("changelist-archive"),
     "AR04 change dumps": incomplete("changedump-archive"),
-}
+}  # fmt: skip
 
 #: What a host says of a resource, and the rule that it breaks.
 HOSTED: dict[str, tuple[dict[str, dict[str, str]], str]] = {

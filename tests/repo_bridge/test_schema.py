@@ -76,23 +76,15 @@ def test_versions_between(tmp_path: Path) -> None:
     [
         *((7, "SELECT 1", asked, f"DSpace {asked} cannot be read, only 5 to 10") for asked in (1, 4, 11)),
         (7, "DROP TABLE item", None, "not a DSpace"),
-        (
-            6,
-            "ALTER TABLE metadatavalue RENAME COLUMN dspace_object_id TO item_id",
-            None,
-            "of an unknown version of DSpace",
-        ),
+        (6, "ALTER TABLE metadatavalue RENAME COLUMN dspace_object_id TO item_id", None,
+            "of an unknown version of DSpace"),
         (7, "ALTER TABLE item DROP COLUMN discoverable", None, r"lacks the column item\.discoverable of DSp"),
         (7, "SELECT 1", 10, r"metadatavalue\.security_level"),
-        (
-            7,
-            "SELECT 1",
-            6,
-            "schema is 6, but the database has the table entity_type of DSpace 7 and later: leave schem",
-        ),
+        (7, "SELECT 1", 6,
+            "schema is 6, but the database has the table entity_type of DSpace 7 and later: leave schem"),
         (10, "SELECT 1", 6, "schema is 6, but"),
     ],
-)
+)  # fmt: skip
 def test_refused(tmp_path: Path, version: int, change: str, asked: int | None, message: str) -> None:
     """A database that is not DSpace's, is too old, of an unknown version or not of the version that was asked for."""
     with database(tmp_path, version, change) as connection, pytest.raises(SchemaError, match=message):

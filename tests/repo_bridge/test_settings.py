@@ -334,17 +334,11 @@ def test_passwords_in_the_list_of_processes(url: str) -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "postgresql://me@db.example:5432/d",
-        "postgresql:///d?host=/run",
-        "postgresql://me:@h/d",
-        "postgresql://h/d?password=",
-        "x.sql",
-        "dumps/03:15@db.sql",
-        "/srv/dumps/03:15@db.sql",
-        "C:\\dumps\\a@b.sql",
+        "postgresql://me@db.example:5432/d", "postgresql:///d?host=/run", "postgresql://me:@h/d",
+        "postgresql://h/d?password=", "x.sql", "dumps/03:15@db.sql", "/srv/dumps/03:15@db.sql", "C:\\dumps\\a@b.sql",
         "sqlite:///a:b@c",
     ],
-)
+)  # fmt: skip
 def test_no_passwords(url: str) -> None:
     """A user, a port, a file: none of them is a password."""
     assert not has_password(url)

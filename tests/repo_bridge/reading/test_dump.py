@@ -137,24 +137,18 @@ def test_statements_in_texts(tmp_path: Path) -> None:
     [
         (lambda text: text.replace("dump complete", ""), "is cut short: its last line is missing"),
         (lambda text: text[: text.index("COPY public.handle") + 150], "is cut short in the middle of a table"),
-        (
-            lambda text: "INSERT INTO public.item VALUES (1);\n" + text,
-            "line 1, has INSERT statements: dump without --inserts",
-        ),
+        (lambda text: "INSERT INTO public.item VALUES (1);\n" + text,
+            "line 1, has INSERT statements: dump without --inserts"),
         (lambda text: text + plain_dump(Sample(), 7, "other"), r"has the table .* twice, in public and other"),
         (lambda text: text.replace("'UTF8'", "'KLINGON'"), "is in the encoding 'KLINGON', which is not known"),
         (lambda text: text.replace("'UTF8'", "'hex'"), "is in the encoding 'hex', which is not known"),
         (lambda text: text.replace("\tt\tf\t2", "\tt\t2"), "a row of item with 7 columns for 8"),
-        (
-            lambda text: text.replace("\tt\tf\t2", "\tt\tx\t2"),
-            "a row of item that cannot be read: b'x' is neither t nor f",
-        ),
+        (lambda text: text.replace("\tt\tf\t2", "\tt\tx\t2"),
+            "a row of item that cannot be read: b'x' is neither t nor f"),
         (lambda text: text.replace("COPY public.item (", "COPY public.item2 ("), "not a DSpace database"),
         (lambda text: text.replace(", discoverable", ", renamed"), r"lacks the column item\.discoverable of DSpace"),
-        (
-            lambda text: re.sub("COPY public.handle .*?;", "COPY public.handle (x) FROM stdin;", text),
-            "without the columns",
-        ),
+        (lambda text: re.sub("COPY public.handle .*?;", "COPY public.handle (x) FROM stdin;", text),
+            "without the columns"),
         (lambda _text: "", "is cut short"),
         (lambda text: re.sub(r"COPY (?s:.*?)\n\\\.\n", "", text), "has no rows: dump without --schema-only"),
         (lambda _text: "SQLite format 3\0...", "is a database of SQLite, which needs no import"),
@@ -162,7 +156,7 @@ def test_statements_in_texts(tmp_path: Path) -> None:
         (lambda _text: "\0" * 600, "is not a dump"),
         (lambda _text: "item" + "\0" * 253 + "ustar", "is in tar format"),
     ],
-)
+)  # fmt: skip
 def test_bad_plain(tmp_path: Path, change: "st.SearchStrategy[str]", message: str) -> None:
     """What is wrong with a dump is one sentence, and what was there stays."""
     (tmp_path / "export.db").write_bytes(b"what was there")

@@ -238,22 +238,15 @@ def _next(name: str, what: str, goal: float, lists: int = 10, *, dumps: bool = F
 def _rows(name: str, count: int, *, large: bool = False) -> Case:
     rows = f"{count:,} resources in 40 parts"
     figures = (
-        Figure(
-            f"First publication of {rows}, beyond making the rows, for each resource", "first", _ROWS, 6, each=count
-        ),
+        Figure(f"First publication of {rows}, beyond making the rows, for each resource", "first", _ROWS, 6,
+            each=count),
         Figure("Next publication of them, one in 1,000 changed", "next", _ROWS, 8, each=count),
-        Figure(
-            "The same, the changes known and in 2 % of the parts", "next, changes known", "imports alone", 1, each=count
-        ),
+        Figure("The same, the changes known and in 2 % of the parts", "next, changes known", "imports alone", 1,
+            each=count),
         Figure("The same, every resource changed: 40 Change Lists", "next, all changed", _ROWS, 14, each=count),
-        Figure(
-            "Next publication with two processes, to one, by the clock",
-            "next, two processes",
-            "next",
-            0.625,
-            clock=True,
-        ),
-    )
+        Figure("Next publication with two processes, to one, by the clock", "next, two processes", "next", 0.625,
+            clock=True),
+    )  # fmt: skip
     return Case(name, partial(_parts, count=count), figures, large)
 
 
@@ -268,23 +261,14 @@ def _site(name: str, articles: int, commits: int, goals: Sequence[float], *, lar
 
 
 _DIRECTORY = (
-    Figure(
-        "Publishing a folder of 20,000 small files, to scanning, hashing and a line for each",
-        "ours, a whole publication",
-        "bare scan, hash and write",
-        1.25,
-    ),
+    Figure("Publishing a folder of 20,000 small files, to scanning, hashing and a line for each",
+        "ours, a whole publication", "bare scan, hash and write", 1.25),
     Figure("The same, to the program resync-build", "ours, a whole publication", "resync-build", 1 / 1.4),
-)
+)  # fmt: skip
 _DUMP = (
-    Figure(
-        "Packing 10,000 small files into dumps, to `zipfile` alone",
-        "ours, with a dump",
-        "zipfile",
-        1.25,
-        "ours, without a dump",
-    ),
-)
+    Figure("Packing 10,000 small files into dumps, to `zipfile` alone", "ours, with a dump", "zipfile", 1.25,
+        "ours, without a dump"),
+)  # fmt: skip
 _CHECK_SITE = (
     Figure("`check --deep` of a site of 500 articles, to `check` of its documents", "resources too", "documents", 5.0),
 )

@@ -54,15 +54,8 @@ def publish(folder: Path, table: str, day: int, *more: str) -> None:
     """Publish a table, and print how long it took."""
     begin = time.perf_counter()
     command = [
-        sys.executable,
-        "-m",
-        "repo_bridge",
-        "publish",
-        "--table",
-        table,
-        "--base-url",
-        "https://repository.example",
-    ]
+        sys.executable, "-m", "repo_bridge", "publish", "--table", table, "--base-url", "https://repository.example",
+    ]  # fmt: skip
     command += ["--out", str(folder / "public"), "--previous", "output", "--at", f"2026-01-{day:02}T00:00:00Z", *more]
     folder.mkdir(parents=True, exist_ok=True)
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)

@@ -26,25 +26,12 @@ PLUGIN = "pelican_resourcesync"
 
 #: What a build imports in the end, if it is there: a fork has it already.
 _WARM = (
-    "pelican.generators",
-    "pelican.rstdirectives",
-    "pelican.server",
-    "docutils.core",
-    "docutils.parsers.rst",
-    "docutils.writers.html4css1",
-    "docutils.writers.html5_polyglot",
-    "docutils.languages.en",
-    "docutils.parsers.rst.languages.en",
-    "jinja2.ext",
-    "markdown.extensions.codehilite",
-    "markdown.extensions.extra",
-    "markdown.extensions.meta",
-    "markdown.extensions.toc",
-    "pygments.formatters.html",
-    "pygments.lexers",
-    "smartypants",
+    "pelican.generators", "pelican.rstdirectives", "pelican.server", "docutils.core", "docutils.parsers.rst",
+    "docutils.writers.html4css1", "docutils.writers.html5_polyglot", "docutils.languages.en",
+    "docutils.parsers.rst.languages.en", "jinja2.ext", "markdown.extensions.codehilite", "markdown.extensions.extra",
+    "markdown.extensions.meta", "markdown.extensions.toc", "pygments.formatters.html", "pygments.lexers", "smartypants",
     "typogrify.filters",
-)
+)  # fmt: skip
 
 _CONTENTS = (
     *("articles", "translations", "hidden_articles", "hidden_translations", "drafts", "drafts_translations"),
