@@ -4,14 +4,12 @@ import json
 import random
 import shutil
 import sqlite3
-from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 from lxml import etree
 
@@ -24,7 +22,8 @@ from pelican_resourcesync.options import ProgressCallback
 from pelican_resourcesync.publishers import aggregator
 from pelican_resourcesync.publishers.aggregator import Aggregator, mirror
 from pelican_resourcesync.source import ListedResource
-from tests.campaigns.copy.test_life import HEALTH, LONG, PATIENT, Life
+from tests.campaigns.copy.test_life import PATIENT, Life
+from tests.kit.examples import examples
 from tests.kit.follower import Follower
 from tests.kit.live import files as served_files
 from tests.kit.live import hosts, live, served, status
@@ -75,11 +74,7 @@ def require_whole(folder: Path, base: str = BASE) -> None:
     assert report.conforming, report.findings
 
 
-@pytest.fixture
-def source() -> Iterator[FakeSource]:
-    """Yield a Source with a few resources."""
-    with fake_source({"a.html": "one", "b/c.html": "two", "d.html": "three"}) as source:
-        yield source
+PAGES = {"a.html": "one", "b/c.html": "two", "d.html": "three"}
 
 
 # What the entries say
@@ -503,12 +498,5 @@ class PublishedLife(Life):
 
 @pytest.mark.promise("Republished")
 def test_published_life() -> None:
-    """The short form."""
-    short = settings(max_examples=4, stateful_step_count=8, deadline=None, suppress_health_check=HEALTH)
-    run_state_machine_as_test(PublishedLife, settings=short)
-
-
-@pytest.mark.long
-def test_long_published_life() -> None:
-    """The same, for longer."""
-    run_state_machine_as_test(PublishedLife, settings=LONG)
+    """Whatever happens to the Source and to the copy."""
+    run_state_machine_as_test(PublishedLife, settings=examples(4, 1_000, steps=(8, 40)))

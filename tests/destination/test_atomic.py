@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 from hypothesis.stateful import invariant, run_state_machine_as_test
 
 from pelican_resourcesync.cli import main
@@ -20,7 +19,8 @@ from pelican_resourcesync.destination import Mirror
 from pelican_resourcesync.errors import IncompleteError, MirrorError
 from pelican_resourcesync.options import MirrorOptions, ProgressCallback
 from pelican_resourcesync.system import exchange
-from tests.campaigns.copy.test_life import HEALTH, PATIENT, Life
+from tests.campaigns.copy.test_life import PATIENT, Life
+from tests.kit.examples import examples
 from tests.kit.live import status
 from tests.kit.sites import ROOT
 from tests.kit.sources import FAST, FakeSource, fake_source, files_of
@@ -54,11 +54,7 @@ while True:
 """
 
 
-@pytest.fixture
-def source() -> Iterator[FakeSource]:
-    """Yield a Source with a few resources."""
-    with fake_source({"a.html": "one", "b/c.html": "two", "d.html": "three"}) as source:
-        yield source
+PAGES = {"a.html": "one", "b/c.html": "two", "d.html": "three"}
 
 
 def kept(folder: Path) -> list[dict[str, bytes]]:
@@ -328,13 +324,5 @@ class AtomicLife(Life):
 
 @pytest.mark.promise("A mirror is switched at once")
 def test_atomic_life() -> None:
-    """The short form."""
-    short = settings(max_examples=6, stateful_step_count=10, deadline=None, suppress_health_check=HEALTH)
-    run_state_machine_as_test(AtomicLife, settings=short)
-
-
-@pytest.mark.long
-def test_long_atomic_life() -> None:
-    """The same, for longer."""
-    long = settings(max_examples=1_000, stateful_step_count=40, deadline=None, suppress_health_check=HEALTH)
-    run_state_machine_as_test(AtomicLife, settings=long)
+    """Whatever happens to the Source and to the copy."""
+    run_state_machine_as_test(AtomicLife, settings=examples(6, 1_000, steps=(10, 40)))

@@ -11,11 +11,12 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, Phase, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.destination import Following, Mirror
 from pelican_resourcesync.errors import IncompleteError, ResourceSyncError
+from tests.kit.examples import examples
 from tests.kit.sources import BEGIN, FAST, FakeSource, fake_source, files_of
 
 PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three", "e.bin": "four", "f.html": "five"}
@@ -228,7 +229,10 @@ EDITS = st.lists(EDIT, max_size=4)
 STEPS = st.lists(st.builds(Step, OFFSETS, OFFSETS, EDITS, st.booleans()), min_size=2, max_size=7)
 
 
-def live_through(steps: list[Step]) -> None:
+@pytest.mark.promise("A mirror is exact")
+@examples(12, 3_000)
+@given(STEPS)
+def test_random_clocks(steps: list[Step]) -> None:
     """After each run that is complete, copy and program have what the Source has."""
     clock = Clock()
     with (
@@ -262,26 +266,22 @@ def live_through(steps: list[Step]) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-HEALTH = list(HealthCheck)
+# A cursor between two changes passes over earlier changes of what is changed again later.
+FOLLOWED = st.lists(EDIT, min_size=1, max_size=4, unique_by=lambda edit: edit[0])
+ROLLED_BACK = (EDITS, FOLLOWED, EDITS, st.integers(0, 4))
+FIRST, SECOND = [("a.html", 1), ("d.txt", 1)], [("a.html", 2), ("d.txt", 1)]
 
 
 @pytest.mark.promise("A mirror is exact")
-@settings(max_examples=12, deadline=None, suppress_health_check=HEALTH, phases=[Phase.explicit, Phase.generate])
-@given(STEPS)
-def test_random_clocks(steps: list[Step]) -> None:
-    """The short form."""
-    live_through(steps)
-
-
-@pytest.mark.long
-@settings(max_examples=3_000, deadline=None, suppress_health_check=HEALTH)
-@given(STEPS)
-def test_more_random_clocks(steps: list[Step]) -> None:
-    """The same, more often."""
-    live_through(steps)
-
-
-def roll_back(before: list[Edit], followed: list[Edit], others: list[Edit], cut: int) -> None:
+@examples(8, 2_000)
+@given(*ROLLED_BACK)
+@example([], FIRST[:1], SECOND[:1], 4)  # at the same time, another state of the same resource
+@example([], FIRST, SECOND, 4)  # the last change is the same
+@example([], FIRST, SECOND, 1)
+@example([("e.bin", 0)], FIRST, [*SECOND, ("g.txt", 1)], 0)
+def test_other_changes_at_the_same_times(
+    before: list[Edit], followed: list[Edit], others: list[Edit], cut: int
+) -> None:
     """Publish other changes at the times of those that were followed; who was there, or on the way, gets them."""
     with TemporaryDirectory() as name, fake_source(PAGES) as source:
         folder, ahead = Path(name, "copy"), Follower(source)
@@ -316,31 +316,3 @@ def roll_back(before: list[Edit], followed: list[Edit], others: list[Edit], cut:
         for follower in (ahead, behind):
             with suppress(IncompleteError) if source.now < reached else nullcontext():
                 assert follower.run() == source.resources
-
-
-# A cursor between two changes passes over earlier changes of what is changed again later.
-FOLLOWED = st.lists(EDIT, min_size=1, max_size=4, unique_by=lambda edit: edit[0])
-ROLLED_BACK = (EDITS, FOLLOWED, EDITS, st.integers(0, 4))
-FIRST, SECOND = [("a.html", 1), ("d.txt", 1)], [("a.html", 2), ("d.txt", 1)]
-
-
-@pytest.mark.promise("A mirror is exact")
-@settings(max_examples=8, deadline=None, suppress_health_check=HEALTH, phases=[Phase.explicit, Phase.generate])
-@given(*ROLLED_BACK)
-@example([], FIRST[:1], SECOND[:1], 4)  # at the same time, another state of the same resource
-@example([], FIRST, SECOND, 4)  # the last change is the same
-@example([], FIRST, SECOND, 1)
-@example([("e.bin", 0)], FIRST, [*SECOND, ("g.txt", 1)], 0)
-def test_other_changes_at_the_same_times(
-    before: list[Edit], followed: list[Edit], others: list[Edit], cut: int
-) -> None:
-    """The short form."""
-    roll_back(before, followed, others, cut)
-
-
-@pytest.mark.long
-@settings(max_examples=2_000, deadline=None, suppress_health_check=HEALTH)
-@given(*ROLLED_BACK)
-def test_more_changes_at_the_same_times(before: list[Edit], followed: list[Edit], others: list[Edit], cut: int) -> None:
-    """The same, more often."""
-    roll_back(before, followed, others, cut)

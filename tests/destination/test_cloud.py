@@ -180,8 +180,7 @@ def test_large_files(source: tuple[Folder, Live], server: BucketServer, monkeypa
     """They become visible when all parts are there, and replace nothing of strangers either."""
     folder, site = source
     monkeypatch.setattr("pelican_resourcesync.destination.cloud._LARGE", 1_000_000)
-    folder.write({"large.bin": bytes(6_000_000), "other.bin": bytes(1_000_000)})
-    folder.run()
+    folder.update({"large.bin": bytes(6_000_000), "other.bin": bytes(1_000_000)})
     server.put("other.bin", b"of a stranger")
     result = BucketMirror(site.url, server.bucket, FAST).run()
     assert [uri for uri, _ in result.missing] == [f"{site.url}/other.bin"]
@@ -193,8 +192,7 @@ def test_large_files(source: tuple[Folder, Live], server: BucketServer, monkeypa
 def test_killed_mirror_is_continued(source: tuple[Folder, Live], server: BucketServer, tmp_path: Path) -> None:
     """Another machine goes on from the last checkpoint, and ends with the same copy."""
     folder, site = source
-    folder.write({f"{number}.txt": f"number {number}" for number in range(40)})
-    folder.run()
+    folder.update({f"{number}.txt": f"number {number}" for number in range(40)})
     site.manner = late(0.02, static(folder.public))
     program = [sys.executable, "-m", "pelican_resourcesync", "mirror", site.url, server.bucket, "--jobs", "1"]
     for puts in (5, 20):

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from base64 import b64encode
-from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from io import StringIO
@@ -28,16 +27,9 @@ from tests.destination.linked import LinkedSource, link
 from tests.kit.live import late, live, status
 from tests.kit.screen import terminal
 from tests.kit.sites import ROOT
-from tests.kit.sources import FakeSource, entry, fake_source, files_of, living
+from tests.kit.sources import FakeSource, entry, files_of, living
 
 PAGES = {"index.htm": "home", "a.html": "one", "b/c.html": "two", "b/d.txt": "three", "e.bin": "four"}
-
-
-@pytest.fixture
-def source() -> Iterator[FakeSource]:
-    """Yield a Source with a few resources."""
-    with fake_source(PAGES) as source:
-        yield source
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:

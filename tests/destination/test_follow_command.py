@@ -8,7 +8,6 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack
 from io import StringIO
 from pathlib import Path
@@ -18,7 +17,7 @@ import pytest
 from pelican_resourcesync.cli import main
 from tests.kit.live import status
 from tests.kit.sites import ROOT
-from tests.kit.sources import FakeSource, digest, entry, fake_source, stamp
+from tests.kit.sources import FakeSource, digest, entry, stamp
 
 #: Notes what it is given, and copies the file; ends with 1 for what the file `refuse` names.
 SCRIPT = """#!/bin/sh
@@ -30,11 +29,7 @@ cat >> "{0}/lines"
 """
 
 
-@pytest.fixture
-def source() -> Iterator[FakeSource]:
-    """Yield a Source with two resources."""
-    with fake_source({"a.html": "one\n", "b.html": "two\n"}) as source:
-        yield source
+PAGES = {"a.html": "one\n", "b.html": "two\n"}
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -15,14 +15,9 @@ from pelican_resourcesync.errors import IncompleteError, MirrorError, SourceErro
 from pelican_resourcesync.http.client import Pace
 from pelican_resourcesync.options import MirrorOptions
 from tests.kit.live import Ask, status
-from tests.kit.sources import FAST, FakeSource, digest, document, entry, fake_source, stamp
+from tests.kit.sources import FAST, FakeSource, digest, document, entry, stamp
 
-
-@pytest.fixture
-def source() -> Iterator[FakeSource]:
-    """Yield a Source with three resources."""
-    with fake_source({"a.html": "one", "b/c.html": "two", "d.bin": "three"}) as source:
-        yield source
+PAGES = {"a.html": "one", "b/c.html": "two", "d.bin": "three"}
 
 
 def history(source: FakeSource, cursor: str = "", options: MirrorOptions = FAST) -> tuple[list[str], str]:

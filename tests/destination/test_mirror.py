@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -30,13 +30,6 @@ from tests.kit.live import Ask, Manner, closed_port, content, endless, first, li
 from tests.kit.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
 
 PAGES = {"index.htm": "home", "a.html": "one", "b/c.html": "two", "b/d.txt": "three", "e.bin": "four"}
-
-
-@pytest.fixture
-def source() -> Iterator[FakeSource]:
-    """Yield a Source with a few resources."""
-    with fake_source(PAGES) as source:
-        yield source
 
 
 def mirror(source: FakeSource, folder: Path, **options: object) -> Mirror:

@@ -9,13 +9,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.cli import main
 from pelican_resourcesync.destination import Mirror, MirrorResult
 from pelican_resourcesync.errors import AbsentError, MirrorError, ResourceSyncError
 from tests.destination.archives import ArchivedSource, archived_source
+from tests.kit.examples import examples
 from tests.kit.live import content, status
 from tests.kit.sources import BEGIN, FAST, document, entry, files_of, stamp
 
@@ -405,8 +406,11 @@ def live_through(source: ArchivedSource, steps: list[tuple[str, str, int]]) -> N
     source.publish()
 
 
-def check_every_time(steps: list[tuple[str, str, int]], manners: dict[str, object], some: list[int]) -> None:
-    """Restore some of the times that are listed, and times between them."""
+@pytest.mark.promise("The past is restored exactly")
+@examples(12, 1_500)
+@given(steps=STEPS, manners=MANNERS, some=st.lists(st.integers(0, 99), min_size=1, max_size=3, unique=True))
+def test_random_past(steps: list[tuple[str, str, int]], manners: dict[str, object], some: list[int]) -> None:
+    """Of a random Source, some listed times and times between them are exact, or exactly what is missing is named."""
     with archived_source(PAGES) as source, TemporaryDirectory() as folder:
         for name, value in manners.items():
             setattr(source, name, value)
@@ -426,23 +430,3 @@ def check_every_time(steps: list[tuple[str, str, int]], manners: dict[str, objec
                 restored(source, between, Path(folder, f"between {number}"))
             except MirrorError:
                 assert between not in listed
-
-
-COUNTS = st.lists(st.integers(0, 99), min_size=1, max_size=3, unique=True)
-HEALTH = list(HealthCheck)
-
-
-@pytest.mark.promise("The past is restored exactly")
-@settings(max_examples=12, deadline=None, suppress_health_check=HEALTH)
-@given(steps=STEPS, manners=MANNERS, some=COUNTS)
-def test_random_past(steps: list[tuple[str, str, int]], manners: dict[str, object], some: list[int]) -> None:
-    """Of a random Source, every time is exact, or exactly what is missing is named."""
-    check_every_time(steps, manners, some)
-
-
-@pytest.mark.long
-@settings(max_examples=1_500, deadline=None, suppress_health_check=HEALTH)
-@given(steps=STEPS, manners=MANNERS, some=COUNTS)
-def test_many_random_pasts(steps: list[tuple[str, str, int]], manners: dict[str, object], some: list[int]) -> None:
-    """The same, more often."""
-    check_every_time(steps, manners, some)

@@ -4,7 +4,7 @@ import hashlib
 import os
 import re
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -29,13 +29,6 @@ from tests.kit.sources import FAST, FakeSource, digest, document, entry, fake_so
 
 PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three", "e.bin": "four"}
 INDEX = {"capability": "changelist", "from": "2024-01-01T00:00:00Z"}
-
-
-@pytest.fixture
-def source() -> Iterator[FakeSource]:
-    """Yield a Source with a few resources."""
-    with fake_source(PAGES) as source:
-        yield source
 
 
 def test_sitemap_without_dates(source: FakeSource, folder: Path) -> None:

@@ -16,17 +16,13 @@ from pelican_resourcesync.errors import IncompleteError, MirrorError, ResourceSy
 from pelican_resourcesync.publishers.aggregator import Aggregator
 from tests.destination.test_aggregator import copied
 from tests.kit.live import Ask, status
-from tests.kit.sources import FAST, FakeSource, fake_source, files_of
+from tests.kit.sources import FAST, FakeSource, files_of
 
 DATABASE = f"{STATE_FOLDER}/state.sqlite3"
 OPTIONS = replace(FAST, max_deletions=100.0)
 
 
-@pytest.fixture
-def source() -> Iterator[FakeSource]:
-    """Yield a Source with a few resources."""
-    with fake_source({f"{number}.html": f"page {number} " * 200 for number in range(8)}) as source:
-        yield source
+PAGES = {f"{number}.html": f"page {number} " * 200 for number in range(8)}
 
 
 def mirror(source: FakeSource, folder: Path, **options: Any) -> Mirror:

@@ -1,7 +1,6 @@
 """Values that nobody expects, in documents and headers: each is named or left out, and the rest goes on."""
 
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from html import escape
@@ -16,6 +15,7 @@ from pelican_resourcesync.destination import Following, Mirror
 from pelican_resourcesync.errors import DocumentError, IncompleteError, ResourceSyncError
 from pelican_resourcesync.http import retry_after
 from tests.destination.archives import ArchivedSource, archived_source, manifest
+from tests.kit.examples import LONG
 from tests.kit.live import Ask, Manner, content, first
 from tests.kit.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of, stamp
 
@@ -23,13 +23,6 @@ PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three"}
 RS, CL = "rs/resourcelist.xml", "rs/changelist.xml"
 BRACKET = "http://[/x.html"
 EAGER = replace(FAST, retries=1, max_wait=0.001, max_documents=20)
-
-
-@pytest.fixture
-def source() -> Iterator[FakeSource]:
-    """Yield a Source with three resources."""
-    with fake_source(PAGES) as source:
-        yield source
 
 
 def add(source: FakeSource, path: str, *entries: str) -> None:
@@ -319,13 +312,7 @@ def head_only(source: ArchivedSource, code: int, heads: dict[str, str]) -> Manne
 
 
 @pytest.mark.promise("A mirror loses nothing")
-def test_odd_values() -> None:
-    """The short form: each once."""
-    odd_runs(1, 1)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("seed", range(20))
-def test_many_odd_values(seed: int) -> None:
-    """More than 20,000 runs."""
-    odd_runs(seed, 20)
+@pytest.mark.parametrize("seed", range(20) if LONG else [1])
+def test_odd_values(seed: int) -> None:
+    """Each once; in the campaign, more than 20,000 runs."""
+    odd_runs(seed, 20 if LONG else 1)

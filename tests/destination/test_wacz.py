@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from pelican_resourcesync.cli import main
 from pelican_resourcesync.destination import Mirror, MirrorResult
@@ -21,6 +21,7 @@ from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.source import ListedResource
 from tests.destination.archives import ArchivedSource, archived_source
 from tests.destination.test_past import MANNERS, MINUTE, STEPS, live_through, without
+from tests.kit.examples import examples
 from tests.kit.live import Manner, status
 from tests.kit.sources import BEGIN, FAST, digest, entry, fake_source
 from tests.kit.web_archive import Shown, WebArchive, replayed
@@ -319,8 +320,11 @@ def test_captures(versions: list[PastVersion], expected: list[tuple[str, str, st
     assert list(captures({each.key: each for each in versions}, {})) == []
 
 
-def check_every_time(steps: list[tuple[str, str, int]], manners: dict[str, object]) -> None:
-    """Compare each listed time of a random Source with what it had; what is missing is named."""
+@pytest.mark.promise("A web archive shows the past")
+@examples(8, 1_000)
+@given(steps=STEPS, manners=MANNERS)
+def test_random_past(steps: list[tuple[str, str, int]], manners: dict[str, object]) -> None:
+    """Of a random Source, each listed time is shown as it was; what is missing is named."""
     with archived_source(PAGES) as source, TemporaryDirectory() as folder:
         for name, value in manners.items():
             setattr(source, name, value)
@@ -341,19 +345,3 @@ def check_every_time(steps: list[tuple[str, str, int]], manners: dict[str, objec
                     assert url in missing
                 elif found is not None and found.status == 200:  # it is younger
                     assert all(when > time for when, _ in read.captures[url])
-
-
-@pytest.mark.promise("A web archive shows the past")
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
-@given(steps=STEPS, manners=MANNERS)
-def test_random_past(steps: list[tuple[str, str, int]], manners: dict[str, object]) -> None:
-    """Of a random Source, each time is shown as it was."""
-    check_every_time(steps, manners)
-
-
-@pytest.mark.long
-@settings(max_examples=1_000, deadline=None, suppress_health_check=list(HealthCheck))
-@given(steps=STEPS, manners=MANNERS)
-def test_many_random_pasts(steps: list[tuple[str, str, int]], manners: dict[str, object]) -> None:
-    """The same, more often."""
-    check_every_time(steps, manners)

@@ -48,6 +48,11 @@ class Folder:
         arguments = ["publish", "public", "--base-url", self.url, *options]
         return our_command(self.base, *arguments, check=check)
 
+    def update(self, files: dict[str, bytes | str]) -> None:
+        """Write files into the folder, and publish it."""
+        self.write(files)
+        self.run()
+
     def publish(self, *options: str) -> dict[str, Any]:
         """Publish, and return what came of it, as JSON."""
         result = json.loads(self.run("--json", *options).stdout)

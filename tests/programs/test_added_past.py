@@ -14,13 +14,14 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.cli import main
 from pelican_resourcesync.delivery.announce import PublishedSite
 from pelican_resourcesync.destination import Following, Mirror
 from pelican_resourcesync.protocol import parse_datetime, render_datetime
+from tests.kit.examples import examples
 from tests.kit.live import live, served, static
 from tests.kit.reader import parse_file
 from tests.kit.resync_client import Mirror as Client
@@ -31,7 +32,6 @@ from tests.programs.test_ten_publications import lists_after
 
 LIST = "resourcesync/site/resourcelist.xml"
 MILLISECOND = timedelta(milliseconds=1)
-LONG = settings().max_examples > 1_000
 
 
 class Edit(NamedTuple):
@@ -205,12 +205,7 @@ _ways = st.fixed_dictionaries(
 
 @pytest.mark.promise("Append-only")
 @pytest.mark.promise("Never back-dated")
-@settings(
-    max_examples=400 if LONG else 4,
-    deadline=None,
-    suppress_health_check=[*HealthCheck],
-    phases=[Phase.explicit, Phase.generate],
-)
+@examples(4, 400)
 @given(
     before=st.lists(_commits, max_size=3),
     shallow=st.lists(_commits, min_size=1, max_size=4),

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.delivery.announce import PublishedSite
@@ -27,12 +27,12 @@ from repo_bridge.publisher import BridgeResult, publish
 from repo_bridge.readers import open_reader
 from repo_bridge.reading.repository import DSpaceRepository
 from sample_site.dspace.repository import BITSTREAM, ITEM, Bundle, File, Policy, Sample, Value, key
+from tests.kit.examples import examples
 from tests.kit.postgresql import Server
 from tests.kit.reader import parse_file
 from tests.kit.repository.days import Stand, lives
 from tests.kit.repository.press import BASE, SET, UI, Press, book, day, shelf
 
-LONG = settings().max_examples > 1_000
 ALL_DUMPS = Dumps(resourcedump=True, changedump=True)
 
 
@@ -79,7 +79,7 @@ _options = st.fixed_dictionaries(
 
 
 @pytest.mark.promise("Independent of the last inventory")
-@settings(max_examples=500 if LONG else 4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(4, 500)
 @given(lives(), st.lists(_options, min_size=2, max_size=2), st.lists(st.integers(0, 20), max_size=2))
 def test_all_is_the_same(
     server: Server, monkeypatch: pytest.MonkeyPatch, life: list[Stand], some: list[dict[str, Any]], lost: list[int]

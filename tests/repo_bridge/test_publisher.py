@@ -20,7 +20,7 @@ from zoneinfo import ZoneInfo
 
 import psycopg
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from lxml import etree
 
 from pelican_resourcesync.errors import PublicationError, SettingsError
@@ -30,6 +30,7 @@ from repo_bridge.inventory import Inventory
 from repo_bridge.model import Reason
 from repo_bridge.publisher import publish
 from sample_site.dspace.repository import ITEM, Policy, Sample, Thing, Value, key, rows_of
+from tests.kit.examples import examples
 from tests.kit.live import served
 from tests.kit.postgresql import Server
 from tests.kit.reader import XmlEntry
@@ -37,8 +38,6 @@ from tests.kit.repository.days import WORD, Stand, lives
 from tests.kit.repository.oracle import Oracle, Visible
 from tests.kit.repository.press import BASE, SET, UI, Heard, Press, day, ending, files_in, shelf
 from tests.kit.repository.samples import every_case
-
-LONG = settings().max_examples > 1_000
 
 _HANDLE = re.compile(r"123456789/[a-z]*[0-9]+")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -154,7 +153,7 @@ def names_of(visible: dict[Any, Visible], version: int) -> set[str]:
 
 
 @pytest.mark.promise("Exactly what is public")
-@settings(max_examples=2_000 if LONG else 5, deadline=None)
+@examples(5, 2_000)
 @given(lives(2))
 def test_no_leak(life: list[Stand]) -> None:
     """Published is what the slow reading of the rules finds, exactly; what was never public is named in no byte."""
@@ -499,8 +498,8 @@ def test_foresee(press: Press) -> None:
     assert isinstance(expected, ExpectedSet)
     assert not expected.first
     assert expected.changes == {"created": 4, "updated": 1, "deleted": 2}
-    for kind, examples in expected.examples.items():
-        assert {ending(uri) for uri in examples} == {what for each, what, _ in changes if each == kind}
+    for kind, uris in expected.examples.items():
+        assert {ending(uri) for uri in uris} == {what for each, what, _ in changes if each == kind}
 
 
 def test_empty_repository(press: Press) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.kit.backfills import TIMES, documents, run, worktrees
+from tests.kit.examples import LONG
 from tests.kit.sites import ROOT, Site
 
 BACKFILL = [sys.executable, "-m", "pelican_resourcesync", "backfill", "--jobs", "2"]
@@ -40,36 +41,25 @@ def wait_for(something: Path, timeout: float = 600) -> str:
     return something.read_text()
 
 
-def check_moments(site: Site, moments: int) -> None:
-    """Kill a backfill at random moments, each of another run, and let the next one finish."""
-    seconds = finish(site)
-    undisturbed = documents(site.output)
+@pytest.mark.promise("The past, built")
+def test_killed_at_a_moment(past: Site) -> None:
+    """At a random one, or at more, each of another run, the next run ends as undisturbed; nothing passing is left."""
+    seconds = finish(past)
+    undisturbed = documents(past.output)
     seed = random.randrange(10**6)
     moment = random.Random(seed)
-    for number in range(moments):
-        shutil.rmtree(site.output)
-        shutil.rmtree(site.folder / ".resourcesync")
-        process = start(site)
+    for number in range(30 if LONG else 1):
+        shutil.rmtree(past.output)
+        shutil.rmtree(past.folder / ".resourcesync")
+        process = start(past)
         time.sleep(moment.uniform(0.1, 1.1) * seconds)
         process.kill()
         process.wait()
-        finish(site)
-        assert documents(site.output) == undisturbed, (seed, number)
-        assert worktrees(site) == []
-        assert not [*site.folder.glob(".resourcesync/**/.resourcesync-*")], (seed, number)
+        finish(past)
+        assert documents(past.output) == undisturbed, (seed, number)
+        assert worktrees(past) == []
+        assert not [*past.folder.glob(".resourcesync/**/.resourcesync-*")], (seed, number)
         assert not [*Path(os.environ["TMPDIR"]).glob("resourcesync-backfill-*")]
-
-
-@pytest.mark.promise("The past, built")
-def test_killed_at_a_moment(past: Site) -> None:
-    """The same bytes as undisturbed, whatever it was doing; nothing passing is left."""
-    check_moments(past, 1)
-
-
-@pytest.mark.long
-def test_killed_at_many_moments(past: Site) -> None:
-    """The long campaign."""
-    check_moments(past, 30)
 
 
 @pytest.fixture

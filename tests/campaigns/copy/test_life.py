@@ -8,7 +8,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -22,6 +21,7 @@ from hypothesis.stateful import (
 from pelican_resourcesync.destination import FollowedChange, Following, Mirror
 from pelican_resourcesync.errors import ResourceSyncError
 from pelican_resourcesync.options import ProgressCallback
+from tests.kit.examples import examples
 from tests.kit.live import Ask, Manner
 from tests.kit.sources import FAST, FakeSource, fake_source, files_of
 
@@ -257,21 +257,9 @@ class FollowingLife(Life):
         assert list(Following(self.source.url, self.cursor, PATIENT)) == []
 
 
-HEALTH = list(HealthCheck)
-SHORT = settings(max_examples=10, stateful_step_count=12, deadline=None, suppress_health_check=HEALTH)
-LONG = settings(max_examples=1_000, stateful_step_count=40, deadline=None, suppress_health_check=HEALTH)
-
-
 @pytest.mark.promise("A mirror is exact")
 @pytest.mark.promise("A follower loses nothing")
 @pytest.mark.parametrize("kind", [Life, FollowingLife])
 def test_life(kind: type[Life]) -> None:
-    """The short form."""
-    run_state_machine_as_test(kind, settings=SHORT)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("kind", [Life, FollowingLife])
-def test_long_life(kind: type[Life]) -> None:
-    """The same, for longer."""
-    run_state_machine_as_test(kind, settings=LONG)
+    """Whatever happens to the Source, and to what follows it."""
+    run_state_machine_as_test(kind, settings=examples(10, 1_000, steps=(12, 40)))

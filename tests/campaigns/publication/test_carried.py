@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
@@ -30,6 +29,7 @@ from pelican_resourcesync.publication.model.layout import DESCRIPTION, RECORDS, 
 from pelican_resourcesync.publication.model.ranges import RangeBoundaries
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, read_previous
 from pelican_resourcesync.settings import Archives, Dumps
+from tests.kit.examples import examples
 from tests.kit.faults import MODES, Mode, disturbed, fail, kill
 from tests.kit.publications import READY, SITEURL, Source, tree
 from tests.kit.strategies import some_boundaries as boundaries
@@ -50,7 +50,6 @@ SITES = (SITEURL, "https://museum.example/new")
 VERSIONS = {"empty": b"", "one": b"1", "two": b"2", "large": bytes(2_000), "larger": bytes(3_000)}
 #: What others have in the folder of documents.
 NEIGHBOURS = {"notes.txt": b"own", "other/deep/package.zip": b"PK"}
-LONG = settings().max_examples > 1_000
 
 
 class Call(NamedTuple):
@@ -380,6 +379,4 @@ class Carried(RuleBasedStateMachine):
 
 
 TestCarried = Carried.TestCase
-TestCarried.settings = settings(
-    max_examples=2_000 if LONG else 12, stateful_step_count=40 if LONG else 20, deadline=None
-)
+TestCarried.settings = examples(12, 2_000, steps=(20, 40))

@@ -29,8 +29,7 @@ def next_one(folder: Folder, server: BucketServer) -> Folder:
     folder.run()
     upload(folder.public, Bucket(server.bucket))
     (folder.public / "a/b.html").unlink()
-    folder.write({"index.html": page("second"), "new.html": page("new")})
-    folder.run()
+    folder.update({"index.html": page("second"), "new.html": page("new")})
     return folder
 
 

@@ -41,11 +41,9 @@ def test_upload_that_was_killed(folder: Folder, server: BucketServer, last: str)
     """The last complete publication is continued, wherever the upload of the next one ended."""
     folder.configure("allow_deletions = true", previous=server.bucket)
     upload(folder.public, Bucket(server.bucket))
-    folder.write({"index.html": page("second")})
-    folder.run()
+    folder.update({"index.html": page("second")})
     upload(folder.public, Bucket(server.bucket))
-    folder.write({"index.html": page("third")})
-    folder.run()
+    folder.update({"index.html": page("third")})
     server.fault = lambda method, path: 403 if method == "PUT" and path.endswith(last) else 0
     with pytest.raises(TransportError, match="403"):
         upload(folder.public, Bucket(server.bucket))

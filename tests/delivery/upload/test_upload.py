@@ -52,8 +52,7 @@ def test_all_is_sent_once_and_then_what_has_changed(
     assert (done.changed, done.removed, server.requests["PUT"]) == ([], [], 2)  # the lease, taken and released
     server.age(but="resourcesync/publication.json")  # what was written since the last upload ended is compared, too
     before = contents(server)
-    folder.write({"index.html": page("second")})
-    folder.run()
+    folder.update({"index.html": page("second")})
     assert main(["upload", str(folder.public), server.bucket, "--dry-run"]) == 0
     seen = capsys.readouterr().out.splitlines()
     assert "upload index.html" in seen
@@ -122,8 +121,7 @@ def test_nothing_is_mentioned_before_it_is_there(folder: Folder, server: BucketS
 
     looking, server.deaf = Lock(), look
     for texts in ("one", "other"), ("third", "other"):
-        folder.write(dict(zip(("index.html", "a/b.html"), map(page, texts), strict=True)))
-        folder.run()
+        folder.update(dict(zip(("index.html", "a/b.html"), map(page, texts), strict=True)))
         done = upload(folder.public, Bucket(server.bucket))
         assert written[-1] == done.changed[-1] == "resourcesync/pages/publication.json"
         assert not dead
@@ -146,8 +144,7 @@ def test_what_is_gone_is_removed_later(folder: Folder, server: BucketServer) -> 
     done = upload(folder.public, bucket)
     assert [path for path in done.removed if ".replaced" not in path] == ["a/b.html"]
     assert contents(server) == {**output(folder), "stranger.txt": b"x"}
-    folder.write({"a/b.html": page("again")})
-    folder.run()
+    folder.update({"a/b.html": page("again")})
     upload(folder.public, bucket)
     gone = json.loads(server.contents()[LEASE])["gone"].keys()
     assert hashlib.sha256(b"stranger.txt").hexdigest() in gone
@@ -158,8 +155,7 @@ def test_takedown(folder: Folder, server: BucketServer) -> None:
     """With `--grace 0`, no byte of a forgotten page stays: no version, patch, package, or copy of what was replaced."""
     folder.configure("allow_deletions = true\nversions = true\npatches = true\ndumps = true")
     for text in ("SECRET one", "SECRET two"):
-        folder.write({"a/b.html": page(text + "".join(map(str, range(9_000))))})
-        folder.run()
+        folder.update({"a/b.html": page(text + "".join(map(str, range(9_000))))})
         upload(folder.public, Bucket(server.bucket), grace=0)
         assert server.contents().keys() == {LEASE, *output(folder)}
     assert [path for path in server.contents() if path.endswith(".dcz")]
@@ -182,15 +178,13 @@ def test_stale_output_is_refused(folder: Folder, server: BucketServer, tmp_path:
     shutil.copytree(folder.base, tmp_path / "other")
     other = Folder(tmp_path / "other", server.url)
     for each in (folder, other):
-        each.write({"index.html": page(each.base.name)})
-        each.run()
+        each.update({"index.html": page(each.base.name)})
     upload(other.public, bucket)
     before = contents(server)
     with pytest.raises(PublicationError, match=r"generation 2, which generation 2 in .* does not continue"):
         upload(folder.public, bucket)
     assert contents(server) == before == output(other)
-    other.write({"index.html": page("next")})
-    other.run()
+    other.update({"index.html": page("next")})
     upload(other.public, bucket)
     with pytest.raises(PublicationError, match="generation 3, which generation 2"):
         upload(folder.public, bucket)
@@ -246,8 +240,7 @@ def test_lease_of_a_machine_with_another_clock(
         return 0
 
     until = list[float]()
-    folder.write({"index.html": page("second")})
-    folder.run()
+    folder.update({"index.html": page("second")})
     server.fault = hurry
     monkeypatch.setattr(time, "time", lambda: real() + ahead)
     upload(folder.public, Bucket(server.bucket))
@@ -300,8 +293,7 @@ def test_machine_that_slept_replaces_nothing_of_others(folder: Folder, server: B
     """What another upload wrote since this one began stays, and so does the entry point."""
     bucket = Bucket(server.bucket)
     upload(folder.public, bucket)
-    folder.write({"index.html": page("mine")})
-    folder.run()
+    folder.update({"index.html": page("mine")})
 
     def meanwhile(method: str, where: str) -> int:
         if method == "PUT" and where.endswith(path):

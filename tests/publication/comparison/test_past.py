@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.destination import Following, Mirror
@@ -17,6 +17,7 @@ from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication import Change, ChangeHistory, RangeBoundaries
 from pelican_resourcesync.publication.model.ranges import Calendar
 from pelican_resourcesync.settings import Archives, Dumps
+from tests.kit.examples import examples
 from tests.kit.publications import CREATED, DELETED, MILLISECOND, SITEURL, UPDATED, Source, change, tree, utc
 from tests.kit.strategies import some_boundaries as boundaries
 from tests.kit.strategies import some_times as times
@@ -24,7 +25,6 @@ from tests.kit.watching import Watch, time_of
 
 PATHS = ("a.html", "b.txt", "c/d.png", "e.txt", "f.html")
 FIRST = utc("2024-02-10T12:00")
-LONG = settings().max_examples > 1_000
 _MIRROR = MirrorOptions(sync=False, max_deletions=100)
 _contents = st.dictionaries(st.sampled_from(PATHS), st.sampled_from([b"one", b"two"]), max_size=5)
 _past = st.lists(
@@ -92,7 +92,7 @@ def check_past(source: Source) -> None:
 
 
 @pytest.mark.promise("Never back-dated")
-@settings(max_examples=2_000 if LONG else 12, deadline=None)
+@examples(12, 2_000)
 @given(
     publications=st.lists(_contents, min_size=1, max_size=4),
     now=_contents | st.none(),

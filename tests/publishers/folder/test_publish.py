@@ -326,8 +326,7 @@ def test_live_in_clones_of_depth_1(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             shutil.rmtree(clone, ignore_errors=True)
             git(tmp_path, "clone", "-q", "--depth=1", source.as_uri(), "clone")
             folder = Folder(clone)
-            folder.write({f"{name}.html": page(each) for name, each in text.items()})
-            folder.run()
+            folder.update({f"{name}.html": page(each) for name, each in text.items()})
             shutil.rmtree(www, ignore_errors=True)
             shutil.copytree(folder.public, www)
     assert folder.changes() == [
@@ -369,8 +368,7 @@ def test_commit_of_the_future(folder: Folder, at: At) -> None:
 def test_mirrors(folder: Folder) -> None:
     """Each resource links to its duplicates, also at a clean URL."""
     folder.configure("clean_urls = true\nmirrors = [{url = 'https://m.example/manual', pri = 1}]")
-    folder.write({"news.html": page("News")})
-    folder.run()
+    folder.update({"news.html": page("News")})
     hrefs = {path: each.links for path, each in folder.listed().items()}
     assert hrefs == {path: (("duplicate", f"https://m.example/manual/{path}"),) for path in hrefs}
     assert "news" in hrefs

@@ -53,8 +53,7 @@ def test_own(folder: Folder, at: At) -> None:
         "</urlset>\n"
     )
     at("2026-02-01T10:00:00Z")
-    folder.write({"about/index.html": page("We"), "feed.xml": "<rss></rss>"})
-    folder.run()
+    folder.update({"about/index.html": page("We"), "feed.xml": "<rss></rss>"})
     dated = f"<url><loc>{URL}/about/</loc><lastmod>2026-02-01T10:00:00Z</lastmod></url>\n"
     assert dated in (folder.public / "sitemap.xml").read_text("utf-8")
     assert (folder.public / "sitemap.xml").read_text("utf-8").count("lastmod") == 2
