@@ -178,6 +178,9 @@ class Period(NamedTuple):
         return self if other == ALWAYS else Period(max(self.start, other.start), min(self.end, other.end))
 
 
+#: An embargo that begins to end here does not end (DSpace's `access.status.embargo.forever.year`).
+FOREVER: Day = (10000, 1, 1)
+
 #: The period of a policy without dates, as most are.
 ALWAYS = Period(FIRST_DAY, LAST_DAY)
 
@@ -205,6 +208,12 @@ def opened(periods: Collection[Period], view: AnonymousView) -> datetime | None:
     """Return since when the object has been readable by its policies; `None` if it always was (rule 13)."""
     period = ALWAYS if ALWAYS in periods else _period_of(periods, view.today)
     return _moment(period.start, view.zone or LAST_ZONE) if period else None
+
+
+def opening_day(periods: Iterable[Period], view: AnonymousView) -> str:
+    """Return the first day to come on which one of these periods begins; an empty text if there is none."""
+    days = [each.start for each in continuous(periods) if view.today.earliest < each.start < FOREVER]
+    return "{:04}-{:02}-{:02}".format(*min(days)) if days else ""
 
 
 def closed(periods: Iterable[Period], view: AnonymousView) -> datetime | None:

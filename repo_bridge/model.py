@@ -58,12 +58,12 @@ class Bitstream:
     id: str
     name: str
     bundle: str
-    sequence_id: int | None
-    length: int | None
-    md5: str | None
-    type: str | None
-    store_number: int | None
-    internal_id: str | None
+    sequence_id: int | None = None
+    length: int | None = None
+    md5: str | None = None
+    type: str | None = None
+    store_number: int | None = None
+    internal_id: str | None = None
     opened: datetime | None = None
     file: Path | None = None
 
@@ -102,12 +102,13 @@ class Item:
     `last_modified` is the time in the database (rule 12). `opened` is when dated policies last made the item public,
     `None` if it always was. `owner` is the owning collection if that is public; `collections` are all public
     collections that contain the item, in the order of their ids. `predecessor` and `successor` are the nearest public
-    versions of the item, before and after this one.
+    versions of the item, before and after this one. `embargo` is the day on which the first of its files becomes
+    public if none is public today: empty if that is not known, `None` if there are no such files.
     """
 
     id: str
-    handle: str | None
-    last_modified: datetime | None
+    handle: str | None = None
+    last_modified: datetime | None = None
     opened: datetime | None = None
     owner: Collection | None = None
     collections: tuple[Collection, ...] = ()
@@ -115,6 +116,14 @@ class Item:
     bitstreams: tuple[Bitstream, ...] = ()
     predecessor: Version | None = None
     successor: Version | None = None
+    embargo: str | None = None
+
+    @property
+    def access(self) -> str:
+        """What everybody may read of the item, in DSpace's words (its access status)."""
+        if self.bitstreams:
+            return "open.access"
+        return "metadata.only" if self.embargo is None else "embargo" if self.embargo else "restricted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

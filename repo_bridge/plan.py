@@ -42,7 +42,7 @@ from pelican_resourcesync.settings import Dumps
 from pelican_resourcesync.system.signing import signing_key
 from repo_bridge import CrosswalkError
 from repo_bridge.inventory import Inventory, InventoryEntry
-from repo_bridge.model import MetadataValue
+from repo_bridge.model import Item, MetadataValue
 from repo_bridge.readers import RepositoryReader, needs_records_set
 from repo_bridge.records import FORMATS, Format, find_formats
 from repo_bridge.settings import BridgeSettings
@@ -306,8 +306,9 @@ class _PublicRecord:
     def _hidden(self) -> tuple[set[_Fact], set[str], set[str]]:
         """What hidden values become in a record: elements, texts, and what may be a part of a text."""
         shown = [_read(file.read_bytes()) for file in self.files]
-        facts = _read(self.of.render(self.values))[0] - _read(self.of.render(()))[0]
-        dim = _read(FORMATS["dim"].render(self.values))[0]
+        hidden = Item(id="", metadata=tuple(self.values))
+        facts = _read(self.of.render(hidden))[0] - _read(self.of.render(Item(id="")))[0]
+        dim = _read(FORMATS["dim"].render(hidden))[0]
         texts = {text for _, attributes, text in dim for text in (text, dict(attributes).get("authority", ""))}
         texts.difference_update({""}, *(shown_texts for _, shown_texts in shown))
         now = "\n".join(text for _, shown_texts in shown for text in shown_texts)

@@ -14,7 +14,17 @@ from typing import Any
 from sqlalchemy import Connection, Executable, Table, select
 
 from repo_bridge import SchemaError
-from repo_bridge.access import ENTITY_TYPE, AnonymousView, Period, closed, everybody, hidden, opened, readable
+from repo_bridge.access import (
+    ENTITY_TYPE,
+    AnonymousView,
+    Period,
+    closed,
+    everybody,
+    hidden,
+    opened,
+    opening_day,
+    readable,
+)
 from repo_bridge.model import (
     Bitstream,
     Collection,
@@ -249,6 +259,7 @@ class DSpaceRepository:
             _, last_modified, owner, *_ = rows[0]
             of_handle = handles.take(key)
             files = files_of(bitstreams.take(key), self._view)
+            public = tuple(file.publish(self._view) for file in files if file.is_public(self._view))
             predecessor, successor = self._neighbours(versions.take(key))
             yield Item(
                 id=str(key),
@@ -258,9 +269,10 @@ class DSpaceRepository:
                 owner=collections.get(owner),
                 collections=self.hierarchy.find(collection for _, collection in memberships.take(key)),
                 metadata=self._visible.values(metadata.take(key), related.take(key)),
-                bitstreams=tuple(file.publish(self._view) for file in files if file.is_public(self._view)),
+                bitstreams=public,
                 predecessor=predecessor,
                 successor=successor,
+                embargo=None if public or not files else opening_day(_all_periods(files), self._view),
             )
 
     def hidden(self) -> Iterator[HiddenItem]:
@@ -436,6 +448,10 @@ def _file_periods(rows: Iterable[Values], view: AnonymousView) -> list[Period]:
         for row in rows
         if row[_ACTION] is not None and row[_BUNDLE_ACTION] is not None
     ]
+
+
+def _all_periods(files: Iterable[File]) -> list[Period]:
+    return [period for file in files for period in file.periods]
 
 
 def md5_of(checksum: str | None, algorithm: str | None) -> str | None:

@@ -93,6 +93,7 @@ def _item(folder: Path, view: AnonymousView) -> Item:
         collections=collections,
         metadata=tuple(sorted(visible, key=lambda value: value.field)),
         bitstreams=tuple(_bitstreams(folder, view)),
+        embargo="" if any(line.bundle in view.bundles for line in _contents(folder / "contents")) else None,
     )
 
 

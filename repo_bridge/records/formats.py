@@ -1,13 +1,13 @@
-"""The metadata formats of records: Dublin Core as in OAI-PMH, qualified Dublin Core, MODS, DIM and OpenAIRE's.
+"""The metadata formats of records: Dublin Core, qualified Dublin Core, MODS, OpenAIRE's, Rioxx, and DSpace's own.
 
 A crosswalk is a table that maps metadata fields to XML. Each line of it has one or more fields and a fragment of XML,
 in which `{}` stands for a value. A field is written in full, or as `schema.element.*` for all qualifiers that no other
 line names. Fields that no line names are left out. Elements are in the order of the table, and the values of one line
-in the order of the item's metadata.
+in the order of the item's metadata. The types of public files are values of `dc.format.mimetype`.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -20,8 +20,8 @@ from lxml import etree
 
 from pelican_resourcesync.protocol import escape_any_text
 from repo_bridge import CrosswalkError
-from repo_bridge.model import Field, MetadataValue
-from repo_bridge.records.own_formats import Dim, Made, own_format
+from repo_bridge.model import Field, Item, MetadataValue
+from repo_bridge.records.own_formats import ORIGINAL, Dim, Made, PlacedFiles, Xoai, own_format, stylesheet
 
 _XSI = "http://www.w3.org/2001/XMLSchema-instance"
 _LANG = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -31,6 +31,9 @@ _DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 #: Placeholders for a value and its language while a line is rendered once: private-use characters without a meaning.
 #: The first also separates values.
 _VALUE, _SPOKEN = "\ue000", "\ue001"
+
+#: The field with the media type of a file, and the name of the line for a record without fields.
+_MIMETYPE, _LEAST = Field("dc", "format", "mimetype"), ""
 
 
 @lru_cache(maxsize=1024)
@@ -64,13 +67,22 @@ class _Line(NamedTuple):
         return f"{self.before}{text}{self.after}"
 
 
+def _types_of(item: Item, files: PlacedFiles) -> Iterator[MetadataValue]:
+    """Yield the media types of an item's files, as DSpace's OAI adds them, that its metadata do not name."""
+    types = {file.type: file for _, file in files if file.type and file.bundle == ORIGINAL}
+    if types:
+        named = {value.value for value in item.metadata if value.field[:2] == ("dc", "format")}
+        yield from (MetadataValue(_MIMETYPE, type_) for type_ in types if type_ and type_ not in named)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Crosswalk:
     """How an item becomes a record in one format.
 
     `prefix` is the OAI-PMH metadata prefix, `profile` the URI that identifies the format (`LN04`). `root` is the name
     of the root element, with its prefix. `namespaces` maps prefixes to URIs, and `schemas` maps namespaces to the
-    locations of their schemas.
+    locations of their schemas. `least` is the fragment of a record that would have none, for formats in which such
+    records are invalid; its value is the handle or the id of the item.
     """
 
     prefix: str
@@ -79,6 +91,7 @@ class Crosswalk:
     namespaces: Mapping[str, str]
     schemas: Mapping[str, str]
     table: Iterable[tuple[str, str]]
+    least: str = ""
     _lines: dict[str, _Line] = field(default_factory=dict, init=False, repr=False)
     _found: dict[Field, _Line | None] = field(default_factory=dict, init=False, repr=False)
     _around: list[str] = field(default_factory=list, init=False, repr=False)
@@ -93,14 +106,18 @@ class Crosswalk:
         for place, (fields, fragment) in enumerate(self.table):
             line = self._line(empty, place, fragment)
             self._lines.update(dict.fromkeys(fields.split(), line))
+        if self.least:
+            self._lines[_LEAST] = self._line(empty, 0, self.least)
 
-    def render(self, values: Iterable[MetadataValue]) -> bytes:
-        """Return the record of an item (UTF-8). Characters that XML cannot hold become spaces."""
+    def render(self, item: Item, files: PlacedFiles = (), ui: str = "") -> bytes:  # noqa: ARG002 - for others
+        """Return the record of an item with these files (UTF-8). Characters that XML cannot hold become spaces."""
         head, tail = self._around
-        placed = self._placed(values)
+        placed = self._placed((*item.metadata, *_types_of(item, files)))
         texts = _escaped([text for _, _, text, _ in placed])
         pairs = zip(placed, texts, strict=True)
         body = "".join([line.write(text, _language(language)) for (_, line, _, language), text in pairs])
+        if self.least and not body:
+            body = self._lines[_LEAST].write(escape_any_text(item.handle or item.id), "")
         return f"{_DECLARATION}{head}{body}{tail}".encode()
 
     def _placed(self, values: Iterable[MetadataValue]) -> list[tuple[int, _Line, str, str]]:
@@ -327,18 +344,33 @@ MODS = Crosswalk(
         ("dc.relation dc.relation.*", _related()),
         ("dc.rights dc.rights.*", "<mods:accessCondition type='use and reproduction'>{}</mods:accessCondition>"),
     ),
+    least=_identifier("local"),
 )
 
 
 #: A format of records: `prefix`, as in OAI-PMH, is also the name of the folder of its records, and `profile` the URI
 #: that identifies it (`LN04`).
-Format = Crosswalk | Dim | Made
+Format = Crosswalk | Dim | Xoai | Made
+
+
+def _made(prefix: str, name: str, profile: str = "") -> Made:
+    file = Path(__file__).with_name(name)
+    return Made(prefix, file, stylesheet(file), profile)
+
 
 #: All formats by OAI-PMH metadata prefix.
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
         each.prefix: each
-        for each in (OAI_DC, QDC, MODS, Dim(), own_format("oai_openaire", Path(__file__).with_name("openaire.xsl")))
+        for each in (
+            OAI_DC,
+            QDC,
+            MODS,
+            Dim(),
+            Xoai(),
+            _made("oai_openaire", "openaire.xsl"),
+            _made("rioxx", "rioxx.xsl", "http://www.rioxx.net/schema/v3.0/rioxx/"),
+        )
     }
 )
 

@@ -21,6 +21,7 @@ from repo_bridge.files import RecordFiles, StoredFile
 from repo_bridge.inventory import InventoryEntry, ItemEntries
 from repo_bridge.model import Bitstream, Collection, Community, Field, HiddenItem, Item, MetadataValue
 from repo_bridge.records.formats import Format
+from repo_bridge.records.own_formats import ORIGINAL
 
 XML = "application/xml"
 HTML = "text/html"
@@ -64,10 +65,12 @@ class EntryBuilder:
     ) -> tuple[ItemEntries, str]:
         """Return the records of an item whose resources are known, and the links from these to the records."""
         changed = latest(self.at, *(parse_time(entry.changed) for entry in about))
-        types = [parse_representation(entry.representation).type for entry in about]
-        described = [LinkTo(entry.uri, "describes", type_) for entry, type_ in zip(about, types, strict=True)]
-        known = Item(id=item, handle=None, last_modified=changed, metadata=metadata)
-        records = records_of(known, self.addresses, self.formats, described, changed)
+        files = [(entry.uri, _file_of(entry)) for entry in about]
+        described = [LinkTo(uri, "describes", file.type) for uri, file in files]
+        bitstreams = tuple(file for _, file in files)
+        known = Item(id=item, last_modified=changed, metadata=metadata, bitstreams=bitstreams)
+        deposited = [(uri, file) for uri, file in files if file.type != HTML]  # else it is a page about the item
+        records = records_of(known, deposited, self.addresses, self.formats, described)
         sets = tuple(sorted({name for entry in about for name in entry.sets}))
         entries = tuple(record.entry(self._write(record), sets) for record in records)
         return ItemEntries(item, entries, len(entries)), _links(tuple(described_by(records)))
@@ -83,6 +86,13 @@ class EntryBuilder:
         if file.path is not None and file.bitstream.file is not None:
             return self.record_files.copy(file.path, file.bitstream.file) if self.record_files else file.path
         return StoredFile.of(file.bitstream).render() if self.stored else ""
+
+
+def _file_of(entry: InventoryEntry) -> Bitstream:
+    """Return the file that an entry is about, as far as that is known."""
+    about = parse_representation(entry.representation)
+    name = entry.uri.rpartition("/")[2]
+    return Bitstream(id=entry.uri, name=name, bundle=ORIGINAL, length=about.length, type=about.type)
 
 
 class LinkTo(NamedTuple):
@@ -149,10 +159,10 @@ def resources_of(
     described = (LinkTo(href=uri, rel="describes", type=file.type or UNKNOWN_TYPE) for uri, file in placed)  # LN04
     shared = (*described, *_page(item, addresses), *_within(item, addresses), *_license(item))
     opened = latest(at, item.opened, *(bitstream.opened for _, bitstream in placed))
-    if opened:
-        item = replace(item, metadata=(*item.metadata, MetadataValue(_AVAILABLE, render_datetime(opened))))
+    available = (MetadataValue(_AVAILABLE, render_datetime(opened)),) if opened else ()
     since = latest(at, item.last_modified, item.opened)
-    records = records_of(item, addresses, formats, shared, since)
+    item = replace(item, metadata=(*item.metadata, *available), last_modified=since)
+    records = records_of(item, placed, addresses, formats, shared)
     about = (*described_by(records), *_within(item, addresses), *_license(item))
     files = tuple(
         FileResource(
@@ -165,26 +175,26 @@ def resources_of(
 
 def records_of(
     item: Item,
+    files: Sequence[tuple[str, Bitstream]],
     addresses: "Addresses",
     formats: Sequence[Format],
     shared: Iterable[LinkTo],
-    changed: datetime | None,
 ) -> tuple[Record, ...]:
-    """Return the records of an item, one in each format; all have the links `shared`."""
+    """Return the records of an item with these public files, one in each format; all have the links `shared`."""
     paths = [record_path(format_.prefix, item.id, item.handle) for format_ in formats]
     uris = [addresses.record(path) for path in paths]
     return tuple(
         Record(
             uri=uri,
             path=path,
-            content=format_.render(item.metadata),
+            content=format_.render(item, files, addresses.ui),
             links=(
                 LinkTo(href=format_.profile, rel="profile"),
                 *_formats(uri, uris),
                 *_versions(item, addresses, format_),
                 *shared,
             ),
-            changed=changed,
+            changed=item.last_modified,
         )
         for format_, path, uri in zip(formats, paths, uris, strict=True)
     )

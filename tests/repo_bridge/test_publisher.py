@@ -29,7 +29,7 @@ from repo_bridge import BridgeError, DatabaseError, InventoryError
 from repo_bridge.inventory import Inventory
 from repo_bridge.model import Reason
 from repo_bridge.publisher import publish
-from sample_site.dspace.repository import ITEM, Policy, Sample, Thing, Value, key, rows_of
+from sample_site.dspace.repository import FORMATS, ITEM, Policy, Sample, Thing, Value, key, rows_of
 from tests.kit.examples import examples
 from tests.kit.live import served
 from tests.kit.postgresql import Server
@@ -41,6 +41,8 @@ from tests.kit.repository.samples import every_case
 
 _HANDLE = re.compile(r"123456789/[a-z]*[0-9]+")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+#: The media types of files.
+TYPES = {each.partition(";")[0] for each in FORMATS}
 
 
 @pytest.fixture(autouse=True)
@@ -131,8 +133,10 @@ def require_public(press: Press, visible: dict[Any, Visible]) -> None:
 
 
 def require_record(data: bytes, entry: XmlEntry, item: Visible) -> None:
-    """Compare a record with the values of an item, text by text, and with what is said of it."""
-    texts = [element.text for element in etree.fromstring(data)]
+    """Compare a record with the values of an item, text by text, its public files, and what is said of it."""
+    found = [(etree.QName(element).localname, element.text) for element in etree.fromstring(data)]
+    assert {text for name, text in found if name == "format"} <= (TYPES if item.files else set())
+    texts = [text for name, text in found if name != "format"]  # no value is one
     values = [value for name, value, _ in item.values if name.startswith("dc.") and value.strip()]
     assert sorted(map(str, texts)) == sorted(values)
     assert entry.md == {

@@ -65,6 +65,7 @@ EPRINT = """  <dc:title>Coins &amp; &lt;Medals&gt;</dc:title>
   <dc:publisher>The Press</dc:publisher>
   <dc:date>2024-03</dc:date>
   <dc:type>thesis</dc:type>
+  <dc:format>application/pdf</dc:format>
   <dc:identifier>https://eprints.example/id/eprint/1/</dc:identifier>
   <dc:identifier>10.5072/coins</dc:identifier>
   <dc:relation>https://press.example/coins</dc:relation>
@@ -77,6 +78,7 @@ ARTICLE = """  <dc:title xml:lang="de-DE">Pfennig</dc:title>
   <dc:subject xml:lang="en">mint</dc:subject>
   <dc:description xml:lang="en">On pennies.</dc:description>
   <dc:date>2025-06-30</dc:date>
+  <dc:format>application/pdf</dc:format>
   <dc:identifier>10.5072/penny</dc:identifier>
   <dc:source>Coin News</dc:source>
   <dc:language>en</dc:language>

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from repo_bridge import CrosswalkError
-from repo_bridge.model import Field, MetadataValue
+from repo_bridge.model import Bitstream, Field, Item, MetadataValue
 from repo_bridge.records import FORMATS, find_formats
 from sample_site.dspace.repository import FIELDS
 
@@ -22,7 +22,7 @@ def value(field: str, text: str = "x", language: str = "") -> MetadataValue:
 
 def record(prefix: str, *values: MetadataValue) -> etree._Element:
     """Make a record and read it."""
-    return etree.fromstring(FORMATS[prefix].render(values))
+    return etree.fromstring(FORMATS[prefix].render(Item(id="i", metadata=values)))
 
 
 def elements(prefix: str, *values: MetadataValue) -> list[tuple[str, str | None]]:
@@ -62,9 +62,8 @@ def test_oai_dc(field: str, element: str) -> None:
 
 def test_oai_dc_as_a_whole() -> None:
     """A record is a document that says where its schema is, with values in the order of the table, then their own."""
-    rendered = FORMATS["oai_dc"].render(
-        [value("dc.type", "Map"), value("dc.creator", "B & Co"), value("dc.creator", "A", "en_US"), value("local.note")]
-    )
+    values = (value("dc.type", "Map"), value("dc.creator", "B & Co"), value("dc.creator", "A", "en_US"))
+    rendered = FORMATS["oai_dc"].render(Item(id="i", metadata=(*values, value("local.note"))))
     assert rendered.decode() == (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         '<oai_dc:dc xmlns:oai_dc="http://www.openarchives.org/OAI/2.0/oai_dc/" '
@@ -131,7 +130,35 @@ def test_mods_roles() -> None:
     ]
 
 
-@pytest.mark.parametrize("prefix", sorted(FORMATS.keys() - {"dim"}))
+@pytest.mark.parametrize(
+    ("prefix", "path"),
+    [("oai_dc", "{*}format"), ("qdc", "{*}format"), ("mods", "{*}physicalDescription/{*}internetMediaType")],
+)
+def test_types_of_files(prefix: str, path: str) -> None:
+    """The types of deposited files are formats of their item, each once, but not those of other bundles."""
+    types = {"a": "image/png", "b": "image/png", "c": None, "d": "text/plain"}
+    files = [
+        (
+            f"https://x.example/{name}",
+            Bitstream(id=name, name=name, bundle="TEXT" if name == "d" else "ORIGINAL", type=type_),
+        )
+        for name, type_ in types.items()
+    ]
+    item = Item(id="i", metadata=(value("dc.format", "image/gif"),))
+    found = etree.fromstring(FORMATS[prefix].render(item, files)).findall(path)
+    assert [each.text for each in found if each.text != "image/gif"] == ["image/png"]
+    known = Item(id="i", metadata=(value("dc.format.mimetype", "image/png"),))
+    assert len(etree.fromstring(FORMATS[prefix].render(known, files)).findall(path)) == 1
+
+
+@pytest.mark.parametrize("handle", [None, "1/2"])
+def test_mods_without_fields(handle: str | None) -> None:
+    """A record in MODS, which may not be empty, has at least the handle or the id of its item."""
+    (only,) = etree.fromstring(FORMATS["mods"].render(Item(id="i", handle=handle)))
+    assert (only.tag, only.get("type"), only.text) == (f"{{{MODS}}}identifier", "local", handle or "i")
+
+
+@pytest.mark.parametrize("prefix", ["oai_dc", "qdc"])
 def test_unknown_fields(prefix: str) -> None:
     """Fields that no line names, and empty values, are left out; a record may have nothing in it."""
     assert (
@@ -142,7 +169,7 @@ def test_unknown_fields(prefix: str) -> None:
 
 def test_mods_keeps_no_dates_of_the_repository() -> None:
     """When an item was accessioned has no place in MODS."""
-    assert elements("mods", value("dc.date.accessioned"), value("dc.date.available")) == []
+    assert elements("mods", value("dc.date.accessioned"), value("dc.date.available")) == [("identifier", "i")]
 
 
 @pytest.mark.parametrize(
@@ -158,7 +185,7 @@ def test_languages(text: str, language: str | None) -> None:
 _values = st.builds(value, st.sampled_from(FIELDS), st.text(), st.text(max_size=8))
 
 
-@given(st.lists(_values), st.sampled_from([each for each in FORMATS if each != "oai_openaire"]))
+@given(st.lists(_values), st.sampled_from([each for each in FORMATS if each not in {"oai_openaire", "rioxx"}]))
 def test_any_values(values: list[MetadataValue], prefix: str) -> None:
     """Whatever values are, the record is XML that says the same, but for what XML cannot hold."""
     texts = [element.text for element in record(prefix, *values).iter() if element.text and element.text.strip()]
@@ -179,7 +206,5 @@ def test_no_character_ends_a_value() -> None:
 def test_found_by_their_names() -> None:
     """Formats are asked for by the names that OAI-PMH has for them; another is refused."""
     assert [crosswalk.prefix for crosswalk in find_formats(["mods", "oai_dc", "mods"], {})] == ["mods", "oai_dc"]
-    with pytest.raises(
-        CrosswalkError, match="no metadata format 'marc': there are oai_dc, qdc, mods, dim, oai_openaire"
-    ):
+    with pytest.raises(CrosswalkError, match="no metadata format 'marc': there are oai_dc, qdc, mods, dim, xoai"):
         find_formats(["marc"], {})

@@ -21,9 +21,9 @@ from repo_bridge.model import (
 from repo_bridge.reading.repository import open_repository
 from repo_bridge.records import EntryBuilder, Sets, find_formats
 from repo_bridge.records.resources import Addresses, LinkTo, hidden_uris, latest, resources_of
-from sample_site.dspace.repository import rows_of
+from sample_site.dspace.repository import Bundle, File, Policy, Sample, Thing, rows_of
 from sample_site.dspace.tables import write_sqlite
-from tests.kit.repository.reading import VIEW, url_of
+from tests.kit.repository.reading import VIEW, read_sample, url_of
 from tests.kit.repository.samples import AT, PUBLIC, every_case
 
 SITE = Addresses(
@@ -221,3 +221,28 @@ def test_everything_is_public_or_departed(tmp_path: Path, version: int) -> None:
     for secret in (b"Jane", b"jane@", b"Withdrawn", b"Private"):
         assert secret not in text
     assert (b"secret" in text) is (version < 10)
+
+
+@pytest.mark.parametrize(
+    ("policies", "access", "embargo"),
+    [
+        ([], "metadata.only", None),  # no files
+        ([[Policy(group=2)]], "metadata.only", None),  # that others may read it is not asked
+        ([[Policy()]], "open.access", None),
+        ([[Policy(start="2025-06-15")]], "open.access", None),
+        ([[Policy(start="2025-06-16")]], "embargo", "2025-06-16"),
+        (
+            [[Policy(start="2027-01-01")], [Policy(start="2026-01-01"), Policy(end="2025-01-01")]],
+            "embargo",
+            "2026-01-01",
+        ),
+        ([[Policy(start="2027-01-01")], [Policy()]], "open.access", None),
+        ([[Policy(start="10000-01-01")]], "restricted", ""),
+        ([[Policy(end="2025-06-01")]], "restricted", ""),
+    ],
+)
+def test_access_status(policies: list[list[Policy]], access: str, embargo: str | None, tmp_path: Path) -> None:
+    """What of an item's files everybody may read, today or from which day on, is known from their policies."""
+    files = [File(number, policies=each) for number, each in enumerate(policies, 1)]
+    (item,) = read_sample(Sample(items=[Thing(1, bundles=[Bundle(1, files=files)])]), tmp_path)
+    assert (item.access, item.embargo) == (access, embargo)
