@@ -39,7 +39,7 @@ def test_report_is_as_shown(tmp_path: Path) -> None:
     """The example of a report has the form of one, in text and as JSON with all of its keys."""
     broken = text("resources-1.xml").replace('length="5"', 'length="five"')
     report = check(str(lay(tmp_path, {"resources-1.xml": broken})))
-    shown = re.findall(r"^    (.+)$", PAGE.partition("## The report")[2], re.MULTILINE)
+    shown = re.findall(r"^    (.+)$", PAGE.partition("## The report")[2].partition("\n## ")[0], re.MULTILINE)
     error, fetcher = report.as_text().splitlines()[:2]
     assert error == shown[0]
     assert re.fullmatch(r"  \S+, line \d+, entry '\S+': length '\w*' is not a number of bytes", shown[1])
