@@ -384,12 +384,14 @@ def test_pace() -> None:
     assert (pace.delay(), pace.delay()) == (0, 2)
 
 
-def test_many_headers(client: Client, site: Live) -> None:
-    """A hundred lines are read, with those that the server adds; more are refused."""
+def test_many_and_long_headers(client: Client, site: Live) -> None:
+    """A hundred lines are read, with those that the server adds; more, and a line without end, are refused."""
     site.manner = lambda ask: ask.send(200, b"abc", **{f"X{number}": "y" for number in range(int(ask.path))})
     client.get(request(f"{site.url}/95"))
-    with pytest.raises(TransportError):
-        client.get(request(f"{site.url}/101"))
+    site.manners["long"] = lambda ask: ask.send(200, b"abc", X="y" * 200_000)
+    for path in ("101", "long"):
+        with pytest.raises(TransportError):
+            client.get(request(f"{site.url}/{path}"))
 
 
 def test_the_head_comes_before_the_body(client: Client, site: Live) -> None:
@@ -410,13 +412,6 @@ def test_the_head_comes_before_the_body(client: Client, site: Live) -> None:
     with pytest.raises(AbsentError):
         client.get(request(f"{site.url}/b", sink=Listening()))
     assert said == [200, b"abc"]
-
-
-def test_long_headers(client: Client, site: Live) -> None:
-    """A line of a head has an end."""
-    site.manner = lambda ask: ask.send(200, b"abc", X="y" * 200_000)
-    with pytest.raises(TransportError):
-        client.get(request(f"{site.url}/a"))
 
 
 def test_paced(client: Client, site: Live) -> None:

@@ -150,18 +150,14 @@ def test_html_is_known(site: Live, data: bytes, media_type: str, html: bool) -> 
     assert Web(site.url).read("a")[0].is_html is html
 
 
-@pytest.mark.parametrize("code", [404, 410])
-def test_absent(site: Live, code: int) -> None:
-    """Only 404 and 410 say that there is no such file."""
-    site.manner = status(code)
+@pytest.mark.parametrize(
+    ("manner", "code"),
+    [(status(404), 404), (status(410), 410), (lambda ask: ask.send(404, b"", Content_Encoding="gzip"), 404)],
+)
+def test_absent(site: Live, manner: Manner, code: int) -> None:
+    """Only 404 and 410 say that there is no such file; a page of error may be encoded: nobody reads it."""
+    site.manner = manner
     with pytest.raises(AbsentError, match=rf"^{site.url}/a: not found \({code} "):
-        Web(site.url).read("a")
-
-
-def test_absent_and_encoded(site: Live) -> None:
-    """A page of error may be encoded: nobody reads it."""
-    site.manner = lambda ask: ask.send(404, b"", Content_Encoding="gzip")
-    with pytest.raises(AbsentError):
         Web(site.url).read("a")
 
 
@@ -231,18 +227,18 @@ def test_names_that_do_not_resolve(
     assert (type(caught.value), str(caught.value)) == (kind, f"https://museum.example/a: {said}")
 
 
-def test_impossible_name() -> None:
-    """A name that cannot be one is a failure with a sentence."""
-    with pytest.raises(TransportError, match=r": this URL cannot be requested$"):
-        Web(f"http://{'a' * 64}.example").read("a")
-    with pytest.raises(TransportError, match=r": this URL cannot be requested$"):
-        Web("http://a museum.example").read("a")
-
-
-def test_connection_refused() -> None:
-    """A server that is gone is a failure."""
-    with pytest.raises(TransportError, match=r"/a: Connection refused$") as caught:
-        Web(f"http://127.0.0.1:{closed_port()}").read("a")
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        (f"http://{'a' * 64}.example", "this URL cannot be requested"),
+        ("http://a museum.example", "this URL cannot be requested"),
+        ("http://127.0.0.1:PORT", "Connection refused"),
+    ],
+)
+def test_nobody_is_there(url: str, said: str) -> None:
+    """A name that cannot be one, and a server that is gone, are failures with a sentence; neither says "no host"."""
+    with pytest.raises(TransportError, match=rf"/a: {said}$") as caught:
+        Web(url.replace("PORT", str(closed_port()))).read("a")
     assert not isinstance(caught.value, AbsentError | NoHostError)
 
 
@@ -252,20 +248,23 @@ def test_no_answer(site: Live) -> None:
         assert failure(site, raw(data)).startswith("URL: the answer is not valid HTTP (")
 
 
-def test_silence(site: Live, in_time: Guard) -> None:
-    """Nothing for longer than the time-out."""
-    with in_time():
-        assert failure(site, late(120, page), timeout=0.2) == "URL: no answer for 0.2 seconds"
-        said = failure(site, late(120, page), timeout=120, total=0.2)
-        assert said == "URL: the transfer takes longer than 0.2 seconds"
+SLOW = "the transfer takes longer than 0.2 seconds"
+IN_THE_HEAD, IN_THE_BODY = b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n"
 
 
-@pytest.mark.parametrize("begin", [b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n"])
-def test_dripping(site: Live, begin: bytes, in_time: Guard) -> None:
-    """A byte now and then, in the head or in the body, does not hold a build for ever."""
+@pytest.mark.parametrize(
+    ("manner", "seconds", "said"),
+    [
+        (late(120, page), (0.2, 120), "no answer for 0.2 seconds"),
+        (late(120, page), (120, 0.2), SLOW),
+        (dripping(b"a" * 5000, 0.05, IN_THE_HEAD), (10, 0.2), SLOW),
+        (dripping(b"a" * 5000, 0.05, IN_THE_BODY), (10, 0.2), SLOW),
+    ],
+)
+def test_silence(site: Live, manner: Manner, seconds: tuple[float, float], said: str, in_time: Guard) -> None:
+    """Nothing for too long, or a byte now and then, in the head or in the body, does not hold a build for ever."""
     with in_time():
-        said = failure(site, dripping(b"a" * 5000, 0.05, begin), timeout=10, total=0.2)
-    assert said == "URL: the transfer takes longer than 0.2 seconds"
+        assert failure(site, manner, timeout=seconds[0], total=seconds[1]) == f"URL: {said}"
 
 
 def test_no_time_at_all(site: Live) -> None:

@@ -152,45 +152,24 @@ def test_redirects_to_other_hosts(location: str, leads_to: str) -> None:
     assert str(caught.value) == f"https://a.example/x redirects elsewhere, {leads_to}"
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        "127.0.0.1",
-        "10.1.2.3",
-        "192.168.0.1",
-        "169.254.169.254",
-        "::1",
-        "fe80::1%eth0",
-        "fd00::1",
-        "0.0.0.0",
-        "224.0.0.1",
-        "::ffff:127.0.0.1",
-        "64:ff9b::7f00:1",
-        "2002:7f00:1::",
-        "100.64.0.1",
-        "2001:0:808:808::80ff:fffe",  # Teredo: none is requested, whatever it leads to (here 127.0.0.1, 88.18.41.30)
-        "2001:0:4136:e378:8000:63bf:a7ed:d6e1",
-        "no address",
-        # Old and rare forms.
-        "fec0::1",
-        "64:ff9b:1::a00:1",
-        "::10.0.0.1",
-        "::ffff:0:0",
-        "2001:0:7f00:1::",
-        "255.255.255.255",
-        "240.0.0.1",
-        "198.18.0.1",
-    ],
-)
-def test_private_addresses(address: str) -> None:
-    """Loopback, private, link-local, multicast and what stands for such."""
-    assert not is_public_address(address)
+ADDRESSES = {
+    "loopback, private, link-local, multicast": (
+        "127.0.0.1 10.1.2.3 192.168.0.1 169.254.169.254 ::1 fe80::1%eth0 fd00::1 0.0.0.0 224.0.0.1 100.64.0.1"
+    ),
+    "what stands for such": "::ffff:127.0.0.1 64:ff9b::7f00:1 2002:7f00:1::",
+    # None is requested, whatever it leads to (here 127.0.0.1, 88.18.41.30).
+    "Teredo": "2001:0:808:808::80ff:fffe 2001:0:4136:e378:8000:63bf:a7ed:d6e1 2001:0:7f00:1::",
+    "no address": "address",
+    "old and rare": "fec0::1 64:ff9b:1::a00:1 ::10.0.0.1 ::ffff:0:0 255.255.255.255 240.0.0.1 198.18.0.1",
+    "public": "93.184.216.34 2606:2800:220:1::1 64:ff9b::5db8:d822",
+}
 
 
-@pytest.mark.parametrize("address", ["93.184.216.34", "2606:2800:220:1::1", "64:ff9b::5db8:d822"])
-def test_public_addresses(address: str) -> None:
-    """Addresses of the internet."""
-    assert is_public_address(address)
+@pytest.mark.parametrize("kind", ADDRESSES)
+def test_public_addresses(kind: str) -> None:
+    """Addresses of the internet alone are public."""
+    for address in ADDRESSES[kind].split():
+        assert is_public_address(address) is (kind == "public"), address
 
 
 PAGE = "https://example.org/a/b.html"

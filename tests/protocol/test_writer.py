@@ -243,31 +243,25 @@ def test_longest_loc_is_written() -> None:
     assert entry.loc == loc
 
 
-def test_naive_lastmod_is_refused() -> None:
-    """X05: a naive lastmod is refused, naming the loc."""
-    with pytest.raises(DocumentError, match=f"the entry with loc '{LOC}': lastmod: .* has no zone"):
-        written(resource_list(Entry(loc=LOC, lastmod=NAIVE)))
+NAIVE_HEAD = resource_list(md=Metadata(capability="changelist", from_=NAIVE))
 
 
-@pytest.mark.parametrize("md", [None, Metadata(), Metadata(capability="")])
-def test_document_without_capability_is_refused(md: Metadata | None) -> None:
-    """X02: a document says what it is."""
-    with pytest.raises(DocumentError, match=r"a urlset has no rs:md with a capability.*X02"):
-        written(resource_list(md=md))
-
-
-def test_head_that_is_refused() -> None:
-    """An error in the document's own rs:md names its capability."""
-    with pytest.raises(
-        DocumentError, match=r"the document with capability 'changelist': rs:md attribute from: .* zone"
-    ):
-        written(resource_list(md=Metadata(capability="changelist", from_=NAIVE)))
-
-
-def test_unknown_edition_is_refused() -> None:
-    """There are two editions."""
-    with pytest.raises(DocumentError, match="there is no edition 2015"):
-        written(resource_list(), edition=2015)
+@pytest.mark.parametrize(
+    ("refused", "edition", "message"),
+    [
+        (resource_list(Entry(loc=LOC, lastmod=NAIVE)), 2017, f"the entry with loc '{LOC}': lastmod: .* has no zone"),
+        (NAIVE_HEAD, 2017, "the document with capability 'changelist': rs:md attribute from: .* zone"),
+        (resource_list(), 2015, "there is no edition 2015"),
+        *(
+            (resource_list(md=md), 2017, "a urlset has no rs:md with a capability.*X02")
+            for md in (None, Metadata(), Metadata(capability=""))
+        ),
+    ],
+)
+def test_document_that_is_refused(refused: Document, edition: int, message: str) -> None:
+    """X02, X05: a document says what it is, its times have zones, and it is in one of two editions."""
+    with pytest.raises(DocumentError, match=message):
+        written(refused, edition=edition)
 
 
 BASE = "https://example.com/"

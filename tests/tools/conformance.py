@@ -59,7 +59,7 @@ ASKS = {
 #: Who writes what a rule asks for, in `pelican_resourcesync` or `repo_bridge/`, and which test shows it, in `tests`.
 WRITTEN = """
 X01 protocol/writer.py protocol/test_writer.py::test_bytes_by_hand
-X02 protocol/writer.py protocol/test_writer.py::test_document_without_capability_is_refused
+X02 protocol/writer.py protocol/test_writer.py::test_document_that_is_refused
 X03 protocol/attributes.py protocol/test_writer.py::test_metadata_that_is_refused
 X04 protocol/writer.py protocol/test_writer.py::test_any_limits
 X05 protocol/values.py protocol/test_values.py::test_rendering
