@@ -196,7 +196,11 @@ def _options(
         on_deletions=_ON_DELETIONS.format("table" if settings.table else "database, its policies and timezone"),
         remove_deleted=settings.on_withdrawal == "remove",
         bucket=settings.bucket,
-        page=PageOptions(home=settings.ui_url or "", facts=facts if is_complete else ()),
+        page=PageOptions(
+            home=settings.ui_url or "",
+            facts=facts if is_complete else (),
+            compiled=Workspace(settings.beside).templates,
+        ),
         key=signing_key(),
         publisher=_publisher(settings),
         records_uri=records,

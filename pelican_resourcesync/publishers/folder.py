@@ -23,6 +23,7 @@ from pelican_resourcesync.publication import (
     Predecessor,
     PublishRequest,
     Resource,
+    Workspace,
     build_time,
     media_type,
     plan_sets,
@@ -181,7 +182,7 @@ class _Folder:
 
     def __init__(self, settings: FolderSettings, base: Path, stack: ExitStack, *, allow_empty: bool) -> None:
         self._allow_empty = allow_empty
-        self._settings, self._siteurl = settings, settings.base_url
+        self._settings, self._siteurl, self._workspace = settings, settings.base_url, Workspace(base)
         self._path = folder = _folder_of(settings, base)
         self.built = build_time()
         self.hints: list[str] = []
@@ -300,7 +301,7 @@ class _Folder:
             settings,
             next(set_settings for set_settings in settings.sets if set_settings.name == name),
             site_name=settings.site_name,
-            page=PageOptions(language=settings.language),
+            page=PageOptions(language=settings.language, compiled=self._workspace.templates),
             on_deletions=(
                 "was the site built completely? If the deletions are right, publish once with "
                 f"{ALLOW_DELETIONS}=1 in the environment"

@@ -36,6 +36,11 @@ class Workspace:
         """The folder of the builds of past commits."""
         return self.folder / "backfill"
 
+    @property
+    def templates(self) -> Path:
+        """The folder of the compiled templates of the pages for people."""
+        return self.folder / "templates"
+
     def last_published(self, set_name: str = "site") -> Path:
         """Return the folder of the publication of a set that was last seen live."""
         return self.folder / ("live" if set_name == "site" else f"live-{set_name}")

@@ -29,6 +29,7 @@ class PageOptions:
     `language` is a tag such as `en` or `de-AT`. `home` is the URI of the front page, by default the address of the
     site. `license` and `contact` are URIs or texts. `facts` are further numbers, such as those of a repository's items,
     by their English names. Templates in the folders `templates` replace ours; they also see `variables` and `filters`.
+    The folder `compiled` keeps them compiled for the next run.
     """
 
     language: str = "en"
@@ -39,6 +40,7 @@ class PageOptions:
     templates: tuple[Path, ...] = ()
     variables: Mapping[str, Any] = field(default_factory=dict)
     filters: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    compiled: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,7 @@ from pelican_resourcesync.publication import (
     PageOptions,
     Predecessor,
     PreviousPublication,
+    Workspace,
     is_loopback,
     is_published,
 )
@@ -256,6 +257,7 @@ def _page_options(pelican: Mapping[str, Any]) -> PageOptions:
         templates=(*overrides, theme),
         variables={name: value for name, value in pelican.items() if name.isupper()},
         filters={"strftime": DateFormatter(), **(pelican.get("JINJA_FILTERS") or {})},
+        compiled=Workspace(settings_folder_of(pelican)).templates,
     )
 
 

@@ -7,6 +7,7 @@ import json
 import posixpath
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
@@ -14,10 +15,17 @@ from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from types import CodeType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 from urllib.parse import quote, unquote
 
-from jinja2 import BytecodeCache, ChoiceLoader, Environment, FileSystemLoader, PackageLoader, PrefixLoader
+from jinja2 import (
+    ChoiceLoader,
+    Environment,
+    FileSystemBytecodeCache,
+    FileSystemLoader,
+    PackageLoader,
+    PrefixLoader,
+)
 from jinja2.bccache import Bucket
 from lxml import etree
 from markupsafe import Markup
@@ -175,21 +183,27 @@ class Page:
         return self.text("%(name)s over ResourceSync", name=name) if name else self.text("This site over ResourceSync")
 
 
-class _CompiledTemplates(BytecodeCache):
-    """The templates compiled in this process: compiling them takes longer than all else that is done for the pages."""
+class _CompiledTemplates(FileSystemBytecodeCache):
+    """The templates compiled by this process, and in a folder those of earlier ones.
 
-    def __init__(self) -> None:
-        self._codes: dict[tuple[str, str], CodeType] = {}
+    Compiling them takes longer than all else that is done for the pages.
+    """
+
+    _codes: ClassVar[dict[tuple[str, str], CodeType]] = {}
 
     def load_bytecode(self, bucket: Bucket) -> None:
         bucket.code = self._codes.get((bucket.key, bucket.checksum))
+        if bucket.code is None and self.directory:
+            with suppress(OSError):
+                super().load_bytecode(bucket)
 
     def dump_bytecode(self, bucket: Bucket) -> None:
         if bucket.code is not None:
             self._codes[bucket.key, bucket.checksum] = bucket.code
-
-
-_COMPILED = _CompiledTemplates()
+            if self.directory:
+                with suppress(OSError):  # the next run compiles it again
+                    Path(self.directory).mkdir(exist_ok=True)
+                    super().dump_bytecode(bucket)
 
 
 def environment_of(page: PageOptions) -> Environment:
@@ -203,7 +217,7 @@ def environment_of(page: PageOptions) -> Environment:
     ]
     environment = Environment(
         loader=ChoiceLoader(loaders),
-        bytecode_cache=_COMPILED,
+        bytecode_cache=_CompiledTemplates(str(page.compiled or "")),
         optimized=False,  # which would apply the filters of one page's language while compiling
         autoescape=True,
         trim_blocks=True,

@@ -2,16 +2,18 @@
 
 import json
 import re
+import shutil
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from jinja2 import Environment
 from lxml import html
 
 from pelican_resourcesync.publication import forget_uris, read_previous
-from pelican_resourcesync.publication.kinds.pages.rendering import Language
+from pelican_resourcesync.publication.kinds.pages.rendering import Language, _CompiledTemplates
 from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.options import PageOptions
 from tests.kit.publications import SITEURL, Source, utc
@@ -126,6 +128,37 @@ def test_the_same_bytes_again(tmp_path: Path) -> None:
     assert {path: data for path, data in one.items() if path.endswith((".html", ".svg"))} == {
         path: data for path, data in other.items() if path.endswith((".html", ".svg"))
     }
+
+
+@pytest.mark.parametrize("left", ["whole", "damaged", "a file", "read-only"])
+def test_templates_stay_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: str) -> None:
+    """The next process takes them from the work folder, or compiles them again; the pages are the same."""
+    folder, compiled = tmp_path / "work/templates", list[str]()
+    folder.parent.mkdir()
+    really, page = Environment.compile, PageOptions(compiled=folder)
+
+    def counted(environment: Environment, source: str, *rest: Any) -> Any:
+        compiled.append(source)
+        return really(environment, source, *rest)
+
+    monkeypatch.setattr(Environment, "compile", counted)
+    monkeypatch.setattr(_CompiledTemplates, "_codes", {})
+    first = publish(tmp_path / "first", 2, **everything(page=page)).documents()
+    files = [*folder.iterdir()]
+    assert len(files) == len(compiled) > 5
+    if left == "damaged":
+        for file in files:
+            file.write_bytes(file.read_bytes()[:-10])
+    elif left == "a file":
+        shutil.rmtree(folder)
+        folder.write_bytes(b"")
+    elif left == "read-only":
+        shutil.rmtree(folder)
+        folder.mkdir(mode=0o500)
+    compiled.clear()
+    monkeypatch.setattr(_CompiledTemplates, "_codes", {})
+    assert publish(tmp_path / "next", 2, **everything(page=page)).documents() == first
+    assert len(compiled) == (0 if left == "whole" else len(files))
 
 
 def test_every_text_is_translated() -> None:
