@@ -111,8 +111,6 @@ def _plan(state: CopyState, source: Source, options: MirrorOptions, *, reconcile
     if failures and len(failures) == len(planners):
         raise failures[0]
     result.notes += [note for note in source.notes if note not in result.notes]
-    if result.unread and state.get(REBUILT):  # what is not listed may be in what cannot be read
-        state.db.execute("DELETE FROM membership WHERE sets = 0")
     state.db.execute("DELETE FROM pending WHERE uri NOT IN (SELECT uri FROM membership WHERE sets)")
     state.db.execute("DELETE FROM membership WHERE sets = 0 AND uri NOT IN (SELECT uri FROM resource)")
     for resource_set in sets:

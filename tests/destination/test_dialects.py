@@ -7,15 +7,16 @@ is known from the changes alone.
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from pelican_resourcesync.checker import check
-from pelican_resourcesync.destination import Following, Mirror
-from pelican_resourcesync.errors import DocumentError, IncompleteError, SourceError
-from tests.kit.live import status
+from pelican_resourcesync.destination import STATE_FOLDER, Following, Mirror
+from pelican_resourcesync.errors import AbsentError, DocumentError, IncompleteError, SourceError, StatusError
+from tests.kit.live import Ask, status
 from tests.kit.sources import FAST, FakeSource, document, entry, fake_source, files_of, stamp
 
 PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three"}
@@ -344,8 +345,6 @@ INCOMPLETE: dict[str, Incomplete] = {
 def test_incomplete(row: Incomplete, folder: Path) -> None:
     """The rest is copied, nothing is deleted, and when all can be read again, the copy is complete."""
     with fake_source(PAGES) as source:
-        source.change_lists = False
-        source.publish()
         good = dict(source.published)
         source.published["more.html"] = b"of the page"
         row.edit(source)
@@ -361,6 +360,7 @@ def test_incomplete(row: Incomplete, folder: Path) -> None:
             Mirror(source.url, fresh, FAST).audit()
         source.published = good
         assert Mirror(source.url, folder, FAST).run().complete
+        source.change_lists = False  # of which nothing is needed, if they have it all
         source.update({"a.html": None, "d.txt": "three, new"})
         good, before = dict(source.published), files_of(folder)
         row.edit(source)
@@ -440,3 +440,68 @@ def test_change_lists_that_fail_for_a_while(folder: Path) -> None:
         source.update({"d.txt": "new"})
         assert followed(source.url, cursor, have)[1] == ["updated"]
         assert have == source.resources
+
+
+def test_more_is_wanted_of_what_cannot_be_read(folder: Path) -> None:
+    """It is wanted in the next run, too, although the Change Lists lead there."""
+    with fake_source(PAGES) as source:
+        assert Mirror(source.url, folder, replace(FAST, only=("*.txt",))).run().complete
+        good = dict(source.published)
+        both(index("gone"))(source)
+        assert not Mirror(source.url, folder, FAST).run().complete
+        source.published = good
+        assert Mirror(source.url, folder, FAST).run().complete
+        assert files_of(folder) == source.resources
+
+
+def test_copy_whose_state_was_lost(folder: Path) -> None:
+    """Nothing is deleted while a part cannot be read, although nothing is known of what it lists."""
+    with fake_source(PAGES) as source:
+        source.change_lists = False
+        source.publish()
+        assert Mirror(source.url, folder, FAST).run().complete
+        (folder / STATE_FOLDER / "state.sqlite3").write_bytes(b"damaged" * 1_000)
+        source.update({"b/c.html": None})
+        both(index("list", "gone"), sub("list", "<url><loc>[^<]*d.txt.*</url>", ""))(source)
+        result = Mirror(source.url, folder, FAST).run()
+        assert (result.complete, result.deleted, result.not_deleted) == (False, 0, [])
+        assert files_of(folder) == {path: data.encode() for path, data in PAGES.items()}
+        source.publish()
+        assert Mirror(source.url, folder, FAST).run().not_deleted == ["b/c.html"]
+
+
+def test_index_that_is_not_modified_and_older(folder: Path) -> None:
+    """A host that compares times alone says so of an index whose parts are gone: it is requested again."""
+    with fake_source(PAGES) as source:
+        source.change_lists = False
+        source.publish()
+        good = dict(source.published)
+        both(index("gone", "list"))(source)
+        source.published["gone"] = source.published["list"]
+        assert Mirror(source.url, folder, FAST).run().complete
+        source.published, heads = good, "Mon, 01 Jan 2024 00:00:00 GMT"
+
+        def by_time(ask: Ask) -> None:
+            known = ask.headers["If-None-Match"] or ask.headers["If-Modified-Since"]
+            ask.begin(304) if known else ask.send(200, source.published[RL], Last_Modified=heads)
+
+        source.site.manners[RL] = by_time
+        result = Mirror(source.url, folder, FAST).run()
+        assert (result.complete, files_of(folder)) == (True, source.resources)
+
+
+def test_set_of_which_the_past_is_not_known(folder: Path) -> None:
+    """The past of a Source is that of all its sets, so it is an error if one cannot be read."""
+    with fake_source(PAGES) as source:
+        both(two_sets(None), absent("two/capabilitylist.xml"))(source)
+        for task in (Mirror.times, Mirror.run):
+            with pytest.raises(AbsentError, match=r"two/capabilitylist.xml: not found"):
+                task(Mirror(source.url, folder, replace(FAST, at=source.now)))
+
+
+def test_one_of_two_that_fails_for_a_while(folder: Path) -> None:
+    """Another document is no substitute for it: its resources would seem to be deleted."""
+    with fake_source(PAGES) as source:
+        both(named_twice("resourcelist", first=True), absent("oai", 503))(source)
+        with pytest.raises(StatusError, match="503"):
+            Mirror(source.url, folder, FAST).run()
