@@ -302,7 +302,8 @@ class Source:
         for what, places in self._left_out.items():
             for uri, (_, why) in [*places.items()][:1]:
                 count = sum(each for each, _ in places.values())
-                notes.append(f"{what}: {count:,} cannot be read and count as absent (the first in {shown(uri)}: {why})")
+                first = f"{count:,} in all, the first in {shown(uri)}: {why}"
+                notes.append(f"{what} cannot be read, and counts as absent ({first})")
         return notes
 
     def unread(self, error: Error) -> Error:

@@ -150,30 +150,30 @@ DIALECTS: dict[str, Dialect] = {
     "prefixes in the Source Description": Dialect(prefixed(SD)),
     "prefixes in the lists": Dialect(prefixed(RL, CL)),
     # Optional values of entries.
-    "an empty length": Dialect(of_entries("length", 'length=""'), "attribute length: 3 cannot", "X09"),
-    "a length in words": Dialect(of_entries("length", 'length="1,2"'), "attribute length: 3 cannot", "X09"),
+    "an empty length": Dialect(of_entries("length", 'length=""'), "attribute length cannot.*3 in all", "X09"),
+    "a length in words": Dialect(of_entries("length", 'length="1,2"'), "attribute length cannot.*3 in all", "X09"),
     "an empty hash": Dialect(of_entries("hash", 'hash=""'), "", "X08"),
     "nothing of bytes": Dialect(of_entries('hash="[^"]*" length', 'hash="" length=""'), "attribute length", "X08 X09"),
-    "modified in words": Dialect(of_entries("", 'modified="yesterday"'), "attribute modified: 3 cannot", "X05"),
+    "modified in words": Dialect(of_entries("", 'modified="yesterday"'), "attribute modified cannot.*3 in all", "X05"),
     "an encoding that is empty": Dialect(of_entries("", 'encoding=""')),
-    "a link of no priority": Dialect(sub(RL, "</url>", PRIORITY), "attribute pri of a link: 3 cannot", "X07"),
-    "two lastmod": Dialect(lastmod("2024-01-01</lastmod><lastmod>2024-01-02"), "lastmod: 1 cannot", "X12"),
+    "a link of no priority": Dialect(sub(RL, "</url>", PRIORITY), "attribute pri of a link cannot.*3 in all", "X07"),
+    "two lastmod": Dialect(lastmod("2024-01-01</lastmod><lastmod>2024-01-02"), "lastmod cannot.*1 in all", "X12"),
     "a changefreq of its own": Dialect(
-        sub(RL, "<rs:md (?=hash)", "<changefreq>nightly</changefreq><rs:md "), "changefreq: 3 cannot", "X12"),
-    **{f"a lastmod that is {name}": Dialect(lastmod(time), "lastmod: 1 cannot", "X05") for name, time in TIMES.items()},
+        sub(RL, "<rs:md (?=hash)", "<changefreq>nightly</changefreq><rs:md "), "changefreq cannot.*3 in all", "X12"),
+    **{f"a lastmod that is {name}": Dialect(lastmod(time), "lastmod cannot", "X05") for name, time in TIMES.items()},
     # Optional values of documents.
-    **{f"an at that is {name}": Dialect(at(time), "attribute at: 1 cannot", "X05", reset=True)
+    **{f"an at that is {name}": Dialect(at(time), "attribute at cannot.*1 in all", "X05", reset=True)
         for name, time in TIMES.items()},
     "no at": Dialect(sub(RL, ' at="[^"]*"', ""), "", "RL01", reset=True),
-    "an empty completed": Dialect(sub(RL, "<rs:md ", '<rs:md completed="" ', 1), "completed: 1 cannot", "X05"),
+    "an empty completed": Dialect(sub(RL, "<rs:md ", '<rs:md completed="" ', 1), "completed cannot.*1 in all", "X05"),
     "a from where it means nothing": Dialect(
-        sub(CAP, "<rs:md ", '<rs:md from="2013-02-07T22:39:00" ', 1), "attribute from: 1 cannot", "X05 X14"),
+        sub(CAP, "<rs:md ", '<rs:md from="2013-02-07T22:39:00" ', 1), "attribute from cannot.*1 in all", "X05 X14"),
     "two rs:md of a document": Dialect(sub(RL, "(<rs:md [^>]*>)", r"\1\1", 1), "", "X02"),
     "two rs:md of a document that differ": Dialect(
         sub(RL, "(<rs:md [^>]*>)", r'\1<rs:md capability="resourcelist" at="2024-01-01"/>', 1),
-        "attribute at: 1 cannot", "X02", reset=True),
+        "attribute at cannot.*1 in all", "X02", reset=True),
     "rs:md after the entries": Dialect(
-        sub(RL, "</urlset>", '<rs:md at="2000-01-01"/></urlset>'), "after the first entry: 1 cannot", "X02 V1105"),
+        sub(RL, "</urlset>", '<rs:md at="2000-01-01"/></urlset>'), "first entry cannot.*1 in all", "X02 V1105"),
     "white space before the declaration": Dialect(
         lambda source: source.published.update({RL: b"\n  " + source.published[RL]}), "", "X01"),
     "spaces in attributes": Dialect(
@@ -189,7 +189,7 @@ DIALECTS: dict[str, Dialect] = {
     "a change at an unreadable datetime": Dialect(
         sub(CL, '<rs:md change="', '<rs:md datetime="now" change="'), UNUSABLE + "datetime", "X05", reset=True),
     "a length of changes in words": Dialect(
-        sub(CL, ' length="[^"]*"', ' length="1e9"'), "attribute length: 3 cannot", "X09"),
+        sub(CL, ' length="[^"]*"', ' length="1e9"'), "attribute length cannot.*3 in all", "X09"),
     "a from that is none": Dialect(sub(CL, 'from="[^"]*"', 'from="once"'), UNUSABLE + "from", "X05", reset=True),
     "a urlset of lists": Dialect(list_of_lists, "", "CH01"),
     "changes in pages": Dialect(pages(CL), "", "X04"),
