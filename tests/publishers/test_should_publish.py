@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,7 +13,7 @@ from types import MappingProxyType
 import pytest
 
 from pelican_resourcesync.publishers.should_publish import PREVIEWS, why_not_to_publish
-from tests.kit.live import live, status
+from tests.kit.live import closed_port, live, status
 from tests.kit.museum import Tree, tree
 from tests.kit.sites import Site, our_command, run, strip
 
@@ -157,18 +156,11 @@ def test_preview_has_no_publication_of_its_own(published: Site, monkeypatch: pyt
     assert {path for path in tree(published.folder / "preview") if "resourcesync" in path} == set()
 
 
-def free_port() -> int:
-    """Return a port that nobody listens at."""
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])
-
-
 @pytest.mark.parametrize("options", [["--autoreload"], ["--autoreload", "--listen"]], ids=["reload", "listen"])
 def test_previews_of_pelican_publish_nothing(published: Site, options: list[str]) -> None:
     """Each build of drafts has one line; what is published stays as it is, and the live host is not asked."""
     before = documents(published)
-    port = str(free_port())
+    port = str(closed_port())
     served_at = ["--port", port] if "--listen" in options else []
     with live(status(500), proxy=True) as host, (published.folder / "log").open("wb") as log:
         settings = ["-e", 'RESOURCESYNC={"previous": "live"}', 'SITEURL="http://museum.test"']

@@ -150,60 +150,41 @@ def test_hubs() -> None:
     assert refused({"hubs": [1]}).endswith("it may be a URL or a dict of url, fat")
 
 
-@pytest.mark.parametrize(
-    ("value", "parsed"),
-    [
-        (False, Dumps()),
-        (True, BOTH_DUMPS),
-        ({}, BOTH_DUMPS),
-        ({"changedump": False}, Dumps(resourcedump=True)),
-        ({"resourcedump": False, "changedump": False}, Dumps()),
-        ({"changedump": False, "package_size": 5_000}, Dumps(resourcedump=True, package_size=5_000)),
-    ],
-)
-def test_right_dumps(value: object, parsed: Dumps) -> None:
-    """All or nothing; a dict means all but what it says; a set has its own in the same words."""
-    assert parse_settings({"dumps": value}).dumps == parsed
-    assert parse_settings({"sets": {"a": {"dumps": value}}}).sets == (SetSettings(name="a", dumps=parsed),)
+SMALL = VersionOptions(number=1, age=timedelta(days=1830), size=0)
 
 
 @pytest.mark.parametrize(
-    ("value", "parsed"),
+    ("setting", "value", "parsed"),
     [
-        (False, Archives()),
-        (True, ALL_ARCHIVES),
-        ({}, ALL_ARCHIVES),
-        ({"resourcelist": 0}, Archives(resourcelist=0, resourcedump=12)),
-        ({"resourcedump": "all"}, Archives(resourcelist=None, resourcedump=None)),
-        ({"changelist": 1}, Archives(resourcelist=None, resourcedump=12, changelist=1)),
-        ({"resourcedump": 2, "changedump": 4}, Archives(resourcelist=None, resourcedump=2, changedump=4)),
+        ("dumps", False, Dumps()),
+        ("dumps", True, BOTH_DUMPS),
+        ("dumps", {}, BOTH_DUMPS),
+        ("dumps", {"changedump": False}, Dumps(resourcedump=True)),
+        ("dumps", {"resourcedump": False, "changedump": False}, Dumps()),
+        ("dumps", {"changedump": False, "package_size": 5_000}, Dumps(resourcedump=True, package_size=5_000)),
+        ("archives", False, Archives()),
+        ("archives", True, ALL_ARCHIVES),
+        ("archives", {}, ALL_ARCHIVES),
+        ("archives", {"resourcelist": 0}, Archives(resourcelist=0, resourcedump=12)),
+        ("archives", {"resourcedump": "all"}, Archives(resourcelist=None, resourcedump=None)),
+        ("archives", {"changelist": 1}, Archives(resourcelist=None, resourcedump=12, changelist=1)),
+        ("archives", {"resourcedump": 2, "changedump": 4}, Archives(resourcelist=None, resourcedump=2, changedump=4)),
+        ("versions", False, None),
+        ("versions", True, VersionOptions()),
+        ("versions", {}, VersionOptions()),
+        ("versions", 5, VersionOptions(number=5)),
+        ("versions", "90 days", VersionOptions(age=timedelta(days=90))),
+        ("versions", "1 week", VersionOptions(age=timedelta(days=7))),
+        ("versions", "2 months", VersionOptions(age=timedelta(days=62))),
+        ("versions", {"number": 1, "age": "5 years", "size": 0}, SMALL),
     ],
 )
-def test_right_archives(value: object, parsed: Archives) -> None:
-    """All or nothing; a dict means all but what it says; a set has its own in the same words."""
-    assert parse_settings({"archives": value}).archives == parsed
-    assert parse_settings({"sets": {"a": {"archives": value}}}).sets == (SetSettings(name="a", archives=parsed),)
-
-
-@pytest.mark.parametrize(
-    ("value", "parsed"),
-    [
-        (False, None),
-        (True, VersionOptions()),
-        ({}, VersionOptions()),
-        (5, VersionOptions(number=5)),
-        ("90 days", VersionOptions(age=timedelta(days=90))),
-        ("1 week", VersionOptions(age=timedelta(days=7))),
-        ("2 months", VersionOptions(age=timedelta(days=62))),
-        (
-            {"number": 1, "age": "5 years", "size": 0},
-            VersionOptions(number=1, age=timedelta(days=1830), size=0),
-        ),
-    ],
-)
-def test_right_versions(value: object, parsed: VersionOptions | None) -> None:
-    """A number, a time, or a dict of both and a size."""
-    assert parse_settings({"versions": value}).versions == parsed
+def test_right_kinds(setting: str, value: object, parsed: Any) -> None:
+    """All or nothing; a dict means all but what it says; a set has dumps and archives of its own in the same words."""
+    assert getattr(parse_settings({setting: value}), setting) == parsed
+    if setting != "versions":
+        own = parse_settings({"sets": {"a": {setting: value}}}).sets
+        assert own == (SetSettings(name="a", **{setting: parsed}),)
 
 
 @pytest.mark.parametrize(
