@@ -3,32 +3,34 @@
 <xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform" xmlns:doc="http://www.lyncode.com/xoai"
   xmlns:oaire="http://namespace.openaire.eu/schema/oaire/" xmlns:datacite="http://datacite.org/schema/kernel-4"
   xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"
-  xmlns:map="urn:map" exclude-result-prefixes="doc map">
+  xmlns:map="urn:map" xmlns:exsl="http://exslt.org/common" exclude-result-prefixes="doc map exsl">
   <xsl:include href="coar.xsl"/>
 
-  <map:contributors>
-    <map:contributor type="Supervisor">advisor</map:contributor>
-    <map:contributor type="Supervisor">supervisor</map:contributor>
-    <map:contributor type="Editor">editor</map:contributor>
-  </map:contributors>
-  <map:dates>
-    <map:date type="Copyrighted">copyright</map:date>
-    <map:date type="Created">created</map:date>
-    <map:date type="Submitted">submitted</map:date>
-    <map:date type="Updated">updated</map:date>
-  </map:dates>
-  <map:relations>
-    <map:relation type="HasPart">haspart</map:relation>
-    <map:relation type="HasVersion">hasversion</map:relation>
-    <map:relation type="IsDerivedFrom">isbasedon</map:relation>
-    <map:relation type="IsPartOf">ispartof</map:relation>
-    <map:relation type="IsReferencedBy">isreferencedby</map:relation>
-    <map:relation type="IsPreviousVersionOf">isreplacedby</map:relation>
-    <map:relation type="IsVersionOf">isversionof</map:relation>
-    <map:relation type="IsNewVersionOf">replaces</map:relation>
-    <map:relation type="Requires">requires</map:relation>
-  </map:relations>
-  <xsl:variable name="own" select="document('')/*"/>
+  <xsl:variable name="ownmaps">
+    <map:contributors>
+      <map:contributor type="Supervisor">advisor</map:contributor>
+      <map:contributor type="Supervisor">supervisor</map:contributor>
+      <map:contributor type="Editor">editor</map:contributor>
+    </map:contributors>
+    <map:dates>
+      <map:date type="Copyrighted">copyright</map:date>
+      <map:date type="Created">created</map:date>
+      <map:date type="Submitted">submitted</map:date>
+      <map:date type="Updated">updated</map:date>
+    </map:dates>
+    <map:relations>
+      <map:relation type="HasPart">haspart</map:relation>
+      <map:relation type="HasVersion">hasversion</map:relation>
+      <map:relation type="IsDerivedFrom">isbasedon</map:relation>
+      <map:relation type="IsPartOf">ispartof</map:relation>
+      <map:relation type="IsReferencedBy">isreferencedby</map:relation>
+      <map:relation type="IsPreviousVersionOf">isreplacedby</map:relation>
+      <map:relation type="IsVersionOf">isversionof</map:relation>
+      <map:relation type="IsNewVersionOf">replaces</map:relation>
+      <map:relation type="Requires">requires</map:relation>
+    </map:relations>
+  </xsl:variable>
+  <xsl:variable name="own" select="exsl:node-set($ownmaps)"/>
 
   <xsl:variable name="issued" select="(key('field', 'dc.date.issued') | key('field', 'dcterms.issued'))[1]"/>
   <xsl:variable name="accepted" select="(key('field', 'dcterms.dateAccepted') | key('field', 'dc.date.accepted'))[1]"/>
