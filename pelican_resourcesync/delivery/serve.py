@@ -90,12 +90,12 @@ class ServedFolder:
         uri = next(
             (uri_of_path(publication.layout.siteurl, path) + query for publication, _ in self._publications()), ""
         )
-        if asked is not None and uri and not path.startswith(f"{FOLDER}/"):
+        found = self._versions_of(uri)
+        if asked is not None and uri and (found or not path.startswith(f"{FOLDER}/")):  # where records are resources
             return self._negotiated(uri, asked)
         file = self._file(path)
         if file is None:
             return _said(HTTPStatus.NOT_FOUND, f"There is no {path or 'page'} here.")
-        found = self._versions_of(uri)
         links = _timegate_headers(found[0], uri) if found else []
         return HTTPStatus.OK, [("Content-Type", _type(media_type(file.name))), *links], file
 

@@ -47,6 +47,7 @@ _TABLES = """
 CREATE TEMP TABLE IF NOT EXISTS version (
     uri TEXT, begin TEXT, until TEXT, time TEXT, hash TEXT, length INTEGER, type TEXT,
     memento TEXT, PRIMARY KEY (uri, begin)) WITHOUT ROWID;
+CREATE TEMP TABLE IF NOT EXISTS history AS SELECT * FROM version WHERE FALSE;
 CREATE TEMP TABLE IF NOT EXISTS live (uri TEXT PRIMARY KEY, hash TEXT, time TEXT) WITHOUT ROWID;
 CREATE TEMP TABLE IF NOT EXISTS packed (uri TEXT, hash TEXT, time TEXT, PRIMARY KEY (uri, hash, time)) WITHOUT ROWID;
 """
@@ -94,9 +95,11 @@ class Past:
             self._read_snapshots(), key=lambda snapshot: (snapshot.completed, snapshot.kind, snapshot.uri)
         )
         self._runs = self._read_runs()
-        self._versions, self._since = self._read_versions()
+        self._versions, self._since, partial = self._read_versions()
         for statement in _TABLES.split(";"):
             state.db.execute(statement)
+        state.db.execute("DELETE FROM history")
+        self._insert(partial, "history")
 
     def packages(self, time: str) -> list[ListedPackage]:
         """Return all packages in reach, beginning with the last Resource Dump before a time and the Change Dumps."""
@@ -127,8 +130,10 @@ class Past:
             try:
                 if before:
                     self._load_forward(snapshot, run or [])
+                    self._add_known()
                     return time
                 known = self._load_backward(snapshot, run or [], time)
+                self._add_known()
                 if known == time or or_later:
                     return known
             except _FAILURES as error:
@@ -218,14 +223,17 @@ class Past:
                 runs.append([part])
         return runs
 
-    def _read_versions(self) -> tuple[list[tuple[object, ...]], str]:
-        """Return the rows of all versions that the Source lists, and since when it lists all; `NEVER` for never."""
+    def _read_versions(self) -> tuple[list[tuple[object, ...]], str, list[tuple[object, ...]]]:
+        """Return the rows of all versions that the Source lists, and since when it lists all; `NEVER` for never.
+
+        Where only some resources have versions, as the records of a repository, their rows come last.
+        """
         rows: list[tuple[object, ...]] = []
         uri = self._set.documents.get(VERSION_HISTORY)
         if not uri:
-            return rows, NEVER
+            return rows, NEVER, rows
         try:
-            (folder, *_), since, lines = parse_version_history(self._source.whole(uri), uri)
+            (folder, below, *_), since, lines = parse_version_history(self._source.whole(uri), uri)
             for line in lines.values():
                 listed, versions = parse_versions(line)
                 times = [text_of(parse_datetime(time)) for time, *_ in versions]
@@ -237,9 +245,9 @@ class Past:
                         md = Metadata(hash=hash_, length=length, type=type_)
                         each = listed_resource(Entry(loc=listed, md=md, links=(link,)), uri)
                         rows.append(_version(each._replace(time=begin), begin, until))
-            return rows, text_of(parse_datetime(since))
         except _FAILURES:
-            return [], NEVER
+            return [], NEVER, []
+        return ([], NEVER, rows) if below else (rows, text_of(parse_datetime(since)), [])
 
     def _run_of(self, snapshot: PastState, time: str) -> list[_Part] | None:
         """Return the lists of all changes between a snapshot and a time, None if some are missing."""
@@ -336,8 +344,18 @@ class Past:
     def _clear(self) -> None:
         self._state.db.execute("DELETE FROM version")
 
-    def _insert(self, rows: Iterable[tuple[object, ...]]) -> None:
-        self._state.db.executemany("INSERT OR REPLACE INTO version VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    def _insert(self, rows: Iterable[tuple[object, ...]], table: str = "version") -> None:
+        self._state.db.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)  # noqa: S608
+
+    def _add_known(self) -> None:
+        """Replace states of which nothing but the history of versions says which bytes a resource had."""
+        query = """SELECT h.*, v.begin FROM history h
+            JOIN version v ON v.uri = h.uri AND v.hash = '' AND h.begin < v.until AND h.until > v.begin"""
+        known = self._state.db.execute(query).fetchall()
+        self._state.db.executemany(
+            "DELETE FROM version WHERE uri = ? AND begin = ?", {(row[0], row[-1]) for row in known}
+        )
+        self._insert(row[:-1] for row in known)
 
     @contextmanager
     def _entries(self, snapshot: PastState) -> Iterator[Iterable[ListedResource]]:

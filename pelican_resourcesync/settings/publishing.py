@@ -72,11 +72,6 @@ class VersionOptions:
     timegate: str = ""
     sha256: Callable[[str, int], str] | None = None
 
-    @property
-    def of_all(self) -> bool:
-        """Whether every resource has versions."""
-        return not self.below and self.sha256 is None
-
 
 class Hub(NamedTuple):
     """A WebSub hub, which passes change notifications on to their subscribers, at a `url`.

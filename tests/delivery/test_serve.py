@@ -20,7 +20,9 @@ from pelican_resourcesync.cli import main
 from pelican_resourcesync.delivery.serve import FolderServer
 from pelican_resourcesync.http import server as server_module
 from pelican_resourcesync.settings import VersionOptions
+from sample_site.dspace.repository import Value
 from tests.kit.publications import HOSTILE_NAMES, SITEURL, Source
+from tests.kit.repository.press import Press, shelf
 from tests.publication.kinds.test_versions import ONE, TWO, three, timemap
 
 HOME = "resourcesync/site"
@@ -130,6 +132,25 @@ def test_files(port: int, source: Source) -> None:
         assert get(port, "/a.html", Accept_Datetime=asked)[0] == 400
     path = f"/{HOME}/resourcelist.xml"
     assert get(port, path, Accept_Datetime=day(1))[2] == (source.output / path[1:]).read_bytes()
+
+
+def test_records(tmp_path: Path) -> None:
+    """The records of a repository, which are published beside its documents, have their versions; documents do not."""
+    press, sample = Press(tmp_path), shelf(1)
+    press.publish(sample, versions=VersionOptions())
+    sample.items[0].last_modified = "2025-06-16T10:00:00Z"
+    sample.items[0].metadata[0] = Value("dc.title", "Another")
+    press.publish(sample, 1, versions=VersionOptions())
+    record = "/resourcesync/repository/records/oai_dc/123456789/1.xml"
+    with serving(press.public) as port:
+        for time, now in (("Sun, 15 Jun 2025", False), ("Mon, 16 Jun 2025", True)):
+            status, headers, body = get(port, record, Accept_Datetime=f"{time} 12:00:00 GMT")
+            assert (status, b"Another" in body, headers["Vary"]) == (200, now, "Accept-Datetime")
+        assert get(port, record, Accept_Datetime="Fri, 01 Mar 2024 09:00:00 GMT")[0] == 404
+        document = "/resourcesync/repository/resourcelist.xml"
+        status, headers, body = get(port, document, Accept_Datetime="Sun, 15 Jun 2025 12:00:00 GMT")
+        assert (status, headers["Memento-Datetime"]) == (200, None)
+        assert body == (press.public / document[1:]).read_bytes()
 
 
 def test_without_a_time(port: int) -> None:

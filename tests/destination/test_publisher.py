@@ -4,7 +4,7 @@ import hashlib
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,13 +14,15 @@ from pelican_resourcesync.destination import Following, Mirror, MirrorResult, pa
 from pelican_resourcesync.errors import IncompleteError, MirrorError
 from pelican_resourcesync.http import origin
 from pelican_resourcesync.publication import kind_of
+from pelican_resourcesync.settings import VersionOptions
 from repo_bridge.publisher import publish
+from sample_site.dspace.repository import Value
 from sample_site.repository import DAYS, make_repository, publish_repository
 from tests.kit.live import closed_port, hosts, live, served
 from tests.kit.live import files as served_files
 from tests.kit.reader import parse_file
-from tests.kit.repository.press import UI, Press
-from tests.kit.repository.samples import every_case
+from tests.kit.repository.press import UI, Press, shelf
+from tests.kit.repository.samples import AT, every_case
 from tests.kit.sites import Site, public_files, strip
 from tests.kit.sources import FAST, files_of
 from tests.kit.web_archive import WebArchive
@@ -260,6 +262,22 @@ def test_past_of_the_demo_repository(tmp_path: Path) -> None:
             algorithm, _, digest = expected[uri].partition(":")
             data = found[path_of(uri, own)]
             assert not digest or hashlib.new(algorithm.replace("-", ""), data).hexdigest() == digest
+
+
+def test_past_of_records(tmp_path: Path) -> None:
+    """The first state of a record, which no list has the hash of, is restored from its version."""
+    press, sample = Press(tmp_path / "press"), shelf(1, 2)
+    states: list[dict[str, bytes]] = []
+    with served(press.public) as address:
+        for number, title in enumerate(("First", "Second", "Third")):
+            sample.items[0].metadata[0] = Value("dc.title", title)
+            press.publish(sample, number, base_url=address, versions=VersionOptions())
+            states.append({path.rpartition("/")[2]: data for path, data in files_of(press.records).items()})
+        assert [each.missing for each in Mirror(address, tmp_path, FAST).times()] == [0, 0, 0]
+        for number, state in enumerate(states):
+            copy = tmp_path / f"{number}"
+            Mirror(address, copy, replace(FAST, at=AT + timedelta(days=number))).run()
+            assert {path.rpartition("/")[2]: data for path, data in files_of(copy).items()} == state
 
 
 def test_repository_beside_a_site(site: Site, address: str, tmp_path: Path) -> None:
