@@ -47,7 +47,7 @@ _TEMPORARY = f"""
 CREATE TEMP TABLE unsorted_resource {_RESOURCE});
 CREATE TEMP TABLE unsorted_member {_MEMBER});
 CREATE TEMP TABLE touched (uri TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TEMP TABLE removed (uri TEXT PRIMARY KEY, time TEXT NOT NULL) WITHOUT ROWID;
+CREATE TEMP TABLE removed (uri TEXT PRIMARY KEY, time TEXT NOT NULL, column TEXT NOT NULL) WITHOUT ROWID;
 """
 
 _SELECT = "SELECT resource.uri, representation, links, changed, place, resource.item FROM "
@@ -327,10 +327,14 @@ class Inventory:
 
     # What is no longer public
 
-    def add_removed(self, removed: Iterable[tuple[str, str]]) -> None:
-        """Record URIs that are not public any more, and since when, for this run."""
+    def add_removed(self, removed: Iterable[tuple[str, str, str]]) -> None:
+        """Record URIs that are not public any more, since when, and which column says so, for this run."""
         with _explained(self.file):
-            self._database.executemany("INSERT OR REPLACE INTO removed VALUES (?, ?)", removed)
+            self._database.executemany("INSERT OR REPLACE INTO removed VALUES (?, ?, ?)", removed)
+
+    def column_of(self, uri: str) -> str:
+        """Return the column that says that a URI is not public any more; empty if none does."""
+        return "".join(self._names("SELECT column FROM removed WHERE uri = ?", uri))
 
     def removed_and_listed(self) -> list[str]:
         """Return the URIs that are recorded both as removed and as resources."""

@@ -22,6 +22,12 @@ class Reason(StrEnum):
     RESTRICTED = "restricted"
     NOT_TODAY = "not today"
 
+    @property
+    def column(self) -> str:
+        """The column of DSpace's database that says so; empty if it may only be that something is missing there."""
+        columns = {Reason.WITHDRAWN: "item.withdrawn", Reason.NOT_TODAY: "resourcepolicy.start_date or end_date"}
+        return columns.get(self, "")
+
 
 class Field(NamedTuple):
     """A field of the metadata registry, such as `dc.contributor.author`; `qualifier` may be empty."""
@@ -128,12 +134,16 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HiddenBitstream:
-    """A file that is not public, with what its URI was made from, in case it was once public."""
+    """A file that is not public, with what its URI was made from, in case it was once public.
+
+    `column` is the one that says that the file is not public, as for `Reason`.
+    """
 
     id: str
     name: str
     sequence_id: int | None
     closed: datetime | None = None
+    column: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

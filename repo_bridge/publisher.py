@@ -32,6 +32,8 @@ from pelican_resourcesync.publication import (
     Publication,
     PublishRequest,
     Workspace,
+    are_few,
+    explanation_of,
     parse_time,
     plan_sets,
     publish_sets,
@@ -189,6 +191,8 @@ class DryRun(PublicCounts):
     def text(self) -> str:
         """Return a summary of what would be published, set by set with examples, and of what would stop it."""
         lines = [*expectations(self.sets), *self.sentences()]
+        reasons = [expected.explained for expected in self.sets.values() if expected.explained]
+        lines += [f"Deleted, {explanation_of(explained)}." for explained in reasons]
         lines += [items.sentence(reason) for reason, items in self.hidden.items()]
         if self.hidden_files:
             lines.append(f"Not public: {format_count(self.hidden_files, 'file')} of public items (rules 4 to 6).")
@@ -342,7 +346,7 @@ class _Publisher:
                 self._files.compare(self._inventory.entries())
                 publications = self._publish()
         names = [planned_set.name for planned_set in self._plan.sets]
-        warnings = tuple(self._plan.warnings())
+        warnings = (*self._plan.warnings(), *([] if self._settings.allow_deletions else _many_deleted(publications[0])))
         return BridgeResult(
             publications=dict(zip(names, publications, strict=True)), warnings=warnings, **self.counts()
         )
@@ -372,9 +376,16 @@ class _Publisher:
     def _request(self, planned_set: PlannedSet, predecessor: Predecessor) -> PublishRequest:
         at, within, previous = self._settings.at, planned_set.within, predecessor.previous
         in_inventory = SetResources(self._inventory, within, self._files.find)
+        knows = within is None and (self._reader.repository or self._settings.query)
         return PublishRequest(
             resources=self._reader.resources(within) or in_inventory,
-            history=ChangeHistory(built=at, read_as_of=at, complete=False, times=partial(self._times, previous)),
+            history=ChangeHistory(
+                built=at,
+                read_as_of=at,
+                complete=False,
+                times=partial(self._times, previous),
+                explained=self._inventory.column_of if knows else None,
+            ),
             boundaries=Calendar(str(self._settings.changes_by)),
             options=self._with_files(planned_set.options),
             previous=previous,
@@ -427,6 +438,15 @@ class _Publisher:
         """Yield a sentence about the rows of a table that are left out."""
         if (table := self._reader.table) and table.bad:
             yield f"{format_count(table.bad, 'bad row')} left out of the table: {'; '.join(table.examples)}"
+
+
+def _many_deleted(publication: Publication) -> Iterator[str]:
+    """Yield a sentence about many deletions that the database explains, so that the guard did not stop them."""
+    deleted = publication.new[ChangeKind.DELETED]
+    before = publication.resources - publication.new[ChangeKind.CREATED] + deleted
+    if publication.notes and not are_few(deleted, before):
+        why = publication.notes[0].removeprefix("deleted, ")
+        yield f"{deleted:,} of {before:,} resources are listed as deleted: {why}"
 
 
 def _unchanged(

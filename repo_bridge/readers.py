@@ -63,6 +63,9 @@ _SQLITE = b"SQLite format 3\0"
 #: Archives are published with the URLs of current DSpace.
 _NOW = 7
 
+#: What explains the deletion of a resource that a user's statement says is deleted.
+_DELETED = "the column deleted"
+
 #: Progress is reported after every so many items.
 _STEP = 500
 
@@ -266,11 +269,15 @@ class DSpaceReader(RepositoryReader):
             builder, suspects = self._builder(None), inventory.suspects(wanted)
             found = self.repository.hidden() if suspects is None else self.repository.hidden_of(sorted(suspects))
             inventory.add_removed(
-                (uri, render_time(closed))
+                (uri, render_time(closed), column)
                 for item in found
-                for uri, closed in hidden_uris(item, builder.addresses, builder.formats, builder.at)
+                for uri, closed, column in hidden_uris(item, builder.addresses, builder.formats, builder.at)
                 if uri in wanted
             )
+            files = {uri for uri in wanted if not uri.startswith(f"{builder.addresses.records}/")}
+            if any(not inventory.column_of(uri) for uri in files):
+                deleted = (builder.addresses.bitstream(key, None, None, "") for key in self.repository.deleted_files())
+                inventory.add_removed((uri, "", "bitstream.deleted") for uri in deleted if uri in files)
 
 
 class ArchiveReader(RepositoryReader):
@@ -319,7 +326,7 @@ class QueryReader(RepositoryReader):
         while batch := [*islice(rows, _STEP)]:
             for row in (row for row in batch if row.deleted):
                 changed = latest(builder.at, row.lastmod)
-                inventory.add_removed([(row.uri, render_time(changed))])
+                inventory.add_removed([(row.uri, render_time(changed), _DELETED)])
                 removed[row.owner] = latest(builder.at, changed, removed.get(row.owner))
             inventory.add_rows((row.owner, self._entry(row)) for row in batch if not row.deleted)
         if uri := inventory.contradiction():
@@ -334,7 +341,9 @@ class QueryReader(RepositoryReader):
         if self._query.metadata:
             self._describe(inventory, builder)
             uris = ((uri, changed) for item, changed in removed.items() for uri in builder.record_uris(item))
-            inventory.add_removed((uri, render_time(changed)) for uri, changed in uris if inventory.get(uri) is None)
+            inventory.add_removed(
+                (uri, render_time(changed), _DELETED) for uri, changed in uris if inventory.get(uri) is None
+            )
 
     def withheld(self, ids: Iterable[str] | None) -> Iterable[tuple[str, tuple[MetadataValue, ...]]]:  # noqa: ARG002 - all
         """Return all items with the values of hidden fields."""

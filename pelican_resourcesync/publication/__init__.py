@@ -54,7 +54,7 @@ from pelican_resourcesync.publication.model.resource import (
     parse_time,
     render_time,
 )
-from pelican_resourcesync.publication.model.sanity_checks import START_OVER, is_loopback
+from pelican_resourcesync.publication.model.sanity_checks import START_OVER, are_few, explanation_of, is_loopback
 from pelican_resourcesync.publication.model.state import FirstPublication, PublicationState, parse_state, render_state
 from pelican_resourcesync.publication.other_publishers import find_other_sets
 from pelican_resourcesync.publication.plan import ExpectedSet, PublishRequest
@@ -145,8 +145,10 @@ __all__ = [
     "VersionIndex",
     "WellKnownStatus",
     "Workspace",
+    "are_few",
     "build_time",
     "changes_since",
+    "explanation_of",
     "find_other_sets",
     "forget_uris",
     "former_states",

@@ -1,5 +1,6 @@
 """Plan the next publication of a set: its changes, ranges, packages and archives, from a request to publish it."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -78,6 +79,7 @@ class ExpectedSet:
     """How many `resources` of a set would be published, and which `changes` (none if it is the `first` publication).
 
     `examples` are URIs of each kind of change, and `listed` URIs of all resources: at most `MOST_EXAMPLES` each.
+    `explained` is how many deletions a repository's database explains by what, and at `""`, how many it does not.
     """
 
     first: bool
@@ -85,6 +87,7 @@ class ExpectedSet:
     changes: Mapping[ChangeKind, int] = field(default_factory=dict)
     examples: Mapping[ChangeKind, tuple[str, ...]] = field(default_factory=dict)
     listed: tuple[str, ...] = ()
+    explained: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +126,15 @@ class PlannedPublication:
             changes={ChangeKind(kind): number for kind, number in new.kinds.items()},
             examples={ChangeKind(kind): uris for kind, uris in new.examples.items()},
             listed=tuple(islice(self.news.list.uris(), MOST_EXAMPLES)),
+            explained=self.explanations(),
         )
+
+    def explanations(self) -> dict[str, int]:
+        """Return how many deletions a repository's database explains by what; empty if it cannot know."""
+        explain, new = self.request.history.explained, self.news.changes
+        if explain is None or not self.options.of_repository or not new.kinds[ChangeKind.DELETED]:
+            return {}
+        return dict(Counter(explain(change.uri) for change in new if change.kind is ChangeKind.DELETED))
 
 
 def plan_next(request: PublishRequest, folder: Path, mapped: Map = map) -> PlannedPublication:

@@ -20,7 +20,7 @@ from pelican_resourcesync.publication.kinds.pages.overview import overview_of_st
 from pelican_resourcesync.publication.kinds.pages.pages import PageSet, write_pages
 from pelican_resourcesync.publication.model.kinds import kind_of
 from pelican_resourcesync.publication.model.layout import Layout
-from pelican_resourcesync.publication.model.sanity_checks import are_few, require_few_deletions
+from pelican_resourcesync.publication.model.sanity_checks import are_few, explanation_of, require_few_deletions
 from pelican_resourcesync.publication.model.state import PublicationState, render_state
 from pelican_resourcesync.publication.other_publishers import find_other_sets
 from pelican_resourcesync.publication.plan import PlannedPublication, PublishRequest, plan_next
@@ -107,19 +107,31 @@ def require_plausible(planned: Sequence[PlannedPublication]) -> None:
 
     The limit applies to all sets together, because one page may be a large part of a small set and its deletion is
     normal. A set may lose any part of itself, but not all. What the history explains counts only towards half of all
-    pages. In a repository, a count of all resources is enough. A site that has moved is not compared.
+    pages, or of all resources of a repository. There, a count of all resources is enough if few are gone. A site that
+    has moved is not compared.
     """
     before: list[Iterable[str]] = []
     now: list[Iterable[str]] = []
     limited = [each for each in planned if not (each.options.allow_deletions or _has_moved(each.request))]
     if not any(each.news.changes.kinds[ChangeKind.DELETED] for each in limited):
         return
+    explaining = [explain for each in limited if (explain := each.request.history.explained)]
+
+    def explained(uri: str) -> str:
+        return next(filter(None, (explain(uri) for explain in explaining)), "")
+
     for each in limited:
         previous, options = each.request.previous, each.options
         if previous:
             before.append(previous.resources)
             if not each.news.list.total:
-                require_few_deletions(previous.resources, (), records=options.records_uri, advice=options.on_deletions)
+                require_few_deletions(
+                    previous.resources,
+                    (),
+                    records=options.records_uri,
+                    advice=options.on_deletions,
+                    explained=explained,
+                )
         now.append(each.news.list.uris())
     options = planned[0].options
     if options.of_repository and all(map(_few_gone, limited)):
@@ -130,7 +142,7 @@ def require_plausible(planned: Sequence[PlannedPublication]) -> None:
         uncounted=options.uncounted_below,
         records=options.records_uri,
         advice=options.on_deletions,
-        explained=frozenset().union(*(each.request.history.explained for each in limited)),
+        explained=explained,
     )
 
 
@@ -259,5 +271,8 @@ def _result(planned: PlannedPublication, packages: tuple[int, int]) -> Publicati
         added=planned.added,
         unstable={uri: count for uri, count in state.unstable.items() if count >= _UNSTABLE},
         packages=packages,
-        notes=(f"packages removed because they had bytes that are no longer public: {removed:,}",) if removed else (),
+        notes=(
+            *([f"deleted, {explanation_of(reasons)}"] if (reasons := planned.explanations()) else []),
+            *([f"packages removed because they had bytes that are no longer public: {removed:,}"] if removed else []),
+        ),
     )

@@ -287,6 +287,11 @@ class DSpaceRepository:
             owners = {owner for (owner,) in self._runner.all(owners_statement(self._queries, objects))}
             yield from self._not_public(self._runner.all, self._queries.keys(sorted(owners)))
 
+    def deleted_files(self) -> Iterator[str]:
+        """Yield the ids of files that are marked as deleted (rule 11), which are in no item any more."""
+        with self._runner.each() as run:
+            yield from (str(key) for (key,) in run(self._queries.deleted_files()))
+
     def _not_public(self, run: RunStatement, keys: Sequence[Key] | None) -> Iterator[HiddenItem]:
         handles = RowsByKey(run(self._queries.handles(keys)), "handles")
         files = RowsByKey(run(self._queries.bitstreams(keys)), "bitstreams")
@@ -412,6 +417,7 @@ class File:
             name=self.name,
             sequence_id=self.row[_SEQUENCE_ID],
             closed=closed(self.periods, view),
+            column=Reason.NOT_TODAY.column if self.periods and not self.is_public(view) else "",
         )
 
 

@@ -221,6 +221,11 @@ class Statements:
             .order_by(self.order(holder.c.item_id))
         )
 
+    def deleted_files(self) -> Statement:
+        """Select the files that are marked as deleted."""
+        bitstream = self.tables.bitstream
+        return select(self.key(bitstream.c.id)).where(bitstream.c.deleted.is_(True))
+
     def of_items(self, rows: FromClause, among: Among) -> Statement:
         """Select rows whose first column is the key of an item."""
         key, *columns = rows.c

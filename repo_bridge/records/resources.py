@@ -208,19 +208,20 @@ def described_by(records: Iterable[Record]) -> Iterator[LinkTo]:
 
 def hidden_uris(
     hidden: HiddenItem, addresses: "Addresses", formats: Sequence[Format], at: datetime
-) -> Iterator[tuple[str, datetime | None]]:
+) -> Iterator[tuple[str, datetime | None, str]]:
     """Yield the URIs that a hidden item would have, whether they were listed or not.
 
-    With each, yield since when it is not public, as far as the database knows (rule 13).
+    With each, yield since when it is not public, as far as the database knows (rule 13), and the column that says so.
     """
+    column = hidden.reason.column if hidden.reason else ""
     if hidden.reason:
         for format_ in formats:
             path = record_path(format_.prefix, hidden.id, hidden.handle)
-            yield addresses.record(path), latest(at, hidden.closed)
+            yield addresses.record(path), latest(at, hidden.closed), column
     for file in hidden.bitstreams:
         uri = addresses.bitstream(file.id, hidden.handle, file.sequence_id, file.name)
         if uri is not None:
-            yield uri, latest(at, hidden.closed, file.closed)
+            yield uri, latest(at, hidden.closed, file.closed), column or file.column
 
 
 def latest(at: datetime, *times: datetime | None) -> datetime | None:

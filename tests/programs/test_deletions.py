@@ -232,7 +232,7 @@ def test_more_than_half_of_all_pages_are_always_confirmed(blog: Site, monkeypatc
     pages = (
         7 * 5 + 3 + 3
     )  # with its tag, category, author and month; of the index and of the tag of all, the other pages
-    assert f"{pages} of 54 pages are missing; commits explain " in message
+    assert f"{pages} of 54 pages are missing; explained by commits: " in message
     monkeypatch.setenv("RESOURCESYNC_ALLOW_DELETIONS", "1")
     blog.build()
 
@@ -269,7 +269,7 @@ def test_any_edit_of_sources_explains_its_deletions(
         before = pages(blog.output)
         status, said = run(blog, RESOURCESYNC_ALLOW_DELETIONS="")
         is_large = len(before - pages(blog.output)) * 2 > len(before)
-        assert (status, "commits explain" in said) == (int(is_large), is_large), said
+        assert (status, "explained by commits" in said) == (int(is_large), is_large), said
         if is_large:
             return
 

@@ -135,7 +135,7 @@ def test_next_run(tmp_path: Path) -> None:
         add(first, item, entry(item, f"of-{item}", place=f"{item}.xml"), records=1, later=LATER if item == "g" else "")
     first.set_sums([("a", "1"), ("b", "2")])
     first.seen, first.published = seen, {"digests": {"all": "0"}}
-    first.add_removed([("urn:x:gone", EARLY)])
+    first.add_removed([("urn:x:gone", EARLY, "")])
     assert first.times(["urn:x:gone"]) == {"urn:x:gone": EARLY}
     first.close()
     first.close()
@@ -186,9 +186,9 @@ def test_rows(inventory: Inventory) -> None:
     assert [each.uri for each in inventory.of_item("2")] == ["urn:x:a", "urn:x:b"]
     inventory.add_links("2", link("r"))
     assert [each.links for each in inventory.entries()] == [link("r")] * 2
-    inventory.add_removed([("urn:x:c", EARLY)])
+    inventory.add_removed([("urn:x:c", EARLY, "")])
     assert inventory.removed_and_listed() == []
-    inventory.add_removed([("urn:x:a", EARLY)])
+    inventory.add_removed([("urn:x:a", EARLY, "")])
     assert inventory.removed_and_listed() == ["urn:x:a"]
     inventory.add_rows([("1", entry("a")), ("1", entry("a", changed=EARLY))])
     assert inventory.contradiction() == "urn:x:a"
@@ -197,7 +197,7 @@ def test_rows(inventory: Inventory) -> None:
 def test_times(inventory: Inventory) -> None:
     """Times are those of what is there, else of what was removed, as far as they are known."""
     add(inventory, "1", entry("a", changed=LATE), entry("b"))
-    inventory.add_removed([("urn:x:a", EARLY), ("urn:x:c", EARLY), ("urn:x:d", "")])
+    inventory.add_removed([("urn:x:a", EARLY, ""), ("urn:x:c", EARLY, ""), ("urn:x:d", "", "")])
     assert inventory.times([f"urn:x:{name}" for name in "abcde"]) == {"urn:x:a": LATE, "urn:x:c": EARLY}
 
 

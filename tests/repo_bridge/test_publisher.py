@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -258,6 +259,58 @@ def test_guard(press: Press) -> None:
     outcome = press.publish(fewer, 1, allow_deletions=True)
     assert outcome.publications[SET].new["deleted"] == 6  # type: ignore[index] # a StrEnum
     press.publish(shelf(*range(1, 7)), 2)
+
+
+@pytest.mark.promise("No mass deletion by mistake")
+@pytest.mark.parametrize(
+    (
+        "edited",
+        "said",
+        "stops",
+    ),  # how many are withdrawn, embargoed, without their policies, without their file, expunged
+    [
+        ((3, 0, 0, 0, 0), "explained by item.withdrawn: 6", False),
+        ((5, 0, 0, 0, 0), "explained by item.withdrawn: 10", False),
+        ((6, 0, 0, 0, 0), "explained by item.withdrawn: 12", True),
+        ((0, 4, 0, 0, 0), "explained by resourcepolicy.start_date or end_date: 8", False),
+        ((0, 0, 0, 5, 0), "explained by bitstream.deleted: 5", False),
+        ((3, 0, 0, 0, 2), "explained by item.withdrawn: 6, unexplained: 4", False),
+        ((2, 0, 0, 0, 3), "explained by item.withdrawn: 4, unexplained: 6", True),
+        ((1, 0, 3, 0, 0), "explained by item.withdrawn: 2, unexplained: 6", True),
+        ((10, 0, 0, 0, 0), "explained by item.withdrawn: 20", True),
+    ],
+)
+def test_guard_and_what_the_database_says(press: Press, edited: tuple[int, ...], said: str, stops: bool) -> None:
+    """What it says is withdrawn, embargoed or deleted may go, up to half of the set; lost policies say nothing."""
+    withdrawn, embargoed, lost, files, expunged = edited
+    press.publish(shelf(*range(1, 11)))
+    sample = shelf(*range(1, 11 - expunged))
+    items = iter(sample.items)
+    for item in islice(items, withdrawn):
+        item.in_archive, item.withdrawn = False, True
+    for item in islice(items, embargoed):
+        item.policies = [Policy(start="2099-01-01")]
+    for item in islice(items, lost):
+        item.policies = []
+    for item in islice(items, files):
+        item.bundles[0].files[0].deleted = True
+    rows = rows_of(sample, 7)
+    deleted = {row["uuid"] for row in rows["bitstream"] if row["deleted"]}
+    rows["bundle2bitstream"] = [row for row in rows["bundle2bitstream"] if row["bitstream_id"] not in deleted]
+    foreseen = press.dry_run(rows, 1)
+    assert f"Deleted, {said}." in foreseen.text()
+    if stops:
+        assert f"are missing; {said})" in foreseen.stopped
+        with pytest.raises(PublicationError, match="--allow-deletions") as error:
+            press.publish(rows, 1)
+        assert str(error.value) == foreseen.stopped
+        assert press.publish(rows, 1, allow_deletions=True).warnings == ()
+        return
+    assert foreseen.stopped == ""
+    outcome = press.publish(rows, 1)
+    assert f"deleted, {said}" in outcome.text("https://e.org")
+    (warning,) = outcome.warnings
+    assert warning.endswith(f" of 20 resources are listed as deleted: {said}")
 
 
 # What goes wrong

@@ -91,7 +91,8 @@ class ChangeHistory:
     - `changes`: the changes since the last publication, oldest first for each URI.
     - `complete`: false if there is no history to read changes from.
     - `past`: the changes up to the commit of the first publication, if that listed none; `None` if they are not known.
-    - `explained`: the URIs of deletions that the history explains, so that they need no confirmation.
+    - `explained`: returns what explains the deletion of a URI, such as `commits`, so that it needs no confirmation, and
+      `""` if nothing does.
     - `withdrawn`: the URIs of resources that the last publication does not list any more, and are to be deleted now.
     - `touched`: whether anything, a commit or an uncommitted edit, may explain a change that `changes` does not list.
     - `commit` and `landed`: the commit built and its landing time.
@@ -106,7 +107,7 @@ class ChangeHistory:
     changes: Sequence[Change] = ()
     complete: bool = True
     past: Sequence[Change] | None = None
-    explained: Collection[str] = ()
+    explained: Callable[[str], str] | None = None
     withdrawn: Sequence[str] = ()
     touched: bool = False
     commit: str | None = None

@@ -1,7 +1,7 @@
 """Checks against publishing a mistake, such as mass deletions, that every follower would copy at once."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -25,18 +25,19 @@ def require_few_deletions(  # noqa: PLR0913 - keyword-only: what is not counted,
     uncounted: str = "",
     records: str = "",
     advice: str = FIND_OUT,
-    explained: Collection[str] = (),
+    explained: Callable[[str], str] = lambda _uri: "",
 ) -> None:
     """Raise `PublicationError` if not just a few of the URIs `before` are missing `now`; both are sorted.
 
-    Those `explained` do not count. If more than half of all pages are missing, they are never few. URIs that begin with
-    `uncounted`, if that is not empty, do not count. `advice` ends the message. The message counts pages and other files
-    or, in a repository whose records begin with `records`, records and files.
+    Those that `explained` returns an explanation of do not count. If more than half of all pages are missing, or of all
+    resources of a repository, they are never few. URIs that begin with `uncounted`, if that is not empty, do not count.
+    `advice` ends the message. The message counts pages and other files or, in a repository whose records begin with
+    `records`, records and files.
     """
     listed: Counter[str] = Counter()
     gone: Counter[str] = Counter()
     examples: list[str] = []
-    reasons = 0
+    reasons: Counter[str] = Counter()
     current = iter(now)
     new = next(current, None)
     for old in before:
@@ -48,17 +49,24 @@ def require_few_deletions(  # noqa: PLR0913 - keyword-only: what is not counted,
         listed[kind] += 1
         if new != old:
             gone[kind] += 1
-            reasons += old in explained
+            reasons[explained(old)] += 1
             examples += [old] if len(examples) < _EXAMPLES else []
-    if are_few(gone.total() - reasons, listed.total()) and gone[_PAGES] * 2 <= listed[_PAGES]:
+    most, of = (gone.total(), listed.total()) if records else (gone[_PAGES], listed[_PAGES])
+    if are_few(reasons[""], listed.total()) and most * 2 <= of:
         return
     shares = " and ".join(f"{gone[kind]} of {listed[kind]} {kind}" for kind in sorted(listed))
-    known = f"; commits explain {reasons} of them" if reasons else ""
+    known = f"; {explanation_of(reasons)}" if reasons.total() > reasons[""] else ""
     message = (
         f"{gone.total()} of {listed.total()} resources would be listed as deleted, such as {' and '.join(examples)}: "
         f"{advice} ({shares} are missing{known})"
     )
     raise PublicationError(message)
+
+
+def explanation_of(reasons: Mapping[str, int]) -> str:
+    """Return what explains how many deletions; the number of those that nothing explains has the key `""`."""
+    known = [f"explained by {reason}: {number:,}" for reason, number in sorted(reasons.items()) if reason and number]
+    return ", ".join([*known, *([f"unexplained: {reasons['']:,}"] if reasons.get("") else [])])
 
 
 def are_few(gone: int, listed: int) -> bool:

@@ -247,7 +247,7 @@ class GitHistory:
             history = replace(history, past=past, touched=bool(since or uncommitted))
             if history.touched:
                 changes, explained = self._touched(repository, scope, since, uncommitted, written)
-                history = replace(history, changes=changes, explained=explained)
+                history = replace(history, changes=changes, explained=lambda uri: "commits" if uri in explained else "")
         self._warn_of_patterns({*self._past, *(self._previous.resources if self._previous else ())})
         return history, self._boundaries(repository, landings)
 

@@ -198,9 +198,14 @@ def test_departures() -> None:
     """What is hidden has the URIs that it had or would have, with the time since when."""
     file = HiddenBitstream(id="f1", name="a.pdf", sequence_id=1, closed=AT - DAY)
     whole = HiddenItem(id="i1", handle="1/2", reason=Reason.PRIVATE, closed=AT - 2 * DAY, bitstreams=(file,))
-    assert [*hidden_uris(whole, SITE, OAI_DC, AT)] == [(RECORD, AT - 2 * DAY), (CONTENT, AT - DAY)]
+    assert [*hidden_uris(whole, SITE, OAI_DC, AT)] == [
+        (RECORD, AT - 2 * DAY, ""),
+        (CONTENT, AT - DAY, ""),
+    ]
+    withdrawn = hidden_uris(replace(whole, reason=Reason.WITHDRAWN), SITE, OAI_DC, AT)
+    assert [column for *_, column in withdrawn] == ["item.withdrawn"] * 2
     part = replace(whole, reason=None, closed=None, bitstreams=(replace(file, closed=AT + DAY),))
-    assert [*hidden_uris(part, SITE, OAI_DC, AT)] == [(CONTENT, None)]
+    assert [*hidden_uris(part, SITE, OAI_DC, AT)] == [(CONTENT, None, "")]
     assert [*hidden_uris(replace(part, handle=None), replace(SITE, version=5), OAI_DC, AT)] == []
 
 
@@ -211,7 +216,7 @@ def test_everything_is_public_or_departed(tmp_path: Path, version: int) -> None:
     site = replace(SITE, version=version)
     with open_repository(url_of(file), VIEW) as repository:
         resources = [resources_of(item, site, ALL, AT) for item in repository.items()]
-        gone = {uri for hidden in repository.hidden() for uri, _ in hidden_uris(hidden, site, ALL, AT)}
+        gone = {uri for hidden in repository.hidden() for uri, _, _ in hidden_uris(hidden, site, ALL, AT)}
     listed = [record.uri for records, _ in resources for record in records]
     listed += [each.uri for _, files in resources for each in files]
     assert len({*listed}) == len(listed)

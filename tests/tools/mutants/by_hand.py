@@ -76,7 +76,7 @@ notifications: begins at the last change, not where the last one ended (gap)
 -start = (before[-1].until if before else None) or previous.last
 +start = previous.last
 deletions: half of all pages is never counted
-- and gone[_PAGES] * 2 <= listed[_PAGES]:
+- and most * 2 <= of:
 +:
 a change that the history dates before the last publication keeps that time
 -time = other if other > self._known else self._unexplained
