@@ -143,7 +143,8 @@
       <xsl:if test="$license">
         <oaire:licenseCondition uri="{$license}">
           <xsl:if test="$issued"><xsl:attribute name="startDate"><xsl:call-template name="day"><xsl:with-param name="of" select="$issued"/></xsl:call-template></xsl:attribute></xsl:if>
-          <xsl:value-of select="$license"/>
+          <xsl:variable name="called" select="key('field', 'dc.rights')[not(starts-with(., 'http') or contains(translate(., $upper, $lower), ' access'))][1]"/>
+          <xsl:value-of select="$called | $license[not($called)]"/>
         </oaire:licenseCondition>
       </xsl:if>
       <xsl:for-each select="key('element', 'dc.coverage')"><dc:coverage><xsl:value-of select="."/></dc:coverage></xsl:for-each>

@@ -146,10 +146,14 @@ class Made:
             record = self.make(item, files, ui)
             etree.fromstring(record, etree.XMLParser(resolve_entities=False, no_network=True))
         except Exception as error:
-            hint = "" if self.file.suffix == ".py" else " (stylesheets are XSLT 1.0)"
-            message = f"{self.file} made no record of the format {self.prefix}: {type(error).__name__}: {error}{hint}"
+            problem = f"{type(error).__name__}: {error}{_hint(self.file)}"
+            message = f"{self.file} made no record of the format {self.prefix}: {problem}"
             raise CrosswalkError(message) from error
         return record
+
+
+def _hint(file: Path) -> str:
+    return "" if file.suffix == ".py" or not file.is_file() else " (stylesheets are XSLT 1.0)"
 
 
 def own_format(prefix: str, file: Path) -> Made:
@@ -164,7 +168,7 @@ def own_format(prefix: str, file: Path) -> Made:
         made = Made(prefix, file, stylesheet(file))
         _require_difference(made)
     except (OSError, SyntaxError, ImportError, AttributeError, etree.LxmlError) as error:
-        message = f"the crosswalk {file} cannot be used: {type(error).__name__}: {error}"
+        message = f"the crosswalk {file} cannot be used: {type(error).__name__}: {error}{_hint(file)}"
         raise CrosswalkError(message) from error
     return made
 
@@ -201,7 +205,7 @@ def _parts(file: Path) -> Iterator[etree._Element]:
 #: Fields that a sample has at least.
 _USUAL = "title contributor.author date.issued identifier.uri subject type description.abstract rights.uri relation"
 _NAME = re.compile(r"""['"]([\w.-]+)['"]""")
-_MOST_NAMES = 20
+_MOST_NAMES = 12
 
 
 def _require_difference(made: Made) -> None:

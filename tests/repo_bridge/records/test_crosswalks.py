@@ -1,5 +1,7 @@
 """What becomes of metadata in each format."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -177,6 +179,26 @@ def test_any_values(values: list[MetadataValue], prefix: str) -> None:
         known = elements(prefix, each._replace(value="x"))
         if known and held.strip() and not set(held) & set("\ufffe\uffff"):
             assert held in texts
+
+
+_FILE = st.builds(
+    Bitstream,
+    id=st.text(max_size=3),
+    name=st.text(max_size=3),
+    bundle=st.just("ORIGINAL"),
+    type=st.sampled_from([None, "application/pdf"]),
+    length=st.sampled_from([None, 0, 7]),
+)
+
+
+@given(st.lists(_values), st.lists(_FILE, max_size=2), st.sampled_from([None, "", "2031-05-01"]))
+def test_any_values_are_valid(values: list[MetadataValue], files: list[Bitstream], embargo: str | None) -> None:
+    """Whatever values are, the records for OpenAIRE and CORE follow the rules of these."""
+    item = Item(id="i", handle="1/2", metadata=tuple(values), bitstreams=tuple(files), embargo=embargo)
+    placed = [(f"https://x.example/{number}", file) for number, file in enumerate(files)]
+    for prefix, name in (("oai_openaire", "openaire"), ("rioxx", "rioxx")):
+        rules = etree.RelaxNG(etree.parse(Path(__file__).parents[2] / f"data/{name}.rng"))
+        rules.assertValid(etree.fromstring(FORMATS[prefix].render(item, placed, "https://x.example")))
 
 
 def test_no_character_ends_a_value() -> None:

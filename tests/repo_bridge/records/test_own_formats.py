@@ -235,6 +235,8 @@ COAR = "http://purl.org/coar"
         ("dc.relation.replaces=An older book", None, "//@relationType", []),
         ("dc.type=Map", None, "o:resourceType/@*", ["other research product", f"{COAR}/resource_type/c_12cd"]),
         ("dc.type=Poem", None, "o:resourceType", ["other"]),
+        ("dc.rights.uri=https://l.example/|dc.rights=Our terms", None, "o:licenseCondition", ["Our terms"]),
+        ("dc.rights.uri=https://l.example/|dc.rights=Open Access", None, "o:licenseCondition", ["https://l.example/"]),
         ("oaire.version=vor", None, "o:version/@uri", [f"{COAR}/version/c_970fb48d4fbd8a85"]),
         ("dc.relation=info:eu-repo/grantAgreement/EC/FP7/24/EU", None, "//o:funderName", ["European Commission"]),
         ("dc.relation=info:eu-repo/grantAgreement/EC/FP7/24/EU", None, "//o:awardNumber", ["24"]),
