@@ -5,7 +5,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -27,34 +26,30 @@ def linked(link: str) -> str:
     return f'<!doctype html><head><link rel="resourcesync" href="{link}"></head>'
 
 
-@pytest.mark.parametrize("link", [f"{BASE}capabilitylist.xml", "/capabilitylist.xml", "../capabilitylist.xml"])
-def test_page_in_a_folder(tmp_path: Path, link: str) -> None:
-    """The page of a site that lies in a folder leads to the Source in that folder, whatever the form of its link."""
-    folder = lay(tmp_path / "site", {"a/page.html": linked(link)})
-    report = check(str(folder / "a/page.html"))
-    assert (names(report.findings), report.documents, report.elsewhere) == ([], ONE_LESS, 0)
+LINKED = {"a/page.html": linked(f"{BASE}capabilitylist.xml")}
+AWAY = str(SOURCE["capabilitylist.xml"]).replace(f"{BASE}description.xml", "https://elsewhere.example/description")
 
 
-@pytest.mark.parametrize("name", ["a/page.html", "robots.txt"])
-def test_without_a_well_known_uri(tmp_path: Path, name: str) -> None:
-    """The folder is found by what the links lead to, too."""
-    changed: Changed = {".well-known/resourcesync": None, "a/page.html": linked(f"{BASE}capabilitylist.xml")}
+@pytest.mark.parametrize(
+    ("name", "changed", "found", "elsewhere"),
+    [
+        # The page of a site that lies in a folder leads to the Source in that folder, whatever the form of its link.
+        ("a/page.html", LINKED, [], 0),
+        ("a/page.html", {"a/page.html": linked("/capabilitylist.xml")}, [], 0),
+        ("a/page.html", {"a/page.html": linked("../capabilitylist.xml")}, [], 0),
+        # The Resource List that robots.txt names leads up to the whole Source.
+        ("robots.txt", {}, [], 0),
+        # The folder is found by what the links lead to, too.
+        ("a/page.html", {".well-known/resourcesync": None} | LINKED, ["DI01 SHOULD"], 0),
+        ("robots.txt", {".well-known/resourcesync": None} | LINKED, ["DI01 SHOULD"], 0),
+        # SD01: the Source Description at the well-known URI is one, even where no link was followed to it.
+        ("page.html", {"page.html": linked("capabilitylist.xml"), "capabilitylist.xml": AWAY}, [], 1),
+    ],
+)
+def test_file_in_a_folder(tmp_path: Path, name: str, changed: Changed, found: list[str], elsewhere: int) -> None:
+    """A page and robots.txt lead to the Source of their folder; what is elsewhere is not visited."""
     report = check(str(lay(tmp_path / "site", changed) / name))
-    assert (names(report.findings), report.documents) == (["DI01 SHOULD"], ONE_LESS)
-
-
-def test_robots_txt_in_a_folder(tmp_path: Path) -> None:
-    """The Resource List that robots.txt names leads up to the whole Source."""
-    report = check(str(lay(tmp_path) / "robots.txt"))
-    assert (names(report.findings), report.documents) == ([], ONE_LESS)
-
-
-def test_description_that_no_link_leads_to(tmp_path: Path) -> None:
-    """SD01: the Source Description at the well-known URI is one, even where no link was followed to it."""
-    away = str(SOURCE["capabilitylist.xml"]).replace(f"{BASE}description.xml", "https://elsewhere.example/description")
-    changed: Changed = {"page.html": linked("capabilitylist.xml"), "capabilitylist.xml": away}
-    report = check(str(lay(tmp_path, changed) / "page.html"))
-    assert (names(report.findings), report.elsewhere) == ([], 1)
+    assert (names(report.findings), report.documents, report.elsewhere) == (found, ONE_LESS - elsewhere, elsewhere)
 
 
 def test_page_that_leads_out_of_its_folder(tmp_path: Path) -> None:
@@ -110,18 +105,13 @@ def on_the_web(folder: Path, changed: dict[str, str | bytes | None] | None = Non
         yield address
 
 
-def run(target: str, **options: Any) -> CheckReport:
-    """Check a URL."""
-    return check(target, **options)
-
-
 def test_whole_source(tmp_path: Path) -> None:
     """From the host, from each entry point and from robots.txt the same documents are found."""
     with on_the_web(tmp_path) as address:
         for path in ("", "/", "/.well-known/resourcesync", "/description.xml", "/capabilitylist.xml"):
-            report = run(f"{address}{path}")
+            report = check(f"{address}{path}")
             assert names(report.findings) == [], path
-        report = run(f"{address}/robots.txt")
+        report = check(f"{address}/robots.txt")
         assert names(report.findings) == []
         assert report.documents >= DOCUMENTS - 1
 
@@ -130,24 +120,24 @@ def test_page_with_a_link(tmp_path: Path) -> None:
     """DI02: a page's link leads to its Capability List."""
     page = '<!doctype html><head><link rel="resourcesync" href="capabilitylist.xml"></head>'
     with on_the_web(tmp_path, {"page.html": page, "bare.html": "<html>", "index.html": page}) as address:
-        assert run(f"{address}/page.html").documents >= DOCUMENTS - 1
+        assert check(f"{address}/page.html").documents >= DOCUMENTS - 1
         with pytest.raises(CheckError, match="has no link with rel=resourcesync"):
-            run(f"{address}/bare.html")
+            check(f"{address}/bare.html")
         (tmp_path / ".well-known/resourcesync").unlink()
-        report = run(address)
+        report = check(address)
         assert names(report.findings) == ["DI01 SHOULD"]
         (tmp_path / "index.html").write_text("<html>", "utf-8")
         with pytest.raises(
             CheckError, match=f"{address}/? has no link with rel=resourcesync: use the URL of a document"
         ):
-            run(address)
+            check(address)
 
 
 def test_page_with_a_header(tmp_path: Path) -> None:
     """DI03: the header of a page leads to the Source, too."""
     link = {"page.html": {"Link": '<capabilitylist.xml>; rel="resourcesync"'}}
     with hosted(tmp_path, link, {"page.html": "<html>"}) as address:
-        assert run(f"{address}/page.html").documents >= DOCUMENTS - 1
+        assert check(f"{address}/page.html").documents >= DOCUMENTS - 1
 
 
 def test_robots_txt_with_a_plain_sitemap(tmp_path: Path) -> None:
@@ -171,30 +161,30 @@ def test_robots_txt_with_a_plain_sitemap(tmp_path: Path) -> None:
 def test_host_that_does_not_answer() -> None:
     """The reason is the message; nothing is said of a page that nobody has seen."""
     with pytest.raises(CheckError) as error:
-        run("http://127.0.0.1:9/")
+        check("http://127.0.0.1:9/")
     assert str(error.value) == "http://127.0.0.1:9/: Connection refused"
 
 
 def test_deep(tmp_path: Path) -> None:
     """Resources are asked for, and their media types compared."""
     with on_the_web(tmp_path, {"a.txt": b"alphA"}) as address:
-        assert "X08 MUST" in names(run(address, deep=True, jobs=2).findings)
+        assert "X08 MUST" in names(check(address, deep=True, jobs=2).findings)
 
 
 def test_single_document_asks_for_nothing_more(tmp_path: Path) -> None:
     """Without --follow one request is made; with it, what the document names is visited."""
     with on_the_web(tmp_path) as address:
-        assert run(f"{address}/changes-1.xml").documents == 1
-        report = run(f"{address}/changes-1.xml", follow=True)
+        assert check(f"{address}/changes-1.xml").documents == 1
+        report = check(f"{address}/changes-1.xml", follow=True)
         assert report.documents == 3
         assert names(report.findings) == []
-        assert run(f"{address}/dump.zip").packages == 1
+        assert check(f"{address}/dump.zip").packages == 1
 
 
 def test_no_private_address_that_a_document_names(tmp_path: Path) -> None:
     """A document in a file may name what it likes: nothing on this machine is asked for it."""
     with on_the_web(tmp_path) as address:
-        report = run(str(tmp_path / "changes-1.xml"), follow=True)
+        report = check(str(tmp_path / "changes-1.xml"), follow=True)
         assert report.documents == 1
         assert "127.0.0.1 is not public" in report.as_text()
         assert address
@@ -304,24 +294,20 @@ def test_progress_on_a_terminal(
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
+    ("name", "value", "message"),
     [
-        ({"jobs": 0}, "are at least 1"),
-        ({"max_documents": 0}, "are at least 1"),
-        ({"edition": 2013}, "there is no edition 2013"),
+        ("jobs", 0, "are at least 1"),
+        ("max_documents", 0, "are at least 1"),
+        ("edition", 2013, "there is no edition 2013"),
     ],
 )
-def test_requests_that_cannot_be(wrong: dict[str, int], message: str) -> None:
-    """What the command line does not let through is refused to others too."""
+def test_requests_that_cannot_be(name: str, value: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What the command line does not let through, with status 2, is refused to others too."""
     with pytest.raises(CheckError, match=message):
-        check(".", **wrong)  # type: ignore[arg-type]  # numbers all
-
-
-@pytest.mark.parametrize("option", ["--jobs", "--max-documents", "--edition"])
-def test_wrong_usage(option: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Wrong usage is status 2."""
+        check(".", **{name: value})  # type: ignore[arg-type]  # numbers all
+    option = f"--{name.replace('_', '-')}"
     with pytest.raises(SystemExit, match="2"):
-        main(["check", option, "0", "."])
+        main(["check", option, str(value), "."])
     assert option in capsys.readouterr().err
 
 

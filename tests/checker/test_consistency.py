@@ -11,7 +11,6 @@ from pelican_resourcesync.checker import check
 from tests.checker.between import LISTS, NEWER, OLDER, Changed, added, only, renewed, swap
 from tests.kit.documents import (
     A_SAID,
-    ABOUT,
     B_SAID,
     BASE,
     CHANGE_MANIFEST,
@@ -23,6 +22,7 @@ from tests.kit.documents import (
     entry,
     lastmod,
     lay,
+    lay_small,
     names,
     text,
 )
@@ -40,27 +40,82 @@ def found(folder: Path, changed: Changed, *, edition: int | None = None) -> list
     ]
 
 
-def test_what_is_said(tmp_path: Path) -> None:
-    """A finding names the entry that has no counterpart, and the document that lacks it."""
-    assert found(tmp_path, LEAN | NEWER) == [
-        f"CH06 resources-1.xml:17 the resource is not in '{BASE}resources-old.xml', and no listed change explains it"
-    ]
-    assert found(tmp_path, LEAN | {"resources-1.xml": text("resources-1.xml")} | OLDER) == [
-        f"CH06 resources-old.xml:16 the resource is not in '{BASE}resources.xml', and no listed change explains it"
-    ]
+BETWEEN = {
+    "between.xml": document("resourcelist", entry("a.txt", A_SAID) + entry("x.txt"), ' at="2024-02-10T00:00:00Z"')
+} | added("resources-archive-1.xml", entry("between.xml", 'at="2024-02-10T00:00:00Z"'))
+C_THEN = change("c.txt", "created", "2024-03-01T00:00:00Z")
+DUMPED = only("resourcelist", "changelist", "changedump")
+X_LAST = change("x.txt", "deleted", "2024-02-01T00:00:00Z")
+DUMPS = only("resourcedump", "resourcedump-archive", "changelist")
+FIRST = change("x.txt", "created", "2024-01-01T00:00:00Z")
+A_FIRST = "  <url>\n    <loc>https://example.org/a.txt"
+COPY = {"copy.xml": text("resources.xml")} | added(
+    "resources-archive-1.xml", entry("copy.xml", 'at="2024-03-01T00:00:00Z"')
+)
+OLD_DUMP = renewed("dump.zip", text("dump-manifest.xml").replace("2024-03-01", "2024-02-20"))
+OLD_DUMP |= only("resourcelist", "resourcedump", "changelist")
+OLD_DUMP["dump.xml"] = str(OLD_DUMP["dump.xml"]).replace("2024-03-01", "2024-02-20")
 
 
-def test_each_fault_once(tmp_path: Path) -> None:
-    """What is missing in one list between others is found once; what comes and goes again, with each."""
-    between = document("resourcelist", entry("a.txt", A_SAID) + entry("x.txt"), ' at="2024-02-10T00:00:00Z"')
-    archive = swap(
-        "resources-archive-1.xml", "</urlset>", entry("between.xml", 'at="2024-02-10T00:00:00Z"') + "</urlset>"
-    )
-    assert found(tmp_path, LEAN | archive | {"between.xml": between}) == [
-        f"CH06 between.xml:10 the resource is not in '{BASE}resources-old.xml', and no listed change explains it",
-        f"CH06 resources-old.xml:11 the resource is not in '{BASE}between.xml', and no listed change explains it",
-        f"CH06 between.xml:10 the resource is not in '{BASE}resources.xml', and no listed change explains it",
-    ]
+def not_in(document: str) -> str:
+    """Return what is said of a resource that is missing in a document."""
+    return f"the resource is not in '{BASE}{document}', and no listed change explains it"
+
+
+#: For each case what is changed in the Source, and all that is found.
+CASES: dict[str, tuple[Changed, list[str]]] = {
+    # A finding names the entry that has no counterpart, and the document that lacks it.
+    "what is new": (LEAN | NEWER, [f"CH06 resources-1.xml:17 {not_in('resources-old.xml')}"]),
+    "what is gone": (LEAN | {"resources-1.xml": text("resources-1.xml")} | OLDER,
+        [f"CH06 resources-old.xml:16 {not_in('resources.xml')}"]),
+    # What is missing in one list between others is found once; what comes and goes again, with each.
+    "a list between others": (LEAN | BETWEEN, [f"CH06 between.xml:10 {not_in('resources-old.xml')}",
+        f"CH06 resources-old.xml:11 {not_in('between.xml')}", f"CH06 between.xml:10 {not_in('resources.xml')}"]),
+    # RL02: a list has every change up to `at`, and also that of this very time.
+    "a change at the time of a list": (LEAN | NEWER | added("changes-2.xml", C_THEN), []),
+    "a change at the time of a list, which lacks it": (LEAN | added("changes-2.xml", C_THEN),
+        [f"CL06 changes-2.xml:17 last created, and not in the Resource List '{BASE}resources.xml'"]),
+    # An open Change Dump reaches to where its last package ends, and a change just then is in it.
+    "the last change is in no package": (DUMPED | added("changes-1.xml", X_LAST),
+        ["CL06 changes-1.xml:22 this change, 'deleted', is in no Change Dump"]),
+    "the last change is in the package": (DUMPED | added("changes-1.xml", X_LAST)
+        | renewed("changes.zip", CHANGE_MANIFEST.replace("</urlset>", f"{X_LAST}</urlset>")), []),
+    # A change that is an update here and a creation there is in neither account of the other.
+    "another kind of change": (
+        DUMPED | renewed("changes.zip", CHANGE_MANIFEST.replace('change="created"', 'change="updated"', 1)),
+        ["CL06 changes-1.xml:7 this change, 'created', is in no Change Dump",
+        "CL06 changes-manifest.xml:6 this change, 'updated', is in no Change List"]),
+    # Where there is no Resource List, Resource Dumps are held against each other.
+    "dumps alone": (DUMPS, []),
+    "dumps alone, with a fault": (
+        DUMPS | renewed("dump-old.zip", text("dump-old-manifest.xml").replace("b.txt", "x.txt")),
+        [f"CH06 dump-old-manifest.xml:10 {not_in('dump.xml')}",
+        f"CL06 changes-1.xml:12 last created, and not in the Resource Dump '{BASE}dump-old.xml'"]),
+    # An archived list that is not as its changes say is wrong itself, and not the list after it.
+    "a wrong hash of the past": (LEAN | {"resources-old.xml": text("resources-old.xml").replace(B_SAID, A_SAID)},
+        ["CH04 resources-old.xml:11 the sha-256 differs from the last listed change"]),
+    # CH06: a change at `from` is one of the interval.
+    "a change at the begin": (
+        only("resourcelist", "changelist") | swap("changes-1.xml", A_FIRST, f"{FIRST}{A_FIRST}"),
+        [f"CL06 changes-1.xml:7 last created, and not in the Resource List '{BASE}resources.xml'"]),
+    # Of a list that shares its parts with another nothing is said: they are read as parts of the first.
+    "the parts of two lists": (LEAN | COPY, []),
+    # What is wrong in a list is found in the list, and not once more by the dump that is older.
+    "a list after a dump": (OLD_DUMP, []),
+    "a deletion after a dump": (
+        OLD_DUMP | added("changes-2.xml", change("b.txt", "deleted", "2024-02-25T00:00:00Z")),
+        [f"CL06 changes-2.xml:17 last deleted, and still in the Resource List '{BASE}resources.xml'"]),
+    "an update after a dump": (
+        OLD_DUMP | added("changes-2.xml", change("b.txt", "updated", "2024-02-25T00:00:00Z", OLD_SAID)),
+        ["CH04 resources-1.xml:12 the sha-256 differs from the last listed change"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_cases(tmp_path: Path, case: str) -> None:
+    """What does not add up is found, where it is wrong and once."""
+    changed, expected = CASES[case]
+    assert found(tmp_path, changed) == expected
 
 
 TAKING = "2024-03-01T00:05:00Z"  # between `at` and `completed` of the Resource List
@@ -79,15 +134,6 @@ TAKING = "2024-03-01T00:05:00Z"  # between `at` and `completed` of the Resource 
 def test_changes_while_a_list_is_taken(tmp_path: Path, changed: Changed) -> None:
     """What changes between `at` and `completed` may be in the list or not."""
     assert found(tmp_path, LEAN | changed) == []
-
-
-def test_changes_at_the_time_of_a_list(tmp_path: Path) -> None:
-    """RL02: a list has every change up to `at`, and also that of this very time."""
-    at = change("c.txt", "created", "2024-03-01T00:00:00Z")
-    assert found(tmp_path / "in", LEAN | NEWER | added("changes-2.xml", at)) == []
-    assert found(tmp_path / "out", LEAN | added("changes-2.xml", at)) == [
-        f"CL06 changes-2.xml:17 last created, and not in the Resource List '{BASE}resources.xml'"
-    ]
 
 
 def test_times_that_are_not_sure(tmp_path: Path) -> None:
@@ -136,44 +182,12 @@ def test_change_dump_that_begins_later(tmp_path: Path) -> None:
     """A Change Dump may begin later than the Change List: what was before is not claimed."""
     lately = ' from="2024-01-03T12:00:00Z" until="2024-02-01T00:00:00Z"'
     manifest = document("changedump-manifest", change("gone.txt", "deleted", "2024-01-04T00:00:00Z"), lately)
-    changed = renewed("changes.zip", manifest) | only("resourcelist", "changelist", "changedump")
+    changed = renewed("changes.zip", manifest) | DUMPED
     changed["changedump.xml"] = str(changed["changedump.xml"]).replace("2024-01-01T00:00:00Z", "2024-01-03T12:00:00Z")
     assert found(tmp_path, changed) == []
     early = str(changed["changedump.xml"]).replace("2024-01-03T12", "2024-01-02T12")
     assert found(tmp_path, changed | {"changedump.xml": early}) == [
         "CL06 changes-1.xml:12 this change, 'created', is in no Change Dump"
-    ]
-
-
-def test_open_change_dump(tmp_path: Path) -> None:
-    """An open Change Dump reaches to where its last package ends, and a change just then is in it."""
-    last = change("x.txt", "deleted", "2024-02-01T00:00:00Z")
-    changed = only("resourcelist", "changelist", "changedump") | added("changes-1.xml", last)
-    assert found(tmp_path / "missing", changed) == [
-        "CL06 changes-1.xml:22 this change, 'deleted', is in no Change Dump"
-    ]
-    manifest = CHANGE_MANIFEST.replace("</urlset>", f"{last}</urlset>")
-    assert found(tmp_path / "there", changed | renewed("changes.zip", manifest)) == []
-
-
-def test_another_kind_of_change(tmp_path: Path) -> None:
-    """A change that is an update here and a creation there is in neither account of the other."""
-    updated = CHANGE_MANIFEST.replace('change="created"', 'change="updated"', 1)
-    assert found(tmp_path, only("resourcelist", "changelist", "changedump") | renewed("changes.zip", updated)) == [
-        "CL06 changes-1.xml:7 this change, 'created', is in no Change Dump",
-        "CL06 changes-manifest.xml:6 this change, 'updated', is in no Change List",
-    ]
-
-
-def test_dumps_alone_add_up(tmp_path: Path) -> None:
-    """Where there is no Resource List, Resource Dumps are held against each other."""
-    dumps = only("resourcedump", "resourcedump-archive", "changelist")
-    assert found(tmp_path / "right", dumps) == []
-    manifest = text("dump-old-manifest.xml").replace("b.txt", "x.txt")
-    members = renewed("dump-old.zip", manifest)
-    assert found(tmp_path / "wrong", dumps | members) == [
-        f"CH06 dump-old-manifest.xml:10 the resource is not in '{BASE}dump.xml', and no listed change explains it",
-        f"CL06 changes-1.xml:12 last created, and not in the Resource Dump '{BASE}dump-old.xml'",
     ]
 
 
@@ -198,52 +212,11 @@ def test_sets_are_apart(tmp_path: Path) -> None:
     assert found(tmp_path, changed) == []
 
 
-def test_wrong_hash_of_the_past(tmp_path: Path) -> None:
-    """An archived list that is not as its changes say is wrong itself, and not the list after it."""
-    wrong = text("resources-old.xml").replace(B_SAID, A_SAID)
-    assert found(tmp_path, LEAN | {"resources-old.xml": wrong}) == [
-        "CH04 resources-old.xml:11 the sha-256 differs from the last listed change"
-    ]
-
-
-def test_changes_at_the_begin(tmp_path: Path) -> None:
-    """CH06: a change at `from` is one of the interval."""
-    first = change("x.txt", "created", "2024-01-01T00:00:00Z")
-    changed = swap(
-        "changes-1.xml", "  <url>\n    <loc>https://example.org/a.txt", f"{first}  <url>\n    <loc>{BASE}a.txt"
-    )
-    assert found(tmp_path, only("resourcelist", "changelist") | changed) == [
-        f"CL06 changes-1.xml:7 last created, and not in the Resource List '{BASE}resources.xml'"
-    ]
-
-
 def test_packed_change_whose_time_is_not_sure(tmp_path: Path) -> None:
     """A change that has a time in the Change Dump alone may be that of the Change List."""
     undated = text("changes-1.xml").replace('datetime="2024-01-04T00:00:00Z"', "")
-    changed = only("resourcelist", "changelist", "changedump") | {"changes-1.xml": undated}
+    changed = DUMPED | {"changes-1.xml": undated}
     assert found(tmp_path, changed, edition=2017) == []
-
-
-def test_parts_of_two_lists(tmp_path: Path) -> None:
-    """Of a list that shares its parts with another nothing is said: they are read as parts of the first."""
-    archive = swap("resources-archive-1.xml", "</urlset>", entry("copy.xml", 'at="2024-03-01T00:00:00Z"') + "</urlset>")
-    assert found(tmp_path, LEAN | archive | {"copy.xml": text("resources.xml")}) == []
-
-
-def test_list_after_a_dump(tmp_path: Path) -> None:
-    """What is wrong in a list is found in the list, and not once more by the dump that is older."""
-    manifest = text("dump-manifest.xml").replace("2024-03-01", "2024-02-20")
-    changed = renewed("dump.zip", manifest) | only("resourcelist", "resourcedump", "changelist")
-    changed["dump.xml"] = str(changed["dump.xml"]).replace("2024-03-01", "2024-02-20")
-    assert found(tmp_path / "right", changed) == []
-    deleted = added("changes-2.xml", change("b.txt", "deleted", "2024-02-25T00:00:00Z"))
-    assert found(tmp_path / "deleted", changed | deleted) == [
-        f"CL06 changes-2.xml:17 last deleted, and still in the Resource List '{BASE}resources.xml'"
-    ]
-    updated = added("changes-2.xml", change("b.txt", "updated", "2024-02-25T00:00:00Z", OLD_SAID))
-    assert found(tmp_path / "updated", changed | updated) == [
-        "CH04 resources-1.xml:12 the sha-256 differs from the last listed change"
-    ]
 
 
 @pytest.mark.parametrize("link", ["second.xml", "none.xml"])
@@ -303,16 +276,8 @@ def lay_source(folder: Path, parts: int, *, whole: bool) -> Path:
         "archive.xml": document(
             "resourcelist-archive", "".join(entry(f"list-{n}.xml", f'at="{TIMES[n]}"') for n in range(2))
         ),
-        "capabilitylist.xml": document(
-            "capabilitylist",
-            "".join(entry(path, f'capability="{name}"') for name, path in capabilities.items()),
-            links=f"  {ABOUT}",
-        ),
-        "description.xml": text("description.xml"),
     }
-    for name, data in files.items():
-        (folder / name).write_text(data, "utf-8")
-    return folder
+    return lay_small(folder, capabilities, files)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux tells how much memory a program took")
@@ -320,14 +285,8 @@ def lay_source(folder: Path, parts: int, *, whole: bool) -> Path:
 def test_lists_add_up(tmp_path: Path, parts: int) -> None:
     """Three lists and the changes between them, in less than 80 MB; the one change that is missing is found."""
     for whole in (True, False):
-        command = [
-            sys.executable,
-            "-X",
-            "utf8",
-            "-c",
-            MEMORY,
-            str(lay_source(tmp_path / str(whole), parts, whole=whole)),
-        ]
+        folder = lay_source(tmp_path / str(whole), parts, whole=whole)
+        command = [sys.executable, "-X", "utf8", "-c", MEMORY, str(folder)]
         shown = subprocess.run(command, check=False, capture_output=True, encoding="utf-8").stdout
         assert re.findall(r"^error (\w+).*\((\d+) times?\)", shown, re.MULTILINE) == ([] if whole else [("CH06", "1")])
         assert int(shown.splitlines()[-1]) < 80

@@ -10,7 +10,7 @@ from pelican_resourcesync.checker.resources import sitemaps
 from pelican_resourcesync.http import Headers, links_of_headers, links_of_page, looks_like_page
 from tests.checker.between import links_of_a
 from tests.kit.bounds import require_linear
-from tests.kit.documents import ABOUT, BASE, A, document, entry, lay, names, text
+from tests.kit.documents import ABOUT, BASE, A, document, entry, lay, lay_small, names
 
 PAGE = "https://example.org/a/b.html"
 
@@ -51,21 +51,11 @@ AT = ' at="2024-03-01T00:00:00Z"'
 
 def site(folder: Path, pages: int, wrong: set[int], kind: str = 'type="text/html"') -> Path:
     """Make a Source of images and pages, some of which link to what is no Capability List of theirs."""
-    folder.mkdir()
     entries = "".join(entry(f"{n}.png", 'type="image/png"') + entry(f"{n}.html", kind) for n in range(pages))
-    listed = entry("resources.xml", 'capability="resourcelist"')
-    for name, data in {
-        "description.xml": text("description.xml"),
-        "capabilitylist.xml": document("capabilitylist", listed, links=f"  {ABOUT}"),
-        "resources.xml": document("resourcelist", entries, AT),
-        **{
-            f"{n}.html": LINKING_PAGE.format("/else.xml" if n in wrong else "/capabilitylist.xml") for n in range(pages)
-        },
-    }.items():
-        (folder / name).write_text(data, "utf-8")
-    (folder / ".well-known").mkdir()
-    (folder / ".well-known/resourcesync").write_text(text("description.xml"), "utf-8")
-    return folder
+    links = ["/else.xml" if n in wrong else "/capabilitylist.xml" for n in range(pages)]
+    files = {f"{n}.html": LINKING_PAGE.format(link) for n, link in enumerate(links)}
+    files["resources.xml"] = document("resourcelist", entries, AT)
+    return lay_small(folder, {"resourcelist": "resources.xml"}, files)
 
 
 def test_pages_are_spread_over_the_list(tmp_path: Path) -> None:
@@ -108,15 +98,8 @@ def test_parts_together_have_ten(tmp_path: Path) -> None:
 def test_resources_elsewhere(tmp_path: Path) -> None:
     """Resources of other hosts are left out, and all others of a list are compared with it."""
     there = '  <url>\n    <loc>https://elsewhere.example/x</loc>\n    <rs:md length="1"/>\n  </url>\n'
-    for name, data in {
-        "description.xml": text("description.xml"),
-        "capabilitylist.xml": document(
-            "capabilitylist", entry("resources.xml", 'capability="resourcelist"'), links=f"  {ABOUT}"
-        ),
-        "resources.xml": document("resourcelist", there + entry("a.txt", 'length="1" type="text/plain"'), AT),
-        "a.txt": "longer",
-    }.items():
-        (tmp_path / name).write_text(data)
+    listed = document("resourcelist", there + entry("a.txt", 'length="1" type="text/plain"'), AT)
+    lay_small(tmp_path, {"resourcelist": "resources.xml"}, {"resources.xml": listed, "a.txt": "longer"})
     assert "X09 MUST" in names(check(str(tmp_path), deep=True).findings)
 
 

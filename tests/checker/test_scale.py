@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.kit.documents import ABOUT, BASE, checked, document, entry, lastmod, names, text
+from tests.kit.documents import BASE, checked, document, entry, lastmod, lay_small, names, text
 
 AT = ' at="2024-03-01T00:00:00Z"'
 # In one run: what lxml takes for the parts, and what the check of the whole Source takes, the best of a few, in seconds
@@ -63,12 +63,8 @@ def lay_list(folder: Path, parts: int, entries: int, *, dated: bool = False) -> 
         )
         (folder / f"part-{part}.xml").write_text(document("resourcelist", listed, AT, index), "utf-8")
     listed = "".join(entry(f"part-{part}.xml", AT.strip(), tag="sitemap") for part in range(parts))
-    (folder / "resources.xml").write_text(document("resourcelist", listed, AT, root="sitemapindex"), "utf-8")
-    listed = entry("resources.xml", 'capability="resourcelist"')
-    (folder / "capabilitylist.xml").write_text(document("capabilitylist", listed, links=f"  {ABOUT}"), "utf-8")
-    (folder / ".well-known").mkdir()
-    for name in (".well-known/resourcesync", "description.xml"):
-        (folder / name).write_text(text("description.xml"), "utf-8")
+    whole = document("resourcelist", listed, AT, root="sitemapindex")
+    lay_small(folder, {"resourcelist": "resources.xml"}, {"resources.xml": whole})
 
 
 def measured(folder: Path, times: int) -> dict[str, Any]:

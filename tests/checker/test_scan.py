@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from pelican_resourcesync.checker.scan import STANDARD_LIMITS
 from tests.kit.documents import checked, document, names, text
 
@@ -21,20 +23,14 @@ def test_line_of_entry_far_down() -> None:
     assert data.splitlines()[lines[0] - 1] == "  <url>"  # type: ignore[operator]
 
 
-def test_line_of_head() -> None:
-    """A fault of the head is in the line where its element begins."""
-    data = text("resources-1.xml").replace('rel="index"', '\n\nrel=""')
-    findings, _ = checked(data)
-    (found,) = [found for _, _, group in findings.groups() for found in group.first]
-    assert data.splitlines()[(found.line or 0) - 1].strip() == "<rs:ln"
-
-
-def test_line_of_what_cannot_be_read() -> None:
-    """What is not well-formed is found in its line."""
-    data = text("resources-1.xml").replace("</loc>", "</lock>", 1)
-    findings, _ = checked(data)
-    (found,) = [found for _, _, group in findings.groups() for found in group.first]
-    assert "</lock>" in data.splitlines()[(found.line or 0) - 1]
+@pytest.mark.parametrize(
+    ("old", "new", "line"), [('rel="index"', '\n\nrel=""', "<rs:ln"), ("</loc>", "</lock>", "</lock>")]
+)
+def test_line_of_a_fault(old: str, new: str, line: str) -> None:
+    """A fault of the head is in the line where its element begins; what is not well-formed is found in its line."""
+    data = text("resources-1.xml").replace(old, new, 1)
+    (found,) = [found for _, _, group in checked(data)[0].groups() for found in group.first]
+    assert data.splitlines()[(found.line or 0) - 1].strip().endswith(line)
 
 
 def test_x04_counts_entries_and_bytes() -> None:

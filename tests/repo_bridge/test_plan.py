@@ -229,13 +229,9 @@ def test_a_previous_publication_lists_only_servers_of_the_settings(press: Press)
     other = "https://other.example"
     press.publish(shelf(1, 2), ui_url=other)
     assert any(uri.startswith(f"{other}/") for uri in press.listed())
-    before = press.files()
     shutil.rmtree(press.beside)  # what was written here is not doubted
-    with pytest.raises(
-        PublicationError, match=rf"{other}/\S* is not below .*{BASE} or {UI} .*once with `allow-deletions`"
-    ):
+    with press.refused(PublicationError, rf"{other}/\S* is not below .*{BASE} or {UI} .*once with `allow-deletions`"):
         press.publish(shelf(1, 2), 1)
-    assert press.files() == before
     press.publish(shelf(1, 2), 1, allow_deletions=True)
     assert not any(uri.startswith(f"{other}/") for uri in press.listed())
     shutil.rmtree(press.beside)

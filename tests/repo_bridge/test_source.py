@@ -113,12 +113,9 @@ def test_changed_file_of_an_archive(press: Press, keep_time: bool) -> None:
 def test_hostile_contents(press: Press, contents: str, error: type[BridgeError]) -> None:
     """A line that leads out of the folder of an item, or twice to one file, stops it; what was published stays."""
     press.publish(None, saf=pack(press.folder / "saf", ITEMS))
-    before = press.files()
     folder = pack(press.folder / "bad", {"item_1": {"contents": contents, "a.pdf": "x"}})
-    with pytest.raises(error):
+    with press.refused(error):
         press.publish(None, 1, saf=folder, allow_deletions=True)
-    assert press.files() == before
-    assert [*press.public.glob(".resourcesync-*")] == []
 
 
 def test_two_items_of_one_handle(press: Press) -> None:
@@ -217,17 +214,11 @@ def test_rows_of_one_uri(press: Press) -> None:
     query(press, [*ROWS, (*ROWS[0][:5], "more")])
     assert {*press.listed(f"{SET}-more")} == {ROWS[0][0]}
     assert len(press.listed()) == len(ROWS)
-    before = press.files()
-    for more, message in (
-        (
-            (ROWS[0][0], None, 11, None, 0, None),
-            "two rows of the statement contradict each other about https://j.example/1",
-        ),
-        ((*ROWS[0][:4], 1, None), "one row of the statement says that https://j.example/1 is deleted, and another"),
-    ):
-        with pytest.raises(QueryError, match=message):
-            query(press, [*ROWS, more], 1)
-    assert press.files() == before
+    other, deleted = (ROWS[0][0], None, 11, None, 0, None), (*ROWS[0][:4], 1, None)
+    with press.refused(QueryError, f"two rows of the statement contradict each other about {ROWS[0][0]}"):
+        query(press, [*ROWS, other], 1)
+    with press.refused(QueryError, f"one row of the statement says that {ROWS[0][0]} is deleted, and another"):
+        query(press, [*ROWS, deleted], 1)
 
 
 def test_set_of_a_query_goes_on(press: Press) -> None:
@@ -263,14 +254,11 @@ def test_dump_that_is_cut_short(press: Press) -> None:
     """A dump that ends too soon leaves all as it was."""
     sample = shelf(*range(1, 9))
     press.publish(sample)
-    before = press.files()
     dump = press.folder / "dump.sql"
     whole = plain_dump(sample, 7)
     dump.write_text(whole[: len(whole) // 2], "utf-8")
-    with pytest.raises(BridgeError) as caught:
+    with press.refused(BridgeError):
         press.publish(None, 1, database=str(dump))
-    assert "\n" not in str(caught.value)
-    assert press.files() == before
 
 
 def test_database_is_a_file(press: Press) -> None:

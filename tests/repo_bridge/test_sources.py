@@ -1,13 +1,12 @@
 """One repository, published from whatever it is read: a live database, a dump in some form, or a copy in SQLite."""
 
 import gzip
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from datetime import datetime
 from io import StringIO
 from pathlib import Path
 
-import psycopg
 import pytest
 from sqlalchemy import make_url
 
@@ -77,14 +76,6 @@ def test_same_bytes_from_all(server: Server, tmp_path: Path, version: int) -> No
     server.drop(url)
 
 
-def do(url: str, statements: Iterable[str]) -> None:
-    """Do the edits of a day in a live database."""
-    dsn = Server.dsn(url)
-    with psycopg.connect(dsn) as connection:
-        for statement in statements:
-            connection.execute(statement.encode())
-
-
 @pytest.mark.promise("The same from every source")
 @pytest.mark.parametrize("version", [pytest.param(7, marks=LONG), 10])
 def test_days_are_lived_alike(server: Server, tmp_path: Path, version: int) -> None:
@@ -93,7 +84,7 @@ def test_days_are_lived_alike(server: Server, tmp_path: Path, version: int) -> N
     url = server.database(rows_of(repository(), version), version)
     for number, day in enumerate(DAYS):
         live(file, day.edits(version))
-        do(url, day.edits(version))
+        server.execute(url, *day.edits(version))
         if number % 2 == 0:
             view = AnonymousView(at=day.at, zone=ZONE)
             assert read(url, view) == read(url_of(file), view)

@@ -4,8 +4,8 @@ import shutil
 import sqlite3
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from io import StringIO
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import pytest
 from lxml import etree
 
 from pelican_resourcesync.checker import check
@@ -142,6 +143,16 @@ class Press:
         """Tell what would be published."""
         database = {} if source is None else {"database": self.lay(source)}
         return dry_run(self.settings(number, **database, **more), self.heard)
+
+    @contextmanager
+    def refused(self, error: type[Exception], match: str | None = None) -> Iterator[None]:
+        """Expect one line that says why nothing is published, and an output and an inventory that stay as they were."""
+        before = self.files(), files_in(self.kept)
+        with pytest.raises(error, match=match) as caught:
+            yield
+        assert "\n" not in str(caught.value)
+        assert (self.files(), files_in(self.kept)) == before
+        assert [*self.public.glob(".resourcesync-*")] == []
 
     def files(self) -> dict[str, bytes]:
         """Return all files of the output."""

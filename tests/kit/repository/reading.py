@@ -8,7 +8,7 @@ from repo_bridge.access import AnonymousView
 from repo_bridge.model import Item
 from repo_bridge.reading.repository import open_repository
 from sample_site.dspace.repository import Sample, rows_of
-from sample_site.dspace.tables import write_sqlite
+from sample_site.dspace.tables import Rows, write_sqlite
 from tests.kit.repository.oracle import Visible
 from tests.kit.repository.samples import AT
 
@@ -18,6 +18,12 @@ VIEW = AnonymousView(at=AT, zone=ZoneInfo("UTC"))
 def url_of(file: Path) -> str:
     """Return the URL of a database of SQLite."""
     return f"sqlite:///{file}"
+
+
+def written(folder: Path, rows: Rows, version: int = 7) -> str:
+    """Write the rows into a database in a folder; return its URL."""
+    (folder / "r.db").unlink(missing_ok=True)
+    return url_of(write_sqlite(rows, version, folder / "r.db"))
 
 
 def read(url: str, view: AnonymousView = VIEW, version: int | None = None) -> list[Item]:

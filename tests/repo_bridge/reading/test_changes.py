@@ -113,13 +113,6 @@ SHARED = [
 ]
 
 
-def execute(server: Server, url: str, *statements: str) -> None:
-    """Execute statements, each in a transaction of its own."""
-    with psycopg.connect(server.dsn(url), autocommit=True) as owner:
-        for statement in statements:
-            owner.execute(statement.encode())
-
-
 def test_items_by_id(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """Items by their ids are those of all that are asked for."""
     monkeypatch.setattr("repo_bridge.reading.repository._KEYS", 3)
@@ -147,10 +140,10 @@ def test_what_items_share(server: Server) -> None:
             return repository.shared_digest()
 
     before = digest()
-    execute(server, url, *CHANGES)
+    server.execute(url, *CHANGES)
     assert digest() == before
     for statement in SHARED:
-        execute(server, url, statement)
+        server.execute(url, statement)
         before, former = digest(), before
         assert before != former, statement
     server.drop(url)
@@ -419,7 +412,7 @@ def test_each_change_is_found(server: Server) -> None:
     before: dict[str, str] = {}
     since = 0
     for statement in ["SELECT 1", *CHANGES]:
-        execute(server, url, statement)
+        server.execute(url, statement)
         with open_repository(url, VIEW) as repository:
             sums = dict(repository.sums())
             if not before:
@@ -461,7 +454,7 @@ def test_what_each_run_reads(server: Server, tmp_path: Path, monkeypatch: pytest
         (1, edit, everything),
         (168, "SELECT 1", everything),
     ):
-        execute(server, life.url, statement)
+        server.execute(life.url, statement)
         life.at += timedelta(hours=hours)
         calls.clear()
         filled = life.fill(tmp_path / "kept.db")
@@ -485,7 +478,7 @@ def test_every_version(server: Server, version: int) -> None:
     with open_repository(url, VIEW) as repository:
         before = dict(repository.sums())
     last = "SELECT max(internal_id) FROM bitstream"
-    execute(server, url, f"UPDATE bitstream SET size_bytes = 1234 WHERE internal_id = ({last})")
+    server.execute(url, f"UPDATE bitstream SET size_bytes = 1234 WHERE internal_id = ({last})")
     with open_repository(url, VIEW) as repository:
         assert repository.origin
         assert {each for each, text in repository.sums() if before[each] != text} == {key(version, ITEM, 2)}

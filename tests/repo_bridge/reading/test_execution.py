@@ -6,16 +6,15 @@ import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import Connection, make_url, text
+from sqlalchemy import Connection, text
 
 from repo_bridge import DatabaseError
 from repo_bridge.reading import database
 from repo_bridge.reading.database import QueryRunner, RowsByKey, open_database
 from repo_bridge.reading.repository import open_repository
 from sample_site.dspace.repository import Sample, Thing, rows_of
-from sample_site.dspace.tables import write_sqlite
 from tests.kit.postgresql import Server
-from tests.kit.repository.reading import VIEW, read, url_of
+from tests.kit.repository.reading import VIEW, read, written
 from tests.kit.repository.samples import every_case
 
 MANY = 3 * database._BATCH + 1
@@ -29,15 +28,8 @@ def url(server: Server) -> str:
     return server.database(rows_of(Sample(items=[Thing(1)]), 7), 7)
 
 
-def _execute(url: str, statement: str) -> list[tuple[object, ...]]:
-    dsn = Server.dsn(url)
-    with psycopg.connect(dsn, autocommit=True) as connection:
-        cursor = connection.execute(statement.encode())
-        return cursor.fetchall() if cursor.description else []
-
-
 def _connections(url: str) -> int:
-    found = _execute(
+    found = Server.execute(
         url,
         "SELECT pid FROM pg_stat_activity WHERE application_name = 'repo-bridge' AND datname = current_database() "
         "AND backend_type = 'client backend'",
@@ -61,7 +53,7 @@ def test_processes(url: str) -> None:
     with open_database(url) as connection:
         runner = QueryRunner(connection)
         with runner.each() as ask:
-            assert [*ask(text(allowed))] == _execute(url, allowed) != [("0",)]
+            assert [*ask(text(allowed))] == Server.execute(url, allowed) != [("0",)]
         assert [*runner.all(text(allowed))] == [("0",)]
 
 
@@ -102,18 +94,17 @@ def test_left_unread(url: str) -> None:
 def test_few_connections(server: Server, tmp_path: Path, limit: int) -> None:
     """A user who may have few connections, or one, reads what others do."""
     rows = rows_of(every_case(), 7)
-    url, user = server.database(rows, 7), f"reader_{limit}"
-    _execute(url, f"CREATE ROLE {user} LOGIN CONNECTION LIMIT {limit}")
-    _execute(url, f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {user}")
-    theirs = make_url(url).set(username=user).render_as_string()
-    with open_repository(theirs, VIEW) as repository, open_repository(url, VIEW) as other:
+    url = server.database(rows, 7)
+    with (
+        server.reader(url, f"PASSWORD 'secret' CONNECTION LIMIT {limit}") as theirs,
+        open_repository(theirs, VIEW) as repository,
+        open_repository(url, VIEW) as other,
+    ):
         assert [*repository.hidden()] == [*other.hidden()] != []
         items = repository.items()
         first = next(items)
         assert _connections(url) == min(limit, 6) + 1
-        assert [first, *items] == read(url_of(write_sqlite(rows, 7, tmp_path / "r.db")))
-    server.drop(url)
-    _execute(server.url, f"DROP ROLE {user}")
+        assert [first, *items] == read(written(tmp_path, rows))
 
 
 def test_no_other_of_the_moment(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,11 +11,10 @@ from repo_bridge.access import AnonymousView
 from repo_bridge.reading.dump import import_dump
 from repo_bridge.reading.repository import open_repository
 from sample_site.dspace.repository import ITEM, STAFF, Policy, Thing, Value, key
-from sample_site.dspace.tables import Rows, write_sqlite
 from tests.kit.postgresql import Server
 from tests.kit.repository.entities import ARTICLE, DAHL, ISSUE, JOURNAL, KNUTH, RELATIONSHIPS, VOLUME, article, relate
 from tests.kit.repository.press import Press, day
-from tests.kit.repository.reading import VIEW, read, url_of
+from tests.kit.repository.reading import VIEW, read, url_of, written
 from tests.kit.repository.samples import AT
 
 AUTHORS = ["Dahl, O.-J.", "Dijkstra, Edsger", "Knuth, Donald, Ervin", "Hoare, C. A. R."]
@@ -28,12 +27,6 @@ def record(url: str, view: AnonymousView = VIEW) -> dict[str, list[str]]:
     for value in item.metadata:
         found.setdefault(str(value.field), []).append(value.value)
     return found
-
-
-def written(folder: Path, rows: Rows, version: int = 7) -> str:
-    """Write the rows into a database; return its URL."""
-    (folder / "r.db").unlink(missing_ok=True)
-    return url_of(write_sqlite(rows, version, folder / "r.db"))
 
 
 def change(url: str, statement: str) -> None:

@@ -43,8 +43,8 @@ def item_of(folder: Path, **files: str) -> Item:
 
 
 def names_of(folder: Path, contents: str) -> list[str]:
-    """Read an item with the files a to d, and give the names of those that are public."""
-    lay(folder / "item_1", dict.fromkeys("abcd", "bytes"))
+    """Read an item with the files a to d and a licence, and give the names of those that are public."""
+    lay(folder / "item_1", dict.fromkeys([*"abcd", "license.txt"], "bytes"))
     return [file.name for file in item_of(folder, contents=contents).bitstreams]
 
 
@@ -69,18 +69,13 @@ def test_item(tmp_path: Path) -> None:
 
 
 def test_files(tmp_path: Path) -> None:
-    """A file has the hash, length and type of what is there, and where it is."""
+    """Rule 16: a file has its place, its type, and its hash and length, but not where the server alters files."""
     lay(tmp_path / "item_1", {"a b.pdf": "bytes é"})
     (file,) = item_of(tmp_path, contents="a b.pdf\tbundle:ORIGINAL\tprimary:true\tdescription:x\n").bitstreams
     data = "bytes é".encode()
     assert (file.length, file.md5) == (len(data), hashlib.md5(data).hexdigest())
     assert (file.name, file.type, file.bundle) == ("a b.pdf", "application/pdf", "ORIGINAL")
     assert file.file == tmp_path / "item_1" / "a b.pdf"
-
-
-def test_rule_16_fingerprints(tmp_path: Path) -> None:
-    """Rule 16: where the server alters files, neither hash nor length is reported."""
-    lay(tmp_path / "item_1", {"dublin_core.xml": DUBLIN_CORE, "a": "x", "contents": "a\n"})
     (item,) = read_archive(tmp_path, replace(VIEW, fingerprints=False))
     assert (item.bitstreams[0].length, item.bitstreams[0].md5) == (None, None)
 
@@ -93,6 +88,7 @@ def test_rule_16_fingerprints(tmp_path: Path) -> None:
         ("a\tpermissions:-r 'Anonymous'\nb\tpermissions:-r 'Staff'\nc\tpermissions:-w 'Anonymous'", ["a"]),
         ("a\tpermissions:\nb\tpermissions:-r 'anonymous'\nc\tpermissions:-r 'Anonymous' -w 'Staff'\nd", ["d"]),
         ("a\tpermissions:-r Anonymous", ["a"]),
+        ("a\nlicense.txt\n", ["a"]),  # which is in a bundle of its own, where none is named
         ("a\tbundle:ORIGINAL\tbundle:TEXT\nb\tbundle:\nc", ["c"]),
         ("", []),
     ],
@@ -100,12 +96,6 @@ def test_rule_16_fingerprints(tmp_path: Path) -> None:
 def test_rules_4_and_7_files(tmp_path: Path, contents: str, names: list[str]) -> None:
     """Rules 4 and 7: files of other bundles, and with permissions that are not for everybody, are left out."""
     assert names_of(tmp_path, contents) == names
-
-
-def test_license(tmp_path: Path) -> None:
-    """A licence is in its own bundle, where none is named."""
-    lay(tmp_path / "item_1", {"license.txt": "x"})
-    assert item_of(tmp_path, contents="license.txt\n").bitstreams == ()
 
 
 def test_registered_files(tmp_path: Path) -> None:

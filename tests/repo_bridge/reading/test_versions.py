@@ -5,20 +5,18 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
-from sqlalchemy import create_engine, make_url, text
+from sqlalchemy import create_engine, text
 
-from repo_bridge import DatabaseError, inventory
+from repo_bridge import inventory
 from repo_bridge.model import Item, Version
 from repo_bridge.reading.dump import import_dump
 from repo_bridge.reading.repository import open_repository
 from sample_site.dspace.repository import ITEM, Bundle, File, Policy, Sample, Thing, key, rows_of
-from sample_site.dspace.tables import Rows, write_sqlite
 from tests.kit.postgresql import Server
 from tests.kit.repository.entities import register
 from tests.kit.repository.press import BASE, SET, Press, day
-from tests.kit.repository.reading import VIEW, read, url_of
+from tests.kit.repository.reading import VIEW, read, url_of, written
 from tests.kit.repository.samples import AT
 
 VERSIONS = (5, 6, 7, 10)
@@ -36,12 +34,6 @@ def neighbours(url: str) -> dict[str, tuple[str, str]]:
         return (of.handle or "").removeprefix("123456789/") if of else ""
 
     return {end(item): (end(item.predecessor), end(item.successor)) for item in read(url)}
-
-
-def written(folder: Path, rows: Rows, version: int = 7) -> str:
-    """Write the rows into a database; return its URL."""
-    (folder / "r.db").unlink(missing_ok=True)
-    return url_of(write_sqlite(rows, version, folder / "r.db"))
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -118,21 +110,7 @@ def test_dependents(server: Server) -> None:
     server.drop(url)
 
 
-def test_missing_grant(server: Server) -> None:
-    """A role that may not read the table is told which one it is."""
-    url = server.database(rows_of(sample(1, versions=[(1,)]), 7), 7)
-    with psycopg.connect(server.dsn(url), autocommit=True) as owner:
-        owner.execute("CREATE ROLE no_versions LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO no_versions")
-        owner.execute("REVOKE SELECT ON versionitem FROM no_versions")
-    theirs = make_url(url).set(username="no_versions").render_as_string()
-    with pytest.raises(DatabaseError, match=r"cannot be read: permission denied for table versionitem\b"):
-        read(theirs)
-    server.drop(url)
-    with psycopg.connect(server.dsn(server.url), autocommit=True) as owner:
-        owner.execute("DROP ROLE no_versions")
-
-
-# What is published
+# What is published# What is published
 
 
 def links(press: Press, prefix: str = "oai_dc") -> dict[int, dict[str, int]]:

@@ -137,9 +137,7 @@ COLUMNS = {
 def test_other_columns(server: Server, look: Look, name: str) -> None:
     """A column that gets another name, or is another one with a default, is found too, because everything is read."""
     before = look.last
-    with psycopg.connect(server.dsn(look.life.url), autocommit=True) as owner:
-        for statement in COLUMNS[name]:
-            owner.execute(statement.encode())
+    server.execute(look.life.url, *COLUMNS[name])
     assert look.whole().entries != before.entries
     assert look.last.changed is None
 
@@ -156,8 +154,7 @@ def home() -> Iterator[Home]:
 
 def edit(url: str, text: str) -> None:
     """Change the title of a public item into a text."""
-    with psycopg.connect(Server.dsn(url), autocommit=True) as owner:
-        owner.execute(f"UPDATE metadatavalue SET text_value = 'No files{text}' WHERE {_TITLE}".encode())
+    Server.execute(url, f"UPDATE metadatavalue SET text_value = 'No files{text}' WHERE {_TITLE}")
 
 
 def copied(home: Home, name: str) -> Path:
@@ -208,8 +205,7 @@ def test_standby(home: Home, tmp_path: Path) -> None:
         wait_for(life.url, primary)
         assert look.whole().entries != before.entries
         assert look.last.changed is not None
-        with psycopg.connect(server.dsn(life.url), autocommit=True) as owner:
-            assert owner.execute("SELECT pg_is_in_recovery(), pg_promote()").fetchone() == (True, True)
+        assert server.execute(life.url, "SELECT pg_is_in_recovery(), pg_promote()") == [(True, True)]
         edit(life.url, " on the former standby")
         assert look.whole().entries != before.entries
 

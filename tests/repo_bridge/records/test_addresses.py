@@ -16,38 +16,35 @@ SIX = replace(SEVEN, version=6)
 UUID = "0c5a4794-6c89-56b8-a5a5-a538a8dceccd"
 
 
-def test_rule_17_pages() -> None:
-    """Rule 17: an item's page is at its handle, else at its uuid; a collection's too."""
-    assert SEVEN.landing_page(UUID, "123456789/1") == "https://repo.example/handle/123456789/1"
-    assert SEVEN.landing_page(UUID, None) == f"https://repo.example/items/{UUID}"
-    collection = Collection(id=UUID, handle=None, name="")
-    assert SEVEN.container(collection) == f"https://repo.example/collections/{UUID}"
-    assert SEVEN.container(replace(collection, handle="1/2")) == "https://repo.example/handle/1/2"
+DIRECT, XMLUI = replace(SEVEN, server="https://repo.example/server"), replace(SIX, interface=Interface.XMLUI)
+NAME, CODED = "æ & b/c?.pdf", "%C3%A6%20%26%20b%2Fc%3F.pdf"
 
 
-def test_rule_17_files() -> None:
-    """Rule 17: a file is at its uuid: at the server, where that is known, else at the user interface."""
-    assert SEVEN.bitstream(UUID, None, None, "a b.pdf") == f"https://repo.example/bitstreams/{UUID}/download"
-    direct = replace(SEVEN, server="https://repo.example/server")
-    assert direct.bitstream(UUID, "1/2", 3, "a") == f"https://repo.example/server/api/core/bitstreams/{UUID}/content"
-
-
-def test_rule_18_pages() -> None:
-    """Rule 18: before version 7 a page takes a handle."""
-    assert SIX.landing_page("1", "123456789/1") == "https://repo.example/handle/123456789/1"
-    assert SIX.landing_page("1", None) is None
-    assert SIX.container(Collection(id="1", handle=None, name="")) is None
-
-
-def test_rule_18_files() -> None:
-    """Rule 18: a file is at its handle, number and name, in two ways; without handle or number it is nowhere."""
-    name = "æ & b/c?.pdf"
-    coded = "%C3%A6%20%26%20b%2Fc%3F.pdf"
-    assert SIX.bitstream("9", "123/4", 2, name) == f"https://repo.example/bitstream/123/4/2/{coded}"
-    other = replace(SIX, interface=Interface.XMLUI)
-    assert other.bitstream("9", "123/4", 2, name) == f"https://repo.example/bitstream/handle/123/4/{coded}?sequence=2"
-    assert SIX.bitstream("9", None, 2, name) is None
-    assert SIX.bitstream("9", "123/4", None, name) is None
+@pytest.mark.parametrize(
+    ("found", "path"),
+    [
+        # Rule 17: an item's page is at its handle, else at its uuid; a collection's too.
+        (SEVEN.landing_page(UUID, "123456789/1"), "handle/123456789/1"),
+        (SEVEN.landing_page(UUID, None), f"items/{UUID}"),
+        (SEVEN.container(Collection(id=UUID, handle=None, name="")), f"collections/{UUID}"),
+        (SEVEN.container(Collection(id=UUID, handle="1/2", name="")), "handle/1/2"),
+        # Rule 17: a file is at its uuid: at the server, where that is known, else at the user interface.
+        (SEVEN.bitstream(UUID, None, None, "a b.pdf"), f"bitstreams/{UUID}/download"),
+        (DIRECT.bitstream(UUID, "1/2", 3, "a"), f"server/api/core/bitstreams/{UUID}/content"),
+        # Rule 18: before version 7 a page takes a handle.
+        (SIX.landing_page("1", "123456789/1"), "handle/123456789/1"),
+        (SIX.landing_page("1", None), None),
+        (SIX.container(Collection(id="1", handle=None, name="")), None),
+        # Rule 18: a file is at its handle, number and name, in two ways; without handle or number it is nowhere.
+        (SIX.bitstream("9", "123/4", 2, NAME), f"bitstream/123/4/2/{CODED}"),
+        (XMLUI.bitstream("9", "123/4", 2, NAME), f"bitstream/handle/123/4/{CODED}?sequence=2"),
+        (SIX.bitstream("9", None, 2, NAME), None),
+        (SIX.bitstream("9", "123/4", None, NAME), None),
+    ],
+)
+def test_rules_17_and_18(found: str | None, path: str | None) -> None:
+    """Rules 17 and 18: where pages and files are in each version."""
+    assert found == (path and f"https://repo.example/{path}")
 
 
 def test_long_names_are_cut() -> None:

@@ -1,7 +1,7 @@
 """What an item becomes in a set of resources."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -60,7 +60,7 @@ CONTENT = "https://repo.example/server/api/core/bitstreams/f1/content"
 
 
 def test_record() -> None:
-    """An item becomes a record, a file below the folder of records, with the links that say what it is about."""
+    """An item becomes a record with the links that say what it is about, and DSpace's Signposting if there is any."""
     ((record,), _) = resources_of(ITEM, SITE, OAI_DC, AT)
     assert (record.uri, record.path, record.type) == (RECORD, "oai_dc/1/2.xml", "application/xml")
     assert b"<dc:title>A coin</dc:title>" in record.content
@@ -71,6 +71,11 @@ def test_record() -> None:
         LinkTo(href="https://repo.example/handle/1/maps", rel="collection"),
         LinkTo(href="https://repo.example/handle/1/coins", rel="collection"),
     )
+    ((signposted,), _) = resources_of(ITEM, replace(SITE, signposting=True), OAI_DC, AT)
+    linkset = "https://repo.example/server/signposting/linksets/i1/json"
+    assert {*signposted.links} - {*record.links} == {
+        LinkTo(href=linkset, rel="linkset", type="application/linkset+json")
+    }
 
 
 def test_file() -> None:
@@ -92,13 +97,6 @@ def test_license() -> None:
     records, files = resources_of(item, SITE, OAI_DC, AT)
     for links in (*(each.links for each in records), *(each.links for each in files)):
         assert [link.href for link in links if link.rel == "license"] == [license_]
-
-
-def test_linkset() -> None:
-    """What DSpace's Signposting says of an item is linked, if the repository has it."""
-    ((record,), _) = resources_of(ITEM, replace(SITE, signposting=True), OAI_DC, AT)
-    linkset = "https://repo.example/server/signposting/linksets/i1/json"
-    assert LinkTo(href=linkset, rel="linkset", type="application/linkset+json") in record.links
 
 
 def test_end_of_an_embargo() -> None:
@@ -147,49 +145,38 @@ def test_unknown_type() -> None:
     )
 
 
-def test_file_without_address() -> None:
-    """A file that has no address of its own is no resource, and nothing leads to it (rule 18)."""
-    item = replace(ITEM, bitstreams=(replace(FILE, sequence_id=None),))
-    (record,), files = resources_of(item, replace(SITE, version=6), OAI_DC, AT)
+def test_without_addresses() -> None:
+    """Rule 18: a file without an address is no resource; before version 7, an item without a handle has no page."""
+    old = replace(SITE, version=6)
+    (record,), files = resources_of(replace(ITEM, bitstreams=(replace(FILE, sequence_id=None),)), old, OAI_DC, AT)
     assert files == ()
     assert "describes" not in {link.rel for link in record.links}
-
-
-def test_item_without_address() -> None:
-    """An item without a handle has no page before version 7, and a record all the same (rule 18)."""
-    ((record,), _) = resources_of(replace(ITEM, handle=None), replace(SITE, version=6), OAI_DC, AT)
+    ((record,), _) = resources_of(replace(ITEM, handle=None), old, OAI_DC, AT)
     assert record.path == "oai_dc/~item/i1.xml"
     assert "text/html" not in {link.type for link in record.links}
 
 
 @pytest.mark.parametrize(
-    ("modified", "item_opened", "file_opened", "record_time", "file_time"),
+    ("known", "expected"),
     [
-        (-3, None, None, -3, -3),
-        (-3, -1, None, -1, -1),
-        (-1, -3, None, -1, -1),
-        (-3, None, -2, -3, -2),
-        (None, None, -2, None, -2),
-        (1, -4, None, -4, -4),
-        (None, None, None, None, None),
+        ((-3, None, None), (-3, -3)),
+        ((-3, -1, None), (-1, -1)),
+        ((-1, -3, None), (-1, -1)),
+        ((-3, None, -2), (-3, -2)),
+        ((None, None, -2), (None, -2)),
+        ((1, -4, None), (-4, -4)),
+        ((None, None, None), (None, None)),
     ],
 )
-def test_times(
-    modified: int | None,
-    item_opened: int | None,
-    file_opened: int | None,
-    record_time: int | None,
-    file_time: int | None,
-) -> None:
-    """Rules 12 and 13: the last of what the database knows, none of it in the future."""
+def test_times(known: tuple[int | None, ...], expected: tuple[int | None, ...]) -> None:
+    """Rules 12 and 13: the last of what the database knows, none of it in the future.
 
-    def moment(days: int | None) -> datetime | None:
-        return None if days is None else AT + days * DAY
-
-    file = replace(FILE, opened=moment(file_opened))
-    item = replace(ITEM, last_modified=moment(modified), opened=moment(item_opened), bitstreams=(file,))
+    It knows when the item was modified and opened, and when the file was opened.
+    """
+    modified, opened, file_opened, *times = (None if days is None else AT + days * DAY for days in (*known, *expected))
+    item = replace(ITEM, last_modified=modified, opened=opened, bitstreams=(replace(FILE, opened=file_opened),))
     (record,), (found,) = resources_of(item, SITE, OAI_DC, AT)
-    assert (record.changed, found.changed) == (moment(record_time), moment(file_time))
+    assert [record.changed, found.changed] == times
     assert latest(AT) is None
     assert latest(AT, AT) == AT
 
