@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -46,6 +46,9 @@ from repo_bridge.model import Item, MetadataValue
 from repo_bridge.readers import RepositoryReader, needs_records_set
 from repo_bridge.records import FORMATS, Format, find_formats
 from repo_bridge.settings import BridgeSettings
+
+#: So long a set whose collection is not public any more shows its deletions to those who follow it.
+_SEEN = timedelta(days=30)
 
 #: What to do about many deletions.
 _ON_DELETIONS = "check the {}; if this is right, publish once with --allow-deletions"
@@ -121,7 +124,9 @@ def planned(settings: BridgeSettings, reader: RepositoryReader, inventory: Inven
             names.add(reader.sets.records)
         predecessors = {settings.set_name: whole}
         for name in sorted(names):
-            predecessors[name] = _predecessor(settings, name, stack) if name in together else Predecessor()
+            predecessor = _predecessor(settings, name, stack) if name in together else Predecessor()
+            if not _is_over(settings, reader, name, predecessor):
+                predecessors[name] = predecessor
         facts = _facts(reader.counts(inventory))
         sets = [
             PlannedSet(
@@ -134,6 +139,14 @@ def planned(settings: BridgeSettings, reader: RepositoryReader, inventory: Inven
         ours = sets_published_by(_publisher(settings), settings.out, [settings.base_url, settings.moved_from])
         former = [name for name in ours if name not in predecessors and (name in together or not is_known)]
         yield PublicationPlan(sets=sets, former=[Layout(settings.base_url, name) for name in former])
+
+
+def _is_over(settings: BridgeSettings, reader: RepositoryReader, name: str, predecessor: Predecessor) -> bool:
+    """Return whether a set goes: its container is not public (rule 4), and its last deletions were for long enough."""
+    previous, public = predecessor.previous, reader.public_sets
+    if previous is None or public is None or name in {*public, reader.sets.records} or len(previous.resources):
+        return False
+    return previous.last <= settings.at - _SEEN
 
 
 def _predecessor(settings: BridgeSettings, name: str, stack: ExitStack) -> Predecessor:

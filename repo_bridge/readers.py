@@ -116,13 +116,15 @@ class RepositoryReader(ABC):
     """Fills an inventory with what is public in an open source, in these `sets`.
 
     `key` is everything other than items that an inventory depends on, empty if none can be continued. `pages` are the
-    URIs of pages about sets, by set name. `partitions` are the names of sets besides the complete one that are not in
+    URIs of pages about sets, by set name. `public_sets` are the names of those whose collection or community is public,
+    `None` if all are. `partitions` are the names of sets besides the complete one that are not in
     the inventory. `repository` is the DSpace repository that is read, if it is one, and `table`
     the table, whose rows are in no inventory. `drafts` is a folder for drafts in a bucket, if they are to be there.
     """
 
     key = ""
     pages: Mapping[str, str] = {}
+    public_sets: Collection[str] | None = None
     partitions: Collection[str] = ()
     repository: DSpaceRepository | None = None
     table: CheckedTable | None = None
@@ -205,6 +207,7 @@ class DSpaceReader(RepositoryReader):
         super().__init__(settings, progress, sets, addresses)
         self.repository = repository
         self.pages = sets.pages(repository.hierarchy.collections.values(), addresses)
+        self.public_sets = sets.public(repository.hierarchy.collections.values())
         self.key = _key(settings, repository.shared_digest()) if repository.origin else ""
 
     def fill(self, inventory: Inventory, record_files: RecordFiles | None) -> None:

@@ -430,9 +430,16 @@ class Sets:
 
     def pages(self, collections: Iterable[Collection], addresses: Addresses) -> dict[str, str]:
         """Return the URIs of the pages about sets, by set name."""
+        pages = {name: addresses.container(container) for name, container in self._containers(collections)}
+        return {name: page for name, page in pages.items() if page}
+
+    def public(self, collections: Iterable[Collection]) -> set[str]:
+        """Return the names of the sets whose collection or community is public, with items or without."""
+        return {name for name, _ in self._containers(collections)}
+
+    def _containers(self, collections: Iterable[Collection]) -> Iterator[tuple[str, Collection | Community]]:
         shown: Iterable[Collection | Community] = self.communities.values() if self.by == "community" else collections
-        pages = ((self.name(_label(container)), addresses.container(container)) for container in shown)
-        return {name: page for name, page in pages if page} if self.by else {}
+        yield from ((self.name(_label(container)), container) for container in (shown if self.by else ()))
 
     def name(self, label: str) -> str:
         """Return the set name for a label, for use in URIs and folder names; different labels have different names."""

@@ -135,6 +135,30 @@ def test_collection_without_items_goes_on(press: Press, private: bool) -> None:
     assert press.findings() == {}
 
 
+def test_collection_that_is_private_is_forgotten(press: Press) -> None:
+    """For 30 days its set tells followers of the deletions; then it goes, and no document names it (rule 4)."""
+    press.publish(library(), sets_by="collection")
+    sample = library()
+    sample.collections[1].policies = []
+    for number in (1, 30):
+        assert press.publish(sample, number, sets_by="collection").warnings == ()
+        assert [kind for kind, _, _ in press.changes(TWO)] == ["deleted"] * 10
+    (warning,) = press.publish(sample, 31, sets_by="collection").warnings
+    assert f"the set '{TWO}' is no longer published" in warning
+    assert {*described(press)} == {SET, ONE}
+    sample.items[0].metadata[0].text = "Later"
+    press.publish(sample, 32, sets_by="collection")
+    texts = [file.read_bytes() for file in press.public.rglob("*") if file.is_file()]
+    assert texts
+    assert not any(b"col2" in text for text in texts)
+    assert press.findings() == {}
+    for empty in sample.items:  # an empty one that is public stays
+        empty.owner, empty.collections = None, ()
+    for number in (33, 99):
+        press.publish(sample, number, sets_by="collection", allow_deletions=True)
+    assert {*described(press)} == {SET, ONE}
+
+
 def test_sets_are_dropped(press: Press) -> None:
     """Without the option the sets are taken out, with a warning for each, and what is left is whole."""
     press.publish(library(), sets_by="collection")
