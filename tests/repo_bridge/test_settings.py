@@ -219,7 +219,7 @@ def test_time(monkeypatch: pytest.MonkeyPatch) -> None:
         ("at = 2025-06-15", "is 2025-06-15: it may be a time with its offset"),
         ("at = 0001-01-01T00:00:00+14:00", "it may be a time with its offset"),
         ("at = 'now'", "it may be a time with its offset"),
-        ("metadata = []", "it may be a list of 'oai_dc', 'qdc', 'mods', 'dim' or 'oai_openaire', at least one"),
+        ("metadata = []", "'qdc', 'mods', 'dim', 'xoai', 'oai_openaire' or 'rioxx', at least one"),
         ("metadata = ['marc']", "metadata in repo_bridge.toml is ['marc']: it may be a list of 'oai_dc'"),
         ('bundles = ["A\\u0000"]', "it may be a list of names of bundles"),
         ("hidden = ['author']", "is ['author']: it may be a list of metadata fields"),

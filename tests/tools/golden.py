@@ -70,7 +70,7 @@ sets = {site = {}, guide = {paths = ["guide/*"], types = ["text/html"]}}"""
 #: What a repository may have.
 BRIDGE = """\
 signposting = true
-metadata = ["oai_dc", "qdc", "mods", "dim", "oai_openaire"]
+metadata = ["oai_dc", "qdc", "mods", "dim", "xoai", "oai_openaire", "rioxx"]
 sets-by = "collection"
 set-dumps = true
 versions = true
