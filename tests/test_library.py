@@ -46,8 +46,14 @@ def types_of(program: Path, text: str) -> str:
     return done.stdout + done.stderr
 
 
+def python_of(page: str) -> list[str]:
+    """Return the programs that a page of the docs shows."""
+    text = (Path(__file__).parents[1] / "docs" / f"{page}.md").read_text("utf-8")
+    return [part.partition("```")[0] for part in text.split("```python")[1:]]
+
+
 def test_types(tmp_path: Path) -> None:
-    """A program that uses the four functions has types, and mypy finds what is wrong in it."""
+    """A program that uses the four functions has types, as those in the docs, and mypy finds what is wrong in it."""
     program = tmp_path / "program.py"
     assert types_of(program, PROGRAM) == "Success: no issues found in 1 source file\n"
     wrong = PROGRAM.replace("keep=3", 'keep="three"').replace("result.fetched", "result.nothing")
@@ -59,6 +65,12 @@ def test_types(tmp_path: Path) -> None:
     assert '"PublishResult" has no attribute "others"' in found
     assert 'Module "pelican_resourcesync" has no attribute "nothing"' in found
     assert 'Unexpected keyword argument "depp" for "check"' in found
+    [follower] = [text for text in python_of("mirror") if "change.content.read()" in text]
+    follower = follower.replace("since=None", "content=True")
+    wrong = follower.replace('change.kind == "deleted"', 'change.kind == "other"')
+    assert 'Item "None" of "BinaryIO | None" has no attribute "read"' in types_of(program, wrong)
+    for text in (follower, *python_of("mirror"), *python_of("api")):
+        assert types_of(program, text).startswith("Success")
 
 
 def test_it_says_that_it_has_types() -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from pelican_resourcesync.destination.cursor import Cursor, LatestState
 from pelican_resourcesync.destination.links import Mirrors
@@ -116,7 +116,26 @@ class FollowedChange:
         return self.done.encode()
 
 
-class Following(Iterator[FollowedChange]):
+if TYPE_CHECKING:  # type checkers see by its kind whether a change has content
+
+    class _Present(FollowedChange):
+        kind: Literal["created", "updated"]
+        content: BinaryIO
+
+    class _Deleted(FollowedChange):
+        kind: Literal["deleted"]
+        content: None
+
+    class _Reset(FollowedChange):
+        kind: Literal["reset"]
+        content: None
+
+    _Typed = _Present | _Deleted | _Reset
+else:
+    _Typed = FollowedChange
+
+
+class Following(Iterator[_Typed]):
     """The changes of a Source. What it has opened is closed at their end, or when nothing refers to it any more."""
 
     def __init__(
@@ -126,9 +145,9 @@ class Following(Iterator[FollowedChange]):
         self._follower = _Follower(source, since, options or SourceOptions(), content=content)
         self._changes = self._follower.follow()  # which does not refer to this object
 
-    def __next__(self) -> FollowedChange:
+    def __next__(self) -> _Typed:
         """Return the next change. Raises `IncompleteError` at the end if some resources cannot be fetched now."""
-        return next(self._changes)
+        return next(self._changes)  # type: ignore[return-value]  # as `_Typed` says
 
     @property
     def cursor(self) -> str:

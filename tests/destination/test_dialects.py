@@ -212,7 +212,7 @@ DIALECTS: dict[str, Dialect] = {
 
 def followed(url: str, cursor: str | None, have: dict[str, bytes | None]) -> tuple[str, list[str]]:
     """Follow, and bring what a follower has up to date; return the cursor and the kinds of the changes."""
-    changes, kinds = Following(url, cursor, FAST), []
+    changes, kinds = Following(url, cursor, FAST), list[str]()
     for change in changes:
         kinds.append(change.kind)
         if change.kind == "reset":
@@ -220,7 +220,7 @@ def followed(url: str, cursor: str | None, have: dict[str, bytes | None]) -> tup
         elif change.kind == "deleted":
             have.pop(change.uri.removeprefix(url), None)
         else:
-            have[change.uri.removeprefix(url)] = change.content.read() if change.content else None
+            have[change.uri.removeprefix(url)] = change.content.read()
     return changes.cursor, kinds
 
 
