@@ -20,18 +20,20 @@ _REMEDIES = {
 class ResourceSyncError(Exception):
     """The base class of all errors that this package raises on purpose.
 
-    `may_pass`: another attempt may succeed, without anything that its user does.
+    `may_pass`: another attempt may succeed, although nobody changes what was asked for.
     """
 
     may_pass = False
 
 
 class DocumentError(ResourceSyncError):
-    """Raised when a document cannot be written or read.
+    """Raised when a document cannot be written or read; the next one there may be right.
 
     The message says what is wrong, where (the document's name, the entry or its `loc`, the line when reading) and what
     to do about it.
     """
+
+    may_pass = True
 
 
 class SettingsError(ResourceSyncError):
@@ -63,6 +65,10 @@ class MirrorError(SourceError):
     """Raised when nothing can be mirrored; the message says why, and what to do about it."""
 
 
+class NoSourceError(MirrorError):
+    """Raised when there is no Source, or not the set or list that was asked for; where there was one, it may return."""
+
+
 class ForeignError(SourceError):
     """Raised for a document on a host that may not be requested; the message names the option that allows it."""
 
@@ -73,6 +79,8 @@ class IncompleteError(SourceError):
     Also when a follower cannot get some of the resources now; the message names the first of them, and the next run
     tries again. And when a run takes longer than it may, or an upload cannot go on now: the next one goes on.
     """
+
+    may_pass = True
 
 
 class StoppedError(ResourceSyncError):
@@ -85,10 +93,7 @@ class StoppedError(ResourceSyncError):
 
 
 class TransportError(ResourceSyncError):
-    """Raised when bytes cannot be fetched; the message names the URL, without its query, and says why.
-
-    `may_pass`: another attempt may succeed.
-    """
+    """Raised when bytes cannot be fetched; the message names the URL, without its query, and says why."""
 
     may_pass = True
 

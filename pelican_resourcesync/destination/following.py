@@ -22,8 +22,8 @@ from pelican_resourcesync.errors import (
     AbsentError,
     DocumentError,
     IncompleteError,
-    MirrorError,
     MismatchError,
+    NoSourceError,
     ResourceSyncError,
     SourceError,
     TransportError,
@@ -437,7 +437,7 @@ class _Follower:
         kind = Capability.RESOURCELIST if Capability.RESOURCELIST in one.documents else ""
         if kind not in one.documents:
             message = f"the set {one.name!a} has no Resource List, so it cannot be followed"
-            raise MirrorError(message)
+            raise NoSourceError(message)
         whole, unread = hashlib.sha256(), list[str]()
         try:
             entries = self._source.entries(one.documents[kind], kind, remembered=False, unread=unread)

@@ -14,6 +14,7 @@ from pelican_resourcesync.errors import (
     DocumentError,
     IncompleteError,
     MirrorError,
+    NoSourceError,
     ResourceSyncError,
     SourceError,
     TransportError,
@@ -215,7 +216,7 @@ class _Planner:
                 self._by_changes(position, partial=True)
         else:
             message = f"the set {self._set.name!a} has no Resource List or Resource Dump, so it cannot be copied"
-            raise MirrorError(message)
+            raise NoSourceError(message)
 
     def _position(self) -> Position | None:
         """Return how far the set was followed; None if it was not, or if that is a time to come."""

@@ -16,6 +16,7 @@ from pelican_resourcesync.errors import (
     AbsentError,
     DocumentError,
     ForeignError,
+    NoSourceError,
     PermanentError,
     ResourceSyncError,
     SourceError,
@@ -152,6 +153,7 @@ class Signatures:
 
 
 _DEPTH = 3  # of indexes
+_NOTHING = (AbsentError, StatusError)  # for a typed URL, others end the search
 _MOST_SETS = 1_000
 
 #: A set: its name, and the URI and capability of the document to begin with.
@@ -209,7 +211,7 @@ class _Discovery:
         for wanted_name in wanted:
             if wanted_name not in names:
                 message = f"the Source has no set {wanted_name!a}: it has {', '.join(names)}"
-                raise SourceError(message)
+                raise NoSourceError(message)
         sets = [self._try(*named_set) for named_set in found if not wanted or named_set[0] in wanted]
         failures = [resource_set.failure for resource_set in sets if resource_set.failure]
         if failures and (len(failures) == len(sets) or self._signatures.used):
@@ -309,7 +311,7 @@ class _Discovery:
             named |= {each[1]: each for each in found[1]} if found else {}
         if not named:
             message = f"no Source was found: {'; '.join(tried)}"
-            raise SourceError(message)
+            raise NoSourceError(message)
         return "", _distinct(named.values())
 
     def _at(self, place: str, tried: list[str], *, typed: bool = False) -> tuple[str, list[_Named]] | None:
@@ -321,7 +323,7 @@ class _Discovery:
             self._source.require(place)
             response, data = self._source.beginning(place)
         except (ForeignError, DocumentError, StatusError, PermanentError) as error:
-            if error.may_pass or (typed and not isinstance(error, AbsentError | StatusError)):
+            if isinstance(error, TransportError) and (error.may_pass or (typed and not isinstance(error, _NOTHING))):
                 raise
             tried.append(str(error))
             return None
@@ -363,7 +365,7 @@ class _Discovery:
         message = (
             f"{shown(uri)} is a document of kind {kind!a}: use the URL of a site, a Capability List or a Resource List"
         )
-        raise SourceError(message)
+        raise NoSourceError(message)
 
     def _named_in(self, uri: str) -> set[str | None]:
         """Return the URIs that a Capability List names. Raises `DocumentError` if it is none."""

@@ -604,10 +604,12 @@ def _sha256(stream: BinaryIO) -> str:
 
 def not_signed(uri: str) -> SignatureError:
     """Return the error for a document that is not the one that its set's signed state lists."""
-    return SignatureError(
+    error = SignatureError(
         f"{shown(uri)} does not match the signed publication.json of its set: run it again, because the set may "
         "have just been published again; if that does not help, somebody else has changed it"
     )
+    error.may_pass = True
+    return error
 
 
 def robots_rules(robots: str, agent: str) -> tuple[float, list[str]]:

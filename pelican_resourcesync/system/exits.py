@@ -15,11 +15,11 @@ from typing import Any
 
 from pelican_resourcesync.errors import (
     IncompleteError,
+    NoSourceError,
     ResourceSyncError,
     SettingsError,
     SourceError,
     StoppedError,
-    TransportError,
 )
 from pelican_resourcesync.system.printable import printable
 
@@ -118,15 +118,17 @@ CLOSED = 128 + 13
 def explain(error: Exception, *, begun: bool = False, repeated: bool = False) -> tuple[int, str]:
     """Return the exit status that an error leads to, and what to tell people.
 
-    What may pass means incomplete: any error once an earlier run has `begun`, unless what the user asked for causes it,
-    and a failure of the network in a run that is `repeated`.
+    Incomplete is any error once an earlier run has `begun`, unless what the user asked for causes it; and in a run that
+    is `repeated`, what may pass.
     """
     match error:
         case StoppedError(signal=signal):
             status = 128 + signal  # as shells have it
         case IncompleteError():
             status = INCOMPLETE
-        case TransportError(may_pass=True) if repeated:
+        case NoSourceError() if begun:
+            status = INCOMPLETE
+        case ResourceSyncError(may_pass=True) if repeated:
             status = INCOMPLETE
         case SourceError() | SettingsError():
             status = UNUSABLE

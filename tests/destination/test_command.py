@@ -24,7 +24,7 @@ from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.system.lock import lock_file
 from tests.destination.linked import LinkedSource, link
-from tests.kit.live import late, live, status
+from tests.kit.live import content, late, live, status
 from tests.kit.screen import terminal
 from tests.kit.sites import ROOT
 from tests.kit.sources import FakeSource, entry, files_of, living
@@ -390,8 +390,11 @@ def test_kept_running(source: FakeSource, tmp_path: Path) -> None:
         assert running.stderr
         when_and_where = rf"20..-..-..T..:..:..Z {source.url} "
         assert re.match(f"{when_and_where}Complete: ", running.stdout.readline())
-        source.site.manner = status(503)
-        assert re.match(f"{when_and_where}.* 503 ", running.stderr.readline())
+        cut = content(b'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url>')
+        for failing, said in ((status(503), " 503 "), (status(404), "no Source was found"), (cut, "not well-formed")):
+            source.site.manner = failing
+            lines = (running.stderr.readline() for _ in range(20))
+            assert any(re.match(f"{when_and_where}.*{said}", line) for line in lines)
         source.update({"a.html": "new"})
         source.site.manner = source.answer
         deadline = time.monotonic() + 60

@@ -12,6 +12,7 @@ from pelican_resourcesync.errors import (
     DocumentError,
     IncompleteError,
     MirrorError,
+    NoSourceError,
     PublicationError,
     SettingsError,
     SourceError,
@@ -19,8 +20,10 @@ from pelican_resourcesync.errors import (
     StoppedError,
     TransportError,
 )
+from pelican_resourcesync.source.source import not_signed
 from pelican_resourcesync.system.exits import explain, run_command
 from pelican_resourcesync.system.extras import extra, require_pelican
+from pelican_resourcesync.system.signing import SignatureError
 from tests.kit.sites import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -87,12 +90,15 @@ STATUSES = {
     SettingsError("a"): (2, 2, 2),
     SourceError("a"): (2, 2, 2),
     MirrorError("a"): (2, 2, 2),
+    NoSourceError("a"): (2, 3, 2),
     IncompleteError("a"): (3, 3, 3),
     TransportError("a"): (2, 3, 3),
     StatusError("a", 503): (2, 3, 3),
     StatusError("a", 403): (2, 3, 2),
     AbsentError("a"): (2, 3, 2),
-    DocumentError("a"): (2, 3, 2),
+    DocumentError("a"): (2, 3, 3),
+    SignatureError("a"): (2, 3, 2),
+    not_signed("https://a.example/"): (2, 3, 3),
     PublicationError("a"): (2, 3, 2),
     StoppedError("a", 15): (143, 143, 143),
     FULL: (3, 3, 3),
