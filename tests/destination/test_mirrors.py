@@ -83,7 +83,8 @@ def test_mirror_without_a_file(source: LinkedSource, mirror_of: Mirroring, folde
     assert len(result.plan.notes) == 1
     assert result.plan.notes[0].startswith(f"the mirror localhost failed ({half.url}/")
     assert result.plan.notes[0].endswith(
-        ".html redirects elsewhere, to https://example.org/), so nothing more was fetched from there"
+        ".html redirects elsewhere, to https://example.org/: add --allow-host example.org to follow it there), "
+        "so nothing more was fetched from there"
     )
     assert list(map(pages, (empty, busy))) == [12, 12]
 
