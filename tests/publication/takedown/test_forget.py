@@ -230,7 +230,7 @@ def test_a_uri_may_be_written_otherwise(source: Source, path: str) -> None:
 
 @pytest.mark.parametrize("sha256", [None, lambda *_: ""])
 def test_history_of_all_versions(tmp_path: Path, sha256: Any) -> None:
-    """The Capability List names the history of versions where every resource has some, as before, and only there."""
+    """The Capability List names the history of versions as before, but not where files may be without some."""
     source = Source(tmp_path / "output")
     for day, data in ((5, b"one"), (6, b"two")):
         source.publish(
