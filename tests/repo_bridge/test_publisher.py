@@ -29,6 +29,7 @@ from repo_bridge import BridgeError, DatabaseError, InventoryError
 from repo_bridge.inventory import Inventory
 from repo_bridge.model import Reason
 from repo_bridge.publisher import publish
+from repo_bridge.settings import Query
 from sample_site.dspace.repository import FORMATS, ITEM, Policy, Sample, Thing, Value, key, rows_of
 from tests.kit.examples import examples
 from tests.kit.live import served
@@ -36,7 +37,7 @@ from tests.kit.postgresql import END_CONNECTIONS, Server
 from tests.kit.reader import XmlEntry
 from tests.kit.repository.days import WORD, Stand, lives
 from tests.kit.repository.oracle import Oracle, Visible
-from tests.kit.repository.press import BASE, SET, UI, Heard, Press, day, ending, files_in, shelf
+from tests.kit.repository.press import BASE, SET, UI, Heard, Press, day, ending, files_in, shelf, steady
 from tests.kit.repository.samples import every_case
 
 _HANDLE = re.compile(r"123456789/[a-z]*[0-9]+")
@@ -307,6 +308,37 @@ def test_guard_and_what_the_database_says(press: Press, edited: tuple[int, ...],
     assert f"deleted, {said}" in outcome.text("https://e.org")
     (warning,) = outcome.warnings
     assert warning.endswith(f" of 20 resources are listed as deleted: {said}")
+
+
+def test_guard_of_what_only_changed(server: Server, tmp_path: Path) -> None:
+    """A live database, of which only what may have changed is read, says the same."""
+    press = Press(tmp_path / "press", server=server)
+    press.publish(shelf(*range(1, 101)))
+    sample = shelf(*range(1, 101))
+    for item in sample.items[:22]:
+        item.in_archive, item.withdrawn = False, True
+    file = sample.items[22].bundles[0].files[0]
+    file.deleted = True
+    rows = rows_of(sample, 7)
+    gone = next(row["uuid"] for row in rows["bitstream"] if row["deleted"])
+    rows["bundle2bitstream"] = [row for row in rows["bundle2bitstream"] if row["bitstream_id"] != gone]
+    (warning,) = press.publish(steady(rows), 1).warnings
+    assert press.read_some
+    assert warning == (
+        "45 of 200 resources are listed as deleted: explained by bitstream.deleted: 1, explained by item.withdrawn: 44"
+    )
+
+
+def test_guard_of_a_query(tmp_path: Path) -> None:
+    """A row that says that its resource is deleted explains that; one that is missing does not."""
+    press, query = Press(tmp_path), Query("SELECT uri, deleted FROM row")
+    rows = [(f"https://j.example/{number}", 0) for number in range(20)]
+    press.publish_query(query, {"row (uri, deleted)": rows})
+    deleted = [(uri, int(number < 9)) for number, (uri, _) in enumerate(rows)]
+    (warning,) = press.publish_query(query, {"row (uri, deleted)": deleted}, 1).warnings
+    assert warning == "9 of 20 resources are listed as deleted: explained by the column deleted: 9"
+    with pytest.raises(PublicationError, match=r"\(4 of 11 files are missing\)$"):
+        press.publish_query(query, {"row (uri, deleted)": rows[13:]}, 2)
 
 
 # What goes wrong

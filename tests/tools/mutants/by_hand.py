@@ -75,6 +75,9 @@ forget: `unstable` in publication.json keeps its URI
 notifications: begins at the last change, not where the last one ended (gap)
 -start = (before[-1].until if before else None) or previous.last
 +start = previous.last
+deletions: a file whose item lost its policies counts as embargoed
+- if self.periods and not self.is_public(view) else "",
++ if self.periods else "",
 deletions: half of all pages is never counted
 - and most * 2 <= of:
 +:
