@@ -266,6 +266,7 @@ FIRST, SECOND = ("a", "created"), ("b", "updated")
 Single = tuple[str, int | None, CheckLimits]
 WHOLE = text("resources-1.xml")
 FEW = replace(STANDARD_LIMITS, most_entries=1)
+UNORDERED = changes((*FIRST, LATE, ""), (*SECOND, EARLY, "")).replace('"changelist"', '"changedump-manifest"')
 #: Documents that are broken by themselves, each by a rule, with the edition and the limits under which they are.
 ALONE: dict[str, Single] = {
     "X04 MUST entries": (WHOLE, None, replace(STANDARD_LIMITS, entries=1)),
@@ -273,6 +274,13 @@ ALONE: dict[str, Single] = {
     "X04 MUST index": (document("changelistindex", entry("changes-1.xml", tag="sitemap"), root="sitemapindex",
         links=UP), None, STANDARD_LIMITS),
     "CH03 SHOULD": (changes((*FIRST, LATE, ""), (*SECOND, EARLY, "")), 2017, STANDARD_LIMITS),
+    # A manifest that tells times by lastmod alone is held to their order too.
+    "CD02 MUST by lastmod": (UNORDERED.replace("<rs:md change", '<rs:md type="a/b" path="/0" change', 1)
+        .replace("<rs:md change", '<rs:md type="a/b" path="/1" change', 1), None, STANDARD_LIMITS),
+    # Two entries of one capability are found where all of the Capability List is in one line.
+    "CL04 MUST in one line": (
+        text("capabilitylist.xml").replace("resourcedump-archive", "resourcelist").replace("\n", " "), None,
+        STANDARD_LIMITS),
     "CH06 MUST": (changes((*FIRST, BEFORE, "")), None, STANDARD_LIMITS),
     "V1101 MUST": (changes((*FIRST, EARLY, EARLY)), 2014, STANDARD_LIMITS),
     "V1104 MUST": (changes((*FIRST, "", "")), 2014, STANDARD_LIMITS),

@@ -48,13 +48,6 @@ def without_copies(files: Changed) -> Changed:
     }
 
 
-def test_deep_near_misses(tmp_path: Path) -> None:
-    """A page whose link leads to its own Capability List, by whatever path, is right."""
-    page = b"<html><head><link rel=resourcesync href='sub/../capabilitylist.xml' type='application/xml'></head>"
-    changed = swap("resources-1.xml", B_SAID, 'type="text/html"') | {"b.txt": page}
-    assert names(run(tmp_path, changed, deep=True).findings) == []
-
-
 def test_project_site(tmp_path: Path) -> None:
     """The address of a site below a host's root is learned from its documents."""
     lay(tmp_path)
@@ -140,16 +133,23 @@ def test_nothing_to_check(tmp_path: Path) -> None:
         check(str(tmp_path))
 
 
-def test_from_a_capability_list(tmp_path: Path) -> None:
-    """Without a Source Description, a folder is checked from its Capability List."""
-    report = run(tmp_path, {".well-known/resourcesync": None, "description.xml": None})
-    assert names(report.findings) == ["CL02 MUST", "SD01 MUST"]
+PAGE = b"<html><head><link rel=resourcesync href='sub/../capabilitylist.xml' type='application/xml'></head>"
 
 
-def test_x04_of_part(tmp_path: Path) -> None:
-    """A part of another capability than its index's is found, with all that it then lacks."""
-    changed = swap("resources-1.xml", 'capability="resourcelist"', 'capability="resourcedump"')
-    assert "X04 MUST" in names(run(tmp_path, changed).findings)
+@pytest.mark.parametrize(
+    ("changed", "found"),
+    [
+        # Without a Source Description, a folder is checked from its Capability List.
+        ({".well-known/resourcesync": None, "description.xml": None}, ["CL02 MUST", "SD01 MUST"]),
+        # A page whose link leads to its own Capability List, by whatever path, is right.
+        (swap("resources-1.xml", B_SAID, 'type="text/html"') | {"b.txt": PAGE}, []),
+        # A part of another capability than its index's is found, with all that it then lacks.
+        (swap("resources-1.xml", 'capability="resourcelist"', 'capability="resourcedump"'), ["X04 MUST", "X13 MUST"]),
+    ],
+)
+def test_sources(tmp_path: Path, changed: Changed, found: list[str]) -> None:
+    """What is found in a Source as a whole."""
+    assert names(run(tmp_path, changed, deep=True).findings) == found
 
 
 def test_elsewhere_is_not_followed(tmp_path: Path) -> None:
