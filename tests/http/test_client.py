@@ -86,6 +86,7 @@ def test_many(client: Client, site: Live) -> None:
     assert len(done) == 40
     assert len(site.connections) <= 4
     client.get(request(f"{site.url}/more"))
+    assert list(client.get_all(iter(()), jobs=3)) == []
     assert len(site.connections) <= 4
 
 
@@ -117,11 +118,6 @@ def test_failures_beside_others(client: Client, site: Live) -> None:
     kinds = [type(done[url]) for url in urls]
     expected = [Response, AbsentError, StatusError, TransportError, Response, PermanentError, PermanentError]
     assert kinds == expected
-
-
-def test_nothing_to_do(client: Client) -> None:
-    """No request, no work."""
-    assert list(client.get_all(iter(()), jobs=3)) == []
 
 
 def test_requests_are_not_read_ahead(client: Client, site: Live) -> None:

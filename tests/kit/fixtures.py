@@ -75,6 +75,19 @@ def server() -> Iterator[Server]:
         pytest.skip(str(error))
 
 
+@pytest.fixture(autouse=True)
+def _drop_databases(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Drop the databases that a test has made."""
+    if "server" not in request.fixturenames:
+        yield
+        return
+    server = request.getfixturevalue("server")
+    before = {*server.databases}
+    yield
+    for url in server.databases - before:
+        server.drop(url)
+
+
 @pytest.fixture
 def press(tmp_path: Path) -> Press:
     """Return an empty folder into which repositories are published."""

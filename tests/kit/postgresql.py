@@ -39,10 +39,11 @@ class NoServerError(Exception):
 
 @dataclass
 class Server:
-    """A running server: the URL of its first database, and where its programs are."""
+    """A running server: the URL of its first database, where its programs are, and the databases made in it."""
 
     url: str
     programs: Path | None = None
+    databases: set[str] = field(default_factory=set)
     _numbers: Iterator[int] = field(default_factory=count)
 
     def database(self, rows: Rows, version: int) -> str:
@@ -77,10 +78,13 @@ class Server:
             connection.execute(
                 sql.SQL("CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8'").format(sql.Identifier(name))
             )
-        return make_url(self.url).set(database=name).render_as_string(hide_password=False)
+        url = make_url(self.url).set(database=name).render_as_string(hide_password=False)
+        self.databases.add(url)
+        return url
 
     def drop(self, url: str) -> None:
         """Drop a database."""
+        self.databases.discard(url)
         with psycopg.connect(self.dsn(self.url), autocommit=True) as connection:
             name = sql.Identifier(str(make_url(url).database))
             connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))

@@ -8,8 +8,6 @@ from contextlib import closing
 import pytest
 
 from repo_bridge import ArchiveError, DatabaseError, QueryError
-from repo_bridge.access import hidden
-from repo_bridge.model import Field
 from repo_bridge.reading.database import open_database
 from repo_bridge.settings import Query
 from tests.kit.repository.press import Press, day, pack, shelf
@@ -33,12 +31,6 @@ def test_times_to_come(press: Press) -> None:
     assert days == {f"{day(1):%Y-%m-%d}", f"{day(2):%Y-%m-%d}"}
     assert not [path for path, data in press.files().items() if b"2031" in data or "2031" in path]
     assert press.findings() == {}
-
-
-@pytest.mark.parametrize("field", [("dc", "description", "provenance "), (" DC", "Description", " provenance")])
-def test_hidden_whatever_is_around(field: tuple[str, str, str]) -> None:
-    """Rule 8: blanks and capitals in a registry, or an archive, uncover nothing."""
-    assert hidden(Field(*field))
 
 
 @pytest.mark.parametrize(

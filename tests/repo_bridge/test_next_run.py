@@ -3,7 +3,6 @@
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
@@ -35,12 +34,9 @@ ALL_DUMPS = Dumps(resourcedump=True, changedump=True)
 
 
 @pytest.fixture
-def press(tmp_path: Path, server: Server) -> Iterator[Press]:
-    """Yield an empty folder into which repositories in PostgreSQL are published."""
-    press = Press(tmp_path / "press", server=server)
-    yield press
-    if press.url:
-        server.drop(press.url)
+def press(tmp_path: Path, server: Server) -> Press:
+    """Return an empty folder into which repositories in PostgreSQL are published."""
+    return Press(tmp_path / "press", server=server)
 
 
 def both(press: Press, source: Stand | Sample, number: int, *, some: bool = True, **more: Any) -> BridgeResult:

@@ -413,7 +413,6 @@ def test_connection_drops(press: Press, server: Server, stage: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # of the driver: it cannot close its cursors any more
         gc.collect()
-    server.drop(url)
 
 
 def test_connection_drops_when_all_is_read(press: Press, server: Server) -> None:
@@ -479,7 +478,6 @@ def test_nothing_can_be_kept(
     assert not press.kept.exists()
     press.publish(shelf(1, 2, 3, 4), 2)
     assert len(press.listed()) == 8
-    server.drop(press.url)
 
 
 @pytest.mark.promise("Stopped with one message")

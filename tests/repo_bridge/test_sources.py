@@ -73,7 +73,6 @@ def test_same_bytes_from_all(server: Server, tmp_path: Path, version: int) -> No
     url = server.database(rows_of(every_case(), version), version)
     for form, database in forms(server, url, tmp_path):
         check_same(expected, published(database, tmp_path / form, AT), form)
-    server.drop(url)
 
 
 @pytest.mark.promise("The same from every source")
@@ -88,4 +87,3 @@ def test_days_are_lived_alike(server: Server, tmp_path: Path, version: int) -> N
         if number % 2 == 0:
             view = AnonymousView(at=day.at, zone=ZONE)
             assert read(url, view) == read(url_of(file), view)
-    server.drop(url)

@@ -125,7 +125,6 @@ def test_items_by_id(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
         some = [ids[5], "", *reversed(ids[::2]), "nobody", "-1", "9" * 99, "٣", key(7, ITEM, 99)]
         assert [*repository.items_of(some)] == [items[each] for each in some if each in items]
         assert [*repository.items_of(())] == []
-    server.drop(url)
 
 
 # What items share, and dates
@@ -146,7 +145,6 @@ def test_what_items_share(server: Server) -> None:
         server.execute(url, statement)
         before, former = digest(), before
         assert before != former, statement
-    server.drop(url)
 
 
 def test_time_passes(server: Server) -> None:
@@ -164,7 +162,6 @@ def test_time_passes(server: Server) -> None:
             assert repository.dated_items(AT) == expected
             now = {item.id: item for item in repository.items()}
         assert {each for each in now.keys() | before.keys() if now.get(each) != before.get(each)} == expected
-    server.drop(url)
 
 
 # Row versions
@@ -342,9 +339,9 @@ class Life:
         """Let the database be a copy of itself, with other transactions."""
         other = self.server.empty_database()
         self.server.drop(other)
-        with psycopg.connect(self.server.dsn(self.server.url), autocommit=True) as owner:
-            names = [url.rpartition("/")[2].partition("?")[0] for url in (other, self.url)]
-            owner.execute(f'CREATE DATABASE "{names[0]}" TEMPLATE "{names[1]}"'.encode())
+        names = [url.rpartition("/")[2].partition("?")[0] for url in (other, self.url)]
+        self.server.execute(self.server.url, f'CREATE DATABASE "{names[0]}" TEMPLATE "{names[1]}"')
+        self.server.databases.add(other)
         self.server.drop(self.url)
         self.url = other
 
@@ -400,7 +397,6 @@ def live(server: Server, folder: Path, seed: int, number: int, *, related: bool 
         fresh.unlink()
         some += bool(now.changed)
         nothing += now.changed is not None and not now.changed
-    server.drop(life.url)
     return some, nothing
 
 
@@ -429,7 +425,6 @@ def test_each_change_is_found(server: Server) -> None:
             assert written <= {ONE}, statement
             assert written == {ONE} or "DELETE" in statement, statement
         before = sums
-    server.drop(url)
 
 
 def test_what_each_run_reads(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -460,7 +455,6 @@ def test_what_each_run_reads(server: Server, tmp_path: Path, monkeypatch: pytest
         filled = life.fill(tmp_path / "kept.db")
         assert calls.keys() == expected, (hours, statement)
         assert (filled.changed is None) == ("items" in expected)
-    server.drop(life.url)
 
 
 def _counted(counts: Counter[str], name: str, of: Callable[..., Any]) -> Callable[..., Any]:
@@ -482,7 +476,6 @@ def test_every_version(server: Server, version: int) -> None:
     with open_repository(url, VIEW) as repository:
         assert repository.origin
         assert {each for each, text in repository.sums() if before[each] != text} == {key(version, ITEM, 2)}
-    server.drop(url)
 
 
 def test_integer_keys_have_no_versions(server: Server) -> None:
@@ -490,7 +483,6 @@ def test_integer_keys_have_no_versions(server: Server) -> None:
     url = server.database(rows_of(SAMPLE, 5), 5)
     with open_repository(url, VIEW) as repository:
         assert repository.origin is None
-    server.drop(url)
 
 
 def test_views_have_no_versions(server: Server) -> None:
@@ -499,13 +491,10 @@ def test_views_have_no_versions(server: Server) -> None:
     with open_repository(url, VIEW) as repository:
         items = [*repository.items()]
         assert repository.origin
-    with psycopg.connect(server.dsn(url), autocommit=True) as owner:
-        owner.execute("ALTER TABLE bitstream RENAME TO files")
-        owner.execute("CREATE VIEW bitstream AS SELECT * FROM files")
+    server.execute(url, "ALTER TABLE bitstream RENAME TO files", "CREATE VIEW bitstream AS SELECT * FROM files")
     with open_repository(url, VIEW) as repository:
         assert repository.origin is None
         assert [*repository.items()] == items
-    server.drop(url)
 
 
 @pytest.mark.promise("Nothing missed")
@@ -544,7 +533,6 @@ def test_related_items(server: Server, tmp_path: Path) -> None:
         assert len({*now.entries} ^ {*before.entries}) == 2 * changed, statement
         before = now
     assert before.entries == life.fill(fresh).entries
-    server.drop(life.url)
 
 
 @pytest.mark.long

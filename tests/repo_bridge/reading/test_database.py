@@ -114,7 +114,6 @@ def test_nothing_is_written(copy: Path, server: Server) -> None:
             with pytest.raises(DatabaseError, match="read"), open_database(each) as connection:
                 connection.execute(text(statement))
         assert len(read(each)) == 2
-    server.drop(url)
 
 
 @pytest.mark.parametrize("table", ["resourcepolicy", "versionitem"])
@@ -139,7 +138,6 @@ def test_one_moment(copy: Path, server: Server) -> None:
         other.commit()
         assert [item.handle is None for item in repository.items()] == [False, False]
     assert read(url) == []
-    server.drop(url)
     connection = sqlite3.connect(copy, timeout=0)
     connection.execute("PRAGMA journal_mode = WAL")
     with open_repository(url_of(copy), VIEW) as repository:
@@ -169,7 +167,6 @@ def test_dropped_connection(
         _read_and_kill(repository, relay.die if relay else partial(server.execute, url, END_CONNECTIONS))
     gc.collect()
     assert capfd.readouterr().err == ""
-    server.drop(url)
 
 
 class Relay:
@@ -276,7 +273,6 @@ def test_search_path(server: Server) -> None:
         read(url)
     searching = make_url(url).update_query_dict({"options": "-csearch_path=dspace"})
     assert len(read(searching.render_as_string(hide_password=False))) == 1
-    server.drop(url)
 
 
 def test_errors_of_ours_pass(copy: Path) -> None:

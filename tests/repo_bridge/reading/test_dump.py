@@ -228,7 +228,6 @@ def dumped(server: Server, sample: Sample, file: Path, *options: str) -> Path:
     """Dump a repository in custom format, with `pg_dump`."""
     url = server.database(rows_of(sample, 7), 7)
     server.dump(url, file, "--format=custom", *options)
-    server.drop(url)
     return file
 
 
@@ -251,7 +250,6 @@ def test_custom_through_a_pipe(server: Server, tmp_path: Path) -> None:
     url = server.database(rows_of(every_case(), 7), 7)
     live = read(url)
     piped = server.piped(url, "--format=custom")
-    server.drop(url)
     assert read(url_of(importing(piped, tmp_path))) == live
     with pytest.raises(DumpError, match="is in custom format, compressed with gzip once more: dump with"):
         importing(gzip.compress(piped), tmp_path)
@@ -273,7 +271,6 @@ def test_folder(server: Server, tmp_path: Path) -> None:
     """For a dump in directory format, the message says how to make a file of it, and that file can be imported."""
     url = server.database(rows_of(every_case(), 7), 7)
     folder = server.dump(url, tmp_path / "a dump", "--format=directory")
-    server.drop(url)
     with pytest.raises(DumpError, match="is a folder, as pg_dump --format=directory writes it") as caught:
         import_dump(folder, tmp_path / "export.db")
     command = re.findall(r"with (pg_restore .*), or", str(caught.value))[0]

@@ -2,11 +2,9 @@
 
 import sqlite3
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-import psycopg
 import pytest
 
 from repo_bridge.reading.database import open_database
@@ -53,23 +51,14 @@ def test_example_on_sqlite(name: str, script: str, public: list[QueryRow], metad
     assert ask(url_of(tmp_path / "copy.db"), name) == (public, metadata)
 
 
-@pytest.fixture
-def database(server: Server) -> Iterator[str]:
-    """Yield a database of PostgreSQL, without DSpace's rows."""
-    url = server.database({}, 7)
-    yield url
-    server.drop(url)
-
-
 @named
 def test_example_on_postgresql(
-    name: str, script: str, public: list[QueryRow], metadata: Metadata, database: str
+    name: str, script: str, public: list[QueryRow], metadata: Metadata, server: Server
 ) -> None:
     """The same statements give the same on PostgreSQL."""
-    dsn = Server.dsn(database)
-    with psycopg.connect(dsn) as connection:
-        connection.execute(script.encode())
-    assert ask(database, name) == (public, metadata)
+    url = server.database({}, 7)
+    server.execute(url, script)
+    assert ask(url, name) == (public, metadata)
 
 
 @pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.toml")), ids=lambda file: file.stem)

@@ -128,7 +128,6 @@ def test_dates(server: Server) -> None:
     with open_repository(url, VIEW) as repository:
         assert repository.dated_items(AT) == set()
         assert repository.dated_items(AT - timedelta(days=6)) == {key(7, ITEM, each) for each in (ARTICLE, KNUTH)}
-    server.drop(url)
 
 
 def test_dependents(server: Server) -> None:
@@ -144,7 +143,6 @@ def test_dependents(server: Server) -> None:
         }.items():
             assert repository.dependents([key(7, ITEM, item)]) == {key(7, ITEM, number) for number in expected}
         assert repository.dependents([]) == set()
-    server.drop(url)
 
 
 def test_hidden_fields(tmp_path: Path) -> None:

@@ -50,7 +50,6 @@ def test_every_source(server: Server, tmp_path: Path, version: int) -> None:
         with open_repository(url, VIEW) as repository:
             items = {item.id: item for item in repository.items()}
             assert [*repository.items_of(sorted(items))] == [items[each] for each in sorted(items)]
-    server.drop(url)
 
 
 def test_handles(tmp_path: Path) -> None:
@@ -107,7 +106,6 @@ def test_dependents(server: Server) -> None:
             assert repository.dependents([key(7, ITEM, item)]) == {key(7, ITEM, other) for other in others}
         assert repository.dated_items(AT) == set()
         assert repository.dated_items(AT - timedelta(days=6)) == {key(7, ITEM, number) for number in (1, 2, 3)}
-    server.drop(url)
 
 
 # What is published# What is published
@@ -165,5 +163,3 @@ def test_published(press: Press, server: Server, monkeypatch: pytest.MonkeyPatch
         assert sorted(found) == updated
         assert press.read_some == (live and number > 0)
     assert press.findings() == {}
-    if live:
-        server.drop(press.url)

@@ -21,6 +21,7 @@ import duckdb
 from pelican_resourcesync.http import BucketPath
 from tests.kit.bucket import CREDENTIALS
 from tests.kit.live import closed_port
+from tests.kit.repository.press import files_in
 from tests.tools.bench.tables import make
 
 _FILES = 8
@@ -62,16 +63,6 @@ def publish(folder: Path, table: str, day: int, *more: str) -> None:
     print(f"publication {day} {' '.join(more)}: {time.perf_counter() - begin:.1f} s", flush=True)
 
 
-def files_in(*folders: Path) -> dict[str, bytes]:
-    """Return the documents in folders."""
-    return {
-        file.relative_to(folder).as_posix(): file.read_bytes()
-        for folder in folders
-        for file in folder.rglob("*")
-        if file.is_file()
-    }
-
-
 def main(folder: Path, count: int) -> None:
     """Publish with a cluster, and with one process."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -103,7 +94,7 @@ def main(folder: Path, count: int) -> None:
             path.save(file)
     for day in (1, 2):
         publish(folder / "one", str(folder / f"{day}-*.parquet"), day)
-    one, found = files_in(folder / "one/public"), files_in(folder / "cluster/public", folder / "bucket")
+    one, found = files_in(folder / "one/public"), files_in(folder / "cluster/public") | files_in(folder / "bucket")
     print("the same bytes" if one == found else f"OTHER BYTES: {min({*one.items()} ^ {*found.items()})[0]}")
 
 
