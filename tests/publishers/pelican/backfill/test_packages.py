@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,12 @@ from tests.programs.test_everything import SITEURL, apply_change, is_in, path_of
 SETS: dict[str, Any] = {"site": {}, "coins": {"categories": ["Coins"]}, "images": {"types": ["image/*"]}}
 EVERYTHING = {"previous": "output", "dumps": True, "archives": True, "sets": SETS}
 
-#: From where the site is backfilled, and the commits that are built again to be compared, with what is hidden there:
+#: The commits that are built; in some the lantern is hidden. To be compared, all are built again with `--long`, else
 #: the first, the second, in which the three coins move, one in which the lantern is hidden, and the last.
 SINCE = "main~10"
-COMPARED = {SINCE: (), "main~9": (), "main~5": ("lamps/keepers-lantern.html",), "main": ()}
+REVISIONS = (*(f"main~{number}" for number in range(10, 0, -1)), "main")
+HIDDEN = {f"main~{number}": ("lamps/keepers-lantern.html",) for number in range(6, 0, -1)}
+COMPARED = (SINCE, "main~9", "main~5", "main")
 
 
 @pytest.fixture(scope="module")
@@ -43,24 +45,24 @@ def past(filled: Site, tmp_path: Path) -> Site:
     return site
 
 
-def builds(site: Site) -> Iterator[tuple[int, dict[str, bytes]]]:
-    """Yield the times of some commits, and what a build of each is, all of it public."""
-    for revision, hidden in COMPARED.items():
+def builds(site: Site, revisions: Iterable[str]) -> Iterator[tuple[int, dict[str, bytes]]]:
+    """Yield the times of commits, and what a build of each is, all of it public."""
+    for revision in revisions:
         site.git("checkout", "-q", "--force", revision)
         output = site.folder.parent / revision
         site.build(OUTPUT_PATH=str(output), RESOURCESYNC={"previous": "output", "history": "none"})
-        yield int(site.git("log", "-1", "--format=%ct")), public_files(output, *PRIVATE, *hidden)
+        yield int(site.git("log", "-1", "--format=%ct")), public_files(output, *PRIVATE, *HIDDEN.get(revision, ()))
 
 
 @pytest.mark.promise("Rebuilt")
-def test_dumps_rebuild_each_commit(past: Site) -> None:
+def test_dumps_rebuild_each_commit(past: Site, request: pytest.FixtureRequest) -> None:
     """Set by set: from the very first change on, the site of any commit, byte for byte; then the Resource Dump."""
     walker = walk(past.output)
     assert walker.faults == []
     assert {name: tuple(each.documents) for name, each in walker.sets.items()} == dict.fromkeys(
         sorted(SETS), tuple(each for each in CAPABILITIES if not each.startswith("resource") or "-" not in each)
     )
-    sites = list(builds(past))
+    sites = list(builds(past, REVISIONS if request.config.getoption("--long") else COMPARED))
     for each in walker.sets.values():
         changes = [(item, package.bytes_of(item)) for package in each.changed for item in package.manifest.entries]
         assert [_said(item) for item, _ in changes] == [_said(item) for item in each.changes]
