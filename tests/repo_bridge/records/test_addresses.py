@@ -1,5 +1,6 @@
 """Where things of a repository are: rules 17 and 18, and the files of records."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import PurePosixPath
 
@@ -21,30 +22,30 @@ NAME, CODED = "æ & b/c?.pdf", "%C3%A6%20%26%20b%2Fc%3F.pdf"
 
 
 @pytest.mark.parametrize(
-    ("found", "path"),
+    ("find", "path"),
     [
         # Rule 17: an item's page is at its handle, else at its uuid; a collection's too.
-        (SEVEN.landing_page(UUID, "123456789/1"), "handle/123456789/1"),
-        (SEVEN.landing_page(UUID, None), f"items/{UUID}"),
-        (SEVEN.container(Collection(id=UUID, handle=None, name="")), f"collections/{UUID}"),
-        (SEVEN.container(Collection(id=UUID, handle="1/2", name="")), "handle/1/2"),
+        (lambda: SEVEN.landing_page(UUID, "123456789/1"), "handle/123456789/1"),
+        (lambda: SEVEN.landing_page(UUID, None), f"items/{UUID}"),
+        (lambda: SEVEN.container(Collection(id=UUID, handle=None, name="")), f"collections/{UUID}"),
+        (lambda: SEVEN.container(Collection(id=UUID, handle="1/2", name="")), "handle/1/2"),
         # Rule 17: a file is at its uuid: at the server, where that is known, else at the user interface.
-        (SEVEN.bitstream(UUID, None, None, "a b.pdf"), f"bitstreams/{UUID}/download"),
-        (DIRECT.bitstream(UUID, "1/2", 3, "a"), f"server/api/core/bitstreams/{UUID}/content"),
+        (lambda: SEVEN.bitstream(UUID, None, None, "a b.pdf"), f"bitstreams/{UUID}/download"),
+        (lambda: DIRECT.bitstream(UUID, "1/2", 3, "a"), f"server/api/core/bitstreams/{UUID}/content"),
         # Rule 18: before version 7 a page takes a handle.
-        (SIX.landing_page("1", "123456789/1"), "handle/123456789/1"),
-        (SIX.landing_page("1", None), None),
-        (SIX.container(Collection(id="1", handle=None, name="")), None),
+        (lambda: SIX.landing_page("1", "123456789/1"), "handle/123456789/1"),
+        (lambda: SIX.landing_page("1", None), None),
+        (lambda: SIX.container(Collection(id="1", handle=None, name="")), None),
         # Rule 18: a file is at its handle, number and name, in two ways; without handle or number it is nowhere.
-        (SIX.bitstream("9", "123/4", 2, NAME), f"bitstream/123/4/2/{CODED}"),
-        (XMLUI.bitstream("9", "123/4", 2, NAME), f"bitstream/handle/123/4/{CODED}?sequence=2"),
-        (SIX.bitstream("9", None, 2, NAME), None),
-        (SIX.bitstream("9", "123/4", None, NAME), None),
+        (lambda: SIX.bitstream("9", "123/4", 2, NAME), f"bitstream/123/4/2/{CODED}"),
+        (lambda: XMLUI.bitstream("9", "123/4", 2, NAME), f"bitstream/handle/123/4/{CODED}?sequence=2"),
+        (lambda: SIX.bitstream("9", None, 2, NAME), None),
+        (lambda: SIX.bitstream("9", "123/4", None, NAME), None),
     ],
 )
-def test_rules_17_and_18(found: str | None, path: str | None) -> None:
+def test_rules_17_and_18(find: Callable[[], str | None], path: str | None) -> None:
     """Rules 17 and 18: where pages and files are in each version."""
-    assert found == (path and f"https://repo.example/{path}")
+    assert find() == (path and f"https://repo.example/{path}")
 
 
 def test_long_names_are_cut() -> None:
