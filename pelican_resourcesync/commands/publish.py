@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pelican_resourcesync.commands.running import PROGRAM
 from pelican_resourcesync.system.exits import DONE, PROBLEMS
-from pelican_resourcesync.system.printable import printable
+from pelican_resourcesync.system.printable import printable, printable_lines
 
 if TYPE_CHECKING:
     from pelican_resourcesync.publishers.static_site import PublishResult
@@ -73,5 +73,5 @@ def _foresee(settings: "FolderSettings", base: Path, options: Namespace) -> int:
     from pelican_resourcesync.terminal import as_json
 
     planned = dry_run_folder(settings, base, allow_empty=options.allow_empty)
-    sys.stdout.write(f"{as_json(planned) if options.json else planned.text()}\n")
+    sys.stdout.write(f"{printable_lines(as_json(planned) if options.json else planned.text())}\n")
     return PROBLEMS if planned.stopped else DONE

@@ -65,7 +65,6 @@ from pelican_resourcesync.publishers.static_site import (
     update_sitemap,
 )
 from pelican_resourcesync.settings import FolderSettings, in_file, parse_folder_settings, read_toml
-from pelican_resourcesync.system.printable import printable
 from pelican_resourcesync.terminal import Progress, expectations
 
 #: The settings file, in the working directory.
@@ -87,7 +86,7 @@ class FolderDryRun:
         """Return what would be published, set by set, and what would stop it."""
         stopped = [f"A safety check would stop this publication: {self.stopped}"] if self.stopped else []
         hints = (f"{hint}." for hint in self.hints)
-        return "\n".join(map(printable, [*hints, *expectations(self.sets), *stopped, "Nothing was published."]))
+        return "\n".join([*hints, *expectations(self.sets), *stopped, "Nothing was published."])
 
 
 def publish(
