@@ -69,7 +69,7 @@ class _Subscription:
         if mode == "subscribe":
             form |= {"hub.lease_seconds": str(_LEASE), "hub.secret": self.secret}
         body, headers = urlencode(form).encode(), {"Content-Type": "application/x-www-form-urlencoded"}
-        return replace(self.hub, body=body, headers=headers, bounds=_BOUNDS, accept=_TAKEN)
+        return replace(self.hub, body=body, headers=headers, bounds=_BOUNDS, accept=_TAKEN, repeated=True)
 
 
 class Listener:

@@ -121,6 +121,7 @@ class Deadline:
 
 # What a status means that a request does not accept; any other is a failure that stays.
 REDIRECTS = (301, 302, 303, 307, 308)
+_REPEATED = (307, 308)  # with the same method
 ABSENT = (404, 410)  # nothing is there
 
 MOST_HEADERS = 100
@@ -217,8 +218,8 @@ class Sink:
 class Request:
     """A GET request, or with a `body` a POST request, and where its response goes.
 
-    A POST request is sent once: it is not redirected, and goes over a new connection, since a kept one may be closed
-    when it has been received.
+    A POST request is sent once, over a new connection, since a kept one may be closed when it has been received. It is
+    not redirected, unless it is `repeated` where a status 307 or 308 leads, on any host.
 
     `public`: refuse hosts with loopback, private and link-local addresses; for URLs from documents rather than from the
     user. `port_named`: refuse them too where a redirect leads to another host or port. `hosts`: other hosts to which
@@ -236,6 +237,7 @@ class Request:
     hosts: AbstractSet[str] | None = None
     accept: tuple[int, ...] = (200,)
     body: bytes | None = None
+    repeated: bool = False
 
 
 class Transfer:
@@ -261,11 +263,13 @@ class Transfer:
     def leads_on(self, response: Response) -> bool:
         """Return whether the response is a redirect that is to be followed."""
         request = self.request
-        return response.status in REDIRECTS and response.status not in request.accept and request.body is None
+        followed = REDIRECTS if request.body is None else _REPEATED if request.repeated else ()
+        return response.status in followed and response.status not in request.accept
 
     def follow(self, response: Response) -> None:
         """Go where a redirect leads. Raises `TransportError` if that is elsewhere, or too many were followed."""
-        url = redirected(self.url, response.headers.get("Location"), self.request.hosts)
+        location, request = response.headers.get("Location"), self.request
+        url = redirected(self.url, location, request.hosts, anywhere=request.repeated)
         self._redirects += 1
         if self._redirects > _MOST_REDIRECTS:
             first = shown(self.request.url)

@@ -118,10 +118,10 @@ def target_of(url: str) -> str:
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
 
-def redirected(url: str, location: str | None, hosts: AbstractSet[str] | None = None) -> str:
+def redirected(url: str, location: str | None, hosts: AbstractSet[str] | None = None, *, anywhere: bool = False) -> str:
     """Return the URL that a redirect leads to; raises `PermanentError` if it leaves the origin, except to https.
 
-    With `hosts`, it may lead to these, but not from https to http; the message names the option for it.
+    It may lead to some `hosts`, for which the message names the option, or `anywhere`, but not from https to http.
     """
     target = hint = ""
     if location:
@@ -132,10 +132,10 @@ def redirected(url: str, location: str | None, hosts: AbstractSet[str] | None = 
         old, new = origin(url), origin(target)
         if old and new and (new == old or (old[0], new[0], old[1]) == ("http", "https", new[1])):
             return target
-        if old and new and hosts is not None and new[0] in (old[0], "https"):
-            if new[1] in hosts:
+        if old and new and new[0] in (old[0], "https"):
+            if anywhere or new[1] in (hosts or ()):
                 return target
-            name = host_to_name(target)
+            name = host_to_name(target) if hosts is not None else ""
             hint = f": add --allow-host {shlex.quote(name)} to follow it there" if name else ""
     message = f"{shown(url)} redirects elsewhere, to {shown(target) if is_url(target) else 'no URL'}{hint}"
     raise PermanentError(message)

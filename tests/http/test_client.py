@@ -238,6 +238,29 @@ def test_post(client: Client, site: Live) -> None:
     assert len(site.connections) == 3
 
 
+@pytest.mark.parametrize("code", [302, 307, 308])
+def test_a_post_that_is_repeated(client: Client, site: Live, code: int) -> None:
+    """If the request says so, it goes where 307 and 308 lead, without credentials, and to public addresses alone."""
+
+    def answer(ask: Ask) -> None:
+        body = ask.handler.rfile.read(int(ask.headers["Content-Length"]))
+        ask.send(202, f"{ask.handler.command} {body!r} {ask.headers['Authorization']}".encode())
+
+    with live(answer) as other:
+        site.manner = redirect(f"{other.url.replace('127.0.0.1', 'localhost')}/hub", code)
+        options = {"body": b"1", "accept": (202,), "credentials": {"Authorization": "secret"}}
+        with pytest.raises(StatusError):
+            client.get(request(f"{site.url}/a", **options))
+        why = "answered 302" if code == 302 else "is not public"
+        with pytest.raises(TransportError, match=why):
+            client.get(request(f"{site.url}/a", **options, port_named=True, repeated=True))
+        assert other.asks == []
+        if code != 302:
+            sink = Sink()
+            client.get(request(f"{site.url}/a", **options, sink=sink, repeated=True))
+            assert sink.getvalue() == b"POST b'1' None"
+
+
 @pytest.mark.promise("Announced")
 def test_a_post_is_sent_once(client: Client, site: Live) -> None:
     """A connection that closes without an answer is no reason to send it again: it may have been received."""
