@@ -308,7 +308,7 @@ class _Discovery:
                 found = "", [("sitemap", place, "")]  # a set that cannot be read: the others can
             if found and found[0]:
                 return found
-            named |= {each[1]: each for each in found[1]} if found else {}
+            named |= {place[1]: place for place in found[1]} if found else {}
         if not named:
             message = f"no Source was found: {'; '.join(tried)}"
             raise NoSourceError(message)

@@ -271,7 +271,7 @@ class Source:
                 text = self.beginning(robots)[1].decode("utf-8", "replace")
                 delay, lists = robots_rules(text, self.options.user_agent.partition("/")[0])
                 self.pace.pause(min(delay, self.options.max_wait))
-            remembered = [time.time(), delay, [uri_of(each, robots) for each in lists[:_MOST_SITEMAPS]]]
+            remembered = [time.time(), delay, [uri_of(sitemap, robots) for sitemap in lists[:_MOST_SITEMAPS]]]
             self.memory.set("robots", remembered)
         if remembered[1] > 0:
             self.jobs = 1
@@ -301,7 +301,7 @@ class Source:
         notes = [*self.remarks]
         for what, places in self._left_out.items():
             for uri, (_, why) in [*places.items()][:1]:
-                count = sum(each for each, _ in places.values())
+                count = sum(number for number, _ in places.values())
                 first = f"{count:,} in all, the first in {shown(uri)}: {why}"
                 notes.append(f"{what} cannot be read, and counts as absent ({first})")
         return notes
@@ -498,7 +498,7 @@ class OpenDocument:
             f"comes after {_MOST_PAGES:,} others": len(read) >= _MOST_PAGES,
             "is on another host": origin(uri) != origin(self._uri),
         }
-        why = next((each for each, is_so in reasons.items() if is_so), "")
+        why = next((reason for reason, is_so in reasons.items() if is_so), "")
         page = None if why else self._source.new_document(uri, self._capability)
         if page is None or page.link("up") not in ("", self.link("up")):
             if page:

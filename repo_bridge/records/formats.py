@@ -361,8 +361,8 @@ def _made(prefix: str, name: str, profile: str = "") -> Made:
 #: All formats by OAI-PMH metadata prefix.
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        each.prefix: each
-        for each in (
+        known.prefix: known
+        for known in (
             OAI_DC,
             QDC,
             MODS,

@@ -37,9 +37,9 @@ class Dim:
     def render(self, item: Item, files: PlacedFiles = (), ui: str = "") -> bytes:  # noqa: ARG002 - for others
         """Return the record of an item (UTF-8). Characters that XML cannot hold become spaces."""
         fields = (
-            f"  <dim:field{_attributes(each)}>{escape_any_text(each.value)}</dim:field>\n"
-            for each in item.metadata
-            if each.value.strip()
+            f"  <dim:field{_attributes(value)}>{escape_any_text(value.value)}</dim:field>\n"
+            for value in item.metadata
+            if value.value.strip()
         )
         head = f'<dim:dim xmlns:dim="{_DIM}" dspaceType="ITEM">\n'
         return f"{_DECLARATION}{head}{''.join(fields)}</dim:dim>\n".encode()
@@ -93,7 +93,7 @@ def _fields(values: Iterable[MetadataValue]) -> Iterator[str]:
 
     def write(name: str, within: dict[str, Any]) -> str:
         fields = "".join(within.get("", ()))
-        return _element(name, {}, fields, *(write(each, inner) for each, inner in within.items() if each))
+        return _element(name, {}, fields, *(write(part, inner) for part, inner in within.items() if part))
 
     return (write(name, within) for name, within in schemas.items())
 
@@ -109,13 +109,13 @@ def _bitstream(placed: tuple[str, Bitstream]) -> str:
 
 def _creative_commons(values: Iterable[MetadataValue]) -> Iterator[str]:
     """Yield the element of a license by Creative Commons, if an item has one."""
-    named = {each.field: each.value for each in reversed([*values])}
+    named = {value.field: value.value for value in reversed([*values])}
     if "creativecommons.org/" in named.get(_LICENSE, ""):
         yield _element("cc", {"uri": named[_LICENSE], "name": named.get(_RIGHTS)})
 
 
 def _element(name: str, fields: dict[str, Any], *within: str) -> str:
-    own = "".join(_field(each, str(text)) for each, text in fields.items() if text is not None)
+    own = "".join(_field(field, str(text)) for field, text in fields.items() if text is not None)
     return f'<element name="{escape_any_text(name)}">{own}{"".join(within)}</element>'
 
 
@@ -210,14 +210,14 @@ _MOST_NAMES = 12
 
 def _require_difference(made: Made) -> None:
     """Raise `CrosswalkError` if a stylesheet makes the same of two items, which differ in everything that it names."""
-    found = {name for root in _parts(made.file) for each in root.iter() for name in _named(each)}
+    found = {name for root in _parts(made.file) for element in root.iter() for name in _named(element)}
     names = sorted(found)[:_MOST_NAMES]
     fields = [Field("dc", *name.split(".")) for name in _USUAL.split()]
-    fields += [Field(*each) for each in product(names, names, ["", *names])]
+    fields += [Field(*parts) for parts in product(names, names, ["", *names])]
     file = Bitstream(id="f", name="f", bundle=ORIGINAL, sequence_id=1, length=1, type="a/b")
 
     def sample(text: str) -> bytes:
-        values = tuple(MetadataValue(each, text, "", "virtual::1") for each in dict.fromkeys(fields))
+        values = tuple(MetadataValue(field, text, "", "virtual::1") for field in dict.fromkeys(fields))
         item = Item(id=text, handle=f"1/{text}", metadata=values, bitstreams=(file,))
         return made.render(
             item, [(f"https://repository.example/{text}", replace(file, name=text))], "https://x.example"

@@ -78,10 +78,10 @@ def server() -> Iterator[Server]:
 @pytest.fixture(autouse=True)
 def _drop_databases(request: pytest.FixtureRequest) -> Iterator[None]:
     """Drop the databases that a test has made."""
-    if "server" not in request.fixturenames:
+    server = request.getfixturevalue("server") if "server" in request.fixturenames else None
+    if not isinstance(server, Server):  # some tests have a server of another kind
         yield
         return
-    server = request.getfixturevalue("server")
     before = {*server.databases}
     yield
     for url in server.databases - before:

@@ -25,6 +25,8 @@ XML_NS = "http://www.w3.org/XML/1998/namespace"
 _ODD = "\t\n\r &<>\"'\u0085\u00a0\u2028\ufffd\U0001f600]"
 _XML = st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff") | st.sampled_from(_ODD)
 text = st.text(_XML, max_size=12)
+#: What a reader takes as it is: it leaves out spaces around a value.
+_value = st.text(_XML, min_size=1, max_size=12).map(str.strip).filter(bool)
 
 _printable = "".join(chr(code) for code in range(0x21, 0x7F))
 _schemes = st.sampled_from(["https:", "http://example.com/", "gsiftp://", "urn:x:", "tag:"])
@@ -58,7 +60,7 @@ def maybe(strategy: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
 links = st.builds(
     Link,
     href=uris,
-    rel=st.text(_XML, min_size=1, max_size=12),
+    rel=_value,
     encoding=maybe(text),
     hash=hashes,
     length=maybe(_lengths),
@@ -92,7 +94,7 @@ def metadata(capability: st.SearchStrategy[object]) -> st.SearchStrategy[Metadat
     )
 
 
-_capabilities = st.sampled_from(Capability) | st.text(_XML, min_size=1, max_size=12)
+_capabilities = st.sampled_from(Capability) | _value
 _link_tuples = st.lists(links, max_size=2).map(tuple)
 
 entries = st.builds(
