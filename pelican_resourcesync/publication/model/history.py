@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -133,8 +133,15 @@ class TitledChange:
 
     def described(self) -> dict[str, str]:
         """Return it as a JSON object, without what is empty."""
-        described = {**asdict(self), "time": render_datetime(self.time)}
-        return {name: value for name, value in described.items() if value}
+        values = {
+            "href": self.href,
+            "kind": self.kind.value,
+            "time": render_datetime(self.time),
+            "title": self.title,
+            "uri": self.uri,
+            "version": self.version,
+        }
+        return {name: value for name, value in values.items() if value}
 
     @classmethod
     def parse(cls, change: dict[str, Any]) -> Self:
@@ -152,6 +159,9 @@ def latest_first(changes: Iterable[TitledChange]) -> list[TitledChange]:
     return sorted(changes, key=lambda each: (each.time, each.uri), reverse=True)
 
 
+_render = json.JSONEncoder(sort_keys=True).encode
+
+
 class ShownChanges(NamedTuple):
     """The changes on the page about a Change List, the latest first, and the number of earlier ones that it lacks."""
 
@@ -165,8 +175,8 @@ class ShownChanges(NamedTuple):
 
     def render(self) -> bytes:
         """Return these as JSON, which the next publication reads."""
-        content = {"changes": [change.described() for change in self.changes], "more": self.more}
-        return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=True).encode() + b"\n"
+        changes = ",\n".join([_render(change.described()) for change in self.changes])
+        return f'{{"changes": [\n{changes}\n],\n"more": {self.more}}}\n'.encode()
 
     @classmethod
     def parse(cls, data: bytes) -> "ShownChanges":

@@ -46,7 +46,7 @@ def write_rows(folder: Path, count: int) -> None:
 
 
 def _row(line: str, digit: str) -> Row:
-    md = f'    <rs:md hash="sha-256:{digit}{line:0>63}" length="{line}" type="text/html"/>\n'
+    md = f'    <rs:md hash="sha-256:{digit}{line:0>63}" length="1{line}" type="text/html"/>\n'
     return Row(f"{_SITEURL}/articles/{line}.html", md, "", "")
 
 

@@ -104,7 +104,7 @@ MORE_BY_HAND = {
     "repo_bridge/publisher.py": (
         "repo_bridge/test_cli.py campaigns/test_power_failure.py repo_bridge/test_inventory.py"
     ),
-    "repo_bridge/reading": "repo_bridge/test_files.py repo_bridge/test_versions.py",
+    "repo_bridge/reading": "repo_bridge/test_files.py repo_bridge/test_versions.py repo_bridge/test_publisher.py",
 }
 #: Seconds of tests for each fault: a random one is given up soon, one chosen by hand is worth more.
 _RANDOM, _BY_HAND = 30.0, 600.0
