@@ -19,6 +19,7 @@ PORT ?= 8000
 # One more than cores: tests wait for databases and hosts a quarter of their time.
 WORKERS ?= 3
 EXTRAS := bridge,cloud,cluster,mirror,patch,pelican,sign,table,wacz
+DEMO_EXTRAS := bridge,pelican
 
 # A new environment, and what is installed into it. Groups of dependencies need pip 25.1; Python 3.11 may bring pip 23.
 PIP_INSTALL = bin/python -m pip install --quiet --disable-pip-version-check
@@ -74,7 +75,7 @@ faults: $(VENV)/installed
 
 # The demo's own environment has what a user's has: the package with the bridge, and Markdown; no tool of ours.
 $(VENV)-demo/installed: pyproject.toml
-	$(call environment,$(VENV)-demo,--editable '.[pelican,bridge]' 'markdown>=3.7')
+	$(call environment,$(VENV)-demo,--editable '.[$(DEMO_EXTRAS)]' 'markdown>=3.7')
 	touch $@
 
 demo: $(VENV)-demo/installed

@@ -112,3 +112,11 @@ def test_the_page_on_pypi() -> None:
                 assert (ROOT / link.removeprefix(base).partition("#")[0]).is_file(), link
         if link.startswith(f"{HOME}#"):
             assert link.removeprefix(HOME) in headings, link
+
+
+@pytest.mark.parametrize("target", ["demo", "test", "coverage", "check", "bench", "docs", "lowest", "release-check"])
+def test_what_make_runs_can_be_parsed(target: str) -> None:
+    """A comma in an argument of `call`, for example, cuts a command off."""
+    commands = subprocess.run(["make", "-nB", target], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "pip install" in commands
+    assert subprocess.run(["sh", "-n"], input=commands, text=True, capture_output=True, check=False).stderr == ""
