@@ -20,6 +20,7 @@ from pelican_resourcesync.publication import (
     Layout,
     PreviousPublication,
     VersionIndex,
+    headers_of,
     layouts_in,
     media_type,
     parse_time,
@@ -28,7 +29,7 @@ from pelican_resourcesync.publication import (
 from pelican_resourcesync.system.files import inside
 from pelican_resourcesync.system.printable import get_logger
 
-#: Below this path, followed by the URI of a resource, is a redirection to its version.
+#: Below this path, followed by the URI of a resource, are the versions of any resource, on whatever host.
 TIMEGATE = "timegate/"
 _URI = ":/@!$&'()*+,;=~"
 _logger = get_logger("pelican_resourcesync")
@@ -59,8 +60,8 @@ class FolderServer(LimitedServer):
 class ServedFolder:
     """A folder with a publication, as a WSGI application.
 
-    A request with `Accept-Datetime` gets the version of the resource that was in force then, also of one that is gone,
-    and 404 if there was none at that time: never just the closest one.
+    A request with `Accept-Datetime` gets the version of the resource that was in force then, also of one that is gone.
+    What is the state of a resource at a time, however it was asked for, says so by `Memento-Datetime`.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -86,7 +87,8 @@ class ServedFolder:
 
     def _answer(self, path: str, query: str, asked: str | None) -> _Answer:
         if path.startswith(TIMEGATE):
-            return self._negotiated(quote(path.removeprefix(TIMEGATE), safe=_URI) + query, asked, leads=True)
+            uri = quote(path.removeprefix(TIMEGATE), safe=_URI) + query
+            return self._negotiated(uri, asked or _date(datetime.now(UTC)))
         uri = next(
             (uri_of_path(publication.layout.siteurl, path) + query for publication, _ in self._publications()), ""
         )
@@ -96,40 +98,44 @@ class ServedFolder:
         file = self._file(path)
         if file is None:
             return _said(HTTPStatus.NOT_FOUND, f"There is no {path or 'page'} here.")
-        links = _timegate_headers(found[0], uri) if found else []
-        return HTTPStatus.OK, [("Content-Type", _type(media_type(file.name))), *links], file
+        path = file.relative_to(self._folder).as_posix()
+        typed, links = headers_of(path)["Content-Type"], _negotiable(*found[:2], uri) if found else []
+        for publication, index in self._publications():
+            folder, _, name = path.rpartition("/")
+            if folder == publication.layout.versions and name in index.first_uses:
+                uri, version = index.first_uses[name]
+                typed = version.type or typed
+                links = [_links(publication.layout, index, uri), _began(version)]
+        return HTTPStatus.OK, [("Content-Type", _type(typed)), *links], file
 
-    def _negotiated(self, uri: str, asked: str | None, *, leads: bool = False) -> _Answer:
-        """Return the version in force at the time that is asked for, now without one, or where it is."""
+    def _negotiated(self, uri: str, asked: str) -> _Answer:
+        """Return the memento of a time: the state in force, or the first one for a time before it (section 4.5.3).
+
+        Of a time at which the resource had been deleted, the memento is one of the answer 404 (section 4.5.5).
+        """
         found = self._versions_of(uri)
         if found is None:
             return _said(HTTPStatus.NOT_FOUND, f"There are no versions of {uri} here.")
-        layout, versions = found
-        try:
-            time = parsedate_to_datetime(asked).astimezone(UTC) if asked else datetime.now(UTC)
-        except (ValueError, OverflowError):
-            return _said(
-                HTTPStatus.BAD_REQUEST, f"Accept-Datetime is {asked!a}: make it like {_date(datetime.now(UTC))}."
-            )
-        headers = _timegate_headers(layout, uri)
-        version = _in_force(versions, time)
-        if version is None:
-            return _said(HTTPStatus.NOT_FOUND, f"{uri} was not there at {_date(time)}.", headers)
+        layout, index, versions = found
+        headers = _negotiable(layout, index, uri)
+        time = _parse_date(asked)
+        if time is None:
+            now = _date(datetime.now(UTC))
+            return _said(HTTPStatus.BAD_REQUEST, f"Accept-Datetime is {asked!a}: make it like {now}.", headers)
+        version = _selected(versions, time)
         path = f"{layout.versions}/{version.name}"
-        if leads:
-            return _said(HTTPStatus.FOUND, layout.uri(path), [*headers, ("Location", layout.uri(path))])
-        began = _date(parse_time(version.time) or time)
-        memento = [("Content-Location", f"/{path}"), ("Memento-Datetime", began)]
-        typed = ("Content-Type", _type(version.type or media_type(version.name)))
+        if not version.name:
+            return _said(HTTPStatus.NOT_FOUND, f"{uri} was not there at {asked}.", [*headers, _began(version)])
         file = inside(self._folder, path)
         if file is None:
-            return _said(HTTPStatus.NOT_FOUND, f"The version of {uri} at {_date(time)} is missing.", headers)
-        return HTTPStatus.OK, [typed, *headers, *memento], file
+            return _said(HTTPStatus.NOT_FOUND, f"The version of {uri} at {asked} is missing.", headers)
+        typed = ("Content-Type", _type(version.type or media_type(version.name)))
+        return HTTPStatus.OK, [typed, *headers, ("Content-Location", layout.uri(path)), _began(version)], file
 
-    def _versions_of(self, uri: str) -> tuple[Layout, list[Version]] | None:
-        """Return the versions of a resource, and the layout of a set that has them."""
-        found = ((publication.layout, index.versions(uri)) for publication, index in self._publications())
-        return next((listed for listed in found if listed[1]), None)
+    def _versions_of(self, uri: str) -> tuple[Layout, VersionIndex, list[Version]] | None:
+        """Return the versions of a resource, with the layout and the index of a set that has them."""
+        found = ((publication.layout, index, index.versions(uri)) for publication, index in self._publications())
+        return next((listed for listed in found if listed[-1]), None)
 
     def _publications(self) -> list[tuple[PreviousPublication, VersionIndex]]:
         """Return the publications in the folder, read again if they changed; a damaged one is none, with a warning."""
@@ -160,18 +166,29 @@ class ServedFolder:
         return None
 
 
-def _in_force(versions: Iterable[Version], time: datetime) -> Version | None:
-    """Return the version of a time; its seconds count, because `Accept-Datetime` has no parts of them."""
+def _selected(versions: list[Version], time: datetime) -> Version:
+    """Return the version for a time; its seconds count, because `Accept-Datetime` has no parts of them."""
     begun = [
         version for version in versions if (begin := parse_time(version.time)) and begin.replace(microsecond=0) <= time
     ]
-    return begun[-1] if begun and begun[-1].name else None
+    return begun[-1] if begun else next(version for version in versions if version.name)
 
 
-def _timegate_headers(layout: Layout, uri: str) -> list[tuple[str, str]]:
-    timemap = layout.uri(layout.timemap(uri))
-    link = f'<{uri}>; rel="original timegate", <{timemap}>; rel="timemap"; type="{LINK_FORMAT}"'
-    return [("Vary", "Accept-Datetime"), ("Link", link)]
+def _negotiable(layout: Layout, index: VersionIndex, uri: str) -> _Headers:
+    """Return the headers of what is negotiated by time, or could be."""
+    return [("Vary", "Accept-Datetime"), _links(layout, index, uri)]
+
+
+def _links(layout: Layout, index: VersionIndex, uri: str) -> tuple[str, str]:
+    """Return the links of a resource and of its mementos: to it, its TimeGate, which may be itself, and its TimeMap."""
+    timegate, timemap = index.timegate, layout.uri(layout.timemap(uri))
+    original = f'<{uri}>; rel="original", <{timegate}{uri}>; rel="timegate"' if timegate else ""
+    itself = f'<{uri}>; rel="original timegate"'
+    return "Link", f'{original or itself}, <{timemap}>; rel="timemap"; type="{LINK_FORMAT}"'
+
+
+def _began(version: Version) -> tuple[str, str]:
+    return "Memento-Datetime", _date(parse_time(version.time) or datetime.now(UTC))
 
 
 def _said(status: HTTPStatus, text: str, headers: Iterable[tuple[str, str]] = ()) -> _Answer:
@@ -182,6 +199,15 @@ def _type(media_type: str) -> str:
     if not (media_type.isascii() and media_type.isprintable()):  # no header can have it
         return "application/octet-stream"
     return f"{media_type}; charset=utf-8" if media_type.startswith("text/") else media_type
+
+
+def _parse_date(text: str) -> datetime | None:
+    """Return the time that a header has, if it is in the one form that RFC 7089 accepts."""
+    try:
+        time = parsedate_to_datetime(text).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    return time if _date(time) == text else None
 
 
 def _date(time: datetime) -> str:

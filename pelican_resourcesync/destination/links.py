@@ -36,7 +36,7 @@ class Mirrors:
 
     def of(self, uri: str, hash_: str, links: Iterable[Link]) -> str:
         """Return the mirrors of a resource that may be requested, as the state has them."""
-        if not links or not hash_ or self._source.is_folder:
+        if not links or not hash_:
             return "[]"
         links = [link for link in links if link.rel == "duplicate"]
         found = sorted((link.pri or LOWEST_PRIORITY, uri_of(link.href, uri)) for link in links)
@@ -46,6 +46,8 @@ class Mirrors:
         place = origin(url)
         if place is None or self._source.allows(url):
             return place is not None
+        if self._source.is_folder:  # then no host is requested
+            return False
         host = place[1]
         if self._ask and host not in self._answers and len(self._answers) < _MOST_MIRRORS:
             self._answers[host] = self._ask(host)

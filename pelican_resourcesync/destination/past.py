@@ -10,6 +10,7 @@ from pelican_resourcesync.destination.routes import NEVER
 from pelican_resourcesync.destination.state import CopyState, PastVersion
 from pelican_resourcesync.errors import DocumentError, MirrorError, ResourceSyncError, TransportError
 from pelican_resourcesync.protocol import (
+    OF_SOME,
     VERSION_HISTORY,
     Capability,
     ChangeKind,
@@ -226,14 +227,14 @@ class Past:
     def _read_versions(self) -> tuple[list[tuple[object, ...]], str, list[tuple[object, ...]]]:
         """Return the rows of all versions that the Source lists, and since when it lists all; `NEVER` for never.
 
-        Where only some resources have versions, as the records of a repository, their rows come last.
+        Where only some resources have versions, as in a repository, their rows come last.
         """
         rows: list[tuple[object, ...]] = []
         uri = self._set.documents.get(VERSION_HISTORY)
         if not uri:
             return rows, NEVER, rows
         try:
-            (folder, below, *_), since, lines = parse_version_history(self._source.whole(uri), uri)
+            (folder, *_, of), since, lines = parse_version_history(self._source.whole(uri), uri)
             for line in lines.values():
                 listed, versions = parse_versions(line)
                 times = [text_of(parse_datetime(time)) for time, *_ in versions]
@@ -247,7 +248,7 @@ class Past:
                         rows.append(_version(each._replace(time=begin), begin, until))
         except _FAILURES:
             return [], NEVER, []
-        return ([], NEVER, rows) if below else (rows, text_of(parse_datetime(since)), [])
+        return ([], NEVER, rows) if of == OF_SOME else (rows, text_of(parse_datetime(since)), [])
 
     def _run_of(self, snapshot: PastState, time: str) -> list[_Part] | None:
         """Return the lists of all changes between a snapshot and a time, None if some are missing."""

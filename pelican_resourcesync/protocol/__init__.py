@@ -38,6 +38,8 @@ from pelican_resourcesync.protocol.values import (
     unescape,
 )
 from pelican_resourcesync.protocol.version_history import (
+    OF_ALL,
+    OF_SOME,
     Version,
     VersionHistory,
     parse_version_history,
@@ -67,6 +69,8 @@ __all__ = [
     "METADATA",
     "MOST_BYTES",
     "MOST_ENTRIES",
+    "OF_ALL",
+    "OF_SOME",
     "PATCH",
     "RS_NS",
     "SITEMAP_NS",

@@ -19,7 +19,9 @@ _LINE = re.compile(rf"\[({_TEXT}),\t\[({_VERSION}(?:, {_VERSION})*)\]\]\n")
 _FILE = re.compile(rf'"({_NAME})", ({_LENGTH})')
 _TIME = re.compile(r'\["([0-9T:.-]+Z)"')
 _LONGEST = 200  # characters of a reason
-_HEAD = 4
+_HEAD = 5
+#: Which resources have versions; of some files, the bytes may not be known.
+OF_ALL, OF_SOME = "all", "some"
 
 
 class Version(NamedTuple):
@@ -42,7 +44,8 @@ class Version(NamedTuple):
 class VersionHistory(NamedTuple):
     """The lines of resources, by the JSON of their URIs; all versions `since` a time are listed.
 
-    `written_for` are the URI of the folder of versions, the URIs that have versions begin with, and the TimeGate.
+    `written_for` are the URI of the folder of versions, what the URIs that have versions begin with, the TimeGate, and
+    whether `OF_ALL` resources have versions, or `OF_SOME`.
     """
 
     written_for: list[str]
@@ -74,7 +77,8 @@ def parse_version_history(data: bytes, name: str) -> VersionHistory:
 
 
 def _head(texts: list[str]) -> list[str]:
-    _require(len(texts) == _HEAD and all(isinstance(text, str) for text in texts), "it is not a list of four texts")
+    _require(len(texts) == _HEAD and all(isinstance(text, str) for text in texts), "it is not a list of five texts")
+    _require(texts[-2] in {OF_ALL, OF_SOME}, f"{texts[-2]!a} is neither {OF_ALL} nor {OF_SOME}")
     parse_datetime(texts[-1])
     return texts
 

@@ -63,7 +63,7 @@ class Documents:
     def of(cls, options: Options) -> Self:
         """Create them as the options say."""
         describedby = options.describedby or options.layout.uri(HTML_PAGE)
-        signed, versions = options.key is not None, options.versions is not None and options.versions.sha256 is None
+        signed, versions = options.key is not None, options.versions is not None
         return cls(options.layout, describedby, options.edition, signed, versions, options.hubs)
 
     def capability_list(self, capabilities: Mapping[Capability, str]) -> Document:

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import (
-    VERSION_HISTORY,
+    OF_ALL,
     Capability,
     ChangeKind,
     Document,
@@ -190,7 +190,7 @@ def _options(previous: PreviousPublication, output: Path, uris: Collection[str],
         versions=VersionOptions(
             below=versions[1],
             timegate=versions[2],
-            sha256=None if VERSION_HISTORY in links else lambda *_: "",  # not every resource has versions
+            sha256=None if versions[3] == OF_ALL else lambda *_: "",
         )
         if versions
         else None,

@@ -20,12 +20,14 @@ from pelican_resourcesync.cli import main
 from pelican_resourcesync.delivery.serve import FolderServer
 from pelican_resourcesync.http import server as server_module
 from pelican_resourcesync.settings import VersionOptions
+from pelican_resourcesync.system.dcz import MEDIA_TYPE
 from sample_site.dspace.repository import Value
 from tests.kit.publications import HOSTILE_NAMES, SITEURL, Source
 from tests.kit.repository.press import Press, shelf
 from tests.publication.kinds.test_versions import ONE, TWO, three, timemap
 
 HOME = "resourcesync/site"
+TIMEGATE = f"timegate/{SITEURL}/"
 Answer = tuple[int, http.client.HTTPMessage, bytes]
 
 
@@ -75,37 +77,80 @@ def source(tmp_path: Path) -> Source:
 @pytest.mark.parametrize(
     ("path", "time", "data", "began"),
     [
-        ("a.html", day(1, "11:59:59"), None, ""),
+        ("a.html", day(1, "11:59:59"), b"1", day(1)),  # before the first version (RFC 7089, section 4.5.3)
         ("a.html", day(1), b"1", day(1)),
         ("a.html", day(2, "11:59:59"), b"1", day(1)),
         ("a.html", day(2), b"2", day(2)),  # published half a second later, but headers have no parts of seconds
         ("a.html", day(3, "11:59:59"), b"2", day(2)),
         ("a.html", day(4), b"1", day(3)),
         ("b.txt", day(3, "11:59:59"), b"2", day(1)),
-        ("b.txt", day(3), None, ""),
-        ("c.html", day(1), None, ""),
-        ("nowhere.html", day(1), None, ""),
+        ("b.txt", day(3), None, day(3)),  # deleted: a memento of the answer 404 (section 4.5.5)
+        ("b.txt", day(4), None, day(3)),
+        ("c.html", day(1), b"1", day(2)),
+        ("nowhere.html", day(1), None, None),
     ],
 )
-def test_what_was_in_force(port: int, path: str, time: str, data: bytes | None, began: str) -> None:
-    """A time gets the version of then, never the closest one: also of what is gone, and nothing before the first."""
-    status, headers, body = get(port, f"/{path}", Accept_Datetime=time)
-    leads, to, _ = get(port, f"/timegate/{SITEURL}/{path}", Accept_Datetime=time)
-    if data is None:
-        assert (status, leads, headers["Memento-Datetime"]) == (404, 404, None)
-        return
-    ending = path.rpartition(".")[2]
-    name = f"{HOME}/versions/{ONE if data == b'1' else TWO}.{ending}"
-    assert (status, body, headers["Memento-Datetime"]) == (200, data, began)
-    assert (headers["Content-Location"], headers["Vary"]) == (f"/{name}", "Accept-Datetime")
-    assert headers["Content-Type"] == {"html": "text/html; charset=utf-8", "txt": "text/plain; charset=utf-8"}[ending]
-    assert (leads, to["Location"], to["Vary"]) == (302, f"{SITEURL}/{name}", "Accept-Datetime")
-    assert re.fullmatch(
-        rf'<{SITEURL}/{path}>; rel="original timegate", <{SITEURL}/{HOME}/timemaps/[0-9a-f]{{32}}\.link>; '
-        r'rel="timemap"; type="application/link-format"',
-        headers["Link"],
-    )
-    assert get(port, f"/{name}")[::2] == (200, data)
+def test_what_was_in_force(port: int, path: str, time: str, data: bytes | None, began: str | None) -> None:
+    """A time gets the memento of then, also of what is gone, at the URL of the resource and from the TimeGate."""
+    asked = {"Accept_Datetime": time}
+    [(status, headers, body), there] = [get(port, f"/{before}{path}", **asked) for before in ("", TIMEGATE)]
+    assert (there[0], there[1].items(), there[2]) == (status, headers.items(), body)
+    assert (status, headers["Memento-Datetime"]) == (404 if data is None else 200, began)
+    if began:
+        assert headers["Vary"] == "Accept-Datetime"
+        assert is_of(headers, path, "original timegate")
+    if data is not None:
+        ending = path.rpartition(".")[2]
+        name = f"{HOME}/versions/{ONE if data == b'1' else TWO}.{ending}"
+        types = {"html": "text/html; charset=utf-8", "txt": "text/plain; charset=utf-8"}
+        assert (body, headers["Content-Location"], headers["Content-Type"]) == (
+            data,
+            f"{SITEURL}/{name}",
+            types[ending],
+        )
+        assert get(port, f"/{name}")[::2] == (200, data)
+
+
+def is_of(headers: http.client.HTTPMessage, path: str, rel: str) -> bool:
+    """Return whether an answer links to its resource, in this role, and to the TimeMap of that."""
+    timemap = rf'<{SITEURL}/{HOME}/timemaps/[0-9a-f]{{32}}\.link>; rel="timemap"; type="application/link-format"'
+    return bool(re.fullmatch(rf'<{SITEURL}/{path}>; rel="{rel}", {timemap}', headers["Link"]))
+
+
+@pytest.mark.parametrize(
+    ("file", "path", "began"), [(f"{ONE}.html", "a.html", day(1)), (f"{TWO}.html", "a.html", day(2))]
+)
+def test_mementos(port: int, file: str, path: str, began: str) -> None:
+    """The file of a version says of which resource it is, and since when: of that which had these bytes first."""
+    _, headers, _ = get(port, f"/{HOME}/versions/{file}", Accept_Datetime=day(4))
+    assert (headers["Memento-Datetime"], headers["Vary"]) == (began, None)
+    assert is_of(headers, path, "original timegate")
+
+
+def test_a_timegate_elsewhere(port: int, source: Source) -> None:
+    """Where the settings name a TimeGate, the resource itself is none."""
+    versions = VersionOptions(timegate="https://g.example/")
+    source.publish({"a.html": b"1", "c.html": b"1"}, "2024-03-04T12:00", versions=versions)
+    for headers in ({}, {"Accept_Datetime": day(1)}):
+        links = get(port, "/a.html", **headers)[1]["Link"].split(", ")
+        assert links[:2] == [
+            f'<{SITEURL}/a.html>; rel="original"',
+            f'<https://g.example/{SITEURL}/a.html>; rel="timegate"',
+        ]
+
+
+def test_media_types(port: int, source: Source) -> None:
+    """What names do not say is served with the media type that an upload gives it."""
+    [timemap] = [each.name for each in (source.output / HOME / "timemaps").iterdir()][:1]
+    (source.output / HOME / "patches").mkdir()
+    patch = f"patches/{'0' * 64}-{'1' * 64}.dcz"
+    (source.output / HOME / patch).write_bytes(b"patch")
+    types = {
+        f"{HOME}/timemaps/{timemap}": "application/link-format",
+        ".well-known/resourcesync": "application/xml",
+        f"{HOME}/{patch}": MEDIA_TYPE,
+    }
+    assert {path: get(port, f"/{path}")[1]["Content-Type"] for path in types} == types
 
 
 @pytest.mark.promise("Nothing from outside")
@@ -128,7 +173,7 @@ def test_files(port: int, source: Source) -> None:
         for path in ("/", "/b.txt", "/../secret.txt", "/%2e%2e/secret.txt", "/out.txt", "/.mirror/state")
     ] == [404] * 6
     assert get(port, "/a.html", "POST")[0] == 405
-    for asked in ("yesterday", "Fri, 31 Dec 9999 23:59:59 -2300"):
+    for asked in ("yesterday", "Fri, 31 Dec 9999 23:59:59 -2300", "Fri, 1 Mar 2024 12:00:00 GMT"):
         assert get(port, "/a.html", Accept_Datetime=asked)[0] == 400
     path = f"/{HOME}/resourcelist.xml"
     assert get(port, path, Accept_Datetime=day(1))[2] == (source.output / path[1:]).read_bytes()
@@ -146,7 +191,8 @@ def test_records(tmp_path: Path) -> None:
         for time, now in (("Sun, 15 Jun 2025", False), ("Mon, 16 Jun 2025", True)):
             status, headers, body = get(port, record, Accept_Datetime=f"{time} 12:00:00 GMT")
             assert (status, b"Another" in body, headers["Vary"]) == (200, now, "Accept-Datetime")
-        assert get(port, record, Accept_Datetime="Fri, 01 Mar 2024 09:00:00 GMT")[0] == 404
+            assert headers["Memento-Datetime"]
+            assert f'<https://repo.example/sync{record}>; rel="original timegate"' in headers["Link"]
         document = "/resourcesync/repository/resourcelist.xml"
         status, headers, body = get(port, document, Accept_Datetime="Sun, 15 Jun 2025 12:00:00 GMT")
         assert (status, headers["Memento-Datetime"]) == (200, None)
@@ -154,9 +200,10 @@ def test_records(tmp_path: Path) -> None:
 
 
 def test_without_a_time(port: int) -> None:
-    """The TimeGate leads to the current version, also of what nobody asked the time for."""
-    assert get(port, f"/timegate/{SITEURL}/a.html")[1]["Location"] == f"{SITEURL}/{HOME}/versions/{ONE}.html"
-    assert get(port, f"/timegate/{SITEURL}/b.txt")[0] == 404
+    """The TimeGate answers with the last version, and at other URLs with what is there."""
+    for path, expected in (("a.html", (200, b"1", day(3))), ("b.txt", (404, None, day(3)))):
+        status, headers, body = get(port, f"/{TIMEGATE}{path}")
+        assert (status, body if status == 200 else None, headers["Memento-Datetime"]) == expected
     assert get(port, "/timegate/https://other.example/")[0] == 404
 
 
@@ -208,7 +255,7 @@ def test_hostile_versions(source: Source, name: str) -> None:
         for path, headers in (("a.html", {"Accept_Datetime": day(1)}), (f"timegate/{SITEURL}/a.html", {})):
             status, _, body = get(port, f"/{path}", **headers)
             assert b"secret" not in body
-            assert status in ({200, 302, 404} if name == "link" else {404})
+            assert status in ({200, 404} if name == "link" else {404})
         assert get(port, "/o.html", Accept_Datetime=day(2))[2] == b"other"
         assert get(port, "/a.html")[::2] == (200, b"1")
 

@@ -21,11 +21,12 @@ from sample_site.repository import DAYS, make_repository, publish_repository
 from tests.kit.live import closed_port, hosts, live, served
 from tests.kit.live import files as served_files
 from tests.kit.reader import parse_file
-from tests.kit.repository.press import UI, Press, shelf
+from tests.kit.repository.press import UI, Press
 from tests.kit.repository.samples import AT, every_case
 from tests.kit.sites import Site, public_files, strip
 from tests.kit.sources import FAST, files_of
 from tests.kit.web_archive import WebArchive
+from tests.repo_bridge.test_files import archive, bytes_of, file, store, uri_of
 
 #: The cursors of programs without a copy, and what they have, by the folder of the copy beside them.
 FOLLOWED: dict[Path, tuple[str, dict[str, bytes]]] = {}
@@ -264,20 +265,33 @@ def test_past_of_the_demo_repository(tmp_path: Path) -> None:
             assert not digest or hashlib.new(algorithm.replace("-", ""), data).hexdigest() == digest
 
 
-def test_past_of_records(tmp_path: Path) -> None:
-    """The first state of a record, which no list has the hash of, is restored from its version."""
-    press, sample = Press(tmp_path / "press"), shelf(1, 2)
+def test_past_of_a_repository(tmp_path: Path) -> None:
+    """First states, which no list has the hash of, are restored from versions, by URL and from a folder: of files, too.
+
+    A file without a version is named as missing.
+    """
+    press = Press(tmp_path / "press")
+    stores = store(tmp_path / "store", 1)
     states: list[dict[str, bytes]] = []
     with served(press.public) as address:
-        for number, title in enumerate(("First", "Second", "Third")):
-            sample.items[0].metadata[0] = Value("dc.title", title)
-            press.publish(sample, number, base_url=address, versions=VersionOptions())
-            states.append({path.rpartition("/")[2]: data for path, data in files_of(press.records).items()})
-        assert [each.missing for each in Mirror(address, tmp_path, FAST).times()] == [0, 0, 0]
-        for number, state in enumerate(states):
-            copy = tmp_path / f"{number}"
-            Mirror(address, copy, replace(FAST, at=AT + timedelta(days=number))).run()
-            assert {path.rpartition("/")[2]: data for path, data in files_of(copy).items()} == state
+        for number in range(3):
+            store(stores[0], 2, edition=number)
+            sample = archive(file(1), file(2, number), file(3))
+            sample.items[0].metadata[0] = Value("dc.title", f"Title {number}")
+            more = {"versions": VersionOptions(), "version_files": True, "assetstore": stores}
+            press.publish(sample, number, base_url=address, **more)
+            records = {path.rpartition("/")[2]: data for path, data in files_of(press.records).items()}
+            states.append(records | {uri_of(1): bytes_of(1), uri_of(2): bytes_of(2, number)})
+        for where in (address, str(press.public)):
+            assert [each.missing for each in Mirror(where, tmp_path, FAST).times()] == [0, 0, 0]
+            for number, state in enumerate(states):
+                copy = tmp_path / f"{where == address} {number}"
+                options = replace(FAST, at=AT + timedelta(days=number), allow_host=("repo.example",))
+                result = Mirror(where, copy, options).run()
+                assert [uri.endswith(uri_of(3)) for uri, _ in result.missing] == [True]
+                found = {path.removesuffix("~f"): data for path, data in files_of(copy).items()}
+                assert {name: data for path, data in found.items() for name in state if path.endswith(name)} == state
+                assert len(found) == len(state)
 
 
 def test_repository_beside_a_site(site: Site, address: str, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from tests.kit.publications import HOSTILE_NAMES
 
 DIGEST = "0123456789abcdef" * 4
 TIME = "2024-03-01T12:00:00Z"
-HEAD = '["https://e.org/resourcesync/site/versions", "", "", "2024-03-01T12:00:00Z"]\n'
+HEAD = '["https://e.org/resourcesync/site/versions", "", "", "all", "2024-03-01T12:00:00Z"]\n'
 URI = '"https://e.org/a"'
 VERSION = f'["{TIME}", "{DIGEST}.html", 1, "text/html"]'
 LINE = f"[{URI},\t[{VERSION}]]\n"
@@ -36,10 +36,11 @@ def named(name: object) -> str:
 #: What no history is, with why; most of it is JSON.
 DAMAGED = {
     "nothing": ("", "1: Expecting value"),
-    "no head": (LINE, "1: it is not a list of four texts"),
-    "a head of a number": (HEAD.replace('""', "1", 1), "1: it is not a list of four texts"),
+    "no head": (LINE, "1: it is not a list of five texts"),
+    "a head of a number": (HEAD.replace('""', "1", 1), "1: it is not a list of five texts"),
     "a head that is cut off": (HEAD[:-9], "1: "),
     "a head without a time": (HEAD.replace("2024", "yesterday"), "1: "),
+    "a head of none": (HEAD.replace("all", "none"), "1: 'none' is neither all nor some"),
     "an object": (f"{HEAD}{{}}\n", "2: it does not list"),
     "not JSON": (f"{HEAD}[\n", "2: it does not list"),
     "a URI alone": (f"{HEAD}[{URI}]\n", "2: it does not list"),
@@ -86,11 +87,11 @@ def test_by_hand() -> None:
     versions = [Version(TIME, DIGEST, 0, 'a "type"'), Version(half), Version(half, f"{DIGEST}.x", 7)]
     given = {"é\t\U0001f600": versions, "b": versions[:1]}
     lines = {json.dumps(uri): render_versions(uri, each) for uri, each in given.items()}
-    history = VersionHistory(["https://e.org/versions", "é", ""], TIME, lines)
+    history = VersionHistory(["https://e.org/versions", "é", "", "some"], TIME, lines)
     data = history.render()
     first = f'["{TIME}", "{DIGEST}", 0, "a \\"type\\""]'
     assert data.decode("ascii").split("\n") == [
-        f'["https://e.org/versions", "\\u00e9", "", "{TIME}"]',
+        f'["https://e.org/versions", "\\u00e9", "", "some", "{TIME}"]',
         f'["\\u00e9\\t\\ud83d\\ude00",\t[{first}, ["{half}", "", null, null], ["{half}", "{DIGEST}.x", 7, null]]]',
         f'["b",\t[{first}]]',
         "",

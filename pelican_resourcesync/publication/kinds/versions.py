@@ -11,10 +11,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
 from pelican_resourcesync.protocol import (
+    OF_ALL,
+    OF_SOME,
     ChangeKind,
     Hash,
     Version,
@@ -55,8 +58,8 @@ _NEVER = "9999"  # later than any time
 class VersionIndex:
     """All versions of a publication: the lines of resources by the JSON of their URIs.
 
-    `written_for` are the address and the options that links depend on. From `since` on, all versions are listed; it is
-    an empty text without a publication, or if that has no versions.
+    `written_for` are the address and the options that links depend on, as `VersionHistory` has them. From `since` on,
+    all versions are listed; it is an empty text without a publication, or if that has no versions.
     """
 
     def __init__(self, previous: PreviousPublication | None) -> None:
@@ -82,6 +85,19 @@ class VersionIndex:
         """Return the versions of a resource, oldest first."""
         line = self.lines.get(json.dumps(uri))
         return parse_versions(line)[1] if line else []
+
+    @property
+    def timegate(self) -> str:
+        """The URI of the TimeGate, to which that of a resource is appended, or an empty text."""
+        return self.written_for[2] if self.written_for else ""
+
+    @cached_property
+    def first_uses(self) -> dict[str, tuple[str, Version]]:
+        """The resource that was the first to have the bytes of a file, and its version then, by the file's name."""
+        parsed = map(parse_versions, self.lines.values())
+        uses = [(uri, version) for uri, versions in parsed for version in versions if version.name]
+        latest_first = sorted(uses, key=lambda use: (sortable(use[1].time), use[0]), reverse=True)
+        return {version.name: (uri, version) for uri, version in latest_first}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +140,12 @@ class VersionWriter:
         deleted for that time. Raises `PublicationError` if bytes cannot be read.
         """
         index = VersionIndex(previous)
-        written_for = [self._layout.uri(self._layout.versions), self._options.below, self._options.timegate]
+        written_for = [
+            self._layout.uri(self._layout.versions),
+            self._options.below,
+            self._options.timegate,
+            OF_SOME if self._options.below or self._options.sha256 else OF_ALL,
+        ]
         if index.written_for == written_for:
             rows = self._without_version(rows, index) if self._options.sha256 else ()  # else the changes say all
         found: dict[str, list[Version]] = {}

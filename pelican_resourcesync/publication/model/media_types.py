@@ -24,6 +24,7 @@ TABLE = MappingProxyType(
         "bz2": "application/x-bzip2",
         "css": "text/css",
         "csv": "text/csv",
+        "dcz": "application/x-dcz",
         "eot": "application/vnd.ms-fontobject",
         "epub": "application/epub+zip",
         "flac": "audio/flac",
