@@ -205,7 +205,7 @@ class SourceOptions:
     )
     netrc: bool = _requests(False, "", "log in as ~/.netrc says")
     header: Several = _requests((), "NAME:VALUE", "send this to the Source's origin", secret=True)
-    allow_host: Several = _requests((), "HOST", "request this other host, too")
+    allow_host: Several = _requests((), "HOST", "request this other host, too, at any port")
     user_agent: str = _requests(USER_AGENT, "TEXT", "introduce yourself by this name", _agent)
     allow_private: bool = _requests(False, "", "hosts of --allow-host may have private addresses")
     proxy: bool = _requests(False, "", "use the proxies of the environment")

@@ -37,7 +37,9 @@ _MOST = 2_000_000.0  # seconds that the system can wait
 #: The exit statuses, the worst last.
 _STATES = {DONE: "complete", INCOMPLETE: "incomplete", PROBLEMS: "different", UNUSABLE: "failed"}
 #: Of each Source; `docs/many.md` says what they are.
-METRICS = ("status", "complete", "resources", "fetched", "size", "deleted", "left", "differences", "seconds", "end")
+METRICS = (
+    "status", "complete", "resources", "fetched", "size", "deleted", "left", "foreign", "differences", "seconds", "end",
+)  # fmt: skip
 #: What is imported once: where processes can be copied, each then takes milliseconds and few MB.
 _PRELOADED = ("cli", "commands.many", "destination", "terminal", "http.curl_client", "http.urllib3_client")
 _WIDTH = 200
@@ -266,7 +268,8 @@ def _report(outcome: Outcome, arguments: Namespace) -> None:
     if "error" in outcome:
         _logger.error(lines[-1])
     elif not arguments.json:
-        running.say(arguments, lines if arguments.level < logging.WARNING else lines[-1:], sys.stdout)
+        whole = arguments.level < logging.WARNING or outcome["status"] == INCOMPLETE
+        running.say(arguments, lines if whole else lines[-1:], sys.stdout)
 
 
 def _write_table(outcomes: list[Outcome]) -> None:

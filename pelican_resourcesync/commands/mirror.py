@@ -2,7 +2,6 @@
 
 import json
 import logging
-import shlex
 import sys
 from argparse import ArgumentParser, Namespace, _SubParsersAction
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from pelican_resourcesync.system.exits import DONE, INCOMPLETE, PROBLEMS
 from pelican_resourcesync.system.printable import printable
 
 if TYPE_CHECKING:
-    from pelican_resourcesync.destination import Difference, FetchPlan, Mirror, MirrorResult, Moment
+    from pelican_resourcesync.destination import Differences, FetchPlan, Mirror, MirrorResult, Moment
 
 _MOST_SHOWN = 20
 #: The options of how a copy is changed.
@@ -247,10 +246,6 @@ def _result_report(result: "MirrorResult", folder: Path) -> _Report:
         lines.append(f"… and {result.left - min(_MOST_SHOWN, len(result.missing)):,} more (all with --json=resources)")
     why = "the mirror does not know that it wrote that file: remove it, unless it is yours"
     lines += [f"Not deleted: {uri} ({why})" for uri in result.not_deleted[:_MOST_SHOWN]]
-    if result.plan.foreign:
-        allow = " ".join(f"--allow-host {shlex.quote(host)}" for host in result.plan.hosts)
-        more = f" (to copy them, add {allow})" if allow else ""
-        lines.append(f"Not requested: {format_count(result.plan.foreign, 'resource')} on other hosts{more}")
     what = f"{format_count(result.versions, 'version')} of " if result.versions > result.resources else ""
     summary = f"{folder} has {what}{format_count(result.resources, 'resource')}"
     summary += f"; {result.fetched:,} fetched ({format_bytes(result.size)}), {result.deleted:,} deleted"
@@ -258,7 +253,7 @@ def _result_report(result: "MirrorResult", folder: Path) -> _Report:
     if new := result.published:
         kinds = ", ".join(f"{new[kind]:,} {kind}" for kind in ("created", "updated", "deleted"))
         lines.append(f"Published: {format_count(new['resources'], 'resource')} ({kinds}).")
-    state = "Complete" if result.complete else "Incomplete"
+    state = f"{'Complete' if result.complete else 'Incomplete'}{result.plan.without}"
     lines.append(f"{state}: {summary} in {duration(result.seconds)}.")
     names = (
         "complete",
@@ -277,18 +272,19 @@ def _result_report(result: "MirrorResult", folder: Path) -> _Report:
     return DONE if result.complete else INCOMPLETE, lines, counts, uris
 
 
-def _audit_report(differences: "list[Difference]", folder: Path) -> _Report:
+def _audit_report(differences: "Differences", folder: Path) -> _Report:
     from pelican_resourcesync.terminal import format_count
 
     lines = [f"{difference.uri} {difference.what}" for difference in differences]
     count = format_count(len(differences), "resource")
     if all(difference.is_unknown for difference in differences):
         files = f", but has {format_count(len(differences), 'file')} of its own" if differences else ""
-        lines.append(f"{folder} matches the Source{files}.")
+        lines.append(f"{folder} matches the Source{differences.plan.without}{files}.")
     else:
         lines.append(f"{folder} differs from the Source in {count}: correct it with `pelican-resourcesync repair`.")
     uris = {"differences": {difference.uri: difference.what for difference in differences}}
-    return PROBLEMS if differences else DONE, lines, {"differences": len(differences)}, uris
+    counts = {"differences": len(differences), "foreign": differences.plan.foreign}
+    return PROBLEMS if differences else DONE, lines, counts, uris
 
 
 def _times_report(moments: "list[Moment]") -> _Report:

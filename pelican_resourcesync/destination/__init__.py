@@ -3,7 +3,7 @@
 from pelican_resourcesync.destination.cloud import BucketMirror
 from pelican_resourcesync.destination.fetch import MirrorResult
 from pelican_resourcesync.destination.following import FollowedChange, Following, follow
-from pelican_resourcesync.destination.mirroring import Difference, Mirror
+from pelican_resourcesync.destination.mirroring import Differences, Mirror
 from pelican_resourcesync.destination.past import Moment
 from pelican_resourcesync.destination.paths import conflict_path_of, path_of
 from pelican_resourcesync.destination.plan import FetchPlan
@@ -14,7 +14,7 @@ __all__ = [
     "TRUSTED",
     "BucketMirror",
     "CopyState",
-    "Difference",
+    "Differences",
     "FetchPlan",
     "FollowedChange",
     "Following",

@@ -62,12 +62,12 @@ class MirrorResult:
 
     @property
     def complete(self) -> bool:
-        """Whether the copy matches the Source."""
-        return self.is_whole and not self.plan.foreign and not self.not_deleted
+        """Whether the copy matches the Source: of the hosts that are requested, it has exactly what is listed."""
+        return self.is_whole and not self.not_deleted
 
     @property
     def is_whole(self) -> bool:
-        """Whether the copy has all that it should have, as far as the hosts of the Source are asked."""
+        """Whether the copy has all that it should have."""
         return not self.left and not self.plan.unread
 
 

@@ -28,7 +28,7 @@ from pelican_resourcesync.errors import (
     SourceError,
     TransportError,
 )
-from pelican_resourcesync.http import DamagedZipError, Request, is_url, shown
+from pelican_resourcesync.http import DamagedZipError, Request, allowing, is_url, shown
 from pelican_resourcesync.options import SourceOptions, by_keyword
 from pelican_resourcesync.protocol import Capability, ChangeKind, Link
 from pelican_resourcesync.source import (
@@ -46,8 +46,10 @@ from pelican_resourcesync.source import (
     Source,
     SourceSet,
     VerifiedContent,
+    elsewhere,
     find_sets,
     may_contain,
+    note_host,
     part_name,
     text_of,
     why_unreadable,
@@ -162,6 +164,11 @@ class Following(Iterator[_Typed]):
         """Remarks for people, which come with the first change."""
         return self._follower.notes
 
+    @property
+    def foreign(self) -> int:
+        """The number of resources that were not requested, because they are on other hosts."""
+        return self._follower.foreign
+
     def close(self) -> None:
         """Close the connections, if the changes were not iterated to their end."""
         self._changes.close()
@@ -210,7 +217,8 @@ class _Follower:
         self._lists: dict[str, Position] = {}  # the positions of the Resource Lists
         self._begin: dict[str, Position] = {}  # where the changes begin that these do not show
         self._end: dict[str, Position] = {}  # where all of it leads
-        self._foreign = 0  # resources on hosts that may not be requested
+        self.foreign = 0  # resources on hosts that are not requested
+        self._hosts: dict[str, None] = {}  # the first of these
 
     def follow(self) -> Generator[FollowedChange, None, None]:
         with ExitStack() as stack:
@@ -242,8 +250,8 @@ class _Follower:
         """Yield what is new, and leave the cursor where that ends."""
         now, again = self._read()
         self.notes += [note for note in self._source.notes if note not in self.notes]
-        if self._foreign:
-            self.notes.append(f"resources on other hosts, which were not requested: {self._foreign:,}")
+        if self.foreign:
+            self.notes.append(f"without {elsewhere(self.foreign, self._hosts)}")
         if again:
             reached = max((position.at for position in self._end.values()), default="")
             log_change(RESET, "")
@@ -420,17 +428,27 @@ class _Follower:
 
     def _clear(self) -> None:
         self._state.db.execute("DELETE FROM change")
-        self._end, self._lists, self._begin, self._foreign = {}, {}, {}, 0
+        self._end, self._lists, self._begin, self._hosts, self.foreign = {}, {}, {}, {}, 0
 
     def _read_lists(self, after: str) -> None:
         """Read what the Resource Lists have after a URI."""
-        rows = (
-            (each.uri, "", _LISTED, 0, "", _CREATED, _CREATED, *_described(each))
-            for one in self._sets
-            for each in self._listed(one)
-            if each.uri > after and self._kind(each) == _CREATED
-        )
-        self._state.db.executemany(_IN_LIST, rows)
+        for one in self._sets:
+            self._state.db.executemany(_IN_LIST, self._rows(one, after))
+
+    def _rows(self, one: SourceSet, after: str) -> Iterator[tuple[object, ...]]:
+        """Yield the rows of a list. Raises `IncompleteError` if all of it is on hosts that are not requested."""
+        foreign, is_empty = self.foreign, not after
+        for listed in self._listed(one):
+            if listed.uri > after and self._kind(listed) == _CREATED:
+                is_empty = False
+                yield (listed.uri, "", _LISTED, 0, "", _CREATED, _CREATED, *_described(listed))
+        if is_empty and self.foreign > foreign:
+            hint = f", or add {allowing(self._hosts)}" if self._hosts else ""
+            message = (
+                f"of the {self.foreign - foreign:,} resources that the set {one.name!a} lists, none are on hosts that "
+                f"are requested: choose other sets with --set{hint}"
+            )
+            raise IncompleteError(message)
 
     def _listed(self, one: SourceSet) -> Iterator[ListedResource]:
         """Yield what the Resource List of a set has, and then remember its position."""
@@ -490,13 +508,14 @@ class _Follower:
         def note(gap: str) -> None:
             self.notes.append(f"{one.name}: {gap}: the changes in between are not known")
 
-        db, foreign, order = self._state.db, self._foreign, count()
+        db, foreign, order = self._state.db, self.foreign, count()
         begun, listed = None, fresh
 
         def add(each: ListedResource, now: Position) -> None:
             nonlocal begun, listed
-            kind = self._kind(each)
-            listed = listed and now.at == begin.at and self._is_in_list(each, kind)
+            is_counted = fresh and now.at == begin.at
+            kind = self._kind(each, is_counted=is_counted)
+            listed = listed and is_counted and self._is_in_list(each, kind)
             if listed:
                 begun = now
             elif kind:
@@ -508,7 +527,7 @@ class _Follower:
         failure = ChangeLists(self._source, one).take(read, lambda *_: None) if read else None
         if failure := failure or lists.take(begin, add, note if fresh else None):
             db.execute("ROLLBACK TO changes")
-            self._foreign = foreign
+            self.foreign = foreign
             return failure
         reach = max(begin.reach, lists.begin) if fresh else begin.reach
         opened = lists.opened or begin.opened
@@ -524,13 +543,18 @@ class _Follower:
         listed = self._state.db.execute(query, (change.uri,)).fetchone()
         return not kind or (not listed if kind == _DELETED else bool(change.hash) and listed == (change.hash,))
 
-    def _kind(self, change: ListedResource) -> str:
-        """Return what it is to the follower: deleted, too, if it is no longer selected; "" if it is nothing."""
+    def _kind(self, change: ListedResource, *, is_counted: bool = False) -> str:
+        """Return what it is to the follower: deleted, too, if it is no longer selected; "" if it is nothing.
+
+        `is_counted`: it was counted among those on other hosts, if it is there.
+        """
         uri, kind = change.uri, change.change or _CREATED
         if not self._options.wants_uri(uri):
             return ""
         if not self._source.allows(uri) and is_url(uri):  # others are named as missing
-            self._foreign += kind == _CREATED
+            if kind == _CREATED and not is_counted:
+                self.foreign += 1
+                note_host(self._hosts, uri)
             return ""
         if kind == _DELETED or self._options.wants(uri, change.type):
             return kind

@@ -16,7 +16,7 @@ import os
 import re
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -160,6 +160,15 @@ class Difference:
     is_unknown: bool = False
 
 
+class Differences(list[Difference]):
+    """What an audit found. `plan` says what it could not compare, because it is on hosts that are not requested."""
+
+    def __init__(self, plan: FetchPlan, differences: Iterable[Difference]) -> None:
+        """Take the plan and the differences, which are sorted."""
+        super().__init__(sorted(differences, key=lambda difference: difference.uri))
+        self.plan = plan
+
+
 class Mirror:
     """A copy of a Source in a folder.
 
@@ -218,16 +227,17 @@ class Mirror:
             result.versions, result.resources = len(stored), len({versions[key].resource.uri for key in stored})
             return result
 
-    def audit(self) -> list[Difference]:
+    def audit(self) -> Differences:
         """Compare the copy with the Source's list, without downloading resources; nothing is changed."""
         self._require_copy()
-        # What changes nothing need not stop for what could do harm.
+        # Runs that change nothing skip the safety checks.
         patient = replace(self._options, max_deletions=100.0, accept_older=True, by="lists", ask=None)
         with self._opened() as (state, source):
             damaged = set(self._damaged(state))
             with state.transaction():
-                if unread := plan(state, source, patient, reconcile=True).unread:
-                    message = f"the copy cannot be compared with what cannot be read: {'; '.join(unread)}"
+                compared = plan(state, source, patient, reconcile=True)
+                if compared.unread:
+                    message = f"the copy cannot be compared with what cannot be read: {'; '.join(compared.unread)}"
                     raise IncompleteError(message)
                 gone = {stored.uri for stored in state.to_delete()}
                 found = [
@@ -237,7 +247,7 @@ class Mirror:
             named = {difference.uri for difference in found}
             found += [Difference(uri, "is missing or damaged in the copy") for uri in damaged - named]
             found += [Difference(path, _UNKNOWN, is_unknown=True) for path in self._unknown(state)]
-            return sorted(found, key=lambda difference: difference.uri)
+            return Differences(compared, found)
 
     def repair(self) -> MirrorResult:
         """Compare the copy with the Source's list, and correct what differs."""
@@ -342,6 +352,7 @@ class Mirror:
                     later = plan(state, source, again, reconcile=left == 1)
                     result.plan.notes += [note for note in later.notes if note not in result.plan.notes]
                     result.plan.unread = later.unread
+                    result.plan.foreign, result.plan.hosts = later.foreign, later.hosts
         fetch.search_packages(result.plan.other_packages)
         if source.requests >= _MANY and source.client.advice:
             result.plan.notes.append(source.client.advice)

@@ -1,6 +1,5 @@
 """What a copy needs to be in step with its Source: by Change Lists where they reach back far enough, else by lists."""
 
-import shlex
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from pelican_resourcesync.errors import (
     SourceError,
     TransportError,
 )
-from pelican_resourcesync.http import host_to_name, is_url, shown
+from pelican_resourcesync.http import allowing, is_url, shown
 from pelican_resourcesync.options import MirrorOptions, matches_type
 from pelican_resourcesync.protocol import Capability, ChangeKind, Entry, Metadata
 from pelican_resourcesync.source import (
@@ -35,8 +34,10 @@ from pelican_resourcesync.source import (
     Position,
     Source,
     SourceSet,
+    elsewhere,
     find_sets,
     listed_resource,
+    note_host,
     text_of,
     why_unusable,
 )
@@ -44,7 +45,6 @@ from pelican_resourcesync.source import (
 _DUMPS = {
     Capability.RESOURCEDUMP, Capability.RESOURCEDUMP_ARCHIVE, Capability.CHANGEDUMP, Capability.CHANGEDUMP_ARCHIVE,
 }  # fmt: skip
-_MOST_HOSTS = 3  # of those that are not asked, which are named
 _MORE: dict[str, int] = {ChangeKind.CREATED: 1, ChangeKind.UPDATED: 0, ChangeKind.DELETED: -1}
 _BATCH = 1_000  # entries that are written at once
 _FEW = 3  # deletions that are never too many, unless they are all there is
@@ -58,9 +58,9 @@ class FetchPlan:
 
     `sets` has the time up to which each set was read (`at`) and, of a signed set, the number of its `generation`.
     `unread` says which sets and parts of lists cannot be read, and why: nothing of them is deleted, and the copy is not
-    complete. `foreign` resources are on other hosts that may not be asked; `hosts` are the first of these. `routes` are
-    those to what is to be fetched, for each set the one that is taken first; `packages` are the packages of these, and
-    `other_packages` those that may have what is not available singly.
+    complete. `foreign` resources are on other hosts, which are not requested; `hosts` are the first of these. `routes`
+    are those to what is to be fetched, for each set the one that is taken first; `packages` are the packages of these,
+    and `other_packages` those that may have what is not available singly.
     """
 
     fetch: int = 0
@@ -76,6 +76,11 @@ class FetchPlan:
     routes: list[Route] = field(default_factory=list)
     packages: list[ListedPackage] = field(default_factory=list)
     other_packages: list[ListedPackage] = field(default_factory=list)
+
+    @property
+    def without(self) -> str:
+        """What a complete copy lacks because of its host, and the option to have it; empty if that is nothing."""
+        return f", without {elsewhere(self.foreign, self.hosts)}" if self.foreign else ""
 
 
 def plan(state: CopyState, source: Source, options: MirrorOptions, *, reconcile: bool = False) -> FetchPlan:
@@ -105,6 +110,8 @@ def _plan(state: CopyState, source: Source, options: MirrorOptions, *, reconcile
     sets = find_sets(source)
     _remove_sets(state, {resource_set.uri for resource_set in sets}, result)
     planners = [_Planner(state, source, options, result, resource_set) for resource_set in sets]
+    for planner in planners if again else ():  # other resources were selected then
+        planner.forget_hosts()
     if reconcile:  # nothing is believed of what the copy should have, except of what cannot be read
         state.db.execute("INSERT OR IGNORE INTO membership SELECT uri, 0 FROM resource")
         state.db.execute("UPDATE membership SET sets = sets & ?", (sum(planner.bit for planner in planners),))
@@ -126,18 +133,15 @@ def _plan(state: CopyState, source: Source, options: MirrorOptions, *, reconcile
         for planner in planners:
             planner.find_routes()
     result.requests = source.requests - begin
-    foreign: list[tuple[int, list[str]]] = [
-        state.get(f"foreign {resource_set.uri}") or (0, []) for resource_set in sets
-    ]
-    result.foreign = sum(count for count, _ in foreign)
-    result.hosts = list(dict.fromkeys(host for _, hosts in foreign for host in hosts))[:_MOST_HOSTS]
+    result.foreign = sum(planner.found[1] for planner in planners)
+    result.hosts = list(dict.fromkeys(host for planner in planners for host in planner.found[2]))
     result.fetch = state.number("SELECT count(*) FROM pending")
     result.size = state.number("SELECT CAST(total(length) AS INTEGER) FROM pending")
     result.unknown = state.number("SELECT count(*) FROM pending WHERE length IS NULL")
     result.delete = state.number("SELECT count(*) FROM membership WHERE sets = 0")
     if result.fetch and (refused := dict.fromkeys(host for planner in planners for host in planner.mirrors.refused)):
-        hosts = " ".join(f"--allow-host {shlex.quote(host)}" for host in refused)
-        result.notes.append(f"the Source has mirrors on other hosts: to fetch from there, too, add {hosts}")
+        note = f"the Source has mirrors on other hosts: to fetch from there, too, add {allowing(refused)}"
+        result.notes.append(note)
     there = state.count()
     if result.delete * 100 > options.max_deletions * there and (result.delete > _FEW or result.delete == there):
         message = (
@@ -160,9 +164,11 @@ class _Planner:
         self._key = f"at {resource_set.uri}"
         self._distrusted = f"unusable {resource_set.uri}"  # the Change Lists, since a run that could not use them
         self._unusable = ""  # what is wrong with the Change Lists
-        self._foreign: int  # set by `_clear`
-        self._latest = ""  # of the times of resources in a list
+        self._foreign: int  # resources on hosts that are not requested, set by `_clear`
         self._hosts: dict[str, None] = {}  # of these, the first
+        #: How many resources are on hosts that are requested, and how many on others, with the first of these hosts.
+        self.found: tuple[int, int, list[str]] = (0, 0, [])
+        self._latest = ""  # of the times of resources in a list
         # Entries that are not in the state yet, and whether they replace others.
         self._rows: list[tuple[str | int | bool | None, ...]] = []
         known: list[str] = state.get("bits") or []
@@ -176,7 +182,11 @@ class _Planner:
             raise MirrorError(message)
 
     def try_to_plan(self, *, reconcile: bool) -> ResourceSyncError | None:
-        """Plan, or return why the set cannot be read: then it stays as it was. Raises the errors of the past."""
+        """Plan, or return why the set cannot be read: then it stays as it was. Raises the errors of the past.
+
+        It stays, too, where nearly all of it is on other hosts now.
+        """
+        before = self.found = self._known_hosts()
         self._state.db.execute("SAVEPOINT one_set")
         try:
             self.plan(reconcile=reconcile)
@@ -186,6 +196,10 @@ class _Planner:
             self._state.db.execute("ROLLBACK TO one_set")
             self._result.unread.append(f"{self._set.name}: {error}")
             return self._source.unread(error)
+        self.found = self._known_hosts()
+        if why := _why_foreign(before, self.found):
+            self._state.db.execute("ROLLBACK TO one_set")
+            self._result.unread.append(f"{self._set.name}: {why}")
         return None
 
     def plan(self, *, reconcile: bool) -> None:
@@ -271,7 +285,7 @@ class _Planner:
                 other = versions.setdefault(version.key, version)  # of another set
                 versions[version.key] = max(version, other, key=lambda version: version.until)
         self._merge(complete=True)
-        self._set_foreign(self._foreign, list(self._hosts))
+        self._remember_hosts()
         if past.postpone(self.bit) and self._options.by != "lists":
             try:
                 self._result.other_packages += past.packages(time)
@@ -292,9 +306,10 @@ class _Planner:
 
         def add(change: ListedResource, _: Position) -> None:
             gone = change.change == ChangeKind.DELETED
-            if partial and change.time == begin and not (change.hash or gone) and self._state.has_hash(change.uri):
-                return  # the list that was just read says more of it
-            self._add(change, gone=gone, more=_MORE[change.change])
+            is_listed = partial and change.time == begin  # in the list that was just read
+            if is_listed and not (change.hash or gone) and self._state.has_hash(change.uri):
+                return  # which says more of it
+            self._add(change, gone=gone, more=0 if is_listed else _MORE[change.change])
 
         if partial:  # the last change that was followed may be in the gap
             position = Position(position.at, reach=position.reach, opened=position.opened)
@@ -306,8 +321,9 @@ class _Planner:
             return False
         self._merge(complete=False)
         self._state.set(self._distrusted, None)
-        count, hosts = self._state.get(f"foreign {self._set.uri}") or (0, [])
-        self._set_foreign(count + self._foreign, list(dict.fromkeys([*hosts, *self._hosts])))
+        _, foreign, hosts = self._known_hosts()
+        self._foreign, self._hosts = max(0, foreign + self._foreign), dict.fromkeys([*hosts, *self._hosts])
+        self._remember_hosts()
         self._remember(lists.reached._replace(opened=lists.opened or position.opened))
         return True
 
@@ -368,14 +384,22 @@ class _Planner:
             self._latest = max(self._latest, resource.time)
             self._add(resource, gone=False, more=1)
         self._merge(complete=not unread)
-        self._set_foreign(self._foreign, list(self._hosts))
+        self._remember_hosts()
         return Position(at, reach=text_of(md.completed))
 
     # Both
 
-    def _set_foreign(self, count: int, hosts: list[str]) -> None:
-        """Remember how many resources are on other hosts, and the first of these."""
-        self._state.set(f"foreign {self._set.uri}", [max(count, 0), hosts[:_MOST_HOSTS]])
+    def _known_hosts(self) -> tuple[int, int, list[str]]:
+        own, foreign, hosts = self._state.get(f"hosts {self._set.uri}") or (0, 0, [])
+        return own, foreign, hosts
+
+    def _remember_hosts(self) -> None:
+        own = self._state.number(f"SELECT count(*) FROM membership WHERE sets & {self.bit}")  # noqa: S608
+        self._state.set(f"hosts {self._set.uri}", [own, self._foreign, [*self._hosts]])
+
+    def forget_hosts(self) -> None:
+        """Forget what is on which hosts, because other resources were selected."""
+        self._state.set(f"hosts {self._set.uri}", None)
 
     def _clear(self) -> None:
         self._rows.clear()
@@ -389,9 +413,8 @@ class _Planner:
         wanted = gone or self._options.wants(uri.partition("#")[0], resource.type)
         if wanted and not self._source.allows(uri) and is_url(uri):  # others are named as missing
             self._foreign += more
-            wanted, host = False, host_to_name(uri)
-            if host and len(self._hosts) < _MOST_HOSTS:
-                self._hosts[host] = None
+            wanted = False
+            note_host(self._hosts, uri)
         mirrors = self.mirrors.of(uri, resource.hash, resource.links) if wanted else "[]"
         # An alternate may be listed itself, too, and that entry says more of it.
         described = (resource.hash, resource.length, resource.time)
@@ -464,6 +487,17 @@ class _Planner:
             (SELECT e.uri FROM pending p CROSS JOIN entry e USING (uri) JOIN resource r USING (uri)
             WHERE NOT e.gone AND {_SAME})"""  # noqa: S608
         )
+
+
+def _why_foreign(before: tuple[int, int, list[str]], now: tuple[int, int, list[str]]) -> str:
+    """Return why a set is not followed: nothing is on the hosts that are requested, or half of what was is no more."""
+    (known, others, _), (own, foreign, hosts) = before, now
+    whole = own + foreign
+    if not foreign or (own and 2 * own * (known + others) >= known * whole):
+        return ""
+    was = f", and {known:,} of {known + others:,} in the last run" if known else ""
+    hint = f": add {allowing(hosts)}" if hosts else ""
+    return f"of the {whole:,} resources that it lists, {own or 'none'} are on hosts that are requested{was}{hint}"
 
 
 def _remove_sets(state: CopyState, current: set[str], result: FetchPlan) -> None:

@@ -5,11 +5,12 @@ import ipaddress
 import re
 import shlex
 import socket
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from string import punctuation
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
-from pelican_resourcesync.errors import PermanentError
+from pelican_resourcesync.errors import PermanentError, SettingsError
 
 _PORTS = {"http": 80, "https": 443}
 _RESERVED = frozenset('\\:*?"<>|')
@@ -95,6 +96,20 @@ def host_to_name(url: str) -> str:
     return place[1] if place and _HOST.fullmatch(place[1]) else ""
 
 
+def parse_host(text: str) -> str:
+    """Return the host that a user names, in lower case. Raises `SettingsError` for anything else, as with a port."""
+    host = text.lower()
+    if not host or host_to_name(f"http://[{host}]/" if ":" in host else f"http://{host}/") != host:
+        message = f"--allow-host {text!a} cannot be used: write only the name of the host, which allows all its ports"
+        raise SettingsError(message)
+    return host
+
+
+def allowing(hosts: Iterable[str]) -> str:
+    """Return the options that allow some hosts, as they are typed."""
+    return " ".join(f"--allow-host {shlex.quote(host)}" for host in hosts)
+
+
 def check_base(base: str) -> None:
     """Raise `PermanentError` unless this is an http(s) URL without user, query and fragment."""
     if origin(base) is None or "?" in base or "#" in base:
@@ -136,7 +151,7 @@ def redirected(url: str, location: str | None, hosts: AbstractSet[str] | None = 
             if anywhere or new[1] in (hosts or ()):
                 return target
             name = host_to_name(target) if hosts is not None else ""
-            hint = f": add --allow-host {shlex.quote(name)} to follow it there" if name else ""
+            hint = f": add {allowing([name])} to follow it there" if name else ""
     message = f"{shown(url)} redirects elsewhere, to {shown(target) if is_url(target) else 'no URL'}{hint}"
     raise PermanentError(message)
 

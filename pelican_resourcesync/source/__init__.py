@@ -16,7 +16,7 @@ from pelican_resourcesync.source.resource import (
     uri_of,
     why_unreadable,
 )
-from pelican_resourcesync.source.source import PRIVATE, UNREAD, Source, conditions
+from pelican_resourcesync.source.source import PRIVATE, UNREAD, Source, conditions, elsewhere, note_host
 
 __all__ = [
     "ALGORITHMS",
@@ -40,11 +40,13 @@ __all__ = [
     "SourceSet",
     "VerifiedContent",
     "conditions",
+    "elsewhere",
     "find_sets",
     "in_order",
     "listed_change",
     "listed_resource",
     "may_contain",
+    "note_host",
     "part_name",
     "strongest",
     "text_of",

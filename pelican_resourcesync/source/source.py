@@ -3,10 +3,9 @@
 import hashlib
 import math
 import random
-import shlex
 import time
 import zlib
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
 from http import HTTPStatus
@@ -38,12 +37,14 @@ from pelican_resourcesync.http import (
     Response,
     Sink,
     address_of,
+    allowing,
     host_to_name,
     is_public_address,
     is_sendable,
     is_url,
     new_client,
     origin,
+    parse_host,
     retry_after,
     shown,
     without_query,
@@ -60,6 +61,7 @@ _IN_MEMORY = 1_000_000
 _PAGE = 1_000_000  # bytes of a page or of robots.txt that are read
 _DEPTH = 3  # of indexes
 _MOST_PAGES = 50_000
+_MOST_HOSTS = 3  # of those that are not requested, which are named
 _MOST_SITEMAPS = 1_000  # of robots.txt
 _BLOCK = 262_144  # bytes
 _DAY = 86_400  # seconds
@@ -122,7 +124,7 @@ class Source:
         self.origin = origin(self.start)
         self._credentials = options.credentials(self.start)
         self._named = self.origin[1] if self.origin else ""
-        self._hosts = {each.lower() for each in options.allow_host}
+        self._hosts = {parse_host(host) for host in options.allow_host}
         self._own = (urljoin(self.start, "/"),) if self.origin else ()
         timeout = options.timeout
         self._document_bounds = Bounds(timeout=timeout, total=options.document_time, size=options.max_document_size)
@@ -376,7 +378,7 @@ class Source:
             raise DocumentError(message)
         if not self.allows(uri):
             host = host_to_name(uri)
-            hint = f": add --allow-host {shlex.quote(host)} to follow it there" if host else ""
+            hint = f": add {allowing([host])} to follow it there" if host else ""
             message = f"{shown(uri)} is on another host{hint}"
             raise ForeignError(message)
 
@@ -586,6 +588,20 @@ class Entries:
 def _without_loc(entry: Entry, uri: str) -> DocumentError:
     """Return the error for an entry that does not say what it is about."""
     return DocumentError(f"{shown(uri)}: {dict(entry.unreadable)['loc']}")
+
+
+def note_host(hosts: dict[str, None], uri: str) -> None:
+    """Note the host of a resource that is not requested, if it is one of the first."""
+    if len(hosts) < _MOST_HOSTS and (host := host_to_name(uri)):
+        hosts[host] = None
+
+
+def elsewhere(count: int, hosts: Collection[str]) -> str:
+    """Return how many resources are on hosts that are not requested, and the options that allow these."""
+    named = [*hosts][:_MOST_HOSTS]
+    where = f"{'hosts such as ' * (len(named) == _MOST_HOSTS)}{', '.join(named) or 'other hosts'}"
+    hint = f" ({allowing(named)} takes them)" if named else ""
+    return f"{count:,} resource{'s' * (count != 1)} on {where}{hint}"
 
 
 def conditions(etag: str, modified: str) -> dict[str, str]:

@@ -104,7 +104,7 @@ def test_json(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert {kind: [uri.removeprefix(source.url) for uri in found] for kind, found in uris.items()} == {
         "created": ["new.html"], "updated": ["a.html"], "deleted": ["e.bin"], "missing": [], "not_deleted": [],
     }  # fmt: skip
-    assert report("audit", source.url, folder, "--json") == {"differences": 0}
+    assert report("audit", source.url, folder, "--json") == {"differences": 0, "foreign": 0}
     (folder / "a.html").unlink()
     code, out, _ = run(capsys, "audit", source.url, folder, "--json=resources")
     assert (code, json.loads(out)["differences"]) == (1, 1)
@@ -300,17 +300,20 @@ def test_credentials(
 
 
 def test_other_hosts(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Up to three that were not asked are named, as the option to paste; what is nowhere at all is only counted."""
+    """Up to three that were not requested are named, as the option to paste; what is nowhere at all is only counted."""
     more = "".join(entry(f"http://{name}.test/") for name in "abcd").encode()
     source.published["rs/resourcelist.xml"] = source.resource_list().replace(b"</urlset>", more + b"</urlset>")
-    _, out, _ = run(capsys, source.url, tmp_path / "copy")
+    code, out, _ = run(capsys, source.url, tmp_path / "copy")
     options = "--allow-host a.test --allow-host b.test --allow-host c.test"
-    assert out.startswith(f"Not requested: 4 resources on other hosts (to copy them, add {options})\nIncomplete: ")
+    without = f", without 4 resources on hosts such as a.test, b.test, c.test ({options} takes them)"
+    assert (code, out.startswith(f"Complete{without}: {tmp_path}/copy has 5 resources; ")) == (0, True)
+    audited = f"{tmp_path}/copy matches the Source{without}.\n"
+    assert run(capsys, "audit", source.url, tmp_path / "copy")[:2] == (0, audited)
     source.published["rs/resourcelist.xml"] = source.resource_list().replace(
         b"</urlset>", entry("file:///etc/passwd").encode() + b"</urlset>"
     )
     _, out, _ = run(capsys, source.url, tmp_path / "other")
-    assert out.startswith("Not requested: 1 resource on other hosts\nIncomplete: ")
+    assert out.startswith("Complete, without 1 resource on other hosts: ")
 
 
 @pytest.mark.parametrize(("answer", "asked"), [("y\n", True), ("Yes\n", True), ("\n", False), ("", False)])

@@ -317,12 +317,13 @@ def test_lists_that_cannot_be_used(source: FakeSource) -> None:
 
 
 def test_other_hosts(source: FakeSource) -> None:
-    """What is on other hosts is not asked for, and counted."""
+    """What is on other hosts is not requested, and counted; a set that has nothing else cannot be followed."""
     more = entry("http://b.test/") + entry("http://c.test/")
     source.published["rs/resourcelist.xml"] = source.resource_list().replace(b"</urlset>", f"{more}</urlset>".encode())
     changes = Following(source.url, None, FAST)
     assert len([*changes]) == 3
-    assert changes.notes == ["resources on other hosts, which were not requested: 2"]
+    allowed = "--allow-host b.test --allow-host c.test"
+    assert (changes.foreign, changes.notes) == (2, [f"without 2 resources on b.test, c.test ({allowed} takes them)"])
     change = entry("http://d.test/", {"change": "created"}, stamp(source.now))
     change += entry("http://b.test/", {"change": "updated"}, stamp(source.now))
     source.published["rs/changelist.xml"] = source.published["rs/changelist.xml"].replace(
@@ -330,7 +331,9 @@ def test_other_hosts(source: FakeSource) -> None:
     )
     changes = Following(source.url, changes.cursor, FAST)
     assert [*changes] == []
-    assert changes.notes == ["resources on other hosts, which were not requested: 1"]
+    assert changes.notes == ["without 1 resource on d.test (--allow-host d.test takes them)"]
+    with pytest.raises(IncompleteError, match=f"lists, none are on hosts .* with --set, or add {allowed}$"):
+        [*Following(source.url, None, replace(FAST, only=["http://*.test/"]))]
 
 
 def add_set(source: FakeSource, listed: Mapping[str, bytes], changes: str) -> None:

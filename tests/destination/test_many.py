@@ -25,7 +25,7 @@ from pelican_resourcesync.commands.running import options_of
 from pelican_resourcesync.destination import Mirror
 from pelican_resourcesync.errors import SettingsError
 from tests.destination.fleet import BROKEN, Fleet, fleet
-from tests.kit.live import closed_port, dripping, late
+from tests.kit.live import closed_port, dripping, late, status
 from tests.kit.live import endless as unending
 from tests.kit.sources import FakeSource, fake_source, files_of
 
@@ -463,6 +463,10 @@ def test_lines(three: tuple[FakeSource, Path], capsys: pytest.CaptureFixture[str
     out = capsys.readouterr().out
     assert f"one: {config.parent}/one differs from the Source in 1 resource" in out
     assert "  complete   1\n  different  1  one\n  failed     1" in out
+    source.site.manners["a.html"] = status(403)
+    assert main(["repair", "--config", str(config)]) == 2
+    assert f"one: Missing: {source.url}a.html ({source.url}a.html: the server answered 403" in capsys.readouterr().out
+    source.site.manners.clear()
     assert main(["repair", "--config", str(config)]) == 2
     assert (config.parent / "one/a.html").read_text() == "1"
 

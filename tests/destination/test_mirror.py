@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import sqlite3
 import sys
@@ -20,14 +21,21 @@ import pytest
 from pelican_resourcesync.destination import STATE_FOLDER, Mirror
 from pelican_resourcesync.destination.files import Copy, hash_of
 from pelican_resourcesync.destination.state import CopyState, StoredResource
-from pelican_resourcesync.errors import IncompleteError, MirrorError, PermanentError, SourceError, StatusError
+from pelican_resourcesync.errors import (
+    IncompleteError,
+    MirrorError,
+    PermanentError,
+    SettingsError,
+    SourceError,
+    StatusError,
+)
 from pelican_resourcesync.http import Headers, Pace, Response
 from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.source import ListedResource, ResourceSink
 from pelican_resourcesync.source.receive import SpaceError
 from pelican_resourcesync.source.source import robots_rules
 from tests.kit.live import Ask, Manner, closed_port, content, endless, first, live, redirect, status, truncated
-from tests.kit.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
+from tests.kit.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of, stamp
 
 PAGES = {"index.htm": "home", "a.html": "one", "b/c.html": "two", "b/d.txt": "three", "e.bin": "four"}
 
@@ -843,14 +851,17 @@ def test_credentials(source: FakeSource, folder: Path) -> None:
     assert "secret" not in repr(MirrorOptions(user="me:secret", header=("a: secret",)))
 
 
+@pytest.mark.promise("A mirror is exact")
 def test_other_hosts(source: FakeSource, folder: Path) -> None:
-    """They are not asked unless the user allows it; then the copy is not complete."""
+    """They are not asked unless the user allows it; a copy is complete without them, and an audit says the same."""
     listed = source.resource_list().replace(b"</urlset>", entry("http://other.test/x").encode() + b"</urlset>")
     source.published["rs/resourcelist.xml"] = listed
     for _ in range(2):
         result = mirror(source, folder).run()
-        assert (result.complete, result.plan.foreign, result.left) == (False, 1, 0)
+        assert (result.complete, result.plan.foreign, result.left) == (True, 1, 0)
         assert result.plan.hosts == ["other.test"]
+        differences = mirror(source, folder).audit()
+        assert (differences, differences.plan.without) == ([], result.plan.without)
     assert files_of(folder) == source.resources
     with fake_source({"x": "elsewhere"}) as other:
         elsewhere = f"{other.url.replace('127.0.0.1', 'localhost')}x"
@@ -869,6 +880,45 @@ def test_other_hosts_in_changes(source: FakeSource, folder: Path) -> None:
         listed = listed.replace(b"</urlset>", more.encode() + b"</urlset>")
         source.published["rs/changelist.xml"] = listed
         assert mirror(source, folder).run().plan.foreign == count
+
+
+@pytest.mark.promise("A mirror is exact")
+@pytest.mark.parametrize("by_changes", [False, True])
+@pytest.mark.parametrize(("own", "said"), [(0, "none"), (1, "1"), (2, "")])
+def test_share_on_other_hosts(source: FakeSource, folder: Path, own: int, said: str, by_changes: bool) -> None:
+    """If it rose by far, the set stays as it is, until the host is allowed or other resources are chosen."""
+    source.change_lists = by_changes
+
+    def publish(own: int, foreign: range) -> None:
+        source.update(dict.fromkeys([*source.resources][own:]))
+        for name, md, numbers in (
+            ("resourcelist", {}, range(foreign.stop)), ("changelist", {"change": "created"}, foreign),
+        ):  # fmt: skip
+            more = "".join(entry(f"http://other.test/{number}", md, stamp(source.now)) for number in numbers)
+            listed = source.published.get(f"rs/{name}.xml", b"")
+            source.published[f"rs/{name}.xml"] = listed.replace(b"</urlset>", more.encode() + b"</urlset>")
+
+    publish(4, range(1))
+    assert mirror(source, folder).run().complete
+    publish(own, range(1, 5 - own))
+    why = f"of the 5 resources that it lists, {said} are on hosts that are requested, and 4 of 5 in the last run"
+    for _ in range(2):
+        result = mirror(source, folder, max_deletions=100.0).run()
+        assert result.plan.unread == ([f"rs: {why}: add --allow-host other.test"] if said else [])
+        assert (result.complete, result.plan.foreign) == (not said, 5 - own)
+    if said:
+        assert len(files_of(folder)) == 4
+        with pytest.raises(IncompleteError, match=r"add --allow-host other\.test$"):
+            mirror(source, folder).audit()
+        assert mirror(source, folder, max_deletions=100.0, only=("*.htm*", "*.txt")).run().complete
+    assert files_of(folder) == source.resources
+
+
+@pytest.mark.parametrize("text", ["localhost:8000", "https://localhost", "127.0.0.1:80", "*.test", "a.test/", ""])
+def test_allowed_host_is_no_host(source: FakeSource, folder: Path, text: str) -> None:
+    """A name with a port or a pattern, which would match nothing, is refused."""
+    with pytest.raises(SettingsError, match=re.escape(f"--allow-host {text!a} cannot be used: write only the name")):
+        mirror(source, folder, allow_host=(text,)).run()
 
 
 @pytest.mark.parametrize("code", [301, 302, 308])
