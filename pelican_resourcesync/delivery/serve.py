@@ -31,6 +31,7 @@ from pelican_resourcesync.system.printable import get_logger
 
 #: Below this path, followed by the URI of a resource, are the versions of any resource, on whatever host.
 TIMEGATE = "timegate/"
+_VARY = ("Vary", "Accept-Datetime")
 _URI = ":/@!$&'()*+,;=~"
 _logger = get_logger("pelican_resourcesync")
 
@@ -88,7 +89,7 @@ class ServedFolder:
     def _answer(self, path: str, query: str, asked: str | None) -> _Answer:
         if path.startswith(TIMEGATE):
             uri = quote(path.removeprefix(TIMEGATE), safe=_URI) + query
-            return self._negotiated(uri, asked or _date(datetime.now(UTC)))
+            return self._negotiated(uri, asked or _date(datetime.now(UTC)), leads=True)
         uri = next(
             (uri_of_path(publication.layout.siteurl, path) + query for publication, _ in self._publications()), ""
         )
@@ -99,25 +100,26 @@ class ServedFolder:
         if file is None:
             return _said(HTTPStatus.NOT_FOUND, f"There is no {path or 'page'} here.")
         path = file.relative_to(self._folder).as_posix()
-        typed, links = headers_of(path)["Content-Type"], _negotiable(*found[:2], uri) if found else []
+        typed, headers = headers_of(path)["Content-Type"], [_VARY, _links(*found[:2], uri)] if found else []
         for publication, index in self._publications():
             folder, _, name = path.rpartition("/")
             if folder == publication.layout.versions and name in index.first_uses:
                 uri, version = index.first_uses[name]
                 typed = version.type or typed
-                links = [_links(publication.layout, index, uri), _began(version)]
-        return HTTPStatus.OK, [("Content-Type", _type(typed)), *links], file
+                headers = [_links(publication.layout, index, uri), _began(version)]
+        return HTTPStatus.OK, [("Content-Type", _type(typed)), *headers], file
 
-    def _negotiated(self, uri: str, asked: str) -> _Answer:
+    def _negotiated(self, uri: str, asked: str, *, leads: bool = False) -> _Answer:
         """Return the memento of a time: the state in force, or the first one for a time before it (section 4.5.3).
 
-        Of a time at which the resource had been deleted, the memento is one of the answer 404 (section 4.5.5).
+        Of a time at which the resource had been deleted, the memento is one of the answer 404 (section 4.5.5). What
+        `leads` to mementos does so where their file has the same headers by itself.
         """
         found = self._versions_of(uri)
         if found is None:
             return _said(HTTPStatus.NOT_FOUND, f"There are no versions of {uri} here.")
         layout, index, versions = found
-        headers = _negotiable(layout, index, uri)
+        headers = [_VARY, _links(layout, index, uri)]
         time = _parse_date(asked)
         if time is None:
             now = _date(datetime.now(UTC))
@@ -126,11 +128,15 @@ class ServedFolder:
         path = f"{layout.versions}/{version.name}"
         if not version.name:
             return _said(HTTPStatus.NOT_FOUND, f"{uri} was not there at {asked}.", [*headers, _began(version)])
+        url = layout.uri(path)
+        headers = [_VARY, _links(layout, index, uri, f', <{url}>; rel="memento"; datetime="{_began(version)[1]}"')]
+        if leads and index.first_uses[version.name] == (uri, version):
+            return _said(HTTPStatus.FOUND, url, [*headers, ("Location", url)])
         file = inside(self._folder, path)
         if file is None:
             return _said(HTTPStatus.NOT_FOUND, f"The version of {uri} at {asked} is missing.", headers)
         typed = ("Content-Type", _type(version.type or media_type(version.name)))
-        return HTTPStatus.OK, [typed, *headers, ("Content-Location", layout.uri(path)), _began(version)], file
+        return HTTPStatus.OK, [typed, *headers, ("Content-Location", url), _began(version)], file
 
     def _versions_of(self, uri: str) -> tuple[Layout, VersionIndex, list[Version]] | None:
         """Return the versions of a resource, with the layout and the index of a set that has them."""
@@ -174,17 +180,12 @@ def _selected(versions: list[Version], time: datetime) -> Version:
     return begun[-1] if begun else next(version for version in versions if version.name)
 
 
-def _negotiable(layout: Layout, index: VersionIndex, uri: str) -> _Headers:
-    """Return the headers of what is negotiated by time, or could be."""
-    return [("Vary", "Accept-Datetime"), _links(layout, index, uri)]
-
-
-def _links(layout: Layout, index: VersionIndex, uri: str) -> tuple[str, str]:
+def _links(layout: Layout, index: VersionIndex, uri: str, more: str = "") -> tuple[str, str]:
     """Return the links of a resource and of its mementos: to it, its TimeGate, which may be itself, and its TimeMap."""
     timegate, timemap = index.timegate, layout.uri(layout.timemap(uri))
     original = f'<{uri}>; rel="original", <{timegate}{uri}>; rel="timegate"' if timegate else ""
     itself = f'<{uri}>; rel="original timegate"'
-    return "Link", f'{original or itself}, <{timemap}>; rel="timemap"; type="{LINK_FORMAT}"'
+    return "Link", f'{original or itself}, <{timemap}>; rel="timemap"; type="{LINK_FORMAT}"{more}'
 
 
 def _began(version: Version) -> tuple[str, str]:

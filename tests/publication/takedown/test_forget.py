@@ -1,5 +1,6 @@
 """Forgetting: after a takedown order nothing names the resource but one `deleted`, and followers come along."""
 
+import json
 from collections.abc import Collection, Iterator
 from datetime import datetime
 from itertools import pairwise
@@ -228,18 +229,20 @@ def test_a_uri_may_be_written_otherwise(source: Source, path: str) -> None:
     assert len(list(naming(source, "caf%"))) == 1
 
 
-@pytest.mark.parametrize("sha256", [None, lambda *_: ""])
-def test_history_of_all_versions(tmp_path: Path, sha256: Any) -> None:
-    """The Capability List names the history of versions as before, but not where files may be without some."""
+@pytest.mark.parametrize(("sha256", "which"), [(None, "all"), (lambda *_: "", "some")])
+def test_history_of_versions(tmp_path: Path, sha256: Any, which: str) -> None:
+    """It says as before whether all resources have versions, or some files may be without one."""
     source = Source(tmp_path / "output")
     for day, data in ((5, b"one"), (6, b"two")):
         source.publish(
             {"a.html": data, "b.html": b"b"}, f"2024-02-0{day}T12:00", versions=VersionOptions(sha256=sha256)
         )
-    before = "version-history" in source.document(f"{SITEURL}/resourcesync/site/capabilitylist.xml").links
-    take_down(source, "b.html")
-    after = "version-history" in source.document(f"{SITEURL}/resourcesync/site/2/capabilitylist.xml").links
-    assert (before, after) == (sha256 is None, sha256 is None)
+    for home in ("site", "site/2"):
+        capability_list = source.document(f"{SITEURL}/resourcesync/{home}/capabilitylist.xml")
+        history = source.output / capability_list.links["version-history"].removeprefix(f"{SITEURL}/")
+        assert json.loads(history.read_text().splitlines()[0])[3] == which
+        if home == "site":
+            take_down(source, "b.html")
 
 
 def test_page_that_shows_a_record(tmp_path: Path) -> None:
