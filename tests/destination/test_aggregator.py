@@ -6,7 +6,6 @@ import shutil
 import sqlite3
 from contextlib import ExitStack, closing
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -106,7 +105,7 @@ def test_entries(source: FakeSource, tmp_path: Path) -> None:
     md = {"capability": "resourcelist", "at": stamp(BEGIN)}
     source.published |= {"res1.html": b"one", "res2.xml": b"two", "res3.html": b"three"}
     source.published["rs/resourcelist.xml"] = document("urlset", md, ORIGINAL.format(source.url))
-    source.published["rs/capabilitylist.xml"] = source.published["rs/capabilitylist.xml"].replace(b"changelist", b"x")
+    source.edit("rs/capabilitylist.xml", b"changelist", b"x")
     first, second = tmp_path / "first", tmp_path / "second"
     assert Aggregator(source.url, first, f"{BASE}/", FAST).run().complete
     original = {
@@ -371,29 +370,6 @@ def test_atomic(source: FakeSource, tmp_path: Path) -> None:
 
 
 # In a row
-
-
-@pytest.mark.promise("Republished")
-def test_ten_in_a_row(source: FakeSource, tmp_path: Path) -> None:
-    """A change comes one further with each run, and at last all ten have what the first Source has."""
-    sources = [source.url, *(str(tmp_path / str(number)) for number in range(1, 11))]
-    row = [
-        Aggregator(where, Path(folder), f"https://{number}.example", UNSAFE)
-        for number, (where, folder) in enumerate(pairwise(sources), 1)
-    ]
-    for each in row:
-        assert each.run().complete
-    old = source.states[-1]
-    source.update({"a.html": "new", "e/f.html": "five", "d.html": None})
-    for new in (1, 2, 10):
-        for each in row if new == 10 else reversed(row):
-            assert each.run().complete
-        states = [copied(Path(folder)) for folder in sources[1:]]
-        assert states == [source.states[-1]] * new + [old] * (10 - new)
-    vias = [entries(Path(folder, LISTS, "resourcelist.xml")) for folder in sources[1:]]
-    assert all([*each.values()] == [*vias[0].values()] for each in vias)
-    for folder in sources[1:]:
-        require_whole(Path(folder), listed(Path(folder)).entries[0].uri.rpartition("/")[0])
 
 
 @pytest.mark.promise("Republished")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pelican_resourcesync.destination import Following, Mirror
 from pelican_resourcesync.errors import IncompleteError, ResourceSyncError
 from tests.kit.examples import examples
-from tests.kit.sources import BEGIN, FAST, FakeSource, fake_source, files_of
+from tests.kit.sources import BEGIN, FAST, FakeSource, fake_source, files_of, in_step
 
 PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three", "e.bin": "four", "f.html": "five"}
 DAY = timedelta(days=1)
@@ -76,8 +76,7 @@ def test_list_of_the_future(source: FakeSource, clock: Clock, folder: Path, hour
         assert result.complete
         assert len([note for note in result.plan.notes if "later than this machine's clock" in note]) == 1
     change(source, source.now + timedelta(hours=1), restart=False)
-    assert Mirror(source.url, folder, PATIENT).run().complete
-    assert files_of(folder) == source.resources
+    in_step(source, folder, PATIENT)
     for _ in range(2):
         clock.now += DAY / 24
         change(source, clock.now - timedelta(minutes=5), restart=restart)
@@ -106,8 +105,7 @@ def test_older_list_after_our_own_clock_was_wrong(clock: Clock, folder: Path) ->
         source.publish()
         source.now -= 5 * DAY
         change(source, source.now, restart=True)
-        assert Mirror(source.url, folder, PATIENT).run().complete
-        assert files_of(folder) == source.resources
+        in_step(source, folder, PATIENT)
 
 
 def test_set_of_the_future_that_goes(source: FakeSource, folder: Path) -> None:
@@ -311,8 +309,7 @@ def test_other_changes_at_the_same_times(
         source.now, source.resources, source.times, source.changes, source.cut = old
         publish(others)
         with suppress(IncompleteError) if source.now < reached else nullcontext():
-            assert Mirror(source.url, folder, PATIENT).run().complete
-            assert files_of(folder) == source.resources
+            in_step(source, folder, PATIENT)
         for follower in (ahead, behind):
             with suppress(IncompleteError) if source.now < reached else nullcontext():
                 assert follower.run() == source.resources

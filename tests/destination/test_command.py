@@ -450,14 +450,3 @@ def test_stopped(source: FakeSource, tmp_path: Path) -> None:
     source.site.manners.clear()
     assert main(["mirror", source.url, str(folder)]) == 0
     assert files_of(folder) == source.resources
-
-
-def test_documented_defaults() -> None:
-    """The numbers in the documentation are those that hold where an option is not given."""
-    page = (ROOT / "docs/commands.md").read_text("utf-8")
-    sections = page[page.index("## `mirror`") : page.index("## `serve`")]
-    rows = re.findall(r"^\| `--([a-z-]+) [A-Z]+` \| `([0-9]+)([A-Za-z]*)` \|", sections, re.MULTILINE)
-    units = {"": 1, "s": 1, "m": 60, "h": 3_600, "MB": 1_000_000, "GB": 1_000_000_000}
-    for name, number, unit in rows:
-        assert getattr(MirrorOptions(), name.replace("-", "_")) == int(number) * units[unit], name
-    assert {name for name, *_ in rows} >= {"jobs", "keep", "max-deletions", "max-size", "max-time", "retries"}

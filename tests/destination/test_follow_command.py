@@ -17,7 +17,7 @@ import pytest
 from pelican_resourcesync.cli import main
 from tests.kit.live import status
 from tests.kit.sites import ROOT
-from tests.kit.sources import FakeSource, digest, entry, stamp
+from tests.kit.sources import FakeSource, digest, stamp
 
 #: Notes what it is given, and copies the file; ends with 1 for what the file `refuse` names.
 SCRIPT = """#!/bin/sh
@@ -86,11 +86,9 @@ def test_hostile_uris(source: FakeSource, tmp_path: Path, script: str, capsys: p
     """What a URI says is never a command, nor the name of a file."""
     hostile = ["$(touch pwned)", "`touch pwned`", "a;touch pwned;", "../../pwned", "-rf", "a&&touch pwned|", "%0atouch"]
     hostile += ["'\"", "x" * 4_000]
-    more = "".join(entry(source.url + each, {"change": "deleted"}, stamp(source.now)) for each in hostile)
+    more = "".join(source.entry(each, {"change": "deleted"}, stamp(source.now)) for each in hostile)
     assert run(capsys, source.url, "--exec", script, "--cursor", tmp_path / "cursor")[0] == 0
-    source.published["rs/changelist.xml"] = source.published["rs/changelist.xml"].replace(
-        b"</urlset>", f"{more}</urlset>".encode()
-    )
+    source.add("rs/changelist.xml", more)
     (tmp_path / "handled").unlink()
     assert run(capsys, source.url, "--exec", script, "--cursor", tmp_path / "cursor")[0] == 0
     handled = (tmp_path / "handled").read_text().splitlines()
@@ -104,9 +102,7 @@ def test_values_that_are_too_long(
     source: FakeSource, tmp_path: Path, script: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """They are on standard input alone, whatever the system allows in the environment."""
-    for name in ("rs/resourcelist.xml", "rs/changelist.xml"):
-        hash_, kind = b"<rs:md hash=", b'<rs:md type="text/' + b"x" * 200_000 + b'" hash='
-        source.published[name] = source.published[name].replace(hash_, kind, 1)
+    source.edit("rs/resourcelist.xml", "<rs:md hash=", f'<rs:md type="text/{"x" * 200_000}" hash=', 1)
     assert run(capsys, source.url, "--exec", script, "--cursor", tmp_path / "cursor")[0] == 0
     line = json.loads((tmp_path / "lines").read_text().splitlines()[0])
     assert (line["uri"], len(line["type"])) == (f"{source.url}a.html", 200_005)

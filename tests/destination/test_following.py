@@ -40,8 +40,8 @@ def test_begin_and_go_on(source: FakeSource) -> None:
     source.put("d.bin", "newer")
     source.delete("a.html")
     source.publish()
-    source.published["rs/changelist.xml"] = source.published["rs/changelist.xml"].replace(
-        b'change="created" hash', b'change="created" type="text/plain; charset=utf-8" hash'
+    source.edit(
+        "rs/changelist.xml", b'change="created" hash', b'change="created" type="text/plain; charset=utf-8" hash'
     )
     changes = Following(source.url, cursor, FAST)
     first = next(changes)
@@ -80,8 +80,7 @@ def test_progress(source: FakeSource) -> None:
 def test_links(source: FakeSource) -> None:
     """The links of an entry come with it."""
     link = b'<rs:ln rel="describes" href="https://example.org/?a=1&amp;b" type="text/html"/><rs:ln rel="up" href="u"/>'
-    old = source.published["rs/resourcelist.xml"]
-    source.published["rs/resourcelist.xml"] = old.replace(b"</url>", link + b"</url>", 1)
+    source.edit("rs/resourcelist.xml", b"</url>", link + b"</url>", 1)
     first = next(Following(source.url, None, FAST))
     assert [(each.rel, each.href, each.type) for each in first.links] == [
         ("describes", "https://example.org/?a=1&b", "text/html"),
@@ -167,9 +166,7 @@ def test_other_selection(source: FakeSource) -> None:
     assert found == ["reset", "created a.html one", "created b/c.html two"]
     source.update({"a.html": "picture", "e.bin": "five", "f.html": "six"})
     for name in ("rs/changelist.xml", "rs/resourcelist.xml"):
-        source.published[name] = source.published[name].replace(
-            digest(b"picture").encode() + b'"', digest(b"picture").encode() + b'" type="image/png"'
-        )
+        source.edit(name, digest(b"picture").encode() + b'"', digest(b"picture").encode() + b'" type="image/png"')
     assert history(source, cursor, replace(FAST, type=("text/html",)))[0] == ["deleted a.html", "created f.html six"]
     found, cursor = history(source, "", replace(FAST, only=("/b/*",)))
     assert found == ["created b/c.html two"]
@@ -216,32 +213,22 @@ def test_too_many_owed(source: FakeSource, monkeypatch: pytest.MonkeyPatch) -> N
     assert len(history(source, changes.cursor)[0]) == 3
 
 
-def test_changed_meanwhile(source: FakeSource) -> None:
-    """Bytes that are not those of the change belong to a later one, which the lists have when they are read again."""
+@pytest.mark.parametrize(
+    ("newest", "expected"),
+    [("newest", ["updated d.bin bin", "updated a.html newest"]), (None, ["updated d.bin bin", "deleted a.html"])],
+)
+def test_changed_meanwhile(source: FakeSource, newest: str | None, expected: list[str]) -> None:
+    """What is not as the change says belongs to a later one, which the lists have when they are read again."""
     cursor = history(source)[1]
     source.update({"a.html": "new", "d.bin": "bin"})
 
-    def overtaken(ask: object) -> None:
+    def overtaken(ask: Ask) -> None:
         source.site.manners.clear()
-        source.update({"a.html": "newest"})
-        source.answer(ask)  # type: ignore[arg-type]
-
-    source.site.manners["a.html"] = overtaken
-    assert history(source, cursor)[0] == ["updated d.bin bin", "updated a.html newest"]
-
-
-def test_deleted_meanwhile(source: FakeSource) -> None:
-    """So does a resource that is gone: the lists say that it was deleted."""
-    cursor = history(source)[1]
-    source.update({"a.html": "new"})
-
-    def gone(ask: Ask) -> None:
-        source.site.manners.clear()
-        source.update({"a.html": None})
+        source.update({"a.html": newest})
         source.answer(ask)
 
-    source.site.manners["a.html"] = gone
-    assert history(source, cursor)[0] == ["deleted a.html"]
+    source.site.manners["a.html"] = overtaken
+    assert history(source, cursor)[0] == expected
 
 
 def test_no_change_lists(source: FakeSource) -> None:
@@ -312,7 +299,7 @@ def test_lists_that_cannot_be_used(source: FakeSource) -> None:
     ):
         source.put("a.html", "new") if changes else None
         source.publish()
-        source.published["rs/changelist.xml"] = source.published["rs/changelist.xml"].replace(b' change="created"', b"")
+        source.edit("rs/changelist.xml", b' change="created"', b"")
         assert history(source, cursor)[0] == expected
 
 
@@ -326,9 +313,7 @@ def test_other_hosts(source: FakeSource) -> None:
     assert (changes.foreign, changes.notes) == (2, [f"without 2 resources on b.test, c.test ({allowed} takes them)"])
     change = entry("http://d.test/", {"change": "created"}, stamp(source.now))
     change += entry("http://b.test/", {"change": "updated"}, stamp(source.now))
-    source.published["rs/changelist.xml"] = source.published["rs/changelist.xml"].replace(
-        b"</urlset>", f"{change}</urlset>".encode()
-    )
+    source.add("rs/changelist.xml", change)
     changes = Following(source.url, changes.cursor, FAST)
     assert [*changes] == []
     assert changes.notes == ["without 1 resource on d.test (--allow-host d.test takes them)"]
@@ -340,7 +325,7 @@ def add_set(source: FakeSource, listed: Mapping[str, bytes], changes: str) -> No
     """Publish a second set, `more`."""
     up, base = f"{source.url}more/capabilitylist.xml", f"{source.url}more"
     times = stamp(source.now)
-    entries = "".join(entry(source.url + path, {"hash": digest(data)}, times) for path, data in listed.items())
+    entries = "".join(source.entry(path, {"hash": digest(data)}, times) for path, data in listed.items())
     named = entry(f"{base}/resourcelist.xml", {"capability": "resourcelist"})
     named += entry(f"{base}/changelist.xml", {"capability": "changelist"})
     source.published |= {
@@ -369,9 +354,9 @@ def test_several_sets(source: FakeSource) -> None:
     source.update({"a.html": None, "b/c.html": None, "d.bin": None})
     source.published |= {"a.html": data, "d.bin": b"bin", "m.html": b"m"}
     new = {"change": "created", "hash": digest(b"m")}
-    change = entry(f"{source.url}m.html", new, stamp(source.times["z.html"]))
-    change += entry(f"{source.url}d.bin", {"change": "updated", "hash": digest(b"bin")}, stamp(source.now))
-    gone = entry(f"{source.url}z.html", {"change": "deleted"}, stamp(source.now))
+    change = source.entry("m.html", new, stamp(source.times["z.html"]))
+    change += source.entry("d.bin", {"change": "updated", "hash": digest(b"bin")}, stamp(source.now))
+    gone = source.entry("z.html", {"change": "deleted"}, stamp(source.now))
     add_set(source, {**shared, "z.html": b"z", "m.html": b"m"}, change + gone)
     found, cursor = history(source, both)
     assert found[0] == "created m.html m"
@@ -484,8 +469,7 @@ def test_other_bytes(source: FakeSource) -> None:
 def test_other_set_without_change_lists(source: FakeSource) -> None:
     """What is deleted from one set is looked for in the list of another, and in its changes if there are any."""
     add_set(source, {"a.html": b"one", "d.bin": b"three"}, "")
-    lists = source.published["more/capabilitylist.xml"]
-    source.published["more/capabilitylist.xml"] = lists.replace(b'"changelist"', b'"other"')
+    source.edit("more/capabilitylist.xml", b'"changelist"', b'"other"')
     cursor = history(source)[1]
     published = {path: source.published[path] for path in ("more/capabilitylist.xml", "more/resourcelist.xml")}
     data = source.resources["a.html"]

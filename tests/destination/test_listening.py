@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import socket
-import statistics
 import subprocess
 import sys
 import time
@@ -85,28 +84,6 @@ def rounds(request: pytest.FixtureRequest) -> int:
 
 
 @pytest.mark.promise("Pushed")
-def test_announced_changes_are_copied_at_once(
-    source: PushedSource, folder: Path, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """From the ping to a complete copy of ten changed files, half a second at most in the median; nothing is missed."""
-    took = list[float]()
-
-    def script() -> None:
-        source.hub.wait(lambda: source.hub.subscriptions)
-        wait(equal(source, folder))
-        for _ in range(rounds(request)):
-            source.change()
-            source.ping()
-            took.append(wait(equal(source, folder)))
-
-    assert listen(script, "mirror", source.url, folder) in (0, 3)  # 3 where it was just at work
-    with capsys.disabled():
-        sys.stdout.write(f"\nmedian {statistics.median(took):.3f} s, slowest {max(took):.3f} s\n")
-    assert statistics.median(took) <= 0.5
-    source.hub.wait(lambda: not source.hub.subscriptions)  # it unsubscribed at the end
-
-
-@pytest.mark.promise("Pushed")
 def test_disturbed_pings(source: PushedSource, folder: Path, request: pytest.FixtureRequest) -> None:
     """Of the pings, a fifth is dropped, doubled, late or out of order: after the next poll the copy is equal."""
     source.hub.share = 0.2
@@ -140,22 +117,6 @@ def test_gap_is_healed(source: PushedSource, folder: Path) -> None:
         assert not equal(source, folder)()
         source.update({"d.html": "d"})
         assert b"b.html" not in source.published["rs/notification.xml"]
-        source.ping()
-        wait(equal(source, folder))
-
-    listen(script, "mirror", source.url, folder)
-
-
-def test_hint_during_a_run(source: PushedSource, folder: Path) -> None:
-    """What is announced while a run is at work is copied by one more run."""
-    source.site.manners["slow.html"] = late(1, source.answer)
-
-    def script() -> None:
-        settle(source)
-        source.update({"slow.html": "slow"})
-        source.ping()
-        wait(lambda: source.site.times["slow.html"])
-        source.update({"b.html": "b"})
         source.ping()
         wait(equal(source, folder))
 
@@ -269,15 +230,6 @@ def test_idle(source: PushedSource, monkeypatch: pytest.MonkeyPatch) -> None:
         seen = looks[:4]
     assert [later - earlier for earlier, later in pairwise(seen[1:])] == [1, 1]
     assert {*waits[:3]} == {listening._TICK}
-
-
-def test_each_subscription_has_its_own_secret(source: PushedSource) -> None:
-    """Neither the secret nor the path is ever used again."""
-    for _ in range(2):
-        with listener_of(source):
-            source.hub.wait(lambda: source.hub.subscriptions)
-    for name in ("hub.secret", "hub.callback"):
-        assert len({each[name] for each in source.hub.asked if each["hub.mode"] == "subscribe"}) == 2
 
 
 def test_renewal(source: PushedSource, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,6 @@ from pelican_resourcesync.destination import Mirror
 from pelican_resourcesync.errors import SettingsError
 from tests.destination.fleet import BROKEN, Fleet, fleet
 from tests.kit.live import closed_port, dripping, late, status
-from tests.kit.live import endless as unending
 from tests.kit.sources import FakeSource, fake_source, files_of
 
 #: Options for hosts that do not answer, or too much, and Sources that request one resource after another.
@@ -250,24 +249,6 @@ def test_longest_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         assert run(capsys, table(tmp_path, text))[0] == 0
         assert files_of(tmp_path / "a") == source.resources
         assert "a.html" not in source.site.asked()
-
-
-@pytest.mark.promise("One bad Source stops nothing")
-def test_endless_resource(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It takes no more than its Source may have; the others are complete, in the same round and in the next."""
-    with fake_source({"a.html": "1", "b.html": "2", "c.bin": "3"}) as bad, fake_source({"a.html": "1"}) as good:
-        bad.hashes = False
-        bad.publish()
-        bad.site.manners["b.html"] = unending
-        text = f'[defaults]\nmax_total = "4MB"\n[sources.bad]\nsource = "{bad.url}"\nfolder = "bad"\n'
-        for name in ("one", "two"):
-            text += f'[sources.{name}]\nsource = "{good.url}"\nfolder = "{name}"\n'
-        for _ in range(2):
-            code, outcomes, errors = run(capsys, table(tmp_path, text))
-            assert {name: each["status"] for name, each in outcomes.items()} == {"bad": 3, "one": 0, "two": 0}
-            assert (code, outcomes["bad"]["left"], errors) == (3, 1, "")
-            assert files_of(tmp_path / "bad") == {"a.html": b"1", "c.bin": b"3"}
-            assert sum(each.stat().st_size for each in tmp_path.rglob("*") if each.is_file()) < 1_000_000
 
 
 def test_stopped(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from pelican_resourcesync.destination import Following, Mirror, MirrorResult
 from pelican_resourcesync.options import MirrorOptions
 from tests.destination.linked import LinkedSource, link
-from tests.kit.live import Live, Manner, closed_port, content, live, redirect, status
+from tests.kit.live import Live, Manner, content, live, redirect, status
 from tests.kit.sources import FAST, files_of, living
 
 RESOURCES = {f"{number}.html": f"page {number}" for number in range(12)}
@@ -105,12 +105,6 @@ def test_mirror_of_other_bytes(source: LinkedSource, mirror_of: Mirroring, folde
         source.publish()
 
 
-def test_mirror_that_is_down(source: LinkedSource, folder: Path) -> None:
-    """It is noted once, and the Source has everything."""
-    add(source, f"http://localhost:{closed_port()}")
-    assert [each.partition(" (")[0] for each in run(source, folder).plan.notes] == ["the mirror localhost failed"]
-
-
 def test_only_hosts_that_the_user_allows(source: LinkedSource, mirror_of: Mirroring, folder: Path) -> None:
     """A mirror elsewhere is not asked, and the user is told how to allow it."""
     mirror = mirror_of()
@@ -154,14 +148,6 @@ def test_audit_asks_nobody(source: LinkedSource, mirror_of: Mirroring, folder: P
     assert [each.what for each in Mirror(source.url, folder, replace(FAST, ask=ask)).audit()] == [
         "has changed at the Source"
     ]
-
-
-def test_mirror_that_comes_later(source: LinkedSource, mirror_of: Mirroring, folder: Path) -> None:
-    """It has what was not available before, where the Resource List is read again."""
-    source.site.manners["0.html"] = status(404)
-    assert Mirror(source.url, folder, ALLOWED).run().left == 1
-    mirror_of()
-    assert Mirror(source.url, folder, ALLOWED).repair().complete
 
 
 def test_no_credentials_for_a_mirror(source: LinkedSource, folder: Path) -> None:

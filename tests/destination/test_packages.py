@@ -18,7 +18,7 @@ from pelican_resourcesync.options import MirrorOptions
 from tests.destination.archives import ArchivedSource, archived_source, manifest
 from tests.kit.live import Ask, content, first, status
 from tests.kit.sources import FAST, digest, document, entry, files_of, stamp
-from tests.kit.zips import ENCRYPTED, LINK, STORED, UTF8, Piece, zipped
+from tests.kit.zips import Piece, zipped
 
 PAGES = {f"{number % 3}/{number}.html": f"page {number} " * 20 for number in range(30)}
 DUMPS = replace(FAST, by="dumps")
@@ -121,21 +121,6 @@ def test_last_change_of_a_dump(source: ArchivedSource, tmp_path: Path) -> None:
     assert {asked[path] for path in asked if path.endswith(".xml")} == {1}
 
 
-def test_last_change_of_a_dump_in_an_index(source: ArchivedSource, tmp_path: Path) -> None:
-    """It has the time at which the dump ends that the index names."""
-    run(source, tmp_path / "copy")
-    source.update({"0/0.html": "changed"})
-    lists = source.published["rs/capabilitylist.xml"]
-    md = {"from": stamp(source.begin), "until": stamp(source.now)}
-    pointer = entry(f"{source.url}rs/changedump-1.xml", md, tag="sitemap")
-    source.published |= {
-        "rs/capabilitylist.xml": lists.replace(b'"resourcedump"', b'"other"'),
-        "rs/changedump-1.xml": source.published["rs/changedump.xml"],
-        "rs/changedump.xml": document("sitemapindex", {"capability": "changedump", **md}, pointer),
-    }
-    assert run(source, tmp_path / "copy", DUMPS)[1] == 0
-
-
 def test_installed_while_a_package_is_read(
     source: ArchivedSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,8 +168,7 @@ def test_package_that_is_damaged(source: ArchivedSource, tmp_path: Path, other: 
     if package == "changedump":
         run(source, copy)
     source.update({"0/0.html": "changed"})
-    lists = source.published["rs/capabilitylist.xml"]
-    source.published["rs/capabilitylist.xml"] = lists.replace(f'"{other}"'.encode(), b'"other"')
+    source.hide(other)
     package = f"rs/{package}-{stamp(source.now).replace(':', '')}.zip"
     source.site.manners |= {package: content(b"no package"), "0/0.html": status(403)}
     source.site.asked()
@@ -310,7 +294,7 @@ def test_change_dumps_in_an_index(source: ArchivedSource, tmp_path: Path) -> Non
     times = {"from": stamp(source.begin), "until": stamp(source.now)}
 
     def index(capability: str, root: str, tag: str, path: str, **md: str) -> bytes:
-        return document(root, {"capability": capability, **md}, entry(source.url + path, times, tag=tag))
+        return document(root, {"capability": capability, **md}, source.entry(path, times, tag=tag))
 
     source.published |= {
         "rs/inner.xml": dump,
@@ -318,43 +302,24 @@ def test_change_dumps_in_an_index(source: ArchivedSource, tmp_path: Path) -> Non
         "rs/archive.xml": index("changedump-archive", "sitemapindex", "sitemap", "rs/archive-1.xml"),
         "rs/archive-1.xml": index("changedump-archive", "urlset", "url", "rs/inner.xml"),
     }
-    named = entry(f"{source.url}rs/archive.xml", {"capability": "changedump-archive"}).encode()
-    lists = source.published["rs/capabilitylist.xml"]
-    source.published["rs/capabilitylist.xml"] = lists.replace(b"</urlset>", named + b"</urlset>")
+    source.name("changedump-archive", "rs/archive.xml")
     # A dump that ended before the copy was made is not read: there is none.
-    old = entry(f"{source.url}rs/old.xml", {name: stamp(source.begin) for name in times}, tag="sitemap").encode()
-    index_ = source.published["rs/changedump.xml"]
-    source.published["rs/changedump.xml"] = index_.replace(b"<sitemap>", old + b"<sitemap>", 1)
+    old = source.entry("rs/old.xml", {name: stamp(source.begin) for name in times}, tag="sitemap").encode()
+    source.edit("rs/changedump.xml", b"<sitemap>", old + b"<sitemap>", 1)
     assert run(source, tmp_path / "copy")[1] == 0
-
-
-def test_index_of_change_dumps_that_names_itself(source: ArchivedSource, tmp_path: Path) -> None:
-    """It is read once, and the bytes come from the Resource Dump."""
-    run(source, tmp_path / "copy")
-    source.update({"0/0.html": "changed"})
-    times = {"from": stamp(source.begin), "until": stamp(source.now)}
-    itself = entry(f"{source.url}rs/changedump.xml", times, tag="sitemap")
-    source.published["rs/changedump.xml"] = document("sitemapindex", {"capability": "changedump", **times}, itself)
-    source.site.asked()
-    assert Mirror(source.url, tmp_path / "copy", DUMPS).run().complete
-    asked = source.site.asked()
-    assert (asked["rs/changedump.xml"], asked["rs/resourcedump.xml"], asked["0/0.html"]) == (1, 1, 0)
-    assert files_of(tmp_path / "copy") == source.resources
 
 
 def test_dump_that_is_compared_again(source: ArchivedSource, tmp_path: Path) -> None:
     """Without a Resource List a newer Resource Dump is compared, the same one not read, and an older one refused."""
     dump = source.published["rs/resourcedump.xml"]
-    old = source.published["rs/capabilitylist.xml"]
-    source.published["rs/capabilitylist.xml"] = old.replace(b'"resourcelist"', b'"a"').replace(b'"changelist"', b'"b"')
+    source.hide("resourcelist", "changelist")
     copy = tmp_path / "copy"
     run(source, copy)
     source.site.asked()
     Mirror(source.url, copy, FAST).run()
     assert not [path for path in source.site.asked() if path.endswith(".zip.xml")]
     source.update({"1/1.html": None, "0/0.html": "changed"})
-    old = source.published["rs/capabilitylist.xml"]
-    source.published["rs/capabilitylist.xml"] = old.replace(b'"resourcelist"', b'"a"').replace(b'"changelist"', b'"b"')
+    source.hide("resourcelist", "changelist")
     result, _ = run(source, copy)
     assert (result.fetched, result.deleted) == (1, 1)
     source.published["rs/resourcedump.xml"] = dump
@@ -366,8 +331,7 @@ def test_dump_without_lists_that_is_damaged(source: ArchivedSource, tmp_path: Pa
     """Where a damaged package is the only list, nothing is done, and the message names it."""
     source.contents = False
     source.publish()
-    lists = source.published["rs/capabilitylist.xml"]
-    source.published["rs/capabilitylist.xml"] = lists.replace(b'"resourcelist"', b'"other"')
+    source.hide("resourcelist")
     for path in [each for each in source.published if each.endswith(".zip")]:
         source.site.manners[path] = content(b"no package")
     dump = source.published["rs/resourcedump.xml"]
@@ -384,7 +348,7 @@ def test_large_members(source: ArchivedSource, tmp_path: Path) -> None:
     for path in ("rs/resourcelist.xml", "rs/changelist.xml"):
         for each in source.resources.values():
             md5 = f"md5:{hashlib.md5(each).hexdigest()}"
-            source.published[path] = source.published[path].replace(digest(each).encode(), md5.encode())
+            source.edit(path, digest(each).encode(), md5.encode())
     assert run(source, tmp_path / "both", DUMPS)[1] == 0
     source.resources["big.bin"] = random.Random(2).randbytes(300_000)
     later = dict(source.published)
@@ -429,46 +393,15 @@ def named(name: str, **more: int) -> bytes:
 HOSTILE: dict[str, tuple[bytes, str]] = {
     "a good one": (packed(GOOD), ""),
     "not a ZIP file": (b"<html>Not found</html>", "not a zip file"),
-    "nothing": (b"", "not a zip file"),
-    "truncated": (packed(GOOD)[:-60], "not a zip file"),
-    "cut in front": (packed(GOOD)[40:], "outside the file"),
     "no manifest": (zipped([GOOD]), "it has no manifest.xml"),
     "a manifest in a folder": (zipped([Piece(name=b"x/manifest.xml", data=b""), GOOD]), "it has no manifest.xml"),
-    "two manifests": (packed(GOOD, Piece(name=b"manifest.xml", data=b"")), "is used by two members"),
     "a manifest of another kind": (packed(GOOD, kind="changedump"), "a document of kind 'changedump-manifest'"),
     "a manifest that is no XML": (packed(GOOD, listed=b"hello"), "manifest.xml"),
     "a manifest with a DOCTYPE": (packed(GOOD, listed=b"<!DOCTYPE a><urlset/>"), "DOCTYPE"),
     "a manifest that is cut": (packed(GOOD, listed=manifest("resourcedump", TRUE)[:-9]), "not well-formed"),
     "a manifest that is a bomb": (packed(GOOD, listed=ZEROS), "which is not unpacked"),
-    "a manifest with another checksum": (
-        zipped([Piece(name=b"manifest.xml", data=manifest("resourcedump", TRUE), crc=1), GOOD]), "Bad CRC-32",
-    ),
-    "two members of one name": (packed(GOOD, GOOD), "is used by two members"),
-    "members that overlap": (
-        packed(Piece(name=b"b", data=bytes(99), method=STORED, packed_size=4_000), GOOD), "overlaps another",
-    ),
-    "one member under two names": (packed(GOOD, Piece(name=b"b", data=DATA, at=0, hidden=True)), "overlaps another"),
     "a path upwards": (named("../a"), "not safe in a folder"),
-    "a path upwards inside": (named("a/../../b"), "not safe in a folder"),
-    "an absolute path": (named("/etc/passwd"), "not safe in a folder"),
-    "a drive": (named("C:/a"), "not safe in a folder"),
-    "backslashes": (named("..\\a"), "not safe in a folder"),
-    "a device": (named("a/con:"), "not safe in a folder"),
-    "a name that is no UTF-8": (packed(Piece(name=b"\xff\xfe", data=DATA, flags=UTF8)), "not in UTF-8"),
-    "a symbolic link": (packed(Piece(name=b"a", data=b"/etc/passwd", attributes=LINK)), "a symbolic link"),
-    "an encrypted member": (packed(Piece(name=b"a", data=DATA, flags=ENCRYPTED)), "is encrypted"),
-    "a strongly encrypted member": (packed(Piece(name=b"a", data=DATA, flags=0x40)), "is encrypted"),
-    "another method": (packed(Piece(name=b"a", data=DATA, method=12)), "neither stored nor deflated"),
-    "an unknown method": (packed(Piece(name=b"a", data=DATA, method=99)), "neither stored nor deflated"),
     "a bomb": (packed(GOOD, Piece(name=b"b", data=ZEROS)), "which is not unpacked"),
-    "a bomb that says it is small": (packed(Piece(name=b"a", data=ZEROS, size=len(DATA))), "Bad CRC-32"),
-    "another checksum": (packed(Piece(name=b"a", data=DATA, crc=7)), "Bad CRC-32"),
-    "bytes that cannot be unpacked": (packed(Piece(name=b"a", data=DATA, packed=b"\xff" * 99)), "cannot be unpacked"),
-    "a member that is cut": (packed(Piece(name=b"a", data=DATA, packed_size=3)), "Bad CRC-32"),
-    "a member that is longer": (packed(Piece(name=b"a", data=DATA, size=len(DATA) - 1)), "Bad CRC-32"),
-    "a member that is shorter": (packed(Piece(name=b"a", data=DATA, size=len(DATA) + 1)), "shorter than"),
-    "another name where it lies": (packed(Piece(name=b"b", listed=b"a", data=DATA)), "File name in directory"),
-    "a member elsewhere": (packed(Piece(name=b"a", data=DATA, at=5)), "overlaps"),
     "other bytes": (packed(Piece(name=b"a", data=DATA[::-1])), "another hash"),
     "other bytes, and a manifest that agrees": (packed(Piece(name=b"a", data=b"data"), entries=listing()), ""),
     "other bytes of the same length, and a manifest that agrees": (
@@ -482,12 +415,6 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     ),
     "other bytes, and a manifest with their hash in another algorithm": (
         packed(Piece(name=b"a", data=b"data"), entries=entry("/0/0.html", {"path": "/a", "hash": MD5_OF_DATA})), "",
-    ),
-    "a member that is not where it is said to be": (
-        packed(Piece(name=b"a", data=DATA, at=3, hidden=True)), "overlaps another",
-    ),
-    "no header where the member is said to be": (
-        packed(Piece(name=b"a", data=DATA, at=packed().index(b"PK\1\2"), hidden=True)), "Bad magic number",
     ),
     "another hash in another algorithm": (
         packed(GOOD, entries=entry("/0/0.html", {"path": "/a", "hash": f"md5:{'0' * 32}"})), "another hash (md5)",
@@ -517,13 +444,11 @@ def hostile() -> Iterator[ArchivedSource]:
 def publish_package(source: ArchivedSource, data: bytes) -> None:
     """Publish a package as the only one of a Resource Dump."""
     md = {"hash": digest(data), "length": str(len(data))} if len(data) % 2 else {}
-    pointer = entry(f"{source.url}rs/dump.zip", {"type": "application/zip", **md})
+    pointer = source.entry("rs/dump.zip", {"type": "application/zip", **md})
     at = {"capability": "resourcedump", "at": stamp(source.now)}
     source.publish()
     source.published |= {"rs/dump.zip": data, "rs/resourcedump.xml": document("urlset", at, pointer)}
-    named_dump = entry(f"{source.url}rs/resourcedump.xml", {"capability": "resourcedump"}).encode()
-    lists = source.published["rs/capabilitylist.xml"]
-    source.published["rs/capabilitylist.xml"] = lists.replace(b"</urlset>", named_dump + b"</urlset>")
+    source.name("resourcedump", "rs/resourcedump.xml")
 
 
 @pytest.mark.promise("A mirror stays inside")
@@ -621,9 +546,7 @@ def test_program_and_older_package(source: ArchivedSource) -> None:
     source.publish()
     source.published |= old
     assert followed(source) == (10, [])
-    source.published["rs/resourcedump.xml"] = source.published["rs/resourcedump.xml"].replace(
-        b' length="', b' length="1000'
-    )
+    source.edit("rs/resourcedump.xml", b' length="', b' length="1000')
     assert followed(source) == (30, [])
     for path in ("rs/resourcedump.xml", "rs/changedump.xml"):
         source.published[path] = re.sub(rb' length="[^"]*"', b"", source.published[path])
@@ -661,7 +584,7 @@ def test_damaged_package_for_a_program(hostile: ArchivedSource) -> None:
     assert (singly, len([note for note in notes if "is damaged" in note])) == (2, 1)
 
 
-@pytest.mark.parametrize("case", ["nothing", "other bytes", "a path of no member", "resources of another host"])
+@pytest.mark.parametrize("case", ["not a ZIP file", "other bytes", "a path of no member", "resources of another host"])
 def test_hostile_package_for_a_program(hostile: ArchivedSource, case: str) -> None:
     """A package that cannot be opened or used is noted, and nothing in it believed."""
     publish_package(hostile, HOSTILE[case][0])

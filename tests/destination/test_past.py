@@ -18,7 +18,7 @@ from pelican_resourcesync.errors import AbsentError, MirrorError, ResourceSyncEr
 from tests.destination.archives import ArchivedSource, archived_source
 from tests.kit.examples import examples
 from tests.kit.live import content, status
-from tests.kit.sources import BEGIN, FAST, document, entry, files_of, stamp
+from tests.kit.sources import BEGIN, FAST, document, files_of, stamp
 
 PAGES = {"a.html": "one", "b/c.html": "two", "b/d.txt": "three", "e.bin": "four"}
 MINUTE = timedelta(minutes=1)
@@ -117,17 +117,6 @@ def test_without_packages(source: ArchivedSource, tmp_path: Path) -> None:
     assert restored(source, source.now, tmp_path / "now").complete
 
 
-def test_damaged_packages(source: ArchivedSource, tmp_path: Path) -> None:
-    """Each is asked for once, and what it was to bring is missing."""
-    source.published |= {path: b"damaged" for path in source.published if path.endswith(".zip")}
-    source.site.asked()
-    result = restored(source, BEGIN + 6 * MINUTE, tmp_path / "copy")
-    asked = source.site.asked()
-    assert {asked[path] for path in asked if path.endswith(".zip")} == {1}
-    assert [uri.removeprefix(source.url) for uri, _ in result.missing] == ["a.html", "b/c.html"]
-    assert "cannot be used" in result.plan.notes[0]
-
-
 def test_without_archives(source: ArchivedSource, tmp_path: Path) -> None:
     """Change Lists alone lead back from the current list; what was there before them is not known."""
     source.archives = source.dumps = False
@@ -210,24 +199,6 @@ def test_folders(source: ArchivedSource, tmp_path: Path) -> None:
         Mirror(source.url, tmp_path / "now", then).run()
 
 
-def test_away_for_a_year(source: ArchivedSource, tmp_path: Path) -> None:
-    """A copy that was away catches up through the archive of Change Lists, without comparing the Resource List."""
-    copy = tmp_path / "copy"
-    Mirror(source.url, copy, FAST).run()
-    source.now += timedelta(days=365)
-    for number in range(20):
-        source.put(f"later/{number}.html", f"later {number}")
-        source.close_range()
-    source.publish()
-    source.site.asked()
-    result = Mirror(source.url, copy, FAST).run()
-    asked = source.site.asked()
-    assert (result.fetched, result.complete) == (20, True)
-    assert files_of(copy) == source.resources
-    assert "rs/resourcelist.xml" not in asked
-    assert sum(asked[path] for path in source.resources) == 0
-
-
 def test_command(source: ArchivedSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The command lists times, restores one, and says what is missing by its exit status."""
     assert main(["restore", source.url, "--list-times"]) == 0
@@ -298,15 +269,13 @@ def test_list_that_took_long_to_write(source: ArchivedSource, tmp_path: Path) ->
     without(source, "resourcedump-archive")
     begin, end = (f"2024-01-01T00:0{minute}:00Z" for minute in (6, 8))
     archive, name = "rs/resourcelist-archive.xml", "rs/archive/resourcelist-2024-01-01T000{}00Z.xml"
-    source.published[archive] = source.published[archive].replace(
-        f'at="{begin}"'.encode(), f'at="{begin}" completed="{end}"'.encode()
-    )
+    source.edit(archive, f'at="{begin}"'.encode(), f'at="{begin}" completed="{end}"'.encode())
     source.published[name.format(6)] = source.published[name.format(8)].replace(end.encode(), begin.encode())
     source.site.asked()
     assert restored(source, BEGIN + 7 * MINUTE, tmp_path / "during").complete
     assert name.format(6) not in source.site.asked()
     without(source, "changelist", "changedump")  # nothing says what was there when it was completed, nor before
-    source.published[archive] = source.published[archive].replace(end.encode(), b"2024-01-01T00:07:00Z", 1)
+    source.edit(archive, end.encode(), b"2024-01-01T00:07:00Z", 1)
     assert list(times(source)) == [BEGIN + each * MINUTE for each in (4, 8, 9)]
 
 
@@ -316,7 +285,7 @@ def test_archives_with_indexes(source: ArchivedSource, tmp_path: Path) -> None:
     source.publish()
     path = "rs/resourcelist-archive.xml"
     archive = re.sub(rb' at="[^"]*"', b"", source.published[path])
-    inner = entry(f"{source.url}rs/inner.xml", {}, tag="sitemap")
+    inner = source.entry("rs/inner.xml", {}, tag="sitemap")
     source.published |= {
         path: document("sitemapindex", {"capability": "resourcelist-archive"}, inner),
         "rs/inner.xml": archive,
@@ -329,15 +298,13 @@ def test_change_lists_in_an_archive_with_an_index(source: ArchivedSource, tmp_pa
     old = source.published["rs/changelist.xml"]
     pointers = [part.encode() + b"</sitemap>" for part in old.decode().split("</sitemap>")[:-1]]
     first = pointers[0][pointers[0].index(b"<sitemap>") :].replace(b"sitemap>", b"url>").decode()
-    inner = entry(f"{source.url}rs/inner.xml", {}, tag="sitemap")
+    inner = source.entry("rs/inner.xml", {}, tag="sitemap")
     source.published |= {
         "rs/changelist.xml": source.published["rs/changes-1.xml"],
         "rs/archive.xml": document("sitemapindex", {"capability": "changelist-archive"}, inner),
         "rs/inner.xml": document("urlset", {"capability": "changelist-archive"}, first),
     }
-    named = entry(f"{source.url}rs/archive.xml", {"capability": "changelist-archive"}).encode()
-    lists = source.published["rs/capabilitylist.xml"]
-    source.published["rs/capabilitylist.xml"] = lists.replace(b"</urlset>", named + b"</urlset>")
+    source.name("changelist-archive", "rs/archive.xml")
     assert list(times(source))[:2] == [BEGIN, BEGIN + MINUTE]
     assert restored(source, BEGIN + 5 * MINUTE, tmp_path / "copy").complete
 

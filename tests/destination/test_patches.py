@@ -2,10 +2,9 @@
 
 import hashlib
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -123,33 +122,24 @@ def test_larger_than_the_file(patched: Patched) -> None:
     assert patched.requested() == ["page.html"]
 
 
-def _absent(patched: Patched) -> None:
-    patched.patch().unlink()
+def change(patched: Patched, data: Callable[[bytes], bytes]) -> None:
+    """Let the host serve other bytes as the patch."""
+    patched.patch().write_bytes(data(patched.patch().read_bytes()))
 
 
-def _cut(patched: Patched) -> None:
-    patched.patch().write_bytes(patched.patch().read_bytes()[:-1])
-
-
-def _longer(patched: Patched) -> None:
-    patched.patch().write_bytes(patched.patch().read_bytes() + b"!")
-
-
-def _other(patched: Patched) -> None:
-    patched.patch().write_bytes(bytes(patched.patch().stat().st_size))
-
-
-def _edited_copy(patched: Patched) -> None:
-    (patched.copy / "page.html").write_bytes(PAGE + b"edited here")
-
-
-def _removed_copy(patched: Patched) -> None:
-    (patched.copy / "page.html").unlink()
+DAMAGE: dict[str, Callable[[Patched], object]] = {
+    "absent": lambda patched: patched.patch().unlink(),
+    "cut": lambda patched: change(patched, lambda data: data[:-1]),
+    "longer": lambda patched: change(patched, lambda data: data + b"!"),
+    "other": lambda patched: change(patched, lambda data: bytes(len(data))),
+    "edited copy": lambda patched: (patched.copy / "page.html").write_bytes(PAGE + b"edited here"),
+    "removed copy": lambda patched: (patched.copy / "page.html").unlink(),
+}
 
 
 @pytest.mark.promise("Patched exactly")
-@pytest.mark.parametrize("damage", [_absent, _cut, _longer, _other, _edited_copy, _removed_copy])
-def test_damaged(patched: Patched, damage: Any) -> None:
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_damaged(patched: Patched, damage: Callable[[Patched], object]) -> None:
     """Where a patch or the file in the copy is not as it should be, the whole file is fetched, and that is said."""
     patched.publish(page=edited(PAGE, 1), style=STYLE)
     damage(patched)

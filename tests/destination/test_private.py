@@ -95,9 +95,8 @@ def test_name_that_was_private_from_the_first(source: FakeSource, name: Name, fo
 def test_other_port_of_loopback(folder: Path) -> None:
     """The same with the faster client, if it is installed."""
     with fake_source({"a.html": "one"}) as source, fake_source({"b.html": "two"}) as other:
-        listed = entry(f"{other.url}b.html", {"hash": digest(b"two")}).encode()
-        lists = source.published["rs/resourcelist.xml"]
-        source.published["rs/resourcelist.xml"] = lists.replace(b"</urlset>", listed + b"</urlset>")
+        listed = entry(f"{other.url}b.html", {"hash": digest(b"two")})
+        source.add("rs/resourcelist.xml", listed)
         assert "is not public" in Mirror(source.url, folder, FAST).run().missing[0][1]
         assert other.site.asks == []
         assert Mirror(source.url, folder, replace(FAST, allow_private=True)).run().complete

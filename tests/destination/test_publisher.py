@@ -11,15 +11,14 @@ import pytest
 
 from pelican_resourcesync.cli import main
 from pelican_resourcesync.destination import Following, Mirror, MirrorResult, path_of
-from pelican_resourcesync.errors import IncompleteError, MirrorError
+from pelican_resourcesync.errors import IncompleteError
 from pelican_resourcesync.http import origin
 from pelican_resourcesync.publication import kind_of
 from pelican_resourcesync.settings import VersionOptions
 from repo_bridge.publisher import publish
 from sample_site.dspace.repository import Value
 from sample_site.repository import DAYS, make_repository, publish_repository
-from tests.kit.live import closed_port, hosts, live, served
-from tests.kit.live import files as served_files
+from tests.kit.live import closed_port, served
 from tests.kit.reader import parse_file
 from tests.kit.repository.press import UI, Press
 from tests.kit.repository.samples import AT, every_case
@@ -96,20 +95,6 @@ def test_site_that_is_forgotten_in_part(
     assert (result.fetched, result.deleted) == (5, 0)  # every page links to the new Capability List
 
 
-def test_site_that_begins_anew(site: Site, address: str, tmp_path: Path) -> None:
-    """Change Lists that know nothing of the copy's past lead to the Resource List; only what differs is fetched."""
-    followed(address, tmp_path / "copy", site)
-    edit(site, 2)
-    followed(address, tmp_path / "copy", site)
-    site.remove("content/two.md")
-    edit(site, 3, first=True)
-    result = followed(address, tmp_path / "copy", site)
-    assert (result.fetched, result.deleted) == (5, 1)  # every page links to the new Capability List
-    edit(site, 4, "three.md")
-    result = followed(address, tmp_path / "copy", site)
-    assert (result.fetched, result.deleted, result.plan.notes) == (1, 0, [])
-
-
 @pytest.mark.promise("A mirror is exact")
 def test_site_that_is_rolled_back(site: Site, address: str, tmp_path: Path) -> None:
     """An older publication may be a stale cache: nothing is done until the user says so; then it is followed."""
@@ -127,35 +112,6 @@ def test_site_that_is_rolled_back(site: Site, address: str, tmp_path: Path) -> N
     assert followed(address, copy, site, accept_older=True).fetched == 1
     edit(site, 4, "four.md")
     followed(address, copy, site)
-
-
-def test_site_that_moved(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With --adopt the copy becomes one of the new address, and keeps the files that are the same there."""
-    old, new = "http://old.test", "http://new.test"
-    strip(site)
-    for text in TEXTS:
-        site.article(f"{text}.md", text.capitalize())
-    site.write("content/extra/data.csv", "a,b")
-    site.commit("2024-01-05T12:00:00Z")
-    site.configure(SITEURL=old, STATIC_PATHS=["extra"])
-    site.build()
-    copy, before = tmp_path / "copy", tmp_path / "before"
-    with live(lambda ask: None, proxy=True) as web:
-        monkeypatch.setenv("http_proxy", web.url)
-        shutil.copytree(site.output, before)
-        web.manner = hosts({old: served_files(before), new: served_files(site.output)})
-        assert followed(old, copy, site, proxy=True).fetched == 7
-        site.configure(SITEURL=new, RESOURCESYNC={"previous": "output", "moved_from": old})
-        edit(site, 2)
-        names = files_of(copy).keys()
-        result = Mirror(old, copy, replace(FAST, proxy=True)).run()  # the old host has not changed
-        assert (result.fetched, result.deleted, files_of(copy).keys()) == (0, 0, names)
-        with pytest.raises(MirrorError, match="add --adopt if the Source has moved there"):
-            Mirror(new, copy, replace(FAST, proxy=True)).run()
-        result = followed(new, copy, site, proxy=True, adopt=True)
-        assert (result.fetched, result.adopted) == (6, 1)
-        edit(site, 3, "two.md")
-        assert followed(new, copy, site, proxy=True).fetched == 1
 
 
 def restored(where: str, folder: Path, states: dict[str, dict[str, bytes]], **options: object) -> None:

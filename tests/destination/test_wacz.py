@@ -23,7 +23,7 @@ from tests.destination.archives import ArchivedSource, archived_source
 from tests.destination.test_past import MANNERS, MINUTE, STEPS, live_through, without
 from tests.kit.examples import examples
 from tests.kit.live import Manner, status
-from tests.kit.sources import BEGIN, FAST, digest, entry, fake_source
+from tests.kit.sources import BEGIN, FAST, digest, fake_source
 from tests.kit.web_archive import Shown, WebArchive, replayed
 
 SECOND = timedelta(seconds=1)
@@ -115,7 +115,7 @@ def test_lists_alone(source: ArchivedSource, tmp_path: Path) -> None:
     """Without Change Lists, a version begins at its own time and ends with the first list that does not have it."""
     without(source, "changelist", "changedump")
     name = "rs/archive/resourcelist-2024-01-01T000900Z.xml"  # back-dated: the list at 6 has another version
-    source.published[name] = source.published[name].replace(b"<lastmod>2024-01-01T00:09", b"<lastmod>2024-01-01T00:03")
+    source.edit(name, b"<lastmod>2024-01-01T00:09", b"<lastmod>2024-01-01T00:03")
     _, read = archive(source, tmp_path / "site.wacz")
     found = {url.removeprefix(source.url): [time for time, _ in found] for url, found in read.captures.items()}
     assert {path: [(time - BEGIN) / MINUTE for time in found[path]] for path in ("a.html", "b/c.html", "b/d.txt")} == {
@@ -142,9 +142,9 @@ def test_two_sets(tmp_path: Path) -> None:
             for path, data in source.published.items()
         }
         source.update({"a.html": None})
-        listed = entry(f"{source.url}other/capabilitylist.xml", {"capability": "capabilitylist"}).encode()
+        listed = source.entry("other/capabilitylist.xml", {"capability": "capabilitylist"}).encode()
         name = ".well-known/resourcesync"
-        source.published[name] = source.published[name].replace(b"<url>", listed + b"<url>")
+        source.edit(name, b"<url>", listed + b"<url>")
         source.published = other | source.published | {"a.html": other["a.html"]}
         for number, chosen in enumerate(((), ("rs",))):
             _, read = archive(source, tmp_path / f"{number}.wacz", replace(FAST, set=chosen))

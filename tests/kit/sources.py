@@ -3,18 +3,19 @@
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from html import escape
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from pelican_resourcesync.destination import STATE_FOLDER
+from pelican_resourcesync.destination import STATE_FOLDER, Mirror, MirrorResult
 from pelican_resourcesync.options import MirrorOptions
 from tests.kit.live import Ask, Live, live
 
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
+CAPABILITIES = "rs/capabilitylist.xml"
 #: MirrorOptions for tests: no waiting for disks or hosts.
 FAST = MirrorOptions(sync=False, backoff=0.001, max_wait=0.02, retries=2, jobs=3, timeout=10)
 
@@ -147,6 +148,29 @@ class FakeSource:
             "rs/changelist.xml": document("sitemapindex", md, pointers, up=f"{self.url}rs/capabilitylist.xml")
         }
 
+    def entry(self, path: str, md: Mapping[str, str] | None = None, lastmod: str = "", tag: str = "url") -> str:
+        """Write an entry of a URL of the site."""
+        return entry(self.url + path, md, lastmod, tag)
+
+    def edit(self, path: str, old: str | bytes, new: str | bytes, count: int = -1) -> None:
+        """Replace a text that a published document has."""
+        old, new = (text.encode() if isinstance(text, str) else text for text in (old, new))
+        assert old in self.published[path], (path, old)
+        self.published[path] = self.published[path].replace(old, new, count)
+
+    def add(self, path: str, *entries: str) -> None:
+        """Let a published document list more."""
+        self.edit(path, "</urlset>", f"{''.join(entries)}</urlset>")
+
+    def name(self, capability: str, path: str) -> None:
+        """Let the Capability List name a document, too."""
+        self.add(CAPABILITIES, self.entry(path, {"capability": capability}))
+
+    def hide(self, *capabilities: str) -> None:
+        """Let the Capability List name these documents as something else."""
+        for capability in capabilities:
+            self.edit(CAPABILITIES, f'"{capability}"', '"other"')
+
     def write_to(self, folder: Path, **names: str) -> None:
         """Write what is published to a folder; some files have other names there."""
         for path, data in self.published.items():
@@ -198,6 +222,14 @@ def living(kind: type[SourceKind], resources: Mapping[str, str | bytes]) -> Iter
 def fake_source(resources: Mapping[str, str | bytes] | None = None) -> AbstractContextManager[FakeSource]:
     """Return a Source on loopback, published with some resources."""
     return living(FakeSource, resources or {})
+
+
+def in_step(source: FakeSource, folder: Path, options: MirrorOptions = FAST, **changed: Any) -> MirrorResult:
+    """Update a copy, which then is complete and has what the Source has; return the result."""
+    result = Mirror(source.url, folder, replace(options, **changed)).run()
+    assert result.complete, (result.missing, result.not_deleted, result.plan.unread)
+    assert files_of(folder) == source.resources
+    return result
 
 
 def files_of(folder: Path) -> dict[str, bytes]:

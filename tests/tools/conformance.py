@@ -139,7 +139,7 @@ CN03 publishers/static_site/discovery.py delivery/announce/test_hubs.py::test_a_
 CN04 publication/documents.py publication/kinds/test_notifications.py::test_the_channel_is_advertised
 DE01 destination/plan.py destination/test_mirror.py::test_baseline_and_changes
 DE02 destination/plan.py campaigns/copy/test_life.py::test_life
-DE03 destination/plan.py destination/test_mirror.py::test_change_lists_that_do_not_reach_back
+DE03 destination/plan.py destination/test_source.py::test_change_lists_that_cannot_be_used
 DE04 destination/mirroring.py destination/test_mirror.py::test_audit_and_repair
 DE05 source/lists.py destination/test_others.py::test_examples_of_the_standard
 DE06 destination/past.py,source/lists.py destination/test_past.py::test_every_time
