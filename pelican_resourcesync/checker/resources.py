@@ -106,7 +106,7 @@ class WebFetcher:
             self._web = Web(f"{place[0]}://{place[1]}")
         stream = cast("BinaryIO", SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115 - returned open
         try:
-            bounds = replace(STANDARD_BOUNDS, size=size)
+            bounds = STANDARD_BOUNDS._replace(size=size)
             received, headers = self._web.visit(url, stream, public=place not in self._named, bounds=bounds)
         except BaseException:
             stream.close()

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from threading import Lock
-from typing import Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 from pelican_resourcesync.errors import (
     AbsentError,
@@ -35,8 +35,7 @@ from pelican_resourcesync.http.urls import check_url, redirected, shown
 from pelican_resourcesync.version import USER_AGENT
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class Bounds(NamedTuple):
     """The limits for one file.
 
     `timeout` applies to connecting and to each wait, `total` to the whole transfer, both in seconds; `size` is in

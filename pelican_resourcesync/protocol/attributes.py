@@ -5,10 +5,9 @@ Attributes are written in the order of their table, and after them those of comm
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol.model import RS_NS, Attributes, ChangeKind, Link, Metadata
@@ -30,16 +29,14 @@ LONGEST = 10**18  # bytes: nineteen digits, far below Python's limit for integer
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 
 
-@dataclass(frozen=True, slots=True)
-class ValueFormat:
+class ValueFormat(NamedTuple):
     """How the values of an attribute are written and read: two inverse functions that may raise `DocumentError`."""
 
     render: Callable[[Any], str]
     parse: Callable[[str], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
+class Attribute(NamedTuple):
     """One attribute: its name in a document, its field in the model, and the edition that introduced it."""
 
     name: str

@@ -152,7 +152,7 @@ def require_absolute(uri: str) -> str:
 
 
 _HARMLESS = re.compile(r"[ !#-%(-;=?-~]*")
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_FORBIDDEN = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f]|[\ud800-\udfff\ufffe\uffff]")
 _AMPERSAND = ("&", "&amp;")  # first, because the other replacements contain one
 _TEXT_ESCAPES = (_AMPERSAND, ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&apos;"), ("\r", "&#13;"))
 _ATTRIBUTE_ESCAPES = (*_TEXT_ESCAPES, ("\t", "&#9;"), ("\n", "&#10;"))

@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.http import BucketPath
@@ -90,8 +90,7 @@ class ExpectedSet:
     explained: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedPublication:
+class PlannedPublication(NamedTuple):
     """The next publication: what is new, its `documents`, kind by kind, and its state, which lacks their hashes.
 
     `added` are the number of changes from before the first publication that are added, and the times of the first and
@@ -181,7 +180,7 @@ class _Planning:
         previous = self._previous
         if previous and news.at == previous.state.at and (news.withdrawn or any(kind.differs for kind in documents)):
             # Names contain the time of the publication, so a file of the same name must not get different bytes.
-            news = replace(news, at=later(news.at, news.at))
+            news = news._replace(at=later(news.at, news.at))
             documents = self._documents(news)
         return PlannedPublication(
             request=self._request,

@@ -172,7 +172,7 @@ def _well_known(folder: Path, siteurl: str) -> WellKnownStatus:
 def _fetch_description(web: Web, file: Path) -> None:
     """Fetch the Source Description, which no state lists; ignore it if that fails."""
     try:
-        _, data = web.read(DESCRIPTION, replace(web.bounds, size=_LARGEST))
+        _, data = web.read(DESCRIPTION, web.bounds._replace(size=_LARGEST))
     except TransportError:
         return
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -239,7 +239,7 @@ def _plan(
     state = replace(planned.state, unstable={uri: n for uri, n in before.unstable.items() if uri not in uris})
     if not followed:
         state = replace(state, landed=before.landed, began=planned.news.at)
-    return replace(planned, state=state)
+    return planned._replace(state=state)
 
 
 class _Listed(Resources):

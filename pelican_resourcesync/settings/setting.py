@@ -1,15 +1,13 @@
 """What every table of settings is made of: settings with their names in messages, and the errors for wrong values."""
 
 import datetime as dt
-import difflib
 import re
-import tomllib
 from argparse import ArgumentParser, BooleanOptionalAction
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from pelican_resourcesync.errors import SettingsError
 
@@ -21,8 +19,7 @@ def _in_resourcesync(key: str) -> str:
     return "RESOURCESYNC" + "".join(f"[{part!r}]" for part in key.split(".") if part)
 
 
-@dataclass(frozen=True, slots=True)
-class Notation:
+class Notation(NamedTuple):
     """How settings are written where they are given: in Python, in a TOML file, or as options of a command.
 
     `name` returns the name of the setting at a key, and for an empty key the name of all settings together. Paths are
@@ -60,6 +57,8 @@ class Setting:
     def as_toml(self, value: object) -> object:
         """Return the boolean, number or table that the text of an option is in TOML; any other value unchanged."""
         if self.notation is OPTIONS and isinstance(value, str):
+            import tomllib  # late: a build by Pelican needs it as little as `difflib`
+
             with suppress(ValueError, RecursionError):
                 given = tomllib.loads(f"option = {value}")["option"]
                 return given if isinstance(given, int | dict) else value
@@ -84,7 +83,9 @@ class Setting:
             raise self.wrong(value, f"{or_else}{self.shown({})} of {', '.join(checks)}")
         for name in value:
             if name not in checks:
-                near = difflib.get_close_matches(str(name).lower(), checks, n=1, cutoff=0.0)
+                from difflib import get_close_matches
+
+                near = get_close_matches(str(name).lower(), checks, n=1, cutoff=0.0)
                 message = f"{self} has no setting {name!r}: did you mean {near[0]!r}? Valid names: {', '.join(checks)}"
                 raise SettingsError(message)
         return {name: checks[name](self.within(name), given) for name, given in value.items()}
@@ -94,8 +95,7 @@ class Setting:
 Check: TypeAlias = Callable[[Setting, object], Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SettingRow:
+class SettingRow(NamedTuple):
     """A row of a table of settings: its `key`, empty where that is the field's, the check, and what it is for.
 
     For a setting that is also an option of a command, `metavar` is that of the option, empty for a switch.
@@ -156,6 +156,8 @@ def shown(value: object, *, python: bool = False) -> str:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the content of a TOML file of settings. Raises `SettingsError` if it cannot be read."""
+    import tomllib
+
     try:
         return tomllib.loads(path.read_bytes().decode())
     except OSError as error:
@@ -175,5 +177,7 @@ def _without_password(text: str) -> str:
 
 def suggestion(value: object, known: Iterable[str]) -> str:
     """Return " (did you mean …?)" with the most similar of `known`, or an empty string where none is similar."""
-    near = difflib.get_close_matches(value, [*known], n=1) if isinstance(value, str) else []
+    from difflib import get_close_matches
+
+    near = get_close_matches(value, [*known], n=1) if isinstance(value, str) else []
     return f" (did you mean {near[0]!r}?)" if near else ""

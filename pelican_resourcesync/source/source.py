@@ -7,7 +7,6 @@ import time
 import zlib
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from contextlib import closing, suppress
-from dataclasses import replace
 from http import HTTPStatus
 from io import BytesIO
 from itertools import chain, islice
@@ -151,7 +150,7 @@ class Source:
             sink.signed, sink.space = self.signed is not None, self.space
         bounds = bounds or self._resource_bounds
         if self.options.max_run:
-            bounds = replace(bounds, total=min(bounds.total, self._left()))
+            bounds = bounds._replace(total=min(bounds.total, self._left()))
         place = self.origin if uri.startswith(self._own) else origin(uri)
         headers = {name: value for name, value in (headers or {}).items() if is_sendable(value)}
         return Request(

@@ -3,7 +3,6 @@
 import ctypes
 import errno
 import os
-import platform
 import sys
 import tempfile
 from collections.abc import Callable
@@ -55,7 +54,7 @@ def _system_call() -> _Call | None:
         libc = ctypes.CDLL(None, use_errno=True)
     except (OSError, TypeError):  # Python without dynamic loading; Windows
         return None
-    return _find(libc, sys.platform, platform.machine())
+    return _find(libc, sys.platform, os.uname().machine)
 
 
 def _find(libc: Any, system: str, machine: str) -> _Call | None:

@@ -11,7 +11,7 @@ import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
 from pelican_resourcesync.system.extras import extra
@@ -36,8 +36,7 @@ class SignatureError(ResourceSyncError):
     """Raised when a publication is not signed by the expected key; the message says which file, and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Replaced:
+class Replaced(NamedTuple):
     """A former public key, and its signature of the key that replaced it."""
 
     key: str

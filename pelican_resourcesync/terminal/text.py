@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import PurePath
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from pelican_resourcesync.protocol import ChangeKind, render_datetime
 from pelican_resourcesync.system.printable import printable
@@ -129,8 +129,7 @@ _PARTS = (("█", "green"), ("▓", "blue"), ("░", "red"))
 _ASCII = "#=-"
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """Rows of cells below a title; `bars` are the numbers that each row's bar shows on a terminal, at most three."""
 
     title: str

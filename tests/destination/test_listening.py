@@ -12,7 +12,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -286,7 +285,7 @@ def test_hostile_hubs(
     source: PushedSource, manner: Manner, why: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a hub answers takes neither memory nor time, and leads nowhere."""
-    monkeypatch.setattr(listening, "_BOUNDS", replace(listening._BOUNDS, timeout=0.5, total=0.5))
+    monkeypatch.setattr(listening, "_BOUNDS", listening._BOUNDS._replace(timeout=0.5, total=0.5))
     source.site.manners["hub"] = manner
     source.hub_url = f"{source.url}hub"
     with listener_of(source):

@@ -7,7 +7,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -78,8 +78,8 @@ class Museum:
         """Build without patience; check that it stops with one sentence and changes nothing; return the sentence."""
         before, kept = tree(self.site.output), tree(self.site.folder / KEPT)
         with (
-            patch.object(search, "ALLOWANCE", replace(search.ALLOWANCE, patience=0.1)),
-            patch.object(search, "BOUNDS", replace(search.BOUNDS, timeout=2.0)),
+            patch.object(search, "ALLOWANCE", search.ALLOWANCE._replace(patience=0.1)),
+            patch.object(search, "BOUNDS", search.BOUNDS._replace(timeout=2.0)),
         ):
             exit_status, printed = run(self.site)
         (sentence,) = (line for line in printed.splitlines() if line.strip())

@@ -138,7 +138,7 @@ def test_all_or_nothing(sources: list[Source]) -> None:
     good = request(sources[0], {**many, "new.html": b"new"}, 2)
     resources = [Resource(f"{SITEURL}/{path}", sources[1].write(path, data)) for path, data in many.items()]
     right = Resource(f"{SITEURL}/a.html", sources[1].write("a.html", b"a"))
-    wrong = replace(right, measured=seen(b"b"))
+    wrong = right._replace(measured=seen(b"b"))
     bad = replace(request(sources[1], {}, 2), resources=FileResources([*resources, wrong]))
     for requests in ([good, bad], [bad, good]):
         with pytest.raises(PublicationError, match=r"a\.html is no longer"):

@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from heapq import merge
@@ -146,11 +146,11 @@ class Decision:
         self._add(changes)
         data = marshal.dumps(fills)
         if isinstance(segment.body.file, BucketPath):  # another machine will write the document
-            return replace(segment, fills=data), bool(changes)
+            return segment._replace(fills=data), bool(changes)
         file = self._folder / f"fills-{self._fills}"
         self._fills += 1
         file.write_bytes(data)
-        return replace(segment, fills=file), bool(changes)
+        return segment._replace(fills=file), bool(changes)
 
     def finish(self) -> None:
         """Decide about what only the history knows."""
@@ -386,13 +386,13 @@ class ChangeListBuilder:
         elif self._range.unchanged:
             self._reopen(self._range)
         if self._entries and (end := self._end(time, mark, len(together), len(data))):
-            self._found.ranges.append(replace(self._range, until=end))
+            self._found.ranges.append(self._range._replace(until=end))
             self._range, self._entries, self._bytes, self._draft = Range(start=end), 0, 0, None
         if self._draft is None:
             file = self._folder / f"changes-{len(self._found.bodies)}"
             body = Body(file, is_draft=True)
             self._found.bodies.append(body)
-            self._range = replace(self._range, bodies=(*self._range.bodies, body))
+            self._range = self._range._replace(bodies=(*self._range.bodies, body))
             self._stack.close()
             self._draft = self._stack.enter_context(file.open("wb"))
         self._draft.write(data)
@@ -408,7 +408,7 @@ class ChangeListBuilder:
         created, updated, deleted = (
             before + kinds[kind] for before, kind in zip(self._range.counts, _KINDS, strict=True)
         )
-        self._range = replace(self._range, counts=(created, updated, deleted))
+        self._range = self._range._replace(counts=(created, updated, deleted))
 
     def _reopen(self, opened: Range) -> None:
         """Continue the range that was left open."""
@@ -417,7 +417,7 @@ class ChangeListBuilder:
         self._entries, self._bytes = sum(opened.counts), len(data)
         if last >= 0:
             self._last = parse_datetime(data[last + 9 : data.index(b"<", last + 9)].decode())
-        self._range = replace(opened, unchanged=False)
+        self._range = opened._replace(unchanged=False)
 
     def _end(self, time: datetime, mark: datetime | None, entries: int, size: int) -> datetime | None:
         """Return the end of the current range, or `None` if it stays open; never earlier than its last change."""

@@ -16,7 +16,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from hashlib import sha256
 from heapq import merge
@@ -81,8 +81,7 @@ class Candidate(NamedTuple):
     time: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class Terms(NamedTuple):
     """How parts are compared: `entries` and `size` limit the entries of a draft, `most` the bytes of a document's.
 
     Links of resources below `link_changes_below` count as changes, unless it is `None`, and so do all media types.
@@ -102,8 +101,7 @@ class Terms:
     added: AddedLinks
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class Task(NamedTuple):
     """A range of URIs to compare: from `begin` to before `end`, whose entries before are in the documents `old`.
 
     The current rows are all those of `resources` in the range or, if `changed` is known, those of before with these
@@ -119,8 +117,7 @@ class Task:
     changed: Sequence[tuple[str, Row | None]] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
+class Segment(NamedTuple):
     """Entries in a row, which go into the same document: where they are, and what they come to.
 
     `candidates` is where its candidates are, if it has any. `differs` is whether any entry differs from before
@@ -240,8 +237,7 @@ class _Comparison:
         """Return segments with the files that their drafts were written to."""
         bodies, candidates = (each.file for each in self._drafts)
         return [
-            replace(
-                each,
+            each._replace(
                 body=each.body._replace(file=bodies),
                 candidates=each.candidates and each.candidates._replace(file=candidates),
             )
@@ -390,8 +386,7 @@ def divided(segments: Sequence[Segment], entries: int, size: int) -> list[list[S
     return [part for part in parts if part]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Writing:
+class Writing(NamedTuple):
     """A document to write to `file`: what comes before its entries, and segments; `finals` are the times of changes."""
 
     file: Path | BucketPath

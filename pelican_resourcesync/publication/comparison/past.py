@@ -6,8 +6,8 @@ no change at the time of the first publication or after it: a follower would tak
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.comparison.changes import ChangeListBuilder, dated_changes, steps_of
@@ -18,8 +18,7 @@ from pelican_resourcesync.publication.model.resource import Representation
 from pelican_resourcesync.publication.previous.previous import PreviousPublication
 
 
-@dataclass(frozen=True, slots=True)
-class AddedPast:
+class AddedPast(NamedTuple):
     """The changes from before a first publication: their ranges, and the time of the last change of each URI."""
 
     ranges: Sequence[Range]
@@ -28,7 +27,7 @@ class AddedPast:
     def before(self, later: Sequence[Range]) -> list[Range]:
         """Return the ranges with `later` ones behind them; the last one ends where these begin, or else stays open."""
         *closed, last = self.ranges
-        return [*closed, replace(last, until=later[0].start if later else None), *later]
+        return [*closed, last._replace(until=later[0].start if later else None), *later]
 
     def span(self, listed: Iterable[Range]) -> tuple[int, datetime, datetime] | None:
         """Return the number of changes in ranges that are listed, and the times of the first and the last."""

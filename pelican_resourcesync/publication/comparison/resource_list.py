@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import count, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.http import BucketPath
@@ -66,8 +67,7 @@ class _ComparedRange:
     segments: list[Segment] | None
 
 
-@dataclass(frozen=True, slots=True)
-class _NextDocument:
+class _NextDocument(NamedTuple):
     """A document to publish: segments, and the part, with its head, of which these are all the entries, unchanged."""
 
     segments: list[Segment]
@@ -150,7 +150,7 @@ class ResourceListPlan:
                 own = []
                 while left and (end is None or left[0][0] < end):
                     own.append(left.popleft())
-                task = replace(task, resources=None, changed=own)
+                task = task._replace(resources=None, changed=own)
             yield part, None if part and task.changed == [] else task
 
     @property

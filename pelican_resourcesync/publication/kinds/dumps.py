@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import count
@@ -118,7 +118,7 @@ def dumped_after(
         if opened is None and packed:
             opened = DumpedRange(start=(kept[-1].until if kept else None) or begin)
         if opened is not None:
-            opened = replace(opened, until=each.until, new_changes=packed)
+            opened = opened._replace(until=each.until, new_changes=packed)
             kept, opened = ([*kept, opened], None) if opened.closed else (kept, opened)
     return kept if opened is None else [*kept, opened]
 

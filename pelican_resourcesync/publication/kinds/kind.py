@@ -1,9 +1,9 @@
 """The interface of a kind of documents: it plans from what is new, and writes what it planned."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from pelican_resourcesync.publication.comparison.changes import NewChanges
 from pelican_resourcesync.publication.comparison.resource_list import ResourceListPlan
@@ -15,8 +15,7 @@ from pelican_resourcesync.publication.model.resource import FindBytes, Resources
 from pelican_resourcesync.publication.previous.previous import PreviousPublication
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class News:
+class News(NamedTuple):
     """What is new in a publication `at` a time: its `changes` since the `previous` one, if there is one.
 
     `resources` are those of now, and `list` is their Resource List. `ranges` are those of all changes since the first

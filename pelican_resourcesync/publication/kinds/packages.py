@@ -4,7 +4,7 @@ import hashlib
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache, partial
 from itertools import groupby
@@ -156,8 +156,7 @@ def write_package(  # noqa: PLR0913 - keyword-only options
     return count
 
 
-@dataclass(frozen=True, slots=True)
-class _Packing:
+class _Packing(NamedTuple):
     """Adds bitstreams to a package and returns their entries with the paths."""
 
     archive: ZipFile

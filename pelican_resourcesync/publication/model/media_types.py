@@ -5,8 +5,8 @@ table is checked first, and then only the built-in part of `mimetypes`. The type
 schema requires (`V1105`).
 """
 
-import mimetypes
 from functools import lru_cache
+from mimetypes import MimeTypes
 from types import MappingProxyType
 
 #: The type of a TimeMap (RFC 7089).
@@ -84,8 +84,6 @@ TABLE = MappingProxyType(
     }
 )
 
-_BUILT_IN = mimetypes.MimeTypes(filenames=())
-
 
 def media_type(name: str) -> str:
     """Return the media type of a file by its name or path; the longest known ending of the name decides."""
@@ -99,7 +97,8 @@ def _type_of(ending: str) -> str:
         known = TABLE.get(".".join(ends[start:]))
         if known:
             return known
-    guessed, encoding = _BUILT_IN.guess_type(f"name.{ends[-1]}", strict=True)
+    built_in = MimeTypes(filenames=())
+    guessed, encoding = built_in.guess_type(f"name.{ends[-1]}", strict=True)
     return guessed if guessed and not encoding else UNKNOWN_TYPE
 
 

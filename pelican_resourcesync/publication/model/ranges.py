@@ -6,7 +6,6 @@ without changes gets no document: the `until` of the list before it covers it to
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from pathlib import Path
@@ -21,8 +20,7 @@ _BEGIN, _END, _TAIL = b"  <url>\n", b"  </url>\n", b"</urlset>\n"
 _CHUNK = 1 << 18  # bytes read at a time
 
 
-@dataclass(frozen=True, slots=True)
-class Calendar:
+class Calendar(NamedTuple):
     """Cuts at the beginning of each `period` (day, week from Monday, month, year) in UTC."""
 
     period: str
@@ -37,8 +35,7 @@ class Calendar:
         return start.replace(month=1, day=1) if self.period == "year" else start
 
 
-@dataclass(frozen=True, slots=True)
-class FixedBoundaries:
+class FixedBoundaries(NamedTuple):
     """Cuts at given times: those of tags, or of every nth commit."""
 
     times: Sequence[datetime]
@@ -93,8 +90,7 @@ class Body(NamedTuple):
         return chain.from_iterable(self.batches())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Range:
+class Range(NamedTuple):
     """One commit range: its `start` (`from`), its `until` once it is closed, and where its changes are, in order.
 
     `counts` are the numbers of resources created, updated and deleted. `unchanged` ranges are as in the previous
@@ -119,8 +115,7 @@ class Range:
             yield from map(parse_change, each.entries())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangePackage:
+class ChangePackage(NamedTuple):
     """A package of a Change Dump with the changes in `(start, until]`."""
 
     path: str
@@ -128,8 +123,7 @@ class ChangePackage:
     until: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DumpedRange:
+class DumpedRange(NamedTuple):
     """The time that one Change Dump covers: from `start` to `until`, once it is closed.
 
     `packages` exist already and never change; `new_changes` are the changes of each package still to be written. Ranges

@@ -3,7 +3,6 @@
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
@@ -35,8 +34,7 @@ _HEXADECIMAL = re.compile("[0-9a-f]+")
 FindBytes = Callable[[str, Hash | None], Callable[[], BinaryIO] | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Representation:
+class Representation(NamedTuple):
     """The bytes of a resource as they are published (`X09`): their hash, length in bytes, and media type.
 
     Unknown values are `None`: a database may know less about bytes that another server delivers.
@@ -120,8 +118,7 @@ def is_later(one: str, other: str) -> bool:
     return first is not None and (second is None or first > second)
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(NamedTuple):
     """A current resource: its URI and the file with its bytes, `None` if these are not available.
 
     `modified` is the time of its last change (UTC) for resources without history, if known. `measured` describes the
@@ -175,7 +172,7 @@ class FileResources(Resources):
 
     def __init__(self, resources: Iterable[Resource]) -> None:
         """Read the resources, the last one of each URI. Raises `PublicationError` if one cannot be read."""
-        measured = (each if each.measured else replace(each, measured=each.represent()) for each in resources)
+        measured = (each if each.measured else each._replace(measured=each.represent()) for each in resources)
         self._resources = {each.uri: each for each in measured}
         self._sorted = sorted(self._resources)
 
@@ -200,8 +197,7 @@ def _row_of(resource: Resource) -> Row:
         raise DocumentError(message) from None
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(NamedTuple):
     """A resource as in a Resource List (`RL03`): `lastmod` is the time of its last listed change."""
 
     representation: Representation

@@ -61,8 +61,7 @@ def sortable(time: str) -> str:
     return time.removesuffix("Z")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Part(NamedTuple):
     """A part of the Resource List, or the whole: the path of its document, the URI at which its range begins."""
 
     path: str

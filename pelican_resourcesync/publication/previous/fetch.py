@@ -5,11 +5,12 @@ import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from io import BytesIO
 from pathlib import Path
 from secrets import token_hex
+from typing import NamedTuple
 
 from pelican_resourcesync.errors import (
     AbsentError,
@@ -45,8 +46,7 @@ _FORBIDDEN = (401, 403)
 ADVICE = f"what is published stays as it is: try again later, or {START_OVER}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchLimits:
+class FetchLimits(NamedTuple):
     """The limits for fetching a publication, in bytes and seconds.
 
     `documents` is the number of all files that it names. For documents, `size` limits one, `state_size` limits
@@ -68,12 +68,12 @@ class FetchLimits:
 
     def of_documents(self, web: Web, clock: Callable[[], float]) -> Budget:
         """Return the budget for documents, starting now."""
-        each = replace(web.bounds, size=min(self.size, web.bounds.size))
+        each = web.bounds._replace(size=min(self.size, web.bounds.size))
         return Budget(f"{web.base}: all of it", each, size=self.total_size, seconds=self.seconds, clock=clock)
 
     def of_packages(self, web: Web, clock: Callable[[], float]) -> Budget:
         """Return the budget for packages, starting now."""
-        each = replace(web.bounds, size=self.package_size, total=self.package_seconds)
+        each = web.bounds._replace(size=self.package_size, total=self.package_seconds)
         whole = f"{web.base}: the whole of its packages"
         return Budget(whole, each, size=self.packages_size, seconds=self.packages_seconds, clock=clock)
 
@@ -81,8 +81,7 @@ class FetchLimits:
 STANDARD_FETCH_LIMITS = FetchLimits()
 
 
-@dataclass(frozen=True, slots=True)
-class NoPublication:
+class NoPublication(NamedTuple):
     """There is no publication at `url`, where its `publication.json` would be.
 
     `unreachable` is the error if no host answered: then there may be one that this machine cannot see.
@@ -96,8 +95,7 @@ class NoPublication:
         return str(self.unreachable or f"there is no publication at {self.url}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fetched:
+class Fetched(NamedTuple):
     """A publication that was fetched from `url` into `folder`.
 
     `received` is the number of documents fetched; the others were known already. `host_time` is the time by the host's
@@ -111,8 +109,7 @@ class Fetched:
     host_time: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchClock:
+class FetchClock(NamedTuple):
     """The clock to use: `now` returns seconds, and `sleep` waits."""
 
     now: Callable[[], float] = time.monotonic

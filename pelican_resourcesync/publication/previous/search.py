@@ -5,9 +5,10 @@ import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from pelican_resourcesync.errors import PublicationError, TransportError
 from pelican_resourcesync.http import STANDARD_BOUNDS, Bucket, BucketPath, Web, is_bucket
@@ -39,8 +40,7 @@ from pelican_resourcesync.system.signing import SigningKey
 logger = get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Predecessor:
+class Predecessor(NamedTuple):
     """The result of the search: the `previous` publication to continue, or the one `restarted_from`, or neither.
 
     `line` says where it comes from, or why there is none, if the user may wonder. `not_live` is true if there is none
@@ -71,8 +71,7 @@ def predecessor_messages(predecessors: Mapping[str, Predecessor]) -> Iterator[st
     yield from (f"{name}: {line}" for name, line in lines.items())
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(NamedTuple):
     """An output at `path`; a tool that cleans it may have `moved` the documents that were in it to another folder."""
 
     path: Path
@@ -155,7 +154,7 @@ def _state_of(layout: Layout, folder: Path | None) -> PublicationState | None:
 
 
 #: The limits for fetching what is public: for all of it, and for one file.
-ALLOWANCE, BOUNDS = STANDARD_FETCH_LIMITS, replace(STANDARD_BOUNDS, timeout=10.0)
+ALLOWANCE, BOUNDS = STANDARD_FETCH_LIMITS, STANDARD_BOUNDS._replace(timeout=10.0)
 
 _NEVER = datetime.fromtimestamp(0, UTC)
 
@@ -277,8 +276,8 @@ class PredecessorSearch:
         """
         if not os.environ.get("CI"):
             if state_in_output(self._output, self._base, self._layout):
-                return replace(
-                    self._in_output(), line=f"{found}: not live now, so the publication in the output is continued"
+                return self._in_output()._replace(
+                    line=f"{found}: not live now, so the publication in the output is continued"
                 )
             if not _state_of(self._layout, self._saved.folder):  # else what was published after it would be lost
                 return None
@@ -364,7 +363,7 @@ class PredecessorSearch:
         """
         layout, where = self._layout, self._previous
         known = [PublicationState(generation=0, siteurl=layout.siteurl, at=_NEVER, began=_NEVER, documents={})]
-        bounds = replace(BOUNDS, size=ALLOWANCE.state_size)
+        bounds = BOUNDS._replace(size=ALLOWANCE.state_size)
         for url in [*([] if local else [layout.siteurl]), *([where] if "://" in where else [])]:
             with suppress(TransportError, PublicationError):
                 found = fetch_state(_files_at(url), layout.state, bounds)

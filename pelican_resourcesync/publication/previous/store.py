@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
@@ -46,7 +45,7 @@ class Budget:
         if left <= 0:
             raise self._too_large()
         each = self._each
-        return replace(each, total=min(each.total, seconds), size=min(each.size if size is None else size, left))
+        return each._replace(total=min(each.total, seconds), size=min(each.size if size is None else size, left))
 
     def take(self, length: int) -> None:
         """Record that `length` bytes were fetched. Raises `TransportError` if that is more than was left."""

@@ -8,9 +8,8 @@ strictly, depend only on the past, and do not change when commits are added (pro
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from pelican_resourcesync.publication import later
 
@@ -57,8 +56,7 @@ _NO_FILE = "000000"
 _CHUNK = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class PathChange:
+class PathChange(NamedTuple):
     """A change of one path in one commit.
 
     `path` is relative to the top of the work tree, `/`-separated, decoded like file system names. `old` and `new` are
@@ -72,8 +70,7 @@ class PathChange:
     mode: str = "100644"
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(NamedTuple):
     """One first-parent commit: its name, its committer time (seconds since the epoch, UTC) and what it changed.
 
     A time that git cannot read (before the epoch, or not a number) is 0.
@@ -136,8 +133,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp())
 
 
-@dataclass(frozen=True, slots=True)
-class Landing:
+class Landing(NamedTuple):
     """A commit and the time (UTC) at which it landed; `postponed` where its own date was too far in the future."""
 
     commit: Commit

@@ -6,11 +6,11 @@ both (`sources`). Where git has no answer, a warning explains why, and nothing i
 
 from collections import ChainMap, Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from pelican.paginator import Paginator
 
@@ -65,7 +65,7 @@ def explained_deletions(sources: Sources, changes: Iterable[PathChange], run: Ru
     left: Counter[_Listing] = Counter()
     for path, change in first.items():
         for role in sources.roles(path) if change.old else ():
-            before, after = sources.version(replace(change, new=change.old), role), sources.version(last[path], role)
+            before, after = sources.version(change._replace(new=change.old), role), sources.version(last[path], role)
             if before and after:
                 uris |= {*before[0]} - {*after[0]}
                 left.update({*_listings(before[1], run)} - {*_listings(after[1], run)})
@@ -123,8 +123,7 @@ _NO_PAST = "no changes from before the first publication are listed"
 SetHistory = tuple[ChangeHistory, RangeBoundaries]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreviousState:
+class PreviousState(NamedTuple):
     """What publications made together have in common: their `commit`, and the landing times `postponed` in their state.
 
     `first` is the first publication, if changes from before it can be added, and `resources` are those of all of them.
@@ -341,7 +340,7 @@ class GitHistory:
         first = self._first_landing(repository, landings)
         tree = {change.path: change for landing in landings[: first + 1] for change in landing.commit.changes}
         there = tuple(change for change in tree.values() if change.new is not None)
-        return [replace(landings[first], commit=replace(landings[first].commit, changes=there)), *landings[first + 1 :]]
+        return [landings[first]._replace(commit=landings[first].commit._replace(changes=there)), *landings[first + 1 :]]
 
     def _first_landing(self, repository: Repository, landings: Sequence[Landing]) -> int:
         """Return the index of the landing that the setting `history` names."""

@@ -4,11 +4,11 @@ import os
 import posixpath
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 from pelican.contents import Content
@@ -87,8 +87,7 @@ _WRAPPERS = ("tag", "category", "author")
 _OF_LISTINGS = frozenset({"page_name", "period"})
 
 
-@dataclass(frozen=True, slots=True)
-class OutputFile:
+class OutputFile(NamedTuple):
     """One output file: its path relative to the output, its URI, and its source, if known.
 
     `public` is false for drafts and hidden content. `content` is Pelican's content object, if there is one. `about` is
@@ -192,7 +191,7 @@ class Run:
         title = Markup(content.title).striptags()  # noqa: S704 - Pelican's titles are HTML, and this removes it
         written = OutputFile(path, uri, public=is_public_content(content), about=content, title=title)
         if folder in ("", "."):
-            written = replace(written, source=self._source(content), role=role, content=content)
+            written = written._replace(source=self._source(content), role=role, content=content)
         self._written[path] = written
 
     def _source(self, content: Any) -> str:

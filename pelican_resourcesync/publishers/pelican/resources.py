@@ -5,10 +5,9 @@ By the category, tags and language of each: names are compared by their slugs, m
 
 import posixpath
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from errno import ENOSPC
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pelican.contents import Article, Content, Page
 from pelican.urlwrappers import Category, Tag, URLWrapper
@@ -191,8 +190,7 @@ def _named(output: OutputFile) -> str:
     return f"{output.path} (of {output.source})" if output.source else output.path
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceSet:
+class ResourceSet(NamedTuple):
     """A set: its settings, the selector of its resources, the layout of its documents, and the outputs in it."""
 
     settings: SetSettings
@@ -215,8 +213,7 @@ class ResourceSet:
         return [change for change in changes if change.uri in within]
 
 
-@dataclass(frozen=True, slots=True)
-class SiteResources:
+class SiteResources(NamedTuple):
     """All outputs of a build that are resources, in the order of their URIs, and the sets that they belong to.
 
     `warnings` are about selections that match nothing, and links that lead out of the output; `hints` may need action.

@@ -10,10 +10,10 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from pelican.settings import DEFAULT_CONFIG, read_settings
@@ -45,8 +45,7 @@ _ROOT = "."
 _INSTALLED = {"site-packages", "dist-packages"}
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(NamedTuple):
     """The paths of a site's sources, relative to the top of the work tree, `/`-separated.
 
     `content` is Pelican's `PATH`. `settings` are the settings file and every other module of the repository that was
@@ -178,8 +177,7 @@ _CAUSES = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Configuration:
+class Configuration(NamedTuple):
     """A site's settings `file`, Pelican's settings, the plug-in's, and `siteurl` (no trailing slash, `""` for none)."""
 
     file: Path
@@ -313,7 +311,7 @@ def find_site_predecessors(
                     "URLs are listed as deleted"
                 )
                 return {
-                    name: replace(predecessor, line=f"{predecessor.line}. {hint}")
+                    name: predecessor._replace(line=f"{predecessor.line}. {hint}")
                     for name, predecessor in found.items()
                 }
     return found

@@ -15,7 +15,6 @@ import shutil
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -119,7 +118,7 @@ class Sources:
 
     def published_before(self, change: PathChange) -> Iterator[str]:
         """Yield the URIs that the file had which a change replaced or removed, as far as they are known."""
-        former = replace(change, new=change.old)
+        former = change._replace(new=change.old)
         for role in self.roles(change.path) if change.old else ():
             yield from self.past(former, role)
 

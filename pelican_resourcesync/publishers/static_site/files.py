@@ -7,7 +7,7 @@ import os
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from fnmatch import fnmatchcase, translate
 from functools import lru_cache
 from pathlib import Path
@@ -27,8 +27,7 @@ HOST_FILES = ("_headers", "_redirects", "CNAME")
 _INDEX = "index.html"
 
 
-@dataclass(frozen=True, slots=True)
-class SiteUrls:
+class SiteUrls(NamedTuple):
     """Which URI each file of a site has (`X10`), whatever built it: that of the URL that people use.
 
     An `index.html` has the URL of its folder; where `index_urls` is `file`, it has its own. With `clean_urls`, the host
@@ -90,8 +89,7 @@ def is_html(path: str) -> bool:
     return path.lower().endswith((".html", ".htm"))
 
 
-@dataclass(frozen=True, slots=True)
-class Exclusion:
+class Exclusion(NamedTuple):
     """The files that are never resources: the plug-in's own documents, host files, and matches of `exclude`."""
 
     patterns: Sequence[str]

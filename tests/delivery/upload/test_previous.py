@@ -3,7 +3,6 @@
 import hashlib
 import json
 import shutil
-from dataclasses import replace
 
 import pytest
 
@@ -94,4 +93,4 @@ def test_limit_of_a_file(server: BucketServer) -> None:
     """What is larger than is allowed is not read."""
     server.put(STATE, b"four")
     with pytest.raises(TransportError, match="larger than 3 bytes"):
-        Bucket(server.bucket).read(STATE, replace(STANDARD_BOUNDS, size=3))
+        Bucket(server.bucket).read(STATE, STANDARD_BOUNDS._replace(size=3))

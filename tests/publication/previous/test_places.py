@@ -6,7 +6,7 @@ import shutil
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -369,7 +369,7 @@ def scene(tmp_path: Path, made: Path, host: Live, server: BucketServer, monkeypa
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
     monkeypatch.setenv("http_proxy", host.url)
     monkeypatch.delenv("CI", raising=False)
-    monkeypatch.setattr(search, "ALLOWANCE", replace(search.ALLOWANCE, patience=0.0))
+    monkeypatch.setattr(search, "ALLOWANCE", search.ALLOWANCE._replace(patience=0.0))
     return Scene(tmp_path, made, host, server)
 
 

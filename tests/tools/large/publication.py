@@ -10,7 +10,6 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -64,7 +63,7 @@ class Generated(Resources):
         said = Representation.measured(sha256(f"{number} {changed}".encode()).hexdigest(), 1_000, "application/xml")
         links = tuple(Link(href=f"{SITEURL}/{name}/{number}", rel=name) for name in ("collection", "describedby"))
         time = self._at if changed else utc("2024-01-01T12:00") + timedelta(milliseconds=number)
-        return Resource(uri, None, time, said if number % 3 else replace(said, hash=None), links)
+        return Resource(uri, None, time, said if number % 3 else said._replace(hash=None), links)
 
 
 def _uri(number: int) -> str:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from itertools import islice, pairwise
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 from urllib.parse import unquote
 
 from pelican_resourcesync.protocol import Capability, ChangeKind, Entry
@@ -31,8 +31,7 @@ _RATES = {
 _BEGIN, _END = "<!-- other sets: begin -->\n", "<!-- other sets: end -->"
 
 
-@dataclass(frozen=True, slots=True)
-class PageSet:
+class PageSet(NamedTuple):
     """A set that was published: its options, its state and its contents."""
 
     options: Options
@@ -267,8 +266,7 @@ _TOO_HIGH, _FEW = 4, 6
 _LEAST = 1.5
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(NamedTuple):
     """A bar: where it leads, where it is in the drawing, and its `parts`: class, y, height and number of changes."""
 
     href: str
@@ -290,8 +288,7 @@ class Bar:
         return cls(href, summary, decimal(x), decimal(width), parts, summary.changes > top)
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(NamedTuple):
     """The bars, oldest first, the numbers on the axis from above, and the time from the first to the last."""
 
     bars: Sequence[Bar]

@@ -113,7 +113,7 @@ def run_backfill(  # noqa: PLR0913 - keyword-only options
     """
     imports = tuple(sys.path)  # before the settings file adds folders of today's work tree
     today = read_configuration(file, extra)
-    today = replace(today, pelican={**today.pelican, "OUTPUT_PATH": str((output or today.output).absolute())})
+    today = today._replace(pelican={**today.pelican, "OUTPUT_PATH": str((output or today.output).absolute())})
     if not today.settings.enabled or not today.siteurl:
         why = "SITEURL is empty" if today.settings.enabled else "'enabled' is False"
         message = f"{why} in {file}: pass the settings that the site is published with (--settings)"
@@ -209,7 +209,7 @@ class _Backfill:
             except PublicationError:  # one that is damaged, for example, or of another address
                 if today.settings.previous != "live":
                     raise
-                today = replace(today, settings=replace(today.settings, previous="none"))
+                today = today._replace(settings=replace(today.settings, previous="none"))
                 found = stack.enter_context(predecessors(today, today.output))
             base = today.folder
             self.removed_sets = find_removed_sets(found, today.settings, today.siteurl, output, base)

@@ -131,7 +131,7 @@ def test_a_link_or_a_type_that_changes(source: Source) -> None:
         watch.look({"a.html": b"a", "b.html": b"b"}, **EVERYTHING)
         assert source.resource_list()[f"{SITEURL}/a.html"].md["type"] == media_type
     before = packages_in(source)
-    linked = replace(resources[0], links=(Link(rel="tag", href=f"{SITEURL}/tag.html"),))
+    linked = resources[0]._replace(links=(Link(rel="tag", href=f"{SITEURL}/tag.html"),))
     source.publish([linked, other], "2024-01-06T12:00", **options)
     assert source.resource_list()[linked.uri].links
     assert packages_in(source) == before

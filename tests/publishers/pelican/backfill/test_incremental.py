@@ -3,7 +3,6 @@
 import io
 import shutil
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -137,7 +136,7 @@ def test_build_between_two_backfills(backfilled: Site) -> None:
 
 def test_what_is_live_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Into an output that was deleted; if it cannot be continued, it starts over."""
-    monkeypatch.setattr(search, "ALLOWANCE", replace(search.ALLOWANCE, patience=0.1))
+    monkeypatch.setattr(search, "ALLOWANCE", search.ALLOWANCE._replace(patience=0.1))
     with public_museum(tmp_path, monkeypatch) as museum:
         for month in (1, 2, 3):
             museum.edit(month)

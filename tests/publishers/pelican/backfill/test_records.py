@@ -72,7 +72,7 @@ def test_environment(tmp_path: Path) -> None:
     store.put_environment(ENVIRONMENT, "b" * 40)
     assert BuildStore(tmp_path).environment() == (ENVIRONMENT, "b" * 40)
     assert store.record(LANDING, DIGEST) == record
-    assert store.record(replace(LANDING, time=LANDING.time.replace(day=16)), DIGEST) is None
+    assert store.record(LANDING._replace(time=LANDING.time.replace(day=16)), DIGEST) is None
     for change, message in (
         ({"packages": {"Python": "3.11", "Markdown": "3.6"}}, "Markdown was 3.5 and is now 3.6"),
         ({"packages": {"Python": "3.11"}}, "Markdown was 3.5 and is now missing"),
