@@ -1,0 +1,9 @@
+"""The content of an HTML page: what people read of it, and a hash that changes only when that does.
+
+The function judges one page alone. It is documented for owners of sites in `docs/content.md`.
+"""
+
+from pelican_resourcesync.content.markdown import to_markdown
+from pelican_resourcesync.content.page import VERSION, Page, content_hash, read_page
+
+__all__ = ["VERSION", "Page", "content_hash", "read_page", "to_markdown"]

@@ -1,0 +1,176 @@
+"""A page as people read it, and the hash of that."""
+
+import json
+import re
+from base64 import urlsafe_b64encode
+from hashlib import sha256
+from typing import NamedTuple
+from urllib.parse import unquote, urljoin, urlsplit
+
+from lxml import etree
+
+from pelican_resourcesync.content.normalize import plain, structured
+from pelican_resourcesync.content.parsing import parse
+from pelican_resourcesync.content.reading import Reading
+
+#: The number of the function, with which each hash begins. A change of what it returns for any page gives a new one.
+VERSION = "1"
+
+_HASH_CHARACTERS = 22  # of base64, which are 132 bits of SHA-256
+
+#: What stands between the title of a page and the name of its site.
+_SEPARATORS = r"[-|\u2013\u2014\u00b7\u00bb\u00ab\u2022:]+"
+_BETWEEN = re.compile(rf"\s+{_SEPARATORS}\s+")
+_AFTER_HEADING = re.compile(rf"\s*{_SEPARATORS}\s")
+_BEFORE_HEADING = re.compile(rf"\s{_SEPARATORS}\s*$")
+
+#: A refresh within a second, and the URL to which it leads.
+_REFRESH = re.compile(r"""\s*[01](?:\.\d*)?\s*[;,\s]\s*(?:url\s*=\s*)?["']?([^"']*)""", re.IGNORECASE)
+_DESCRIPTIONS = frozenset(("description", "og:title", "og:description"))
+#: The paths of error pages; one that is a folder must say its number, because it may be an article with this number.
+_ERROR_FILE = re.compile(r"/(?:40\d|410|50\d|[45]xx|50x)\.html?$")
+_ERROR_FOLDER = re.compile(r"/(40\d|410|50\d)(?:/|/index\.html?)?$")
+#: Files by which a program verifies who owns a site.
+_VERIFICATION = re.compile(
+    r"/(?:google[0-9a-f]{16}|yandex_[0-9a-f]{16}|naver[0-9a-f]{32}|pinterest-[0-9a-f]+|baidu_verify_[\w-]+)\.html?$"
+)
+#: What a host may add to the path of a page, or leave out.
+_SUFFIX = re.compile(r"(?:/|/index\.html?|\.html?)$")
+
+
+class Page(NamedTuple):
+    """The content of an HTML page. A page that cannot be read has only a hash, which is that of its bytes."""
+
+    hash: str
+    #: Whether people should find it: it is no error page, redirect or verification file, and neither marked `noindex`
+    #: nor a copy of the page that it gives as canonical.
+    is_news: bool
+    title: str = ""
+    language: str = ""
+    #: The absolute URL that the page gives as its own.
+    canonical: str = ""
+    #: The texts of its headings, paragraphs, cells and so on. White space is collapsed outside of code.
+    blocks: tuple[str, ...] = ()
+    #: Where its links and embedded media lead, in order, without the address of the site.
+    links: tuple[str, ...] = ()
+    #: The addresses of its pictures, without hashes in their names.
+    pictures: tuple[str, ...] = ()
+    #: What it says as JSON-LD, or as a page whose text a program writes in the browser.
+    data: tuple[str, ...] = ()
+
+
+def content_hash(body: bytes, uri: str, version: str = VERSION) -> str:
+    """Return the content hash of an HTML page by a version of the function; empty if people should not find the page.
+
+    Raises `ValueError` if there is no such version.
+    """
+    if version != VERSION:
+        message = f"There is no version {version} of the content hash"
+        raise ValueError(message)
+    page = read_page(body, uri)
+    return page.hash if page.is_news else ""
+
+
+def read_page(body: bytes, uri: str) -> Page:
+    """Return the content of an HTML page.
+
+    A page that the parser cannot read, that exceeds its limits or that says nothing has the hash of its bytes.
+    """
+    path = urlsplit(uri).path
+    is_special = bool(_ERROR_FILE.search(path) or _VERIFICATION.search(path))
+    root = parse(body)
+    if root is None:
+        return Page(_hash(body), not is_special)
+    reading = Reading(root, uri.partition(":")[2])
+    scripts = _scripts(root)
+    data = structured(scripts.get("application/ld+json", ()))
+    if not (reading.blocks or reading.pictures):
+        data += sorted(filter(None, map(plain, [*_descriptions(root), *scripts.get("application/json", ())])))
+    title = plain(root.findtext("head/title") or "")
+    own_title = _without_site(title, reading.heading)
+    canonical = _canonical(root, uri)
+    is_other = is_special or _is_error(path, reading.blocks) or _is_hidden(root) or _leads_elsewhere(root, uri)
+    is_copy = bool(canonical) and _address(canonical)[1] != _address(uri)[1]
+    # Where a block ends is a matter of the theme.
+    content = [own_title, " ".join(reading.blocks), reading.links, reading.pictures, data]
+    return Page(
+        _hash(json.dumps(content).encode() if any(content) else body),
+        not is_other and not is_copy,
+        own_title if own_title == reading.heading else title,
+        root.get("lang") or "",
+        canonical,
+        tuple(reading.blocks),
+        tuple(reading.links),
+        tuple(reading.pictures),
+        tuple(data),
+    )
+
+
+def _hash(data: bytes) -> str:
+    return f"{VERSION}-{urlsafe_b64encode(sha256(data).digest())[:_HASH_CHARACTERS].decode()}"
+
+
+def _scripts(root: etree._Element) -> dict[str, list[str]]:
+    """Return the texts of the scripts of a page, by their types."""
+    scripts: dict[str, list[str]] = {}
+    for script in root.iter("script"):
+        scripts.setdefault((script.get("type") or "").lower(), []).append(script.text or "")
+    return scripts
+
+
+def _descriptions(root: etree._Element) -> list[str]:
+    """Return what a page says of itself to programs."""
+    metas = (
+        meta for meta in root.iter("meta") if not _DESCRIPTIONS.isdisjoint((meta.get("name"), meta.get("property")))
+    )
+    return [meta.get("content") or "" for meta in metas]
+
+
+def _without_site(title: str, heading: str) -> str:
+    """Return a title without the name of the site: the heading if it is at one end, else without the last part."""
+    if heading and title.startswith(heading) and _AFTER_HEADING.match(title, len(heading)):
+        return heading
+    if heading and title.endswith(heading) and _BEFORE_HEADING.search(title.removesuffix(heading)):
+        return heading
+    separators = list(_BETWEEN.finditer(title))
+    return title[: separators[-1].start()] if separators and title != heading else title or heading
+
+
+def _is_error(path: str, blocks: list[str]) -> bool:
+    error = _ERROR_FOLDER.search(path)
+    return error is not None and any(error[1] in block for block in blocks)
+
+
+def _is_hidden(root: etree._Element) -> bool:
+    """Return whether a page asks search engines not to list it."""
+    robots = (meta.get("content") or "" for meta in root.iter("meta") if (meta.get("name") or "").lower() == "robots")
+    return not {"noindex", "none"}.isdisjoint(",".join(robots).lower().replace(",", " ").split())
+
+
+def _leads_elsewhere(root: etree._Element, uri: str) -> bool:
+    """Return whether a page only leads to another one; one that reloads itself does not."""
+    refreshes = (meta for meta in root.iter("meta") if (meta.get("http-equiv") or "").lower() == "refresh")
+    targets = (_REFRESH.match(meta.get("content") or "") for meta in refreshes)
+    return any(target and _address(_absolute(uri, target[1])) != _address(uri) for target in targets)
+
+
+def _canonical(root: etree._Element, uri: str) -> str:
+    for link in root.iter("link"):
+        if "canonical" in (link.get("rel") or "").lower().split():
+            url = _absolute(uri, link.get("href") or "")
+            return url if url.startswith(("http://", "https://")) else ""
+    return ""
+
+
+def _absolute(uri: str, url: str) -> str:
+    """Return the URL to which a page refers; its own if that is none."""
+    try:
+        return urljoin(uri, url.strip())
+    except ValueError:
+        return uri
+
+
+def _address(url: str) -> tuple[str, str]:
+    """Return the host and the path of a URL, without what a host may add or leave out."""
+    parts = urlsplit(url)
+    return parts.netloc.lower(), _SUFFIX.sub("", unquote(parts.path))

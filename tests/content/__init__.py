@@ -1,0 +1,1 @@
+"""Tests of what of an HTML page is its content."""
