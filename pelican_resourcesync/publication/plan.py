@@ -170,7 +170,8 @@ class _Planning:
             return None
         folder = self._folder / "past"
         folder.mkdir()
-        builder = partial(ChangeListBuilder, self._request.boundaries, self._options.limits, self._frame, folder)
+        limits, built = self._options.limits, self._history.built
+        builder = partial(ChangeListBuilder, self._request.boundaries, limits, self._frame, built, folder)
         return add_past(previous, past, self._options.edition, builder)
 
     def run(self) -> PlannedPublication:
@@ -180,7 +181,7 @@ class _Planning:
         previous = self._previous
         if previous and news.at == previous.state.at and (news.withdrawn or any(kind.differs for kind in documents)):
             # Names contain the time of the publication, so a file of the same name must not get different bytes.
-            news = news._replace(at=later(news.at, news.at))
+            news = news._replace(at=later(news.at, news.at, self._history.built))
             documents = self._documents(news)
         return PlannedPublication(
             request=self._request,
@@ -234,7 +235,8 @@ class _Planning:
             return NewChanges(), 0
         self._resources.decide(decision)
         divide = ChangePacker(self._options).of_one_time if self._options.dumps.changedump else None
-        builder = ChangeListBuilder(self._request.boundaries, self._options.limits, self._frame, folder, divide)
+        limits = self._options.limits
+        builder = ChangeListBuilder(self._request.boundaries, limits, self._frame, history.built, folder, divide)
         changes = decision.sorter.sorted()
         new = builder.build(
             self._patches.linked(changes) if self._patches else changes,

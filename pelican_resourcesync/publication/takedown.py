@@ -219,7 +219,7 @@ def _plan(
     without, drafts = _Copy(previous, uris, folder / "documents").write(), folder / "drafts"
     drafts.mkdir()
     before, followed = previous.state, previous.layout.change_list_index in previous.state.documents
-    at = before.landed if followed else later(built, previous.last)
+    at = before.landed if followed else later(built, previous.last, built)
     history = ChangeHistory(
         built=built,
         complete=False,

@@ -106,6 +106,7 @@ def divide(
     opened: Division | None = None,
     begin: datetime | None = None,
     floor: datetime | None = None,
+    built: datetime = datetime(2030, 1, 1, tzinfo=UTC),
 ) -> list[Division]:
     """Divide changes into ranges, after the one that was left open."""
     with TemporaryDirectory() as name:
@@ -116,7 +117,7 @@ def divide(
             Path(name, "open").write_text("".join(entries), "utf-8")
             counts = (len(entries), 0, 0)
             before = Range(start=opened.start, counts=counts, bodies=(body,), unchanged=True)
-        builder = ChangeListBuilder(boundaries, Limits(entries=limit), 1_000, Path(name))
+        builder = ChangeListBuilder(boundaries, Limits(entries=limit), 1_000, built, Path(name))
         dated = dated_changes(changes, 2017)
         new = builder.build(dated, floor=floor, begin=begin, opened=before, note_updates=False)
         return [Division(each.start, each.until, tuple(each.changes)) for each in new.ranges]

@@ -225,6 +225,7 @@ def test_every_follower_stays_in_step(
         for edits in before:
             story.commit(edits)
         first = story.time + timedelta(hours=30)
+        last = first - timedelta(seconds=1)
         for edits in shallow:
             story.commit(edits)
             story.publish("--depth", "1")
@@ -233,7 +234,7 @@ def test_every_follower_stays_in_step(
             story.commit(edits)
             story.publish("--depth", "1")
         expected = [
-            (at if parse_datetime(at) > first else render_datetime(min(parse_datetime(at), first - MILLISECOND)), *rest)
+            (at if parse_datetime(at) > first else render_datetime(min(parse_datetime(at), last)), *rest)
             for at, *rest in story.control.changes()
         ]
         assert sorted(story.host.changes()) == sorted(expected)
@@ -289,7 +290,7 @@ PAST = [
     ("2024-02-10T10:00:00Z", "created", "/b.html"),
     ("2024-02-10T10:00:00Z", "deleted", "/gone.html"),
     ("2024-02-20T10:00:00Z", "updated", "/a.html"),
-    ("2024-03-10T09:59:59.999Z", "created", "/c.html"),
+    ("2024-03-10T09:59:59Z", "created", "/c.html"),
 ]
 NEW = ("2024-04-01T10:00:00Z", "updated", "/b.html")
 ADDED = "added 6 changes from 2024-01-10 to 2024-03-10, before the first publication."
@@ -325,7 +326,7 @@ def test_the_first_build_with_the_whole_history_adds_it(shallow: Site) -> None:
     assert shallow.resources() == {
         "/a.html": "2024-02-20T10:00:00Z",
         "/b.html": "2024-04-01T10:00:00Z",
-        "/c.html": "2024-03-10T09:59:59.999Z",
+        "/c.html": "2024-03-10T09:59:59Z",
     }
     assert first_of(shallow) == {"commit": commit, "past": True}
     assert PublishedSite(str(shallow.output)).changed()[0] == {}  # for search engines
@@ -359,8 +360,8 @@ def test_a_clock_that_was_wrong(origin: Site, tmp_path: Path) -> None:
     clone.build()
     assert clone.changes() == [
         *PAST[:4],
-        ("2024-02-15T09:59:59.998Z", "updated", "/a.html"),
-        ("2024-02-15T09:59:59.999Z", "created", "/c.html"),
+        ("2024-02-15T09:59:58Z", "updated", "/a.html"),
+        ("2024-02-15T09:59:59Z", "created", "/c.html"),
     ]
 
 

@@ -22,14 +22,14 @@ HERE, THERE = "http://localhost:8123", "https://repository.museum.example/server
 
 #: What the days of the demo's repository change, by hand: of each record in every format, and of files by their number.
 DAYS = """
-2025-06-15T00:00:00.001Z created record 8
-2025-06-15T00:00:00.001Z created file 80
-2025-06-15T00:00:00.001Z deleted record 10
+2025-06-15T00:00:01Z created record 8
+2025-06-15T00:00:01Z created file 80
+2025-06-15T00:00:01Z deleted record 10
 2025-06-15T10:05:00Z updated record 1
 2025-06-15T10:05:00Z created file 3001
 2025-06-15T10:05:00Z deleted file 2
 2025-06-15T18:00:00Z deleted record 17
-2025-06-16T00:00:00.001Z deleted record 9
+2025-06-16T00:00:01Z deleted record 9
 2025-06-16T11:00:00Z created record 21
 2025-06-16T11:00:00Z created file 3002
 2025-06-16T14:00:00Z deleted record 2

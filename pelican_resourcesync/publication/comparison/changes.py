@@ -33,7 +33,7 @@ from pelican_resourcesync.publication.comparison.parts import (
     candidates_in,
     time_line,
 )
-from pelican_resourcesync.publication.model.clock import TICK, later
+from pelican_resourcesync.publication.model.clock import earlier, later
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory, describe_change, parse_change
 from pelican_resourcesync.publication.model.ranges import Body, Range, RangeBoundaries
 from pelican_resourcesync.publication.model.resource import (
@@ -240,7 +240,7 @@ class DecisionByHistory(Decision):
         steps = [*steps_of(life)]
         exists = bool(steps) and steps[-1].kind is not ChangeKind.DELETED
         if exists != (now is not None):
-            time = max(self._unexplained, steps[-1].time + TICK) if steps else self._unexplained
+            time = later(self._unexplained, steps[-1].time if steps else None, self._history.built)
             steps.append(Change(time, uri, ChangeKind.DELETED if exists else ChangeKind.CREATED))
         self.deleted += now is None and bool(steps)
         return [(_key(each.time), _described(each, now)) for each in steps]
@@ -311,14 +311,22 @@ class ChangeListBuilder:
 
     No change is back-dated: each time becomes strictly later than the last one published and than the time before it.
     Changes of the same time stay together, but at most as many as one document holds, and only those that `divide`
-    leaves together. The others come a millisecond later. `frame` are the bytes of a Change List without its entries.
+    leaves together. The others come a second later, or a millisecond if that is after the time of the build, `built`.
+    `frame` are the bytes of a Change List without its entries.
     """
 
-    def __init__(
-        self, boundaries: RangeBoundaries, limits: Limits, frame: int, folder: Path, divide: Divide | None = None
+    def __init__(  # noqa: PLR0913, PLR0917 - see above
+        self,
+        boundaries: RangeBoundaries,
+        limits: Limits,
+        frame: int,
+        built: datetime,
+        folder: Path,
+        divide: Divide | None = None,
     ) -> None:
         """See above."""
         self._boundaries = boundaries
+        self._built = built
         self._most, self._size = limits.entries, limits.size - frame
         self._folder = folder
         self._divide = divide
@@ -348,7 +356,7 @@ class ChangeListBuilder:
             for key, group in groupby(changes, key=itemgetter(0)):
                 time = parse_datetime(f"{key}Z")
                 for together in self._together(group):
-                    time = floor = later(time, floor)
+                    time = floor = later(time, floor, self._built)
                     final = render_datetime(time)
                     self._found.finals.add(key, together[0].uri, final)
                     self._found.last = time
@@ -382,7 +390,7 @@ class ChangeListBuilder:
         data = "".join([each.entry for each in together]).replace(OPEN, final).encode()
         mark = self._boundaries.before(time)
         if self._range is None:
-            self._range = Range(start=begin if begin is not None else mark or time - TICK)
+            self._range = Range(start=begin if begin is not None else mark or earlier(time))
         elif self._range.unchanged:
             self._reopen(self._range)
         if self._entries and (end := self._end(time, mark, len(together), len(data))):

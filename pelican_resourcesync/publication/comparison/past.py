@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.comparison.changes import ChangeListBuilder, dated_changes, steps_of
-from pelican_resourcesync.publication.model.clock import TICK
+from pelican_resourcesync.publication.model.clock import TICK, earlier
 from pelican_resourcesync.publication.model.history import Change
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.resource import Representation
@@ -55,7 +55,7 @@ def add_past(
         found = builder().build(dated, floor=None, begin=None, opened=None, note_updates=False)
         if found.last is None or found.last < began:
             return AddedPast(found.ranges, {each.uri: found.finals.of(each.time, each.uri) for each in dated})
-        end -= found.last - began + TICK  # what does not fit into one document comes a millisecond later
+        end = earlier(end - (found.last - began))  # what does not fit into one document comes later
     return None
 
 
@@ -98,5 +98,5 @@ def _up_to(end: datetime, changes: Iterable[Change]) -> Iterator[Change]:
     """Yield changes with their times, or as late as possible before `end`, in the same order of time."""
     times: dict[datetime, datetime] = {}
     for time in sorted({change.time for change in changes}, reverse=True):
-        end = times[time] = min(time, end - TICK)
+        end = times[time] = min(time, earlier(end))
     return (change._replace(time=times[change.time]) for change in changes)

@@ -7,8 +7,10 @@ from datetime import UTC, datetime, timedelta
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER
 
-#: The smallest difference between two published times.
+#: The smallest difference between two published times. Not all programs read fractions of seconds.
 TICK = timedelta(milliseconds=1)
+
+_SECOND = timedelta(seconds=1)
 
 #: How much later than the host's clock a publication may be, and how much later than what it continues.
 _DAY, _FIVE_YEARS = timedelta(days=1), timedelta(days=5 * 366)
@@ -16,21 +18,34 @@ _DAY, _FIVE_YEARS = timedelta(days=1), timedelta(days=5 * 366)
 _EPOCH = "SOURCE_DATE_EPOCH"
 
 
-def off_boundary(time: datetime) -> datetime:
-    """Move a time that is exactly midnight UTC, where calendar periods meet, one millisecond later.
+def off_boundary(time: datetime, built: datetime) -> datetime:
+    """Move a time that is exactly midnight UTC, where calendar periods meet; see `later`.
 
     A commit range is `(from, until]`, so a change on the boundary would belong to the period that ends there.
     """
     utc = time.astimezone(UTC)
     on_boundary = (utc.hour, utc.minute, utc.second, utc.microsecond) == (0, 0, 0, 0)
-    return utc + TICK if on_boundary else utc
+    return _after(utc, built) if on_boundary else utc
 
 
-def later(time: datetime, floor: datetime | None) -> datetime:
-    """Return `time`, or the first moment after `floor` if `time` is not later than `floor`."""
+def later(time: datetime, floor: datetime | None, built: datetime) -> datetime:
+    """Return `time`, moved to the next second after `floor` if it is not later than `floor`.
+
+    It moves by a millisecond instead if that second is later than `built`, the time of the build.
+    """
     if floor is not None and time <= floor:
-        time = floor + TICK
-    return off_boundary(time)
+        time = _after(floor, built)
+    return off_boundary(time, built)
+
+
+def earlier(time: datetime) -> datetime:
+    """Return the last whole second before a time."""
+    return (time - TICK).replace(microsecond=0)
+
+
+def _after(time: datetime, built: datetime) -> datetime:
+    second = time.replace(microsecond=0) + _SECOND
+    return second if second <= built else time + TICK
 
 
 def whole_milliseconds(time: datetime) -> datetime:

@@ -102,7 +102,7 @@ class PublicationState:
 
     - `siteurl` and `at`: those of its Resource List.
     - `commit` and `landed`: the commit built and its landing time, `None` without history.
-    - `postponed`: by commit, the landing times of commits whose own time was too far in the future.
+    - `postponed`: by commit, the landing times that depend on when it was built: see `landing_times`.
     - `parts`: those of the Resource List, in the order of their URIs.
     - `change_lists`: all Change Lists, oldest first.
     - `restart_number`: how often the set was started over under new addresses, from 1.

@@ -134,7 +134,7 @@ _LAST = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp())
 
 
 class Landing(NamedTuple):
-    """A commit and the time (UTC) at which it landed; `postponed` where its own date was too far in the future."""
+    """A commit and the time (UTC) at which it landed; `postponed` where that depends on the time of the first build."""
 
     commit: Commit
     time: datetime
@@ -146,9 +146,10 @@ def landing_times(
 ) -> Iterator[Landing]:
     """Yield each of `commits` (first-parent, oldest first) with its landing time.
 
-    This is its committer time, or just after the landing time of the commit before it, whichever is later. A commit
-    dated more than a day ahead of `built`, the time of this build, lands just after its parent. `known` holds the
-    landing times of such commits as published before, by commit name: these are used from then on.
+    This is its committer time, or the next second after the landing time of the commit before it, whichever is later.
+    A commit dated more than a day ahead of `built`, the time of this build, lands just after its parent, and one whose
+    next second is later than that a millisecond after it. `known` holds the landing times of such commits as published
+    before, by commit name: these are used from then on.
     """
     known = known or {}
     before: datetime | None = None
@@ -157,8 +158,8 @@ def landing_times(
         time = known[commit.sha] if postponed else committer_time(commit)
         if not postponed and time > built + TOLERANCE:
             time, postponed = before or built, True
-        before = later(time, before)
-        yield Landing(commit, before, postponed)
+        before = later(time, before, built)
+        yield Landing(commit, before, postponed or before.microsecond > 0)
 
 
 def committer_time(commit: Commit) -> datetime:

@@ -327,7 +327,8 @@ class GitHistory:
             (landing.time, landing.commit.changes) for landing in landings
         ]
         if uncommitted:
-            commits.append((later(self._built, commits[-1][0]) if commits else self._built, uncommitted))
+            last = commits[-1][0] if commits else None
+            commits.append((later(self._built, last, self._built), uncommitted))
         return commits
 
     def _is_excluded(self, uri: str) -> bool:
@@ -364,7 +365,8 @@ class GitHistory:
         return boundaries_of(self._settings, repository, landings)
 
     def _warn_of_clocks(self, landings: Sequence[Landing], known: Iterable[str]) -> None:
-        ahead = [landing.commit for landing in landings if landing.postponed and landing.commit.sha not in known]
+        new = (landing for landing in landings if landing.postponed and landing.commit.sha not in known)
+        ahead = [landing.commit for landing in new if committer_time(landing.commit) > landing.time]
         if ahead:
             first = ahead[0]
             self.warnings.append(

@@ -167,16 +167,16 @@ def test_more_changes_than_memory_holds(changes: list[list[tuple[str, str, str, 
 
 
 def test_times_apart_by_hand() -> None:
-    """Three of one time where two may be: one comes a millisecond later, and pushes what stood there."""
+    """Three of one time where two may be: one comes a second later, and pushes what stood there."""
     together = [change("2024-04-01T12:00", name) for name in "abc"]
-    follows = change("2024-04-01T12:00:00.001", "d")
+    follows = change("2024-04-01T12:00:01", "d")
     assert [each.time for each in moved([*together, follows], None, 2)] == [
         utc("2024-04-01T12:00"),
         utc("2024-04-01T12:00"),
-        utc("2024-04-01T12:00:00.001"),
-        utc("2024-04-01T12:00:00.002"),
+        utc("2024-04-01T12:00:01"),
+        utc("2024-04-01T12:00:02"),
     ]
-    assert moved([follows], utc("2024-06-01T12:00"), 2)[0].time == utc("2024-06-01T12:00:00.001")
+    assert moved([follows], utc("2024-06-01T12:00"), 2)[0].time == utc("2024-06-01T12:00:01")
 
 
 @pytest.mark.promise("Complete")

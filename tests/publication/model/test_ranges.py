@@ -1,7 +1,7 @@
 """Commit ranges: where one Change List ends and the next begins."""
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from itertools import groupby, pairwise
 
 import pytest
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pelican_resourcesync.publication import Calendar, Change, FixedBoundaries, RangeBoundaries
 from pelican_resourcesync.publication.model.ranges import Range, retain
 from pelican_resourcesync.settings import PERIODS
-from tests.kit.publications import CREATED, MILLISECOND, Division, change, divide, utc
+from tests.kit.publications import CREATED, Division, change, divide, utc
 from tests.kit.strategies import some_boundaries
 from tests.kit.strategies import some_times as times
 
@@ -130,10 +130,10 @@ def test_a_tag_closes_the_range_of_its_own_commit() -> None:
     one, tagged, after = (change(f"2024-01-0{day}T12:00", "a") for day in (1, 2, 3))
     tags = FixedBoundaries([tagged.time])
     assert divide([one, tagged], tags, opened=None, begin=None, limit=LIMIT) == [
-        Division(one.time - MILLISECOND, None, (one, tagged))
+        Division(one.time - timedelta(seconds=1), None, (one, tagged))
     ]
     assert divide([one, tagged, after], tags, opened=None, begin=None, limit=LIMIT) == [
-        Division(one.time - MILLISECOND, tagged.time, (one, tagged)),
+        Division(one.time - timedelta(seconds=1), tagged.time, (one, tagged)),
         Division(tagged.time, None, (after,)),
     ]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pelican_resourcesync.publishers.git.log import Commit, Landing, committer_time, landing_times
 
 BUILT = datetime(2025, 1, 1, 12, tzinfo=UTC)
-MS = timedelta(milliseconds=1)
+MS, SECOND = timedelta(milliseconds=1), timedelta(seconds=1)
 MIDNIGHT = int(datetime(2024, 6, 1, tzinfo=UTC).timestamp())
 NOON = datetime(2024, 6, 1, 12, tzinfo=UTC)
 
@@ -72,22 +72,32 @@ def test_committer_times_that_increase_are_taken_as_they_are() -> None:
 
 
 def test_clock_that_went_back() -> None:
-    """A commit dated before its parent, or at the same second, lands a millisecond after it."""
+    """A commit dated before its parent, or at the same second, lands in the next second."""
     found = landed(NOON, NOON - timedelta(hours=1), NOON)
-    assert [each.time for each in found] == [NOON, NOON + MS, NOON + 2 * MS]
+    assert [(each.time, each.postponed) for each in found] == [
+        (NOON, False), (NOON + SECOND, False), (NOON + 2 * SECOND, False),
+    ]  # fmt: skip
 
 
-def test_midnight_moves_a_millisecond() -> None:
+@pytest.mark.promise("Never back-dated")
+def test_next_second_after_the_build() -> None:
+    """If there was none before the build, a commit lands a millisecond later, and stays there in later builds."""
+    found = landed(BUILT - SECOND, BUILT - SECOND, BUILT - SECOND, BUILT)
+    times = [BUILT - SECOND, BUILT, BUILT + MS, BUILT + 2 * MS]
+    assert [(each.time, each.postponed) for each in found] == list(zip(times, (False, False, True, True), strict=True))
+
+
+def test_midnight_moves_a_second() -> None:
     """A commit at midnight UTC belongs to the day that begins."""
     midnight = datetime(2024, 6, 1, tzinfo=UTC)
-    assert [each.time for each in landed(midnight, midnight)] == [midnight + MS, midnight + 2 * MS]
+    assert [each.time for each in landed(midnight, midnight)] == [midnight + SECOND, midnight + 2 * SECOND]
 
 
 @pytest.mark.parametrize(("ahead", "postponed"), [(timedelta(days=1), False), (timedelta(days=1, seconds=1), True)])
 def test_more_than_a_day_ahead_is_postponed(ahead: timedelta, postponed: bool) -> None:
     """A day ahead of the build is believed, a second more is not: that lands just after its parent."""
     found = landed(NOON, BUILT + ahead)[1]
-    assert (found.time, found.postponed) == (NOON + MS if postponed else BUILT + ahead, postponed)
+    assert (found.time, found.postponed) == (NOON + SECOND if postponed else BUILT + ahead, postponed)
 
 
 def test_first_commit_ahead_lands_at_the_build() -> None:
@@ -98,7 +108,7 @@ def test_first_commit_ahead_lands_at_the_build() -> None:
 def test_commits_after_a_held_one_are_believed() -> None:
     """One wrong clock does not push the commits of right ones ahead."""
     later = NOON + timedelta(hours=1)
-    assert [each.time for each in landed(NOON, 4 * 10**9, later)] == [NOON, NOON + MS, later]
+    assert [each.time for each in landed(NOON, 4 * 10**9, later)] == [NOON, NOON + SECOND, later]
 
 
 def test_known_time_wins() -> None:
@@ -111,7 +121,7 @@ def test_known_time_wins() -> None:
 
 def test_known_time_still_increases() -> None:
     """A kept time that is not after the parent's, as after a rewritten history, moves past it."""
-    assert landed(NOON, 4 * 10**9, c1=NOON - timedelta(days=9))[1].time == NOON + MS
+    assert landed(NOON, 4 * 10**9, c1=NOON - timedelta(days=9))[1].time == NOON + SECOND
 
 
 @pytest.mark.parametrize(

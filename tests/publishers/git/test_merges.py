@@ -52,7 +52,7 @@ def test_old_branch_with_older_times(site: Site) -> None:
     assert built(site) == [
         MAIN,
         (T[5], "updated", "/main.html"),
-        ("2024-01-05T10:00:00.001Z", "created", "/old.html"),
+        ("2024-01-05T10:00:01Z", "created", "/old.html"),
     ]
 
 

@@ -150,8 +150,13 @@ class Landings:
         if time > now + _AHEAD:
             time = before or now
         if before is not None and time <= before:
-            time = before + _TICK
-        return time + _TICK if time == datetime.combine(time.date(), datetime.min.time(), UTC) else time
+            time = self._next(before, now)
+        return self._next(time, now) if time == datetime.combine(time.date(), datetime.min.time(), UTC) else time
+
+    @staticmethod
+    def _next(time: datetime, now: datetime) -> datetime:
+        second = datetime.fromtimestamp(int(time.timestamp()) + 1, UTC)
+        return time + _TICK if second > now else second
 
     def time(self, sha: str) -> datetime:
         """Return the time at which a commit landed."""
