@@ -165,12 +165,6 @@ def test_host_that_does_not_answer() -> None:
     assert str(error.value) == "http://127.0.0.1:9/: Connection refused"
 
 
-def test_deep(tmp_path: Path) -> None:
-    """Resources are asked for, and their media types compared."""
-    with on_the_web(tmp_path, {"a.txt": b"alphA"}) as address:
-        assert "X08 MUST" in names(check(address, deep=True, jobs=2).findings)
-
-
 def test_single_document_asks_for_nothing_more(tmp_path: Path) -> None:
     """Without --follow one request is made; with it, what the document names is visited."""
     with on_the_web(tmp_path) as address:

@@ -143,16 +143,6 @@ def test_elements_of_others() -> None:
     assert STANDARD_LIMITS.most_elements == 2_000_000
 
 
-def test_memory_is_constant() -> None:
-    """Fifteen thousand entries, all of them faulty, take no more memory than a few do."""
-    faulty = entry("a", 'length="x" hash="y"').encode()
-    with bounded(memory=12_000_000):
-        checked(HEAD + faulty * 1_000 + b"</urlset>")
-    with bounded(memory=12_000_000):
-        findings, _ = checked(HEAD + faulty * 15_000 + b"</urlset>")
-    assert names(findings) == ["X08 MUST", "X09 MUST"]
-
-
 def test_what_is_remembered_is_small() -> None:
     """Times that are long are looked at and forgotten: there is no end of them."""
     with bounded(memory=20_000_000):

@@ -7,7 +7,7 @@ import pytest
 
 from pelican_resourcesync.checker import check
 from pelican_resourcesync.checker.resources import sitemaps
-from pelican_resourcesync.http import Headers, links_of_headers, links_of_page, looks_like_page
+from pelican_resourcesync.http import Headers, links_of_headers, links_of_page
 from tests.checker.between import links_of_a
 from tests.kit.bounds import require_linear
 from tests.kit.documents import ABOUT, BASE, A, document, entry, lay, lay_small, names
@@ -21,13 +21,6 @@ def test_sitemaps() -> None:
         "https://a/1",
         "https://a/2",
     ]
-
-
-def test_pages() -> None:
-    """A page is known by its type or its beginning."""
-    assert looks_like_page(b"\xef\xbb\xbf\n<!doctype HTML>", "")
-    assert looks_like_page(b"x", "text/html")
-    assert not looks_like_page(b"<urlset>", "application/xml")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from pelican_resourcesync.checker.rule import Findings
 from tests.checker.between import DEEP, HOSTED, Changed
 from tests.checker.between import FAULTS as BETWEEN
 from tests.checker.faults import ALONE, BEFORE, EARLY, FAULTS, FIRST, LATE, PACKED, SECOND, broken, changes
-from tests.kit.documents import JANUARY, OTHERS, SOURCE, checked, document, entry, hosted, lay, names, text
+from tests.kit.documents import OTHERS, SOURCE, checked, document, entry, hosted, lay, names, text
 from tests.protocol.support import SPEC, spec
 
 
@@ -74,30 +74,6 @@ def test_x08_says_what_is_wrong(value: str, message: str) -> None:
     listed = document("resourcelist", entry("a.txt", f'hash="{value}"'), ' at="2024-03-01T00:00:00Z"')
     (group,) = [group for _, _, group in checked(listed)[0].groups()]
     assert [found.message for found in group.first] == [message]
-
-
-#: What a wrong `up` is, only the document that it leads to tells: see `between.FAULTS`, under X13.
-KNOWN = {
-    "entries in reverse order": (changes((*FIRST, LATE, LATE), (*SECOND, EARLY, EARLY)), "CH03 MUST"),
-    "at missing": (text("resources-1.xml").replace(' at="2024-03-01T00:00:00Z"', ""), "RL01 MUST"),
-    "an index written as urlset": (document("changelist", entry("c.xml", JANUARY), f" {JANUARY}"), "CH02 MUST"),
-    "changelistindex": (document("changelistindex", "", f" {JANUARY}", root="sitemapindex"), "X04 MUST"),
-    "an index of an invented capability": (
-        text("changes.xml").replace('capability="changelist"', 'capability="changelistindex"'),
-        "X04 MUST",
-    ),
-    "deletions without time": (changes(("a", "deleted", "", "")), "V1104 SHOULD"),
-    "from after the first change": (changes((*FIRST, EARLY, EARLY)).replace("2024-01-01", "2024-01-15"), "V1101 MUST"),
-    "path without a slash": (text("dump-manifest.xml").replace('path="/', 'path="'), "RD06 MUST"),
-    "no up": (text("changes-2.xml").replace('rel="up"', 'rel="via"'), "X13 MUST"),
-}
-
-
-@pytest.mark.parametrize("name", KNOWN)
-def test_known_faults_of_public_implementations(name: str) -> None:
-    """What others got wrong is found."""
-    data, expected = KNOWN[name]
-    assert expected in names(checked(data)[0])
 
 
 #: All identifiers, so that none is lost where the table is not at hand.

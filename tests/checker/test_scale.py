@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.kit.documents import BASE, checked, document, entry, lastmod, lay_small, names, text
+from tests.kit.documents import BASE, document, entry, lastmod, lay_small
 
 AT = ' at="2024-03-01T00:00:00Z"'
 # In one run: what lxml takes for the parts, and what the check of the whole Source takes, the best of a few, in seconds
@@ -93,10 +93,3 @@ def test_some_thousands(tmp_path: Path) -> None:
     found = measured(tmp_path, 2)
     assert found["documents"] == 5
     assert found["checked"] < 8 * found["parsed"]
-
-
-def test_extensions_of_sitemaps() -> None:
-    """Elements of others, of any depth, are none of our business."""
-    image = '<i:image xmlns:i="urn:images"><i:loc>https://example.org/i.png</i:loc></i:image>'
-    listed = text("resources-1.xml").replace("</loc>\n", f"</loc>\n{image}\n")
-    assert names(checked(listed)[0]) == []

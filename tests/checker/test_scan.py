@@ -36,17 +36,10 @@ def test_line_of_a_fault(old: str, new: str, line: str) -> None:
 def test_x04_counts_entries_and_bytes() -> None:
     """Past either limit a document is still read; past what is ever read, that is said once."""
     whole = text("resources-1.xml")
+    assert (STANDARD_LIMITS.entries, STANDARD_LIMITS.document_size) == (50_000, 50 << 20)
     assert names(checked(whole, limits=replace(STANDARD_LIMITS, entries=2))[0]) == []
     assert names(checked(whole, limits=replace(STANDARD_LIMITS, entries=1))[0]) == ["X04 MUST"]
     assert names(checked(whole, limits=replace(STANDARD_LIMITS, most_entries=1))[0]) == ["X04 MUST"]
     assert names(checked(whole, limits=replace(STANDARD_LIMITS, document_size=len(whole)))[0]) == []
     assert names(checked(whole, limits=replace(STANDARD_LIMITS, document_size=len(whole) - 1))[0]) == ["X04 MUST"]
     assert names(checked(whole, limits=replace(STANDARD_LIMITS, most_bytes=len(whole) - 1))[0]) == ["X04 MUST"]
-
-
-def test_x04_of_the_standard() -> None:
-    """50,000 entries are allowed, and one more is not."""
-    url = "<url><loc>urn:a</loc></url>"
-    head = ' at="2024-01-01T00:00:00Z"'
-    assert names(checked(document("resourcelist", url * 50_000, head))[0]) == []
-    assert names(checked(document("resourcelist", url * 50_001, head))[0]) == ["X04 MUST"]

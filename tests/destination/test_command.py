@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from base64 import b64encode
-from contextlib import ExitStack
 from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
@@ -22,7 +21,6 @@ from pelican_resourcesync.cli import main, parser
 from pelican_resourcesync.commands.running import options_of, progress_text
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.options import MirrorOptions
-from pelican_resourcesync.system.lock import lock_file
 from tests.destination.linked import LinkedSource, link
 from tests.kit.live import content, late, live, status
 from tests.kit.screen import terminal
@@ -407,24 +405,6 @@ def test_kept_running(source: FakeSource, tmp_path: Path) -> None:
         running.communicate(timeout=60)
     assert files_of(folder) == source.resources
     assert running.returncode in (0, 3)  # 3 where it was just at work
-
-
-def test_kept_running_while_another_works(source: FakeSource, tmp_path: Path) -> None:
-    """With --every it waits for another mirror of the copy, and does not end."""
-    folder = tmp_path / "copy"
-    assert main(["mirror", source.url, str(folder)]) == 0
-    with ExitStack() as working:
-        lock = working.enter_context((folder / ".mirror/lock").open("r+b"))
-        lock_file(lock.fileno())
-        assert main(["mirror", source.url, str(folder)]) == 3
-        with process(source, folder, "--every", "0.2") as running:
-            assert running.stdout
-            assert running.stderr
-            assert "another mirror is working" in running.stderr.readline()
-            working.close()
-            assert "Complete: " in running.stdout.readline()
-            running.send_signal(signal.SIGTERM)
-            running.communicate(timeout=60)
 
 
 def test_kept_running_in_vain(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,20 +2,14 @@
 
 import hmac
 import json
-import os
 import re
-import signal
 import socket
-import subprocess
-import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 
 import pytest
 from pelican.log import LimitFilter
@@ -28,7 +22,6 @@ from pelican_resourcesync.http import Request, Sink, new_client
 from tests.kit.hub import call
 from tests.kit.live import Ask, Manner, closed_port, endless, late, redirect, status
 from tests.kit.pushed import PushedSource, equal, listen, pushed, wait
-from tests.kit.sites import ROOT
 from tests.kit.sources import FakeSource, document, fake_source
 
 
@@ -74,33 +67,7 @@ def settle(source: PushedSource) -> None:
     time.sleep(0.3)
 
 
-def rounds(request: pytest.FixtureRequest) -> int:
-    """Return how often something is tried."""
-    return 200 if request.config.getoption("--long") else 10
-
-
 # A copy in step
-
-
-@pytest.mark.promise("Pushed")
-def test_disturbed_pings(source: PushedSource, folder: Path, request: pytest.FixtureRequest) -> None:
-    """Of the pings, a fifth is dropped, doubled, late or out of order: after the next poll the copy is equal."""
-    source.hub.share = 0.2
-    every = 1.0
-
-    def script() -> None:
-        source.hub.wait(lambda: source.hub.subscriptions)
-        for _ in range(rounds(request)):
-            source.change()
-            source.ping()
-            time.sleep(0.05)
-        wait(equal(source, folder), every + 5)
-
-    listen(script, "mirror", source.url, folder, every=f"{every}s")
-    assert source.hub.disturbed
-    if rounds(request) > 100:
-        assert {*source.hub.disturbed} == {"drop", "double", "reorder", "delay"}
-        assert len(source.hub.disturbed) == pytest.approx(40, abs=20)
 
 
 @pytest.mark.promise("Pushed")
@@ -470,59 +437,6 @@ def test_slow_callers(source: PushedSource, monkeypatch: pytest.MonkeyPatch) -> 
                 pass
         assert time.monotonic() - begin < 10
         wait(lambda: not listener._server.requests)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is measured as Linux reports it")
-def test_flood_of_forged_calls(source: PushedSource, folder: Path, request: pytest.FixtureRequest) -> None:
-    """Forged calls, as many as come: each is answered, the copy is right, memory stays, one line a minute says so."""
-    calls = 60_000 if request.config.getoption("--long") else 200
-    port = closed_port()
-    command = [sys.executable, "-m", "pelican_resourcesync", "mirror", source.url, str(folder), "--quiet"]
-    command[-1:] = ["--listen", f":{port}", "--callback", f"http://127.0.0.1:{port}/", "--allow-private"]
-    with subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    ) as process, ExitStack() as stack:  # fmt: skip
-        stack.callback(process.kill)
-        source.hub.wait(lambda: source.hub.subscriptions)
-        wait(equal(source, folder))
-        (subscription,) = source.hub.subscriptions.values()
-        before, answers = _memory(process.pid), list[bytes]()
-        path = subscription.callback.rpartition("/")[2]
-        flood = [Thread(target=_flood, args=(port, path, calls, answers)) for _ in range(2)]
-        for each in flood:
-            each.start()
-        while any(each.is_alive() for each in flood):
-            source.change()
-            source.ping()
-            wait(equal(source, folder), 60)
-        assert Counter(answers) == {b"403": 2 * calls}
-        assert _memory(process.pid) - before < 30_000  # kB
-        time.sleep(1.5)
-        process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=60)
-    lines = said.splitlines()
-    assert lines
-    assert all(" calls to the callback that were refused: " in line for line in lines)
-    times = [datetime.fromisoformat(line.partition(" ")[0]) for line in lines]
-    assert all(later - earlier >= timedelta(minutes=1) for earlier, later in pairwise(times)), said
-    refused = sum(int(re.findall(r"refused: ([\d,]+);", line)[0].replace(",", "")) for line in lines)
-    assert 0 < refused <= 2 * calls
-
-
-def _memory(process: int) -> int:
-    return int(re.findall(r"VmHWM:\s+(\d+)", Path(f"/proc/{process}/status").read_text())[0])
-
-
-def _flood(port: int, path: str, calls: int, answers: list[bytes]) -> None:
-    """Send forged calls, one after another; note the status of each answer."""
-    head = f"POST /{path} HTTP/1.1\r\nX-Hub-Signature: sha256={'0' * 64}\r\nContent-Length: 6\r\n\r\nforged".encode()
-    for _ in range(calls):
-        with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
-            connection.sendall(head)
-            answers.append(connection.recv(1_000).split(b" ", 2)[1])
-            while connection.recv(1_000):
-                pass
 
 
 # Options

@@ -12,7 +12,7 @@ import pytest
 from pelican_resourcesync.errors import TransportError
 from pelican_resourcesync.http import Bounds, Web
 from pelican_resourcesync.http.urllib3_client import Urllib3Client, _Timed
-from tests.kit.live import Ask, Live, Manner, content, live, raw, redirect
+from tests.kit.live import Ask, Live, Manner, content, raw, redirect
 
 PUBLIC = "93.184.216.34"
 Guard = Callable[[], AbstractContextManager[None]]
@@ -154,15 +154,6 @@ def test_redirect_is_looked_at_anew(
         visited(f"http://museum.example:{site.url.rpartition(':')[2]}/a")
     assert [ask.path for ask in site.asks] == ["a"]
     assert len(connected) == 1
-
-
-def test_redirect_to_another_port_or_scheme(site: Live) -> None:
-    """A host that the user named leads to nothing else on this machine."""
-    with live(content(b"other")) as other:
-        site.manner = redirect(f"{other.url}/a")
-        with pytest.raises(TransportError, match="redirects elsewhere"):
-            visited(f"{site.url}/a", public=False)
-        assert other.asks == []
 
 
 @urllib3_only

@@ -316,13 +316,6 @@ def test_five_redirects(site: Live) -> None:
         Web(site.url).read("0")
 
 
-def test_redirected_to_itself(site: Live) -> None:
-    """A loop ends."""
-    said = failure(site, redirect("/a/b.xml?{query}"))
-    assert said == "URL redirects more than 5 times, last to URL"
-    assert sum(site.asked().values()) == 6
-
-
 @pytest.mark.parametrize(
     ("location", "said"),
     [
@@ -370,15 +363,6 @@ def test_secure(trusted: Path, in_time: Guard) -> None:
             failure(site, dripping(b"a" * 5000, 0.05), total=0.6) == "URL: the transfer takes longer than 0.6 seconds"
         )
         assert failure(site, truncated(b"abc")) == "URL: the transfer ended early"
-
-
-def test_led_to_the_secure_site(site: Live, trusted: Path) -> None:
-    """The same host may lead to its secure side, and never back."""
-    with live(content(b"secure"), trusted) as secure:
-        site.manner = redirect(f"{secure.url}/a")
-        assert Web(site.url).read("a")[1] == b"secure"
-        back = redirect(f"{site.url}/a")
-        assert failure(secure, back) == f"URL redirects elsewhere, to {site.url}/a"
 
 
 @urllib3_only

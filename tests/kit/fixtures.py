@@ -1,8 +1,9 @@
-"""Fixtures that several packages use: sites, a site with a past, and a repository with a database server."""
+"""Fixtures that several packages use: sites, a site with a past, a bucket, and a repository with a database server."""
 
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -10,6 +11,9 @@ from tests.kit.backfills import run, with_past
 from tests.kit.postgresql import NoServerError, Server, running
 from tests.kit.repository.press import Press
 from tests.kit.sites import Site, import_sample_site
+
+if TYPE_CHECKING:
+    from tests.kit.bucket import BucketServer
 
 
 @pytest.fixture
@@ -73,6 +77,15 @@ def server() -> Iterator[Server]:
             yield server
     except NoServerError as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch) -> Iterator["BucketServer"]:
+    """Serve an empty bucket."""
+    from tests.kit.bucket import bucket_server
+
+    with bucket_server(monkeypatch) as store:
+        yield store
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""A WebSub hub for tests, written after the recommendation of the W3C; it can disturb what it delivers.
+"""A WebSub hub for tests, written after the recommendation of the W3C.
 
 Use it as the manner of a live site: `with live(Hub()) as site`. It takes the thin ping of public hubs
 (`hub.mode=publish`, `hub.url`) and the fat one of Change Notification 1.0.1, §4.1: the notification itself, with the
@@ -10,9 +10,8 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from random import Random
 from secrets import token_hex
-from threading import Condition, Lock, Thread, Timer
+from threading import Condition, Lock, Thread
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -21,7 +20,6 @@ from urllib.request import ProxyHandler, Request, build_opener
 from tests.kit.live import Ask
 
 _open = build_opener(ProxyHandler({})).open
-_DELAY = 0.3  # seconds
 
 
 @dataclass
@@ -48,25 +46,20 @@ class Hub:
     """A hub: its subscriptions, what publishers sent, and the statuses with which subscribers answered.
 
     `method` is how it signs. `lease` is what it grants, at most. `verifies` may be `before` it answers a request to
-    subscribe, `after` it, or `never`. With `down` it answers 503. `share` is the share of pings that are dropped,
-    doubled, delivered after a later one, or delayed, each with the same probability; 0 for none.
+    subscribe, `after` it, or `never`. With `down` it answers 503.
     """
 
     method: str = "sha256"
     lease: int = 3600
     verifies: str = "after"
     down: bool = False
-    share: float = 0.0
     url: str = ""
-    random: Random = field(default_factory=lambda: Random(1))
     subscriptions: dict[tuple[str, str], Subscription] = field(default_factory=dict)
     published: list[Published] = field(default_factory=list)
     asked: list[dict[str, str]] = field(default_factory=list)
     turned_away: list[bytes] = field(default_factory=list)
     answers: list[int] = field(default_factory=list)
-    disturbed: list[str] = field(default_factory=list)
     changed: Condition = field(default_factory=Condition)
-    _kept: list[Callable[[], None]] = field(default_factory=list)
 
     def __call__(self, ask: Ask) -> None:
         """Answer a subscriber or a publisher."""
@@ -83,10 +76,10 @@ class Hub:
     def wait(self, done: Callable[[], Any], seconds: float = 20) -> None:
         """Wait until something is true of this hub."""
         with self.changed:
-            assert self.changed.wait_for(done, seconds), (self.asked, self.answers, self.disturbed)
+            assert self.changed.wait_for(done, seconds), (self.asked, self.answers)
 
     def deliver(self, topic: str, body: bytes, **headers: str) -> None:
-        """Deliver something to the subscribers of a topic, well or badly; headers replace those that it usually has."""
+        """Deliver something to the subscribers of a topic; headers replace those that it usually has."""
         for each in [*self.subscriptions.values()]:
             if each.topic == topic and each.ends > time.monotonic():
                 self._deliver(each, body, {name.replace("_", "-"): value for name, value in headers.items()})
@@ -150,27 +143,7 @@ class Hub:
         if to.secret:
             signature = hmac.new(to.secret.encode(), body, self.method).hexdigest()
             usual["X-Hub-Signature"] = f"{self.method}={signature}"
-
-        def send() -> None:
-            self._note(self.answers, call(to.callback, body, usual | headers)[0])
-
-        how = self.random.choice(["drop", "double", "reorder", "delay"]) if self.random.random() < self.share else ""
-        kept, self._kept = self._kept, []
-        if how:
-            self._note(self.disturbed, how)
-        match how:
-            case "drop":
-                pass
-            case "reorder":
-                self._kept = [send]
-            case "delay":
-                Timer(_DELAY, send).start()
-            case _:
-                send()
-                if how == "double":
-                    send()
-        for each in kept:
-            each()
+        self._note(self.answers, call(to.callback, body, usual | headers)[0])
 
     def _note(self, where: list[Any], what: object) -> None:
         with self.changed:

@@ -21,11 +21,9 @@ from pelican_resourcesync.protocol import (
     Root,
     attributes_in,
     parse_datetime,
-    parse_hashes,
     parse_links,
     parse_metadata,
     render_datetime,
-    render_hashes,
     render_link,
     render_metadata,
     split_entries,
@@ -178,12 +176,6 @@ def test_a_document_of_others() -> None:
     data = written(resource_list(Entry(loc="urn:a"))).decode()
     with pytest.raises(DocumentError, match="not as this program writes it"):
         split_entries(data.replace("  <url>\n", "<url>"))
-
-
-@given(strategies.hashes)
-def test_hashes_read_back(hashes: tuple[Hash, ...]) -> None:
-    """A list of hashes is parsed back from its text."""
-    assert parse_hashes(render_hashes(hashes)) == hashes
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=str)

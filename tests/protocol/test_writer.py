@@ -279,14 +279,6 @@ def document(count: int) -> Document:
     return resource_list(*entries(count), md=md, links=(UP,))
 
 
-def test_within_the_limits_nothing_is_split() -> None:
-    """A document that fits exactly is written as `write` writes it."""
-    data = written(document(3))
-    folder, names = split(document(3), entries=3, size=len(data))
-    assert names == ("list.xml",)
-    assert folder["list.xml"] == data
-
-
 def test_default_limits() -> None:
     """X04: 50,000 entries and 50 MB."""
     assert (Limits().entries, Limits().size) == (50_000, 50_000_000)
@@ -366,13 +358,6 @@ def test_too_large_for_one_but_not_for_a_part_and_one() -> None:
         assert max(map(len, folder.values())) <= size
 
 
-def test_entries_pass_once() -> None:
-    """An iterator that passes once is enough."""
-    passing: Iterator[Entry] = iter(entries(5))
-    folder, names = split(replace(document(0), entries=passing), entries=2)
-    assert [len(tuple(read_whole(folder[name]).entries)) for name in names] == [2, 2, 1, 3]
-
-
 def test_large_first_part_is_spooled() -> None:
     """A first part beyond what is kept in memory comes out of its file as it went in."""
     folder, _ = split(document(20_000), entries=15_000)
@@ -415,12 +400,6 @@ def test_index_that_cannot_hold_its_parts(monkeypatch: pytest.MonkeyPatch) -> No
         split(document(10), entries=3)
     with pytest.raises(DocumentError, match="a sitemapindex exceeds the limits and no index lists indexes"):
         split(replace(document(4), root=Root.SITEMAPINDEX), entries=3)
-
-
-def test_index_document_within_the_limits() -> None:
-    """A sitemapindex that fits is written as it is."""
-    index = replace(document(3), root=Root.SITEMAPINDEX)
-    assert split(index, entries=3)[0]["list.xml"] == written(index)
 
 
 @pytest.mark.parametrize("part_name", [lambda _: "same.xml", lambda _: "list.xml"])

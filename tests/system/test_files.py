@@ -65,12 +65,6 @@ def test_file_larger_than_any_buffer(tmp_path: Path) -> None:
     assert measure(file) == (hashlib.sha256(data).hexdigest(), 2_304_003)
 
 
-def test_missing_file(tmp_path: Path) -> None:
-    """What is not there has no hash."""
-    with pytest.raises(FileNotFoundError):
-        measure(tmp_path / "missing")
-
-
 def test_a_file_of_two_names(tmp_path: Path) -> None:
     """What takes the place of one is not the other; what a symbolic link leads to is copied."""
     file, target, copy = (tmp_path / name for name in ("file", "target", "copy"))

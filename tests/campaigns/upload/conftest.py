@@ -1,5 +1,5 @@
 """What uploads are tested with everywhere."""
 
-from tests.delivery.upload.conftest import folder, server
+from tests.delivery.upload.conftest import folder
 
-__all__ = ["folder", "server"]
+__all__ = ["folder"]

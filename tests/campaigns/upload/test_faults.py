@@ -23,19 +23,19 @@ POINTS = {WELL_KNOWN, "resourcesync/description.xml"}  # which several publisher
 
 
 @pytest.fixture
-def next_one(folder: Folder, server: BucketServer) -> Folder:
+def next_one(folder: Folder, store: BucketServer) -> Folder:
     """Upload a publication with all kinds of documents, and publish the next one, which has another page."""
     folder.configure("versions = true\ndumps = true\nallow_deletions = true")
     folder.run()
-    upload(folder.public, Bucket(server.bucket))
+    upload(folder.public, Bucket(store.bucket))
     (folder.public / "a/b.html").unlink()
     folder.update({"index.html": page("second"), "new.html": page("new")})
     return folder
 
 
-def dead(server: BucketServer, folder: Path) -> set[str]:
+def dead(store: BucketServer, folder: Path) -> set[str]:
     """Return what is not there of all that is named: links, documents, resources, and what the states list."""
-    files = contents(server)
+    files = contents(store)
     shutil.rmtree(folder, ignore_errors=True)
     for path, data in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -44,17 +44,17 @@ def dead(server: BucketServer, folder: Path) -> set[str]:
     def named() -> Iterator[str]:
         yield from json.loads(files[STATE])["documents"]
         for entry in parse(files["resourcesync/site/resourcelist.xml"]).entries:
-            path = unquote(entry.uri.removeprefix(f"{server.url}/"))
+            path = unquote(entry.uri.removeprefix(f"{store.url}/"))
             yield path if path and not path.endswith("/") else f"{path}index.html"
 
-    return {path for path in named() if path not in files} | {*dead_names(folder, server.url)}
+    return {path for path in named() if path not in files} | {*dead_names(folder, store.url)}
 
 
 @pytest.mark.promise("In order")
-def test_each_file_missing_or_changed(next_one: Folder, server: BucketServer, tmp_path: Path) -> None:
+def test_each_file_missing_or_changed(next_one: Folder, store: BucketServer, tmp_path: Path) -> None:
     """What is listed or linked to is there and as it was published, or nothing is written."""
-    files, old = files_of(next_one.public), contents(server)
-    before, refused = server.snapshot(), dict[bool, set[str]]({True: set(), False: set()})
+    files, old = files_of(next_one.public), contents(store)
+    before, refused = store.snapshot(), dict[bool, set[str]]({True: set(), False: set()})
     tried = [*files][::3]
     for path, data in files.items():
         for is_missing in (True, False) if path in tried else (True,):
@@ -62,13 +62,13 @@ def test_each_file_missing_or_changed(next_one: Folder, server: BucketServer, tm
             if not is_missing:
                 (next_one.public / path).write_bytes(data[:-1] + b"x")
             try:
-                upload(next_one.public, Bucket(server.bucket), grace=0)
+                upload(next_one.public, Bucket(store.bucket), grace=0)
             except (PublicationError, MismatchError):
                 refused[is_missing].add(path)
-                assert contents(server) == old
+                assert contents(store) == old
             else:
-                assert path in POINTS or dead(server, tmp_path / "www") == set()
-                server.restore(before)
+                assert path in POINTS or dead(store, tmp_path / "www") == set()
+                store.restore(before)
             (next_one.public / path).write_bytes(data)
     state = json.loads(files[STATE])
     free = {"sitemap.xml", WELL_KNOWN, ".nojekyll", *state["superseded"]}
@@ -77,10 +77,10 @@ def test_each_file_missing_or_changed(next_one: Folder, server: BucketServer, tm
 
 
 @pytest.mark.promise("In order")
-def test_each_file_missing_or_changed_meanwhile(next_one: Folder, server: BucketServer, tmp_path: Path) -> None:
+def test_each_file_missing_or_changed_meanwhile(next_one: Folder, store: BucketServer, tmp_path: Path) -> None:
     """What vanishes or changes while others are sent ends the upload, before anything names it."""
-    before, files = server.snapshot(), files_of(next_one.public)
-    changed = upload(next_one.public, Bucket(server.bucket), dry_run=True).changed
+    before, files = store.snapshot(), files_of(next_one.public)
+    changed = upload(next_one.public, Bucket(store.bucket), dry_run=True).changed
     listed = {
         "new.html",
         STATE,
@@ -96,21 +96,21 @@ def test_each_file_missing_or_changed_meanwhile(next_one: Folder, server: Bucket
                     (next_one.public / path).write_bytes(text)
             return 0
 
-        server.fault = harm
+        store.fault = harm
         with nullcontext() if text and path not in listed else pytest.raises(TransportError):
-            upload(next_one.public, Bucket(server.bucket), grace=0, jobs=1)
-        assert dead(server, tmp_path / "www") == set()
-        server.restore(before)
+            upload(next_one.public, Bucket(store.bucket), grace=0, jobs=1)
+        assert dead(store, tmp_path / "www") == set()
+        store.restore(before)
         (next_one.public / path).write_bytes(files[path])
 
 
 @pytest.mark.promise("In order")
 @pytest.mark.parametrize("answered", [False, True], ids=["refused", "answer lost"])
 def test_each_request_in_turn(
-    next_one: Folder, server: BucketServer, tmp_path: Path, request: pytest.FixtureRequest, *, answered: bool
+    next_one: Folder, store: BucketServer, tmp_path: Path, request: pytest.FixtureRequest, *, answered: bool
 ) -> None:
     """Whichever request fails for good, readers find all that is named."""
-    before, number, step = server.snapshot(), 0, 1 if request.config.getoption("--long") else 5
+    before, number, step = store.snapshot(), 0, 1 if request.config.getoption("--long") else 5
     while True:
         left = number
 
@@ -119,15 +119,15 @@ def test_each_request_in_turn(
             left -= 1
             return 403 if left < 0 else 0
 
-        server.fault, server.deaf = (lambda *_: 0, fault) if answered else (fault, lambda *_: 0)
+        store.fault, store.deaf = (lambda *_: 0, fault) if answered else (fault, lambda *_: 0)
         try:
-            upload(next_one.public, Bucket(server.bucket), grace=0, jobs=1)
+            upload(next_one.public, Bucket(store.bucket), grace=0, jobs=1)
         except TransportError:
-            server.fault = server.deaf = lambda *_: 0
-            assert dead(server, tmp_path / "www") == set()
+            store.fault = store.deaf = lambda *_: 0
+            assert dead(store, tmp_path / "www") == set()
         else:
             break
         finally:
-            server.restore(before)
+            store.restore(before)
         number += step
     assert number > 30

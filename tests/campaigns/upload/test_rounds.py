@@ -38,8 +38,8 @@ upload(Path(sys.argv[1]), Bucket(sys.argv[2]), grace=5, lease_time=1)
 class Reader:
     """Mirrors again and again, into a new copy or an old one; each complete copy is noted with what it has."""
 
-    def __init__(self, server: BucketServer, folder: Path, *, anew: bool) -> None:
-        self.server, self.folder, self.anew = server, folder, anew
+    def __init__(self, store: BucketServer, folder: Path, *, anew: bool) -> None:
+        self.server, self.folder, self.anew = store, folder, anew
         self.copies: list[dict[str, bytes]] = []
         self.incomplete = 0
         self.errors: list[Exception] = []
@@ -124,15 +124,15 @@ def retried(once: Callable[[], object], seconds: float = 20) -> None:
 
 
 @pytest.fixture
-def life(tmp_path: Path, server: BucketServer, monkeypatch: pytest.MonkeyPatch) -> Life:
+def life(tmp_path: Path, store: BucketServer, monkeypatch: pytest.MonkeyPatch) -> Life:
     """Return the life of a folder whose first publication is in the bucket."""
-    life = Life(Folder(tmp_path / "work", server.url), monkeypatch, 7)
+    life = Life(Folder(tmp_path / "work", store.url), monkeypatch, 7)
     life.publish()
-    upload(life.folder.public, Bucket(server.bucket))
+    upload(life.folder.public, Bucket(store.bucket))
     return life
 
 
-def prove(life: Life, server: BucketServer, *readers: Reader) -> None:
+def prove(life: Life, store: BucketServer, *readers: Reader) -> None:
     """Require that each complete copy is a state that was published, none older than the one before, and the last."""
     for reader in readers:
         assert reader.errors == []
@@ -141,49 +141,49 @@ def prove(life: Life, server: BucketServer, *readers: Reader) -> None:
             assert copy in life.states[latest:], f"neither state {latest} nor a later one"
             latest = life.states.index(copy, latest)
         assert reader.copies[-1] == life.states[-1]
-    named = {path for path in server.missing if path != "/robots.txt" and not path.startswith("/sitemap")}
+    named = {path for path in store.missing if path != "/robots.txt" and not path.startswith("/sitemap")}
     assert {path for path in named if path.startswith(("/resourcesync/", "/.well-known/"))} == set()
 
 
 @pytest.mark.promise("In order")
 @pytest.mark.promise("Uploaded")
-def test_rounds_with_readers(life: Life, server: BucketServer, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_rounds_with_readers(life: Life, store: BucketServer, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Through slow and refused requests: never a mixed state, never a missing document."""
-    follower, beginner = (Reader(server, tmp_path / name, anew=name == "new") for name in ("old", "new"))
-    server.fault = unreliable(random.Random(1), 0.05, 0.01)
+    follower, beginner = (Reader(store, tmp_path / name, anew=name == "new") for name in ("old", "new"))
+    store.fault = unreliable(random.Random(1), 0.05, 0.01)
     with reading(follower, beginner):
         for _ in range(200 if request.config.getoption("--long") else 8):
             life.publish()
-            retried(lambda: upload(life.folder.public, Bucket(server.bucket), grace=5))
-    prove(life, server, follower, beginner)
+            retried(lambda: upload(life.folder.public, Bucket(store.bucket), grace=5))
+    prove(life, store, follower, beginner)
 
 
 @pytest.mark.promise("Uploaded")
 def test_killed_and_doubled_uploads(
-    life: Life, server: BucketServer, tmp_path: Path, request: pytest.FixtureRequest
+    life: Life, store: BucketServer, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     """Killed anywhere, or begun twice: the next upload of the same publication, or of a later one, makes it whole."""
-    follower, beginner = (Reader(server, tmp_path / name, anew=name == "new") for name in ("old", "new"))
-    program = [sys.executable, "-c", PROGRAM, str(life.folder.public), server.bucket]
-    server.fault = unreliable(random.Random(2), 0, 0.02)
+    follower, beginner = (Reader(store, tmp_path / name, anew=name == "new") for name in ("old", "new"))
+    program = [sys.executable, "-c", PROGRAM, str(life.folder.public), store.bucket]
+    store.fault = unreliable(random.Random(2), 0, 0.02)
     killed = 0
     with reading(follower, beginner):
         for _ in range(100 if request.config.getoption("--long") else 3):
             life.publish()
-            puts = server.requests["PUT"]
+            puts = store.requests["PUT"]
             processes = [
                 subprocess.Popen(program, env={**os.environ, "PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL)
                 for _ in range(life.dice.choice([1, 2]))
             ]
             target = puts + life.dice.randint(2, 14)
-            while server.requests["PUT"] < target and any(each.poll() is None for each in processes):
+            while store.requests["PUT"] < target and any(each.poll() is None for each in processes):
                 time.sleep(0.002)
             for each in processes:
                 killed += each.poll() is None
                 each.send_signal(signal.SIGKILL)
                 each.wait()
             if life.dice.random() < 0.5:
-                retried(lambda: upload(life.folder.public, Bucket(server.bucket), grace=5, lease_time=2))
-        retried(lambda: upload(life.folder.public, Bucket(server.bucket), grace=5))
+                retried(lambda: upload(life.folder.public, Bucket(store.bucket), grace=5, lease_time=2))
+        retried(lambda: upload(life.folder.public, Bucket(store.bucket), grace=5))
     assert killed
-    prove(life, server, follower, beginner)
+    prove(life, store, follower, beginner)

@@ -233,22 +233,6 @@ def test_25001_urls(site: Site, monkeypatch: pytest.MonkeyPatch, pytestconfig: p
     assert site.announce(status=3).startswith(f"pelican-resourcesync: {most:,} of {number:,} pages were announced: ")
 
 
-@pytest.mark.promise("Announced")
-def test_killed(site: Site) -> None:
-    """A run that is killed between two requests is repeated, and nothing is lost."""
-    site.release({f"p{number}.html": b"1" for number in range(12_000)})
-    site.engine.first = [(200, {}), (429, {"Retry_After": "60"})]
-    command = [sys.executable, "-m", "pelican_resourcesync", "announce", "public", "--endpoint", site.endpoint]
-    with subprocess.Popen(command, cwd=site.base, env={"PYTHONPATH": str(ROOT)}) as process:
-        while not site.engine.refused:
-            assert process.poll() is None
-            time.sleep(0.05)
-        process.kill()
-    assert len(site.told()) == 10_000
-    site.announce("--since", "1")
-    assert len(set(site.told())) == 12_000
-
-
 def test_wrong_key(site: Site) -> None:
     """A key that search engines would not accept is refused by name."""
     for key in ("short", "with space in it", "ä" * 9, "x" * 129):

@@ -1,1 +1,1 @@
-"""Tests of uploads to a bucket: a real S3 server on loopback, real publications, real readers."""
+"""Tests of uploads to a bucket: a real S3 store on loopback, real publications, real readers."""

@@ -1,25 +1,17 @@
 """A bucket on loopback, and a folder that is published at its address."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.kit.bucket import BucketServer, bucket_server
+from tests.kit.bucket import BucketServer
 from tests.kit.folders import Folder
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[BucketServer]:
-    """Serve an empty bucket."""
-    with bucket_server(monkeypatch) as server:
-        yield server
-
-
-@pytest.fixture
-def folder(tmp_path: Path, server: BucketServer) -> Folder:
+def folder(tmp_path: Path, store: BucketServer) -> Folder:
     """Publish two pages and a file at the address of the bucket."""
-    folder = Folder(tmp_path / "work", server.url)
+    folder = Folder(tmp_path / "work", store.url)
     folder.write({"index.html": page("first"), "a/b.html": page("other"), "c d é.txt": "text"})
     folder.configure("allow_deletions = true")
     folder.run()
@@ -37,7 +29,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {each.relative_to(folder).as_posix(): each.read_bytes() for each in files}
 
 
-def contents(server: BucketServer) -> dict[str, bytes]:
+def contents(store: BucketServer) -> dict[str, bytes]:
     """Return what is in the bucket, without the lease and the documents that were replaced."""
     ours = ("resourcesync/upload.json", "resourcesync/.replaced/")
-    return {path: data for path, data in server.contents().items() if not path.startswith(ours)}
+    return {path: data for path, data in store.contents().items() if not path.startswith(ours)}
