@@ -37,7 +37,6 @@ from pelican_resourcesync.publication.model.layout import (
     replaced_path,
     well_known_hints,
 )
-from pelican_resourcesync.publication.model.media_types import LINK_FORMAT, UNKNOWN_TYPE, media_type
 from pelican_resourcesync.publication.model.options import COPY, REPOSITORY, SITE, Options, PageOptions
 from pelican_resourcesync.publication.model.ranges import Calendar, FixedBoundaries, RangeBoundaries
 from pelican_resourcesync.publication.model.resource import (
@@ -89,6 +88,7 @@ from pelican_resourcesync.publication.status import (
 )
 from pelican_resourcesync.publication.takedown import TakedownResult, forget_uris
 from pelican_resourcesync.system.lock import locked
+from pelican_resourcesync.system.media_types import LINK_FORMAT, UNKNOWN_TYPE, media_type
 
 __all__ = [
     "COPY",

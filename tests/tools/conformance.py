@@ -66,7 +66,7 @@ X05 protocol/values.py protocol/test_values.py::test_rendering
 X06 protocol/attributes.py protocol/test_writer.py::test_link_that_is_refused
 X07 protocol/attributes.py protocol/test_writer.py::test_link_that_is_refused
 X08 publication/model/resource.py publication/model/test_resource.py::test_represent
-X09 publication/model/resource.py,publication/model/media_types.py publication/model/test_resource.py::test_represent
+X09 publication/model/resource.py,system/media_types.py publication/model/test_resource.py::test_represent
 X10 protocol/values.py protocol/test_writer.py::test_loc_that_is_refused
 X11 protocol/writer.py protocol/test_writer.py::test_bytes_by_hand
 X12 publication/documents.py publication/test_documents.py::test_change_list_archive
@@ -132,7 +132,7 @@ V1101 publication/documents.py programs/test_sample_site.py::test_editions_diffe
 V1102 publication/documents.py programs/test_sample_site.py::test_editions_differ_in_the_time_of_changes_alone
 V1103 publication/documents.py programs/test_sample_site.py::test_editions_differ_in_the_time_of_changes_alone
 V1104 publication/documents.py publication/test_documents.py::test_change_list
-V1105 protocol/writer.py,publication/model/media_types.py programs/test_sample_site.py::test_all_documents_are_valid
+V1105 protocol/writer.py,system/media_types.py programs/test_sample_site.py::test_all_documents_are_valid
 CN01 publication/kinds/notifications.py publication/kinds/test_notifications.py::test_each_continues_the_last
 CN02 delivery/announce.py delivery/announce/test_hubs.py::test_pings
 CN03 publishers/static_site/discovery.py delivery/announce/test_hubs.py::test_a_hub_that_none_of_us_wrote

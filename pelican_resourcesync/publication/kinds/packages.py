@@ -29,7 +29,6 @@ from pelican_resourcesync.protocol import (
 )
 from pelican_resourcesync.publication.documents import change_entries
 from pelican_resourcesync.publication.model.history import Change
-from pelican_resourcesync.publication.model.media_types import is_compressed
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.resource import (
     EDITION,
@@ -40,6 +39,7 @@ from pelican_resourcesync.publication.model.resource import (
     parse_representation,
     parse_time,
 )
+from pelican_resourcesync.system.media_types import is_compressed
 
 #: The member that lists all others (`RD04`, `CD02`).
 MANIFEST = "manifest.xml"

@@ -15,7 +15,7 @@ from pelican_resourcesync.publication.model.layout import (
     VERSIONS,
     WELL_KNOWN,
 )
-from pelican_resourcesync.publication.model.media_types import LINK_FORMAT, media_type
+from pelican_resourcesync.system.media_types import LINK_FORMAT, media_type
 
 #: The folder of a set, and that of its documents, which depends on how often the set was started over.
 _HOME = rf"{FOLDER}/{SET_NAME.pattern}/"

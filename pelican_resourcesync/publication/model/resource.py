@@ -21,8 +21,8 @@ from pelican_resourcesync.protocol import (
     render_datetime,
     render_metadata,
 )
-from pelican_resourcesync.publication.model.media_types import media_type
 from pelican_resourcesync.system.files import measure
+from pelican_resourcesync.system.media_types import media_type
 
 #: The names of the hash that we compute and of the one that repositories keep (X08).
 SHA_256, MD5 = "sha-256", "md5"

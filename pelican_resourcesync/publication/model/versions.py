@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 from pelican_resourcesync.protocol import Version, parse_datetime, render_link
 from pelican_resourcesync.publication.model.layout import Layout
-from pelican_resourcesync.publication.model.media_types import LINK_FORMAT, media_type
 from pelican_resourcesync.publication.model.options import Options
+from pelican_resourcesync.system.media_types import LINK_FORMAT, media_type
 
 _HASHED = '    <rs:md hash="sha-256:'
 _BY_MD5 = re.compile(r'    <rs:md hash="md5:([0-9a-f]+)" length="([0-9]+)"')

@@ -44,7 +44,6 @@ from tests.kit.live import (
     redirect,
     status,
     truncated,
-    zipped,
 )
 from tests.kit.publications import LAYOUT, STATE, Source, is_listed
 
@@ -374,7 +373,10 @@ def test_no_host(monkeypatch: pytest.MonkeyPatch, into: Path) -> None:
         ),
         (truncated(b"{}"), "URL/STATE: the transfer ended early"),
         (chunked(b"{", end=b""), "URL/STATE: the transfer ended early"),
-        (zipped(b"{}"), "URL/STATE: the server sent it encoded as 'gzip', which was not requested"),
+        (
+            content(b"{}", Content_Encoding="exi"),
+            "URL/STATE: the server sent it encoded as 'exi', which was not requested",
+        ),
         (endless, "URL/STATE is larger than 100000 bytes"),
     ],
 )

@@ -32,10 +32,10 @@ from markupsafe import Markup
 
 from pelican_resourcesync.protocol import ChangeKind, render_datetime
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, HTML_PAGE, Layout
-from pelican_resourcesync.publication.model.media_types import media_type
 from pelican_resourcesync.publication.model.options import Options, PageOptions
 from pelican_resourcesync.publication.model.resource import Resource
 from pelican_resourcesync.system.html_titles import HTML, clean, short, title_of_html, visible
+from pelican_resourcesync.system.media_types import media_type
 from pelican_resourcesync.system.printable import get_logger
 
 logger = get_logger(__name__)

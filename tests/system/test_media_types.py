@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.publication.model.media_types import TABLE, UNKNOWN_TYPE, is_compressed, media_type
+from pelican_resourcesync.system.media_types import TABLE, UNKNOWN_TYPE, is_compressed, media_type
 
 
 @pytest.mark.parametrize(
