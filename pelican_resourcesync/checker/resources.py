@@ -22,7 +22,7 @@ from pelican_resourcesync.checker.document import (
 )
 from pelican_resourcesync.checker.rule import Findings
 from pelican_resourcesync.checker.scan import Attributes, RawEntry
-from pelican_resourcesync.checker.values import Measurement, digests, measure, number, quoted
+from pelican_resourcesync.checker.values import Measurement, digests, known_hash, measure, number, quoted
 from pelican_resourcesync.errors import AbsentError, TooLargeError, TransportError
 from pelican_resourcesync.http import (
     STANDARD_BOUNDS,
@@ -67,7 +67,7 @@ class FetchedContent:
 class FolderFetcher(SiteFolder):
     """The output folder of a site."""
 
-    def open(self, uri: str, *, size: int) -> FetchedContent:
+    def open(self, uri: str, *, size: int, md: Attributes | None = None) -> FetchedContent:  # noqa: ARG002 - of the web
         """Return the file that a static host would serve. Raises `TransportError` if it is larger, or unreadable."""
         file = self.file(uri)
         if file is None:
@@ -95,8 +95,11 @@ class WebFetcher:
         """Return whether a URI is an http(s) URL."""
         return origin(uri) is not None
 
-    def open(self, uri: str, *, size: int) -> FetchedContent:
-        """Request a URI; large content is stored on disk. Raises `TransportError` if that fails, or it is larger."""
+    def open(self, uri: str, *, size: int, md: Attributes | None = None) -> FetchedContent:
+        """Request a URI; large content is stored on disk. Raises `TransportError` if that fails, or it is larger.
+
+        What `md` states decides which bytes are meant if they come encoded.
+        """
         place = origin(uri)
         if place is None:
             message = f"{shown(uri)!a} is not an http(s) address"
@@ -107,7 +110,8 @@ class WebFetcher:
         stream = cast("BinaryIO", SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115 - returned open
         try:
             bounds = STANDARD_BOUNDS._replace(size=size)
-            received, headers = self._web.visit(url, stream, public=place not in self._named, bounds=bounds)
+            hash_, length, is_public = known_hash(md or {}), number((md or {}).get("length")), place not in self._named
+            received, headers = self._web.visit(url, stream, public=is_public, bounds=bounds, hash=hash_, length=length)
         except BaseException:
             stream.close()
             raise
@@ -296,7 +300,7 @@ class ResourceChecker:
         if not self.fetcher.holds(uri):
             return None
         try:
-            with self.fetcher.open(uri, size=limits.resource_size if self.whole else limits.page) as found:
+            with self.fetcher.open(uri, size=limits.resource_size if self.whole else limits.page, md=md) as found:
                 measured = measure(found.stream, md)
                 found.stream.seek(0)
                 wrong = self._wrong_patch(resource, found.stream)

@@ -113,6 +113,12 @@ def digests(value: str | None) -> dict[str, str]:
     return {item.algorithm.lower(): item.digest.lower() for item in items}
 
 
+def known_hash(md: Attributes) -> str:
+    """Return a hash that is stated and can be computed, as `algorithm:digest`, or an empty string."""
+    stated = digests(md.get("hash")).items()
+    return next((f"{name}:{digest}" for name, digest in stated if name in _ALGORITHMS), "")
+
+
 def disagreement(one: str | None, other: str | None) -> str:
     """Return an algorithm whose digests differ between two values of `hash`, or an empty string."""
     first, second = digests(one), digests(other)

@@ -144,8 +144,8 @@ class Fetch:
                     continue
                 headers = sink.headers()
                 stored = sink.pending.stored
-                if stored and stored.digest and not headers and not sink.pending.hash:
-                    headers = conditions(stored.etag, stored.modified)
+                if stored and stored.digest and "Range" not in headers and not sink.pending.hash:
+                    headers |= conditions(stored.etag, stored.modified)
                 self._source.requests += 1
                 self._active.add(sink)
                 yield self._mirrors.request(sink, sink.pending.mirrors, headers)

@@ -14,6 +14,7 @@ from pelican_resourcesync.http.client import (
     is_sendable,
     retry_after,
 )
+from pelican_resourcesync.http.encodings import decoded
 from pelican_resourcesync.http.server import LimitedServer
 from pelican_resourcesync.http.urls import (
     Origin,
@@ -61,6 +62,7 @@ __all__ = [
     "address_of",
     "allowing",
     "check_url",
+    "decoded",
     "host_to_name",
     "is_bucket",
     "is_plain",

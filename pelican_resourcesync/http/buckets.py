@@ -23,7 +23,8 @@ from pelican_resourcesync.errors import (
     TooLargeError,
     TransportError,
 )
-from pelican_resourcesync.http.client import STANDARD_BOUNDS, Bounds, Headers, Response
+from pelican_resourcesync.http.client import STANDARD_BOUNDS, Bounds, Headers, Request, Response
+from pelican_resourcesync.http.encodings import decoded
 from pelican_resourcesync.http.web import Hashing, Received, Web
 from pelican_resourcesync.system.extras import extra
 from pelican_resourcesync.system.files import sha256
@@ -162,14 +163,17 @@ class Bucket(Web):
         with self._request("", -(-len(paths) // _PAGE)):
             self._obstore.delete(self._store, paths)
 
-    def _receive(self, path: str, stream: BinaryIO, bounds: Bounds) -> Received:
+    def _receive(self, path: str, stream: BinaryIO, bounds: Bounds, hash: str = "") -> Received:
+        url, sink = self.url(path), Hashing(stream)
         with self._request(path):
-            found, sink = self._obstore.get(self._store, path), Hashing(stream)
+            found = self._obstore.get(self._store, path)
             self._require_size(path, found.meta["size"], bounds)
-            for chunk in found.stream():
-                sink.write(bytes(chunk))
-        headers = Headers([f"{name}: {value}".encode() for name, value in found.attributes.items()])
-        return sink.received(Response(url=self.url(path), status=200, headers=headers))
+            headers = Headers([f"{name}: {value}\n".encode() for name, value in found.attributes.items()])
+            blocks, encodings = map(bytes, found.stream()), headers.get_all("Content-Encoding")
+            for block in decoded(blocks, Request(url=url, sink=sink, hash=hash), url, encodings, found.meta["size"]):
+                sink.write(block)
+                self._require_size(path, stream.tell(), bounds)
+        return sink.received(Response(url=url, status=200, headers=headers))
 
     def _require_size(self, path: str, size: int, bounds: Bounds) -> None:
         if size > bounds.size:

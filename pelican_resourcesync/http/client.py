@@ -1,9 +1,9 @@
 """The HTTP client of the project: requests within limits, over kept connections, to the hosts that are allowed.
 
 `Client` is the interface. `Urllib3Client` (`urllib3_client`) is there always; `CurlClient` (`curl_client`) is faster,
-and needs pycurl. Both behave alike: redirects stay on the host or lead to one that a request names, no content encoding
-is accepted, private addresses are refused where a request says so, every transfer ends within its bounds, and
-credentials are sent to one origin only.
+and needs pycurl. Both behave alike: redirects stay on the host or lead to one that a request names, what comes encoded
+is decoded (`encodings`), private addresses are refused where a request says so, every transfer ends within its bounds,
+and credentials are sent to one origin only.
 `Bounds` limit the time and the size of one response, and a `Pace` says when the next request may be made.
 """
 
@@ -31,6 +31,7 @@ from pelican_resourcesync.errors import (
     TooLargeError,
     TransportError,
 )
+from pelican_resourcesync.http.encodings import Decoding, acceptable, accepted, decoding
 from pelican_resourcesync.http.urls import check_url, redirected, shown
 from pelican_resourcesync.version import USER_AGENT
 
@@ -177,11 +178,15 @@ class Headers:
 
 @dataclass(slots=True, kw_only=True)
 class Response:
-    """The head of a response: the URL that was finally requested, the status and the headers."""
+    """The head of a response: the URL that was finally requested, the status and the headers.
+
+    `decoded`: what its sink receives are not the bytes that were sent.
+    """
 
     url: str
     status: int
     headers: Headers
+    decoded: bool = False
 
     @property
     def media_type(self) -> str:
@@ -224,6 +229,9 @@ class Request:
     user. `port_named`: refuse them too where a redirect leads to another host or port. `hosts`: other hosts to which
     redirects may lead. `accept`: the statuses that are no failure. `credentials`: headers for the origin of `url`
     alone.
+
+    `hash` (`algorithm:hexadecimal`) and `length` are those of the bytes that are meant, as far as they are known: they
+    decide whether what comes encoded is decoded. `unzip`: a file in gzip is unpacked, however it is sent.
     """
 
     url: str
@@ -237,6 +245,9 @@ class Request:
     accept: tuple[int, ...] = (200,)
     body: bytes | None = None
     repeated: bool = False
+    hash: str = ""
+    length: int | None = None
+    unzip: bool = False
 
 
 class Transfer:
@@ -247,14 +258,17 @@ class Transfer:
         self.request, self.deadline = request, Deadline(request.bounds)
         self.url, self.origin = request.url, check_url(request.url)
         self._first, self._redirects, self._received, self._arrived = self.origin, 0, 0, 0
+        self._decoding: Decoding | None = None
+        self._length = 0  # of what was decoded
         self.public = request.public
 
     def headers(self, common: Mapping[str, str]) -> Mapping[str, str]:
         """Return the headers to send, `common` ones among them. Raises `TransportError` if they cannot be sent."""
         request, headers = self.request, common
-        if request.headers or request.credentials:
+        encodings = accepted(request.url, request.headers)
+        if request.headers or request.credentials or encodings != common["Accept-Encoding"]:
             credentials = request.credentials if self.origin == self._first else {}
-            headers = {**common, **request.headers, **credentials}
+            headers = {**common, "Accept-Encoding": encodings, **request.headers, **credentials}
         if " " in self.url or not self.url.isprintable() or not all(map(is_sendable, headers.values())):
             raise self.unusable()
         return headers
@@ -291,11 +305,12 @@ class Transfer:
                 raise AbsentError(message)
             message = f"{where}: the server answered {_status(response.status)}"
             raise StatusError(message, response.status, response.headers.get("Retry-After"))
-        encoding = response.headers.get("Content-Encoding").lower()
-        if encoding not in ("", "identity"):
-            message = f"{where}: the server sent it encoded as {encoding!a}, which was not requested"
-            raise PermanentError(message)
-        self._require_size(response.headers.number("Content-Length") or 0)
+        declared = response.headers.number("Content-Length")
+        if response.status != http.HTTPStatus.PARTIAL_CONTENT:  # else these are parts of the bytes that were sent
+            values = response.headers.get_all("Content-Encoding")
+            self._decoding = decoding(self.request, where, values, declared)
+            response.decoded = self._decoding is not None
+        self._require_size((declared or 0) - response.decoded * _OVERHEAD)
         self.request.sink.begin(response)
 
     def arrive(self, length: int) -> None:
@@ -307,8 +322,23 @@ class Transfer:
     def write(self, data: bytes) -> None:
         """Pass some of the body to the sink. Raises `TransportError` if it is larger than it may be."""
         self._received += len(data)
-        self._require_size(self._received)
-        self.request.sink.write(data)
+        if self._decoding is None:
+            self._require_size(self._received)
+            self.request.sink.write(data)
+        else:
+            self._require_size(self._received - _OVERHEAD)
+            self._pass(self._decoding.decode(data))
+
+    def end(self) -> None:
+        """Pass what is left when all has come. Raises `TransportError` if something is missing."""
+        if self._decoding is not None:
+            self._pass(self._decoding.finish())
+
+    def _pass(self, blocks: Iterator[bytes]) -> None:
+        for block in blocks:
+            self._length += len(block)
+            self._require_size(self._length)
+            self.request.sink.write(block)
 
     def failure(self, why: str) -> TransportError:
         """Return the error that says why the transfer failed."""
@@ -332,7 +362,7 @@ class Client(ABC):
 
     def __init__(self, user_agent: str = USER_AGENT) -> None:
         """Take how it introduces itself to hosts."""
-        self.headers = {"User-Agent": user_agent, "Accept": "*/*", "Accept-Encoding": "identity"}
+        self.headers = {"User-Agent": user_agent, "Accept": "*/*", "Accept-Encoding": acceptable()}
 
     @abstractmethod
     def get(self, request: Request) -> Response:

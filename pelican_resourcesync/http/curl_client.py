@@ -215,6 +215,7 @@ class _Handle:
             self.transfer.begin(response)
         if response is None or code:
             raise self._error(code, text)
+        self.transfer.end()
         return response
 
     def close(self) -> None:

@@ -221,6 +221,7 @@ class Urllib3Client(Client):
                     transfer.begin(response)
                     while block := _read_block(answer, transfer):
                         transfer.write(block)
+                    transfer.end()
                     return response
                 transfer.follow(response)
                 _read_block(answer, transfer)  # all of a short body, so that the connection can be kept

@@ -76,27 +76,39 @@ class Web:
         stream = BytesIO()
         return self._receive(path, stream, bounds or self.bounds), stream.getvalue()
 
-    def save(self, path: str, file: Path, bounds: Bounds | None = None) -> Received:
-        """Fetch a file and write it to `file`; if the transfer fails, the incomplete file is left there."""
-        with file.open("wb") as stream:
-            return self._receive(path, stream, bounds or self.bounds)
+    def save(self, path: str, file: Path, bounds: Bounds | None = None, digest: str = "") -> Received:
+        """Fetch a file and write it to `file`; if the transfer fails, the incomplete file is left there.
 
-    def visit(
-        self, url: str, stream: BinaryIO, *, public: bool = True, bounds: Bounds | None = None
+        If its SHA-256 is known, the `digest`, it decides whether what comes encoded is decoded.
+        """
+        with file.open("wb") as stream:
+            return self._receive(path, stream, bounds or self.bounds, f"sha-256:{digest}" if digest else "")
+
+    def visit(  # noqa: PLR0913 - keyword-only, as in `Request`
+        self,
+        url: str,
+        stream: BinaryIO,
+        *,
+        public: bool = True,
+        bounds: Bounds | None = None,
+        hash: str = "",
+        length: int | None = None,
     ) -> tuple[Received, Headers]:
         """Fetch any http(s) URL exactly as given, write it to `stream`, and return what was received with its headers.
 
         If `public` is True, loopback, private and link-local addresses are refused; use this for URLs from documents
-        rather than from the user.
+        rather than from the user. `hash` and `length` are what is known of the bytes.
         """
-        sink = Hashing(stream)
-        request = Request(url=url, sink=sink, headers=_PAST_CACHES, bounds=bounds or self.bounds, public=public)
+        sink, bounds = Hashing(stream), bounds or self.bounds
+        request = Request(
+            url=url, sink=sink, headers=_PAST_CACHES, bounds=bounds, public=public, hash=hash, length=length
+        )
         response = self._client.get(request)
         return sink.received(response), response.headers
 
-    def _receive(self, path: str, stream: BinaryIO, bounds: Bounds) -> Received:
+    def _receive(self, path: str, stream: BinaryIO, bounds: Bounds, hash: str = "") -> Received:
         url = f"{self.url(path)}?resourcesync={token_hex(8)}"
-        return self.visit(url, stream, public=False, bounds=bounds)[0]
+        return self.visit(url, stream, public=False, bounds=bounds, hash=hash)[0]
 
 
 class Hashing(Sink):

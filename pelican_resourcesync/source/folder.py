@@ -12,6 +12,7 @@ from pelican_resourcesync.http import (
     Request,
     Response,
     Turns,
+    decoded,
     origin,
     path_of_uri,
     served_paths,
@@ -31,6 +32,7 @@ _STARTS = (
     "capabilitylist.xml",
     "resourcelist.xml",
 )
+_BLOCK = 65_536
 _DOCUMENT_FOLDERS = ("resourcesync", ".well-known")
 
 
@@ -91,7 +93,7 @@ class FolderClient(Client):
         response = Response(url=request.url, status=200, headers=Headers())
         with file.open("rb") as stream:
             request.sink.begin(response)
-            while data := stream.read(1 << 16):
+            for data in decoded(iter(lambda: stream.read(_BLOCK), b""), request, shown(request.url)):
                 request.sink.write(data)
         return response
 

@@ -122,10 +122,12 @@ class ResourceSink(Sink):
         self._tag = ""
 
     def headers(self) -> dict[str, str]:
-        """Return the headers that ask for the rest of a part, if that can be continued."""
+        """Return the headers that ask for the rest of a part, if that can be continued, or else for what can be."""
+        if not self._exists:
+            return {}
         size, tag = self._before()
-        tag = tag if is_sendable(tag) else ""
-        return {"Range": f"bytes={size}-", "If-Range": tag} if size and tag else {}
+        rest = {"Range": f"bytes={size}-", "If-Range": tag} if size and tag and is_sendable(tag) else {}
+        return {"Accept-Encoding": "identity", **rest}
 
     def _before(self) -> tuple[int, str]:
         """Return the length and the ETag of what an earlier attempt left."""
@@ -147,7 +149,7 @@ class ResourceSink(Sink):
         if response.status == HTTPStatus.PARTIAL_CONTENT:
             self._continue(response)
         tag = response.headers.get("ETag")
-        self._tag = tag if tag.startswith('"') and is_sendable(tag) else ""
+        self._tag = tag if tag.startswith('"') and is_sendable(tag) and not response.decoded else ""
 
     def _continue(self, response: Response) -> None:
         found = _RANGE.fullmatch(response.headers.get("Content-Range"))

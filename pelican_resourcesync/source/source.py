@@ -152,6 +152,7 @@ class Source:
         if self.options.max_run:
             bounds = bounds._replace(total=min(bounds.total, self._left()))
         place = self.origin if uri.startswith(self._own) else origin(uri)
+        listed = sink.expected if isinstance(sink, ResourceSink) else None
         headers = {name: value for name, value in (headers or {}).items() if is_sendable(value)}
         return Request(
             url=uri,
@@ -163,6 +164,9 @@ class Source:
             port_named=not self.options.allow_private,
             hosts=self._hosts if isinstance(sink, ResourceSink) else None,  # a document stays on its host
             accept=_accepted(headers),
+            hash=listed.hash if listed else "",
+            length=listed.length if listed else None,
+            unzip=listed is None,  # lists are in gzip where the Sitemap protocol is followed
         )
 
     def _is_private(self, place: Origin | None) -> bool:
@@ -606,7 +610,8 @@ def elsewhere(count: int, hosts: Collection[str]) -> str:
 def conditions(etag: str, modified: str) -> dict[str, str]:
     """Return the headers that ask for something only if it is not what has these validators."""
     if etag:
-        return {"If-None-Match": etag}
+        plain = etag.removesuffix('-gzip"')  # Apache adds this, and then compares with the rest
+        return {"If-None-Match": etag if plain == etag else f'{etag}, {plain}"'}
     return {"If-Modified-Since": modified} if modified else {}
 
 

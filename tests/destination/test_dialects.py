@@ -5,6 +5,7 @@ finds broken. Each is copied and followed twice, before and after changes; what 
 is known from the changes alone.
 """
 
+import gzip
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,7 +17,8 @@ import pytest
 from pelican_resourcesync.checker import check
 from pelican_resourcesync.destination import STATE_FOLDER, Following, Mirror
 from pelican_resourcesync.errors import AbsentError, DocumentError, IncompleteError, SourceError, StatusError
-from tests.kit.live import Ask, status
+from pelican_resourcesync.system.dcz import zstd
+from tests.kit.live import Ask, content, status
 from tests.kit.sources import FAST, FakeSource, document, entry, fake_source, files_of, stamp
 
 PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three"}
@@ -126,6 +128,36 @@ def pages(path: str, size: int = 1) -> Edit:
     return edit
 
 
+def sent(encoding: str, pack: Callable[[bytes], bytes] = gzip.compress, paths: str = "") -> Edit:
+    """Send everything like this whatever is asked, or what has paths that a regular expression matches."""
+
+    def edit(source: FakeSource) -> None:
+        for path in filter(re.compile(paths).search, source.published):
+            source.site.manners[path] = content(pack(source.published[path]), Content_Encoding=encoding)
+
+    return edit
+
+
+def stored(*paths: str) -> Edit:
+    """Store documents in gzip."""
+    return lambda source: source.published.update({path: gzip.compress(source.published[path]) for path in paths})
+
+
+def renamed(path: str, new: str) -> Edit:
+    """Give a list in the Capability List another name."""
+
+    def edit(source: FakeSource) -> None:
+        source.published[new] = source.published.pop(path)
+        sub(CAP, path, new)(source)
+
+    return edit
+
+
+def unlisted(*names: str) -> Edit:
+    """List no such attributes of resources."""
+    return both(*(sub(path, rf' {name}="[^"]*"', "") for path in (RL, CL) for name in names))
+
+
 class Dialect(NamedTuple):
     """What the documents are like, what the notes of a mirror say, which rules are broken, and how it is followed."""
 
@@ -207,6 +239,22 @@ DIALECTS: dict[str, Dialect] = {
     # Pages.
     "a Resource List in pages": Dialect(pages(RL), "", "X04"),
     "a Capability List in pages": Dialect(pages(CAP), "", "X04"),
+    # Encodings.
+    "a host that stores everything in gzip": Dialect(sent("gzip")),
+    "a host that stores everything in zstd": Dialect(sent("zstd", zstd.compress)),
+    "a host that sends everything in gzip, without hashes": Dialect(both(unlisted("hash", "length"), sent("gzip"))),
+    "a host that sends everything in gzip, with lengths": Dialect(both(unlisted("hash"), sent("gzip"))),
+    "files that are sent as if they were encoded": Dialect(sent("gzip", bytes, "html|txt")),
+    "an encoding of text": Dialect(sent("utf-8", bytes)),
+    "an encoding of uploads": Dialect(sent("aws-chunked", bytes)),
+    "lists in gzip": Dialect(stored(SD, CAP, RL, CL)),
+    "lists in gzip, sent in gzip": Dialect(both(stored(SD, CAP, RL, CL), sent("x-gzip", gzip.compress, "rs/|sync"))),
+    "lists in gzip with garbage behind": Dialect(
+        both(stored(RL, CL), lambda source: source.published.update({RL: source.published[RL] + b"garbage"}))),
+    "lists with the names of files in gzip": Dialect(
+        both(renamed(RL, "rs/list.xml.gz"), renamed(CL, "rs/new.xml.gz"), stored("rs/list.xml.gz", "rs/new.xml.gz"))),
+    "resources in an encoding, with the hashes of what is in it": Dialect(
+        both(of_entries("", 'encoding="gzip"'), of_entries("length", 'length="99"'), sent("gzip", paths="html|txt"))),
 }  # fmt: skip
 
 

@@ -135,6 +135,8 @@ FAULTS: dict[str, Fault] = {
     "a list at itself": lists(lambda source, data: redirect("/rs/resourcelist.xml")),
     "a list in gzip": lists(lambda source, data: zipped(data)),
     "a list that is gzip": lists(lambda source, data: content(gzip.compress(data))),
+    "a list that is gzip cut short": lists(lambda source, data: content(gzip.compress(data)[:-9])),
+    "a list in an encoding that nobody knows": lists(lambda source, data: content(data, Content_Encoding="exi")),
     "a list that is no HTTP": lists(lambda source, data: raw(b"220 welcome\r\n")),
     "a list with entities": list_is(BOMB),
     "a list of another kind": list_is(WRONG),

@@ -1,8 +1,10 @@
 """A mirror follows a Source: baseline, changes, deletions, audit and repair, over real HTTP."""
 
+import gzip
 import hashlib
 import json
 import os
+import random
 import re
 import shutil
 import sqlite3
@@ -603,11 +605,11 @@ def test_killed_while_files_are_deleted(source: FakeSource, folder: Path) -> Non
 # --- the network --------------------------------------------------------------
 
 
-def cut(data: bytes, most: int, tag: str = '"tag"') -> Callable[[Ask], None]:
+def cut(data: bytes, most: int, tag: str = '"tag"', **headers: str) -> Callable[[Ask], None]:
     """Answer with the first bytes of a file, and hang up."""
 
     def answer(ask: Ask) -> None:
-        ask.begin(200, Content_Length=str(len(data)), ETag=tag)
+        ask.begin(200, Content_Length=str(len(data)), ETag=tag, **headers)
         ask.write(data[:most])
         ask.handler.close_connection = True
 
@@ -629,6 +631,49 @@ def test_large_file_is_continued(source: FakeSource, folder: Path) -> None:
     assert result.complete
     assert ranges == [("bytes=600000-", '"tag"')]
     assert files_of(folder) == source.resources
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_large_file_that_comes_encoded(source: FakeSource, folder: Path, is_packed: bool) -> None:
+    """A file in gzip is continued; what was decoded is not, so all of it is then asked for as it is."""
+    big = random.Random(1).randbytes(1_000_000)
+    big = gzip.compress(big) if is_packed else big.hex().encode()
+    sent = big if is_packed else gzip.compress(big)
+
+    def answer(ask: Ask) -> None:
+        asked.append((ask.headers["Accept-Encoding"].split(",")[0], ask.headers["Range"]))
+        if ask.headers["Range"]:
+            span = f"bytes 600000-{len(big) - 1}/{len(big)}"
+            ask.send(206, big[600_000:], ETag='"tag"', Content_Range=span, Content_Encoding="gzip" * is_packed)
+        elif asked[-1][0] == "identity":
+            cut(big, 600_000)(ask)
+        else:
+            cut(sent, 600_000, Content_Encoding="gzip")(ask)
+
+    asked: list[tuple[str, str | None]] = []
+    source.update({"big.bin": big})
+    source.site.manners["big.bin"] = answer
+    assert mirror(source, folder).run().complete
+    assert files_of(folder) == source.resources
+    whole = [] if is_packed else [("identity", None)]
+    assert asked == [("gzip", None), *whole, ("identity", "bytes=600000-")]
+
+
+def test_conditions_of_what_came_encoded(source: FakeSource, folder: Path) -> None:
+    """Apache adds `-gzip` to the tag of what it encodes, and compares with the tag of the file."""
+
+    def answer(ask: Ask) -> None:
+        asked.append(ask.headers["If-None-Match"])
+        if asked[-1] and '"tag"' in asked[-1].split(", "):
+            ask.begin(304, ETag='"tag-gzip"', Content_Encoding="gzip")
+        else:
+            ask.send(200, gzip.compress(source.published[ask.path]), ETag='"tag-gzip"', Content_Encoding="gzip")
+
+    asked: list[str | None] = []
+    source.site.manners |= dict.fromkeys(("rs/resourcelist.xml", "rs/changelist.xml"), answer)
+    for _ in range(2):
+        assert mirror(source, folder).run().complete
+    assert asked == [None, None, '"tag-gzip", "tag"']
 
 
 def rest(size: int, span: str, tag: str = '"tag"') -> Manner:
@@ -817,7 +862,7 @@ def test_redirects_to_a_store(source: FakeSource, folder: Path, caplog: pytest.L
         (status(503), 3),
         (status(403), 1),
         (redirect("http://other.test/"), 1),
-        (content(b"text", Content_Encoding="gzip"), 1),
+        (content(b"text", Content_Encoding="compress"), 1),
         (endless, 1),
     ],
     ids=["breaks once", "breaks", "busy", "forbidden", "elsewhere", "encoded", "endless"],

@@ -282,12 +282,12 @@ def truncated(data: bytes, missing: int = 1) -> Manner:
     return content(data, Content_Length=str(len(data) + missing))
 
 
-def chunked(*chunks: bytes, end: bytes = b"0\r\n\r\n") -> Manner:
+def chunked(*chunks: bytes, end: bytes = b"0\r\n\r\n", **headers: str) -> Manner:
     """Answer in chunks, without the length of all."""
 
     def answer(ask: Ask) -> None:
-        ask.begin(200, Transfer_Encoding="chunked")
-        for chunk in chunks:
+        ask.begin(200, Transfer_Encoding="chunked", **headers)
+        for chunk in filter(None, chunks):
             ask.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
         ask.write(end)
 

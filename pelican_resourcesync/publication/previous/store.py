@@ -145,7 +145,7 @@ class Store:
     def _receive(self, path: str, digest: str, budget: Budget) -> None:
         file = self._folder / f"{digest}.part"
         try:
-            received = self._web.save(path, file, budget.bounds())
+            received = self._web.save(path, file, budget.bounds(), digest)
         except AbsentError as error:
             raise MismatchError(str(error)) from error
         budget.take(received.length)
