@@ -44,6 +44,7 @@ PACKAGES: Mapping[str, str] = {
     "pelican_resourcesync/http": "http checker/test_package.py",
     "pelican_resourcesync/destination/listening.py": "destination/test_listening.py",
     "pelican_resourcesync/system/lock.py": "publication/disk/test_lock.py",
+    "pelican_resourcesync/system/media_types.py": "system/test_media_types.py",
     "pelican_resourcesync/plugin.py": (
         "programs/test_plugin.py publishers/test_should_publish.py programs/test_bad_input.py"
     ),
