@@ -42,6 +42,10 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     )
     verb.add_argument("--key", metavar="KEY", help="the IndexNow key (by default, from the key file in the folder)")
     verb.add_argument("--endpoint", metavar="URL", help="where to announce (https://api.indexnow.org/indexnow)")
+    verb.add_argument(
+        "--all-bytes", action="store_true", help="also pages of which only the navigation, a footer or the like changed"
+    )
+    verb.add_argument("--yes", action="store_true", help="also where more than half of all pages changed")
     verb.add_argument("--dry-run", action="store_true", help="print the pages and hubs, and announce nothing")
     verb.add_argument(
         "--json-lines", action="store_true", help="write a line of JSON for each change instead, once it is live"
@@ -89,7 +93,7 @@ def run(options: Namespace) -> int:
 
 def _announce(site: "PublishedSite", since: "Since", options: Namespace) -> Iterator[str]:
     """Announce changes to each that is to be notified of them; yield what failed."""
-    pages, names = site.changed(since)
+    pages, names = site.changed(since, all_bytes=options.all_bytes)
     hubs = site.hubs(names)
     if options.dry_run:
         sys.stdout.writelines(f"{printable(kind)} {printable(uri)}\n" for uri, kind in pages.items())
@@ -101,8 +105,27 @@ def _announce(site: "PublishedSite", since: "Since", options: Namespace) -> Iter
         if site.folder:
             site.wait_until_live(options.wait)
         yield from _notify(site, hubs)
-        if key:
+        if key and _are_suspiciously_many(site, pages, options):
+            yield (
+                f"more than half of {site.pages:,} pages changed at once, and no search engine was told: a template "
+                "may have changed what all pages say; add --yes if that is right"
+            )
+        elif key:
             yield from _announce_pages(site, key, pages, options)
+
+
+def _are_suspiciously_many(site: "PublishedSite", pages: "Mapping[str, ChangeKind]", options: Namespace) -> bool:
+    """Return whether so many pages changed that a user has to say that this is right, and does not."""
+    from pelican_resourcesync.delivery.announce import MOST_UNASKED
+    from pelican_resourcesync.protocol import ChangeKind
+
+    updated = Counter(pages.values())[ChangeKind.UPDATED]
+    if options.yes or updated <= max(MOST_UNASKED, site.pages // 2):
+        return False
+    if not sys.stdin.isatty():
+        return True
+    answer = input(f"{updated:,} of {site.pages:,} pages changed. Announce them? [y/N] ")
+    return not answer.strip().lower().startswith("y")
 
 
 def _notify(site: "PublishedSite", hubs: "Mapping[Hub, Sequence[str]]") -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Tell search engines which pages a publication changed (IndexNow), and hubs that it did, as soon as it is live."""
 
 import json
+import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -19,7 +20,7 @@ from pelican_resourcesync.errors import (
     TransportError,
 )
 from pelican_resourcesync.http import Client, Request, Sink, Web, new_client, retry_after
-from pelican_resourcesync.protocol import ChangeKind, Entry, read, render_datetime
+from pelican_resourcesync.protocol import ChangeKind, Entry, read, render_datetime, tells_news
 from pelican_resourcesync.publication import (
     DESCRIPTION,
     Layout,
@@ -51,6 +52,12 @@ _ADVICE = {
     403: "it does not accept the key: the key file must be public at {key_file}, and contain only the key",
     422: "the URLs are not below the address of the key file, {key_file}, or the key belongs to another site",
 }
+
+
+#: The later pages of a listing, which every new page moves, by the end of their path.
+_LATER_PAGE = re.compile(r"/(?:page/?|index)[0-9]+(?:/|\.html)?$")
+#: More changes than so many, of more than half of all pages, are rarely meant.
+MOST_UNASKED = 10
 
 
 class NotAnnouncedError(ResourceSyncError):
@@ -118,15 +125,27 @@ class PublishedSite:
         self.since = min(filter(None, floors.values()), default=None)
         return ((name, change) for name, floor in floors.items() if floor for change in self._changes(name, floor))
 
-    def changed(self, since: Since = None) -> tuple[dict[str, ChangeKind], set[str]]:
-        """Return the last change of each page, by URI, and the names of the sets with changes: see `changes`."""
+    @property
+    def pages(self) -> int:
+        """The number of pages."""
+        counts = (part.counts.types for state in self.sets.values() for part in state.parts)
+        return sum(number for types in counts for type_, (number, _) in types.items() if is_page(type_))
+
+    def changed(self, since: Since = None, *, all_bytes: bool = False) -> tuple[dict[str, ChangeKind], set[str]]:
+        """Return the last change of each page, by URI, and the names of the sets with changes: see `changes`.
+
+        Later pages of a listing are left out, and what changed only around the content of a page, unless `all_bytes`
+        are asked for.
+        """
         pages: dict[str, ChangeKind] = {}
         names = set()
         here = f"{self.siteurl}/"  # and not a former address
         for name, entry in self.changes(since):
             names.add(name)
             md = entry.md
-            if md and md.change and entry.loc.startswith(here) and _shows_page(entry.loc, md.type):
+            if not (md and md.change and entry.loc.startswith(here) and _shows_page(entry.loc, md.type)):
+                continue
+            if all_bytes or (tells_news(md) and not _LATER_PAGE.search(entry.loc)):
                 pages[entry.loc] = md.change
         return dict(sorted(pages.items())), names
 

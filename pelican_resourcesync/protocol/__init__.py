@@ -6,7 +6,20 @@ and docstrings (X10, CH02, …) name the rules of the standard, everywhere in th
 """
 
 from pelican_resourcesync.protocol.attributes import LINK, LOWEST_PRIORITY, METADATA, XML_SPACE
+from pelican_resourcesync.protocol.content import (
+    CONTENT_PREFIXES,
+    content_time,
+    hash_of_content,
+    is_for_people,
+    is_news,
+    render_content,
+    split_content,
+    tells_news,
+    with_content,
+)
 from pelican_resourcesync.protocol.model import (
+    CONTENT_HASH,
+    CONTENT_MODIFIED,
     EDITIONS,
     MOST_BYTES,
     MOST_ENTRIES,
@@ -62,6 +75,9 @@ from pelican_resourcesync.protocol.writer import (
 )
 
 __all__ = [
+    "CONTENT_HASH",
+    "CONTENT_MODIFIED",
+    "CONTENT_PREFIXES",
     "EDITIONS",
     "LINK",
     "LONGEST_LOC",
@@ -93,8 +109,12 @@ __all__ = [
     "Version",
     "VersionHistory",
     "attributes_in",
+    "content_time",
     "escape_any_text",
     "has_root",
+    "hash_of_content",
+    "is_for_people",
+    "is_news",
     "parse_datetime",
     "parse_hashes",
     "parse_links",
@@ -102,6 +122,7 @@ __all__ = [
     "parse_version_history",
     "parse_versions",
     "read",
+    "render_content",
     "render_datetime",
     "render_entries",
     "render_hashes",
@@ -109,10 +130,13 @@ __all__ = [
     "render_metadata",
     "render_versions",
     "require_absolute",
+    "split_content",
     "split_entries",
+    "tells_news",
     "unescape",
     "unreported",
     "version_lengths",
+    "with_content",
     "write",
     "write_parts",
 ]

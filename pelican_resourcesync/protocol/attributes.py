@@ -4,9 +4,11 @@ Attributes are written in the order of their table, and after them those of comm
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from itertools import count
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pelican_resourcesync.errors import DocumentError
@@ -141,8 +143,9 @@ def element_renderer(
     tag: str,
     table: Iterable[Attribute],
     edition: int,
+    prefixes: Iterable[tuple[str, str]] = (),
 ) -> Callable[[Metadata | Link], str]:
-    """Return a function that writes an `rs:md` or `rs:ln` with its attributes.
+    """Return a function that writes an `rs:md` or `rs:ln` with its attributes; the root declares the `prefixes`.
 
     Attributes newer than `edition` are left out (V1103). The function raises `DocumentError`, which names the element
     and the attribute, for a value that is not allowed in a document.
@@ -151,6 +154,7 @@ def element_renderer(
     values = attrgetter(*[attribute.field for attribute in known])
     names = [attribute.name for attribute in known]
     renders = [attribute.format.render for attribute in known]
+    declared = {namespace: prefix for prefix, namespace in prefixes}
 
     def render(element: Metadata | Link) -> str:
         rendered = f"<{tag}"
@@ -160,7 +164,7 @@ def element_renderer(
                 if value is not None and value is not _NO_HASHES:
                     rendered += f' {name}="{render_value(value)}"'
             name = "of a community"
-            return f"{rendered}{render_community(element.attributes) if element.attributes else ''}/>\n"
+            return f"{rendered}{render_community(element.attributes, declared) if element.attributes else ''}/>\n"
         except DocumentError as error:
             message = f"{tag} attribute {name}: {error}"
             raise DocumentError(message) from None
@@ -209,20 +213,22 @@ _START = (
 _CLARK = rf"\{{(.+)\}}([{_START}][{_START}\-.0-9\u00b7\u0300-\u036f\u203f\u2040]*)"  # rarely needed, so compiled late
 
 
-def render_community(attributes: Attributes) -> str:
+def render_community(attributes: Attributes, declared: Mapping[str, str] = MappingProxyType({})) -> str:
     """Write the attributes, each with a leading space, after the declarations of their prefixes.
 
-    Prefixes are ns1, ns2, … in the order of the namespaces, so the same attributes always produce the same text. Raises
+    `declared` are the prefixes of namespaces that an element around this one declares. The other prefixes
+    are ns1, ns2, … in the order of the namespaces, so the same attributes always produce the same text. Raises
     `DocumentError` for a name that is not in a foreign namespace, or that occurs twice.
     """
     names = [_split_name(name) for name, _ in attributes]
     if len(set(names)) < len(names):
         message = f"a community attribute occurs twice in {[name for name, _ in attributes]!a}; keep one of them"
         raise DocumentError(message)
-    spaces = sorted({namespace for namespace, _ in names} - {_XML_NS})
-    prefixes = {namespace: f"ns{number}" for number, namespace in enumerate(spaces, 1)}
+    spaces = sorted({namespace for namespace, _ in names} - {_XML_NS, *declared})
+    free = (prefix for number in count(1) if (prefix := f"ns{number}") not in declared.values())
+    prefixes = dict(zip(spaces, free, strict=False))
     declarations = [f' xmlns:{prefixes[namespace]}="{escape_attribute(namespace)}"' for namespace in spaces]
-    prefixes[_XML_NS] = "xml"
+    prefixes |= {_XML_NS: "xml", **declared}
     pairs = sorted(zip(names, (value for _, value in attributes), strict=True))
     rendered = [
         f' {prefixes[namespace]}:{name}="{_community_value(name, value)}"' for (namespace, name), value in pairs

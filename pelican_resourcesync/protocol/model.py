@@ -17,6 +17,10 @@ from pelican_resourcesync.protocol.values import Hash
 
 SITEMAP_NS = "http://www.sitemaps.org/schemas/sitemap/0.9"
 RS_NS = "http://www.openarchives.org/rs/terms/"
+CONTENT_NS = "https://github.com/pelican-resourcesync/pelican-resourcesync/blob/main/docs/content.md"
+"""The namespace of our own attributes of pages (X03), which leads to what they mean."""
+CONTENT_HASH, CONTENT_MODIFIED = f"{{{CONTENT_NS}}}hash", f"{{{CONTENT_NS}}}modified"
+"""The hash of what a page says, empty for one that is not for people; and the time since which it says that."""
 
 PATCH = "http://www.openarchives.org/rs/terms/patch"
 """The relation of a changed resource to a patch from its previous bytes (LN03)."""
@@ -178,7 +182,8 @@ class Document:
     """A whole document; `entries` may be a one-pass iterator, so that a document of any size fits into memory.
 
     `md` is required (X02); it is None only if a document that was read lacks it. `rendered` are further entries to be
-    written, whose parts are written already; only their `loc` is checked again. `unreadable` is as in `Entry`.
+    written, whose parts are written already; only their `loc` is checked again. `prefixes` are the namespaces of
+    communities that the root declares, by prefix. `unreadable` is as in `Entry`.
     """
 
     root: Root
@@ -186,4 +191,5 @@ class Document:
     links: tuple[Link, ...] = ()
     entries: Iterable[Entry] = ()
     rendered: Iterable[RenderedEntry] = ()
+    prefixes: tuple[tuple[str, str], ...] = ()
     unreadable: tuple[tuple[str, str], ...] = ()

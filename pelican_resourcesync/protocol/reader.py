@@ -5,12 +5,13 @@ The parser reads all that comes before the first entry, and everything from the 
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
 from io import BytesIO
 from itertools import chain, islice
+from types import MappingProxyType
 from typing import BinaryIO, TypeVar, cast
 
 from lxml import etree
@@ -60,13 +61,13 @@ _parse_time = lru_cache(maxsize=4096)(parse_datetime)  # many entries share a ti
 _SPACE, _ESCAPE = r"[ \t\r\n]*+", "&(?:amp|lt|gt|quot|apos);"
 _VALUE = rf"[ !#-%(-;=?-~]*+(?:{_ESCAPE}[ !#-%(-;=?-~]*+)*+"
 _URI = rf"[!#-%(-;=?-~]++(?:{_ESCAPE}[!#-%(-;=?-~]*+)*+"
-_ATTRIBUTES = rf'(?:[ \t\r\n]++[a-z]++="{_VALUE}")*+{_SPACE}/>{_SPACE}'
-_ATTRIBUTE = re.compile(rf'([a-z]++)="({_VALUE})"')
+_ATTRIBUTES, _COMMUNITY = (rf'(?:[ \t\r\n]++{name}="{_VALUE}")*+' for name in ("[a-z]++", "[a-z]++:[a-z]++"))
+_ATTRIBUTE = re.compile(rf'((?:[a-z]++:)?[a-z]++)="({_VALUE})"')
 _LINK = re.compile(rf"<rs:ln({_ATTRIBUTES})")
 _URL = re.compile(
     rf"{_SPACE}<url>{_SPACE}<loc>{_SPACE}({_URI}){_SPACE}</loc>{_SPACE}"
     rf"(?:<lastmod>{_SPACE}([0-9TZ:.+-]++){_SPACE}</lastmod>{_SPACE})?"
-    rf"(?:<rs:md({_ATTRIBUTES}))?((?:<rs:ln{_ATTRIBUTES})*+)</url>"
+    rf"(?:<rs:md({_ATTRIBUTES})({_COMMUNITY})({_SPACE}/>){_SPACE})?((?:<rs:ln{_ATTRIBUTES}{_SPACE}/>{_SPACE})*+)</url>"
 )
 _BEGIN, _END, _TAIL = b"<url>", "</url>", "</urlset>"
 
@@ -91,7 +92,8 @@ def read(stream: BinaryIO, *, name: str, left_out: LeftOut | None = None) -> Doc
     head, mark, rest = begin.partition(_BEGIN)
     document = _usual_head(head, name, left_out) if mark else None
     if document is not None:
-        return replace(document, entries=_usual_entries(head, chain([mark + rest], chunks), name, left_out))
+        entries = _usual_entries(head, chain([mark + rest], chunks), dict(document.prefixes), name, left_out)
+        return replace(document, entries=entries)
     elements = _entry_elements(chain([begin], chunks), name)
     first, root = next(elements)
     document = _head(root, first, name, left_out)
@@ -121,7 +123,9 @@ def _usual_head(head: bytes, name: str, left_out: LeftOut | None) -> Document | 
         return None
 
 
-def _usual_entries(head: bytes, chunks: Iterator[bytes], name: str, left_out: LeftOut | None) -> Iterator[Entry]:
+def _usual_entries(
+    head: bytes, chunks: Iterator[bytes], prefixes: Mapping[str, str], name: str, left_out: LeftOut | None
+) -> Iterator[Entry]:
     """Yield the entries that match, and from the first that does not, those that the parser finds."""
     left, other = "", b""
     last: re.Match[str] | None = None
@@ -134,7 +138,7 @@ def _usual_entries(head: bytes, chunks: Iterator[bytes], name: str, left_out: Le
         text = left + data.decode("ascii")
         end, at = text.rfind(_END) + 1, 0
         for found in iter(_URL.scanner(text).match, None):  # type: ignore[attr-defined]  # unknown to typeshed
-            entry = _usual_entry(*found.groups("")) if count < MOST_ENTRIES else None
+            entry = _usual_entry(prefixes, *found.groups("")) if count < MOST_ENTRIES else None
             if entry is None:
                 break
             yield entry
@@ -153,22 +157,31 @@ def _usual_entries(head: bytes, chunks: Iterator[bytes], name: str, left_out: Le
     yield from islice(_entries(elements, Root.URLSET, name, left_out, count or 1), bool(count), None)
 
 
-def _usual_entry(loc: str, lastmod: str, md: str, links: str) -> Entry | None:
+def _usual_entry(  # noqa: PLR0913, PLR0917 - the groups of an expression
+    prefixes: Mapping[str, str], loc: str, lastmod: str, md: str, community: str, end: str, links: str
+) -> Entry | None:
     """Return the entry with these texts; None if the parser has to say what is wrong with it."""
     try:
         return Entry(
             loc=unescape(loc),
             lastmod=_parse_time(lastmod) if lastmod else None,
-            md=Metadata(**_metadata_fields(_attributes(md), None)) if md else None,
+            md=Metadata(**_metadata_fields(_attributes(md, community, prefixes), None)) if end else None,
             links=tuple(_link(_attributes(each)) for each in _LINK.findall(links)) if links else (),
         )
     except DocumentError:
         return None
 
 
-def _attributes(text: str) -> Attributes:
+def _attributes(text: str, community: str = "", prefixes: Mapping[str, str] = MappingProxyType({})) -> Attributes:
+    """Return attributes, and those of communities, whose prefixes the root declares. Raises `DocumentError`."""
     found = _ATTRIBUTE.findall(text)
-    if "&" in text:
+    for name, value in _ATTRIBUTE.findall(community) if community else ():
+        prefix, _, local = name.partition(":")
+        if prefix not in prefixes:
+            message = f"the prefix of {name} is declared elsewhere"
+            raise DocumentError(message)
+        found.append((f"{{{prefixes[prefix]}}}{local}", value))
+    if "&" in text or "&" in community:
         found = [(name, unescape(value)) for name, value in found]
     if len(dict(found)) < len(found):
         message = "an attribute occurs twice"
@@ -256,7 +269,10 @@ def _head(root: etree._Element, first: etree._Element | None, name: str, left_ou
     except DocumentError as error:
         raise _misfit(error, name, element) from None
     _report(unreadable, left_out)
-    return Document(root=kind, md=md, links=tuple(links), unreadable=tuple((unreadable or {}).items()))
+    prefixes = tuple((prefix, uri) for prefix, uri in root.nsmap.items() if prefix and uri != RS_NS)
+    return Document(
+        root=kind, md=md, links=tuple(links), prefixes=prefixes, unreadable=tuple((unreadable or {}).items())
+    )
 
 
 def _entries(

@@ -18,6 +18,7 @@ from typing import BinaryIO, NamedTuple
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol.attributes import LINK, METADATA, element_renderer
 from pelican_resourcesync.protocol.model import (
+    CONTENT_NS,
     EDITIONS,
     RS_NS,
     SITEMAP_NS,
@@ -33,6 +34,7 @@ from pelican_resourcesync.protocol.values import (
     LONGEST_LOC,
     Hash,
     are_all,
+    escape_attribute,
     escape_text,
     parse_datetime,
     render_datetime,
@@ -62,15 +64,15 @@ class Renderer:
 
     __slots__ = ("_entry", "_ln", "_md", "_root")
 
-    def __init__(self, root: Root, edition: int) -> None:
-        """Prepare what depends on the root and the edition, once for all entries."""
+    def __init__(self, root: Root, edition: int, prefixes: Iterable[tuple[str, str]] = ()) -> None:
+        """Prepare what depends on the root, the edition and the `prefixes` of a document, once for all entries."""
         if edition not in EDITIONS:
             message = f"there is no edition {edition} of the core specification; choose one of {EDITIONS}"
             raise DocumentError(message)
         self._root = root
         self._entry = root.entry
-        self._md = element_renderer("rs:md", METADATA, edition)
-        self._ln = element_renderer("rs:ln", LINK, edition)
+        self._md = element_renderer("rs:md", METADATA, edition, prefixes)
+        self._ln = element_renderer("rs:ln", LINK, edition, prefixes)
 
     def head(self, document: Document) -> str:
         """Write everything before the first entry.
@@ -87,11 +89,11 @@ class Renderer:
         except DocumentError as error:
             message = f"the document with capability {str(md.capability)!a}: {error}"
             raise DocumentError(message) from None
-        indent = " " * len(f"<{self._root} ")
-        return (
-            f'<?xml version="1.0" encoding="UTF-8"?>\n<{self._root} xmlns="{SITEMAP_NS}"\n{indent}xmlns:rs="{RS_NS}">\n'
-            f"{elements}"
-        )
+        indent = "\n" + " " * len(f"<{self._root} ")
+        declared = [("xmlns", SITEMAP_NS), ("xmlns:rs", RS_NS)]
+        declared += [(f"xmlns:{prefix}", uri) for prefix, uri in document.prefixes]
+        namespaces = indent.join(f'{name}="{escape_attribute(uri)}"' for name, uri in declared)
+        return f'<?xml version="1.0" encoding="UTF-8"?>\n<{self._root} {namespaces}>\n{elements}'
 
     def entries(self, document: Document) -> Iterator[str]:
         """Write all entries of a document; raises `DocumentError` as `entry` does."""
@@ -214,7 +216,7 @@ def write(document: Document, stream: BinaryIO, *, edition: int = 2017) -> int:
     The size is not limited: see `write_parts`. Raises `DocumentError` for values that are not allowed in a document;
     what was already written stays in the stream.
     """
-    renderer = Renderer(document.root, edition)
+    renderer = Renderer(document.root, edition, document.prefixes)
     stream.write(renderer.head(document).encode())
     written = 0
     for entry in renderer.entries(document):
@@ -245,7 +247,7 @@ def write_parts(  # noqa: PLR0913 - keyword-only, one option each: what, under w
     Raises `DocumentError` as `write` does, and if splitting does not help: for an entry larger than a part, for more
     parts than an index holds, and for a document that is an index itself. What was already written stays.
     """
-    renderer = Renderer(document.root, edition)
+    renderer = Renderer(document.root, edition, document.prefixes)
     lone = _Frame.of(document, renderer, limits)
     if lone.room < 0:
         message = f"the head of {name!a} alone exceeds {_limits_in_words(limits)}; give it fewer links (X04)"
@@ -260,7 +262,7 @@ def write_parts(  # noqa: PLR0913 - keyword-only, one option each: what, under w
         raise DocumentError(message)
     part = _Frame.of(replace(document, links=(*document.links, Link(rel="index", href=uri(name)))), renderer, limits)
     # An index cannot be split, so tighter limits of the caller apply only to the parts.
-    index_renderer = Renderer(Root.SITEMAPINDEX, edition)
+    index_renderer = Renderer(Root.SITEMAPINDEX, edition, document.prefixes)
     index = _Frame.of(replace(document, root=Root.SITEMAPINDEX), index_renderer, STANDARD_LIMITS)
     interval, names, listed = _interval(document), dict[str, None](), list[bytes]()
     left, more = chain(held, more, entries), list[bytes]()
@@ -354,9 +356,10 @@ _LINK = re.compile(
 )
 _MD = re.compile(
     rf'    <rs:md(?: change="[a-z]*+")?(?: datetime="[^"]*+")?{_HASH}{_LENGTH}'
-    rf'(?: type="({_WORD})")?(?: path="{_WORD}")?/>\n'
+    rf'(?: type="({_WORD})")?(?: path="{_WORD}")?(?: c:hash="{_WORD}")?(?: c:modified="{_WORD}")?/>\n'
 )
-_AROUND = f'<urlset xmlns="{SITEMAP_NS}" xmlns:rs="{RS_NS}"><url><loc>urn:x</loc>', "</url></urlset>"
+_BEFORE = f'<urlset xmlns="{SITEMAP_NS}" xmlns:rs="{RS_NS}" xmlns:c="{CONTENT_NS}"><url><loc>urn:x</loc>'
+_AROUND = _BEFORE, "</url></urlset>"
 
 
 class EntryText(NamedTuple):

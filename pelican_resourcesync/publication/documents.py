@@ -10,6 +10,7 @@ from functools import partial
 from typing import Self
 
 from pelican_resourcesync.protocol import (
+    CONTENT_PREFIXES,
     VERSION_HISTORY,
     Capability,
     ChangeFreq,
@@ -49,7 +50,8 @@ class Documents:
     """Creates the documents of one set, for one edition of the standard.
 
     `describedby` is the URI of a page about the site (`SD04`, `CL03`). A Capability List links to a `signed` state, and
-    to the list of all `versions` if every resource has some. `hubs` pass on the change notifications.
+    to the list of all `versions` if every resource has some. `prefixes` are those of attributes of communities in the
+    entries of resources and changes. `hubs` pass on the change notifications.
     """
 
     layout: Layout
@@ -57,6 +59,7 @@ class Documents:
     edition: int = EDITION
     signed: bool = False
     versions: bool = False
+    prefixes: tuple[tuple[str, str], ...] = ()
     hubs: tuple[Hub, ...] = ()
 
     @classmethod
@@ -64,7 +67,8 @@ class Documents:
         """Create them as the options say."""
         describedby = options.describedby or options.layout.uri(HTML_PAGE)
         signed, versions = options.key is not None, options.versions is not None
-        return cls(options.layout, describedby, options.edition, signed, versions, options.hubs)
+        prefixes = CONTENT_PREFIXES if options.contents else ()
+        return cls(options.layout, describedby, options.edition, signed, versions, prefixes, options.hubs)
 
     def capability_list(self, capabilities: Mapping[Capability, str]) -> Document:
         """Return the Capability List of the documents with these paths (`CL01` to `CL05`, `CN04`)."""
@@ -90,7 +94,7 @@ class Documents:
         `archive` is the path of the Resource List Archive, if there is one (`AR05`).
         """
         md = Metadata(capability=Capability.RESOURCELIST, at=at)
-        return Document(root=Root.URLSET, md=md, links=self._links(archive))
+        return Document(root=Root.URLSET, md=md, links=self._links(archive), prefixes=self.prefixes)
 
     def resource_dump(self, at: datetime, packages: Iterable[Entry], archive: str = "") -> Document:
         """Return the Resource Dump as of `at` with these entries for its packages (`RD01`)."""
@@ -118,6 +122,7 @@ class Documents:
             root=Root.URLSET,
             md=Metadata(capability=Capability.CHANGELIST, from_=commit_range.start, until=commit_range.until),
             links=(self._up(), index),
+            prefixes=self.prefixes,
         )
 
     def notification(self, changed: Range) -> Document:
@@ -127,7 +132,8 @@ class Documents:
         """
         md = Metadata(capability=Capability.CHANGE_NOTIFICATION, from_=changed.start, until=changed.until)
         topic = Link(rel="self", href=self.layout.uri(self.layout.notification))
-        return Document(root=Root.URLSET, md=md, links=(self._up(), topic, *self._hub_links()))
+        links = (self._up(), topic, *self._hub_links())
+        return Document(root=Root.URLSET, md=md, links=links, prefixes=self.prefixes)
 
     def frame_of_changes(self) -> bytes:
         """Return the longest that a Change List or, if there are hubs, a notification can be without its entries."""

@@ -36,7 +36,8 @@ class Publication:
     """The result for a set: the number of resources, of all listed changes, of ranges, and of new changes.
 
     `first` is true if no publication was continued, `not_live` if that was so before, too. `new` counts the new changes
-    by kind, `examples` are URIs of each kind, and `gone` counts those that no longer exist.
+    by kind, `around` those that are no news for people, `examples` are URIs of each kind, and `gone` counts those that
+    no longer exist.
     `added` are changes from before the first publication, which are listed from now on: their number, and the times of
     the first and the last. `unstable` maps each unstable URI to the number of publications: its bytes changed in two or
     more in a row although the history lists no change. `packages` are the number of packages of its dumps and their
@@ -49,6 +50,7 @@ class Publication:
     changes: int
     ranges: int
     new: Mapping[ChangeKind, int]
+    around: int = 0
     examples: Mapping[ChangeKind, tuple[str, ...]]
     gone: int
     added: tuple[int, datetime, datetime] | None = None
@@ -266,6 +268,7 @@ def _result(planned: PlannedPublication, packages: tuple[int, int]) -> Publicati
         changes=sum(each.changes for each in state.change_lists),
         ranges=len(planned.news.listed),
         new={kind: planned.news.changes.kinds[kind] for kind in ChangeKind},
+        around=planned.news.changes.around,
         examples={ChangeKind(kind): uris for kind, uris in planned.news.changes.examples.items()},
         gone=planned.gone,
         added=planned.added,

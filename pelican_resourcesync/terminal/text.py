@@ -106,7 +106,8 @@ def _news(publication: "Publication", where: str) -> str:
         shown = ", ".join([uri.removeprefix(site) for uri in publication.examples[kind][:_SHOWN]])
         more = f" and {new[kind] - _SHOWN:,} more" if new[kind] > _SHOWN else ""
         counts.append(f"{new[kind]:,} {kind} ({shown}{more})")
-    return f"{', '.join(counts)} since the last publication"
+    around = f", {publication.around:,} of them only around their content" if publication.around else ""
+    return f"{', '.join(counts)} since the last publication{around}"
 
 
 def duration(seconds: float) -> str:

@@ -16,13 +16,17 @@ FOREVER = "9999-12-31T00:00:00Z"
 
 @dataclass(frozen=True)
 class XmlEntry:
-    """One entry of a document: texts as they stand, and the links as (relation, URI)."""
+    """One entry of a document: texts as they stand, and the links as (relation, URI).
+
+    `md` is what the standard defines, `content` what our own attributes say of the content of a page.
+    """
 
     uri: str
     lastmod: str | None
     changefreq: str | None
     md: Mapping[str, str]
     links: Sequence[tuple[str, str]] = ()
+    content: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def time(self) -> datetime:
@@ -92,10 +96,15 @@ def _entry(element: etree._Element) -> XmlEntry:
         changefreq=element.findtext(f"{SITEMAP}changefreq"),
         md=_md(element),
         links=_links(element),
+        content={name.partition("}")[2]: value for name, value in _attributes(element).items() if name[0] == "{"},
     )
 
 
 def _md(element: etree._Element) -> Mapping[str, str]:
+    return {name: value for name, value in _attributes(element).items() if name[0] != "{"}
+
+
+def _attributes(element: etree._Element) -> Mapping[str, str]:
     md = element.find(f"{RS}md")
     return {} if md is None else {str(name): str(value) for name, value in md.attrib.items()}
 

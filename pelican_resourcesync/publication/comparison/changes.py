@@ -18,9 +18,11 @@ from pelican_resourcesync.http import BucketPath
 from pelican_resourcesync.protocol import (
     ChangeKind,
     Limits,
+    is_news,
     parse_datetime,
     render_datetime,
     render_entries,
+    split_content,
     split_entries,
 )
 from pelican_resourcesync.publication.comparison.parts import (
@@ -67,6 +69,11 @@ class DatedChange(NamedTuple):
     def is_page(self) -> bool:
         """Whether it is probably a change of a page; a deletion has no type."""
         return 'type="text/html"' in self.entry or self.uri.endswith(("/", ".html"))
+
+    @property
+    def is_news(self) -> bool:
+        """Whether it is news for people."""
+        return is_news(self.kind, self.entry)
 
 
 _dated_change = partial(tuple.__new__, DatedChange)  # without a function in Python for each
@@ -263,7 +270,10 @@ def _described(change: Change, now: Candidate | None) -> Candidate:
     if change.representation is None:
         return Candidate(change.uri, change.kind.value, "", "", "")
     links = (now.links if now else "") or render_links(change.links)
-    return Candidate(change.uri, change.kind.value, render_representation(change.representation), links, "")
+    md = render_representation(change.representation)
+    if now and split_content(now.md)[0] == md:
+        md = now.md
+    return Candidate(change.uri, change.kind.value, md, links, "")
 
 
 def _key(time: datetime) -> str:
@@ -291,12 +301,16 @@ Divide = Callable[[Sequence[Change]], Iterable[Sequence[Change]]]
 
 @dataclass(slots=True)
 class NewChanges:
-    """The changes of a publication, as published: their ranges, times and numbers, and `examples` of each kind."""
+    """The changes of a publication, as published: their ranges, times and numbers, and `examples` of each kind.
+
+    `around` is the number of those that are no news for people.
+    """
 
     ranges: list[Range] = field(default_factory=list)
     kinds: Counter[str] = field(default_factory=Counter)
     examples: dict[str, tuple[str, ...]] = field(default_factory=dict)
     finals: Finals = field(default_factory=Finals)
+    around: int = 0
     last: datetime | None = None
     updated: list[str] = field(default_factory=list)
     bodies: list[Body] = field(default_factory=list)
@@ -349,7 +363,7 @@ class ChangeListBuilder:
         """Return the changes as published; `opened` is the range that the previous publication left open.
 
         If there is none, the first range begins at `begin`, or else at the cut before its first change. `note_updates`
-        is whether the URIs that were updated are listed.
+        is whether the URIs are listed whose update is news.
         """
         self._range = opened
         with self._stack:
@@ -362,7 +376,8 @@ class ChangeListBuilder:
                     self._found.last = time
                     self._append(time, begin, together, final)
                     if note_updates:
-                        self._found.updated += [each.uri for each in together if each.kind == ChangeKind.UPDATED]
+                        updates = (change for change in together if change.kind == ChangeKind.UPDATED)
+                        self._found.updated += [change.uri for change in updates if change.is_news]
         self._found.ranges += [self._range] if self._range else []
         return self._found
 
@@ -409,9 +424,11 @@ class ChangeListBuilder:
         self._last = time
         kinds = Counter([each.kind for each in together])
         self._found.kinds.update(kinds)
+        self._found.around += sum(not change.is_news for change in together)
         for kind in kinds:
             known = self._found.examples.get(kind, ())
-            uris = (each.uri for each in sorted(together, key=lambda change: not change.is_page) if each.kind == kind)
+            best = sorted(together, key=lambda change: (not change.is_news, not change.is_page))
+            uris = (change.uri for change in best if change.kind == kind)
             self._found.examples[kind] = (*known, *islice(uris, MOST_EXAMPLES - len(known)))
         created, updated, deleted = (
             before + kinds[kind] for before, kind in zip(self._range.counts, _KINDS, strict=True)

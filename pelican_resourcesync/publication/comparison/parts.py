@@ -29,15 +29,28 @@ from secrets import token_hex
 from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
 
-from pelican_resourcesync.errors import DocumentError
+from pelican_resourcesync.content import VERSION, content_hash
+from pelican_resourcesync.errors import DocumentError, failing_disk
 from pelican_resourcesync.http import BucketPath
-from pelican_resourcesync.protocol import ChangeKind, EntryText, render_entries, unescape
+from pelican_resourcesync.protocol import (
+    ChangeKind,
+    EntryText,
+    content_time,
+    hash_of_content,
+    is_for_people,
+    render_content,
+    render_entries,
+    split_content,
+    unescape,
+    with_content,
+)
 from pelican_resourcesync.publication.model.kinds import FOREVER
 from pelican_resourcesync.publication.model.ranges import Body
 from pelican_resourcesync.publication.model.resource import EDITION, Resources, Row, is_later
 from pelican_resourcesync.publication.model.state import Counts, sortable
 from pelican_resourcesync.publication.model.versions import AddedLinks
 from pelican_resourcesync.publication.previous.previous import rows_in
+from pelican_resourcesync.system.html_titles import HTML
 
 #: Applies a function to all items, in their order, as the built-in `map` does.
 Map = Callable[..., Iterable[Any]]
@@ -58,8 +71,9 @@ _HEADERS = {"Content-Type": "application/xml", "Cache-Control": FOREVER}
 _BEGIN, _END = b"  <url>\n", b"</urlset>\n"
 _BYTES = re.compile(r'    <rs:md(?: hash="([^"]*+)")?(?: length="([0-9]++)")?')
 _HASHED = '    <rs:md hash="'
+_PAGE_TYPES = tuple(f' type="{type_}"' for type_ in HTML)
 _PROFILE = re.compile(r' profile="[^"]*+"')
-_TYPE = re.compile(r'    <rs:md(?: hash="[^"]*+")?(?: length="([0-9]++)")?(?: type="([^"]*+)")?/>\n')
+_TYPE = re.compile(r'    <rs:md(?: hash="[^"]*+")?(?: length="([0-9]++)")?(?: type="([^"]*+)")?(?: c:[^/]*+)?/>\n')
 
 
 #: Candidates as plain tuples, which `marshal` can write.
@@ -87,7 +101,8 @@ class Terms(NamedTuple):
     Links of resources below `link_changes_below` count as changes, unless it is `None`, and so do all media types.
     `tracked` is whether changes are looked for at all, which they are not in a first publication without history.
     Drafts are written to `folder`. `past` are the times of the last changes of resources that were listed without one,
-    by URI. `added` writes the links to duplicates and versions, which no row has.
+    by URI. `added` writes the links to duplicates and versions, which no row has. `contents` is whether the entries of
+    pages say when their content changed.
     """
 
     entries: int
@@ -99,6 +114,7 @@ class Terms(NamedTuple):
     folder: Path | BucketPath
     past: Mapping[str, str]
     added: AddedLinks
+    contents: bool
 
 
 class Task(NamedTuple):
@@ -248,8 +264,8 @@ class _Comparison:
         """Compare rows with the entries of before, and write a segment, or two halves."""
         if self._terms.edition != EDITION:
             chunk = [row._replace(links=_PROFILE.sub("", row.links)) for row in chunk]
-        times, links, candidates, differs, other_bytes = self._differences(chunk, before)
-        uris, mds, *_ = zip(*chunk, strict=True) if chunk else ((), ())
+        times, mds, links, candidates, differs, other_bytes = self._differences(chunk, before)
+        uris = [row.uri for row in chunk]
         body = "".join(render_entries(uris, [time_line(time) for time in times], mds, links)).encode()
         size = len(body) + LONGEST_TIME * body.count(_OPEN)
         if size > self._terms.size and len(chunk) > 1:
@@ -283,11 +299,14 @@ class _Comparison:
             )
         )
 
-    def _differences(self, chunk: list[Row], old: list[EntryText]) -> tuple[list[str], list[str], _Texts, bool, bool]:
-        """Return the times and links of rows as listed, the candidates, and whether rows differ, in more than links."""
+    def _differences(
+        self, chunk: list[Row], old: list[EntryText]
+    ) -> tuple[list[str], list[str], list[str], _Texts, bool, bool]:
+        """Return times, metadata and links as listed, candidates, and whether rows differ, in more than links."""
         terms = self._terms
         known = dict(zip(map(itemgetter(0), old), old, strict=True))
         times: list[str] = []
+        mds: list[str] = []
         all_links: list[str] = []
         added = terms.added.links if terms.added.are_any else lambda *_: ""
         candidates: _Texts = []
@@ -296,12 +315,14 @@ class _Comparison:
             before = known.pop(uri, None)
             if before is None:
                 differs = other_bytes = True
+                mds.append(with_content(md, self._content(uri, md)))
                 if terms.tracked:
-                    candidates.append((uri, _CREATED, md, links, "", time))
+                    candidates.append((uri, _CREATED, mds[-1], links, "", time))
                 times.append(OPEN if terms.tracked else time)
                 all_links.append(links + added(uri, md, times[-1]))
                 continue
-            _, lastmod, md_before, links_before = before
+            _, lastmod, listed_md, links_before = before
+            md_before, content = split_content(listed_md)
             if not lastmod and uri in terms.past:
                 lastmod = terms.past[uri]
                 differs = other_bytes = True  # a Resource Dump has the times, too
@@ -309,33 +330,65 @@ class _Comparison:
             listed = links + added(uri, md, lastmod)
             if md == md_before and listed == links_before and (hashed or not is_later(time, lastmod)):
                 times.append(lastmod)
+                mds.append(listed_md)
                 all_links.append(listed)
                 continue
-            kind, own_links_before = "", terms.added.without(links_before)
-            below = terms.link_changes_below
-            if bytes_differ(md_before, md) or (
-                below is not None
-                and ((hashed and md != md_before) or (links != own_links_before and uri.startswith(below)))
-            ):
+            other_md = md != md_before
+            kind = UNKNOWN if not hashed and (other_md or is_later(time, lastmod)) else ""
+            if bytes_differ(md_before, md) or self._is_change(uri, links, links_before, other_md=hashed and other_md):
                 kind = _UPDATED
-            elif not hashed and (md != md_before or is_later(time, lastmod)):
-                kind = UNKNOWN
-            differs |= md != md_before or listed != links_before
-            other_bytes |= md != md_before
+            differs |= other_md or listed != links_before
+            other_bytes |= other_md
+            if kind == _UPDATED:
+                content = self._content(uri, md, content, content_time(listed_md, lastmod), stays=not other_md)
+            mds.append(with_content(md, content))
             if kind:
-                candidates.append((uri, kind, md, links, lastmod, time))
+                candidates.append((uri, kind, mds[-1], links, lastmod, time))
             times.append(OPEN if kind else lastmod)
             all_links.append(links + added(uri, md, OPEN) if kind else listed)
         if known:
             differs = other_bytes = True
-            candidates += [(uri, _DELETED, "", "", each.lastmod, "") for uri, each in known.items()]
+            candidates += [(uri, _DELETED, _gone(each), "", each.lastmod, "") for uri, each in known.items()]
             candidates.sort()
-        return times, all_links, candidates, differs, other_bytes
+        return times, mds, all_links, candidates, differs, other_bytes
+
+    def _is_change(self, uri: str, links: str, links_before: str, *, other_md: bool) -> bool:
+        """Return whether other metadata or links of a resource count as a change of it."""
+        below = self._terms.link_changes_below
+        if below is None:
+            return False
+        return other_md or (links != self._terms.added.without(links_before) and uri.startswith(below))
+
+    def _content(self, uri: str, md: str, before: str = "", since: str = "", *, stays: bool = False) -> str:
+        """Return what the entry of a page is to say about its content; nothing of what is no page.
+
+        `before` is what was said, of content that is as old as `since`. It `stays` if the bytes did.
+        """
+        resources = self._task.resources
+        if not (self._terms.contents and resources and any(type_ in md for type_ in _PAGE_TYPES)):
+            return ""
+        known = hash_of_content(before)
+        if stays and known is not None:
+            return render_content(known, since)
+        resource = resources.get(uri)
+        if resource is None or resource.file is None:
+            return ""
+        with failing_disk(f"{uri} cannot be read", "try again"):
+            body = resource.file.read_bytes()
+        found = content_hash(body, uri)
+        version = known.partition("-")[0] if known else VERSION
+        same = known is not None and known == (found if version == VERSION else content_hash(body, uri, version))
+        return render_content(found, since if same else None)
 
 
 def time_line(time: str) -> str:
     """Return the line of an entry with the time of its last change; empty if that is not known."""
     return f"    <lastmod>{time}</lastmod>\n" if time else ""
+
+
+def _gone(entry: EntryText) -> str:
+    """Return the metadata of the deletion of a resource, which is no news if it was a page that is not for people."""
+    return "" if is_for_people(entry.md) else with_content("", render_content("", entry.lastmod))
 
 
 _OPEN, _OPEN_LINE = OPEN.encode(), time_line(OPEN).encode()

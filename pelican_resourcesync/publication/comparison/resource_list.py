@@ -112,6 +112,7 @@ class ResourceListPlan:
             folder=folder,
             past=past,
             added=AddedLinks(options),
+            contents=options.contents,
         )
         self._ranges = [*self._compare(resources, terms)]
         self._changed = False

@@ -25,6 +25,7 @@ from pelican_resourcesync.protocol import (
     Renderer,
     Root,
     render_datetime,
+    split_content,
     write,
 )
 from pelican_resourcesync.publication.documents import change_entries
@@ -76,7 +77,8 @@ class PackageMember(NamedTuple):
     def of_row(cls, row: Row, open: Callable[[], BinaryIO] | None = None) -> Self:
         """Create the bitstream of a resource from its row in a Resource List."""
         expected = parse_representation(row.representation)
-        return cls((row.uri, row.representation, "", row.lastmod), expected, parse_time(row.lastmod), open)
+        md, _ = split_content(row.representation)
+        return cls((row.uri, md, "", row.lastmod), expected, parse_time(row.lastmod), open)
 
     @classmethod
     def of(cls, entry: Entry, open: Callable[[], BinaryIO] | None = None, edition: int = EDITION) -> Self:

@@ -13,6 +13,7 @@ from pelican_resourcesync.protocol import (
     EntryText,
     Link,
     attributes_in,
+    is_news,
     parse_datetime,
     parse_links,
     render_datetime,
@@ -31,8 +32,8 @@ class Change(NamedTuple):
     """One change (`CH02`): URI, time (UTC) and kind.
 
     `representation` describes the bytes at that publication. It is `None` for a deletion, and for a change before the
-    first publication, whose bytes were never seen. `links` lead to related resources (LN). This is a tuple because
-    there may be millions, and tuples are created faster.
+    first publication, whose bytes were never seen. `links` lead to related resources (LN). `news` is whether people
+    want to know of it (see `is_news`). This is a tuple because there may be millions, and tuples are created faster.
     """
 
     time: datetime
@@ -40,6 +41,7 @@ class Change(NamedTuple):
     kind: ChangeKind
     representation: Representation | None = None
     links: tuple[Link, ...] = ()
+    news: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ def parse_change(text: EntryText) -> Change:
         message = f"the change of {text.loc} lacks its kind or its time"
         raise DocumentError(message)
     representation = parse_representation(text.md) if attributes.keys() & {"hash", "length", "type"} else None
-    return Change(time, text.loc, ChangeKind(kind), representation, parse_links(text.links))
+    return Change(time, text.loc, ChangeKind(kind), representation, parse_links(text.links), is_news(kind, text.md))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,24 +165,32 @@ _render = json.JSONEncoder(sort_keys=True).encode
 
 
 class ShownChanges(NamedTuple):
-    """The changes on the page about a Change List, the latest first, and the number of earlier ones that it lacks."""
+    """The changes on the page about a Change List, the latest first, and the number of earlier ones that it lacks.
+
+    `around` is the number of those that are no news.
+    """
 
     changes: Sequence[TitledChange] = ()
     more: int = 0
+    around: int = 0
 
-    def after(self, new: Sequence[TitledChange], more: int, hidden: Collection[str]) -> "ShownChanges":
-        """Return these with `new` changes before them and `more` that are not shown, without those of `hidden` URIs."""
-        changes = latest_first(each for each in (*new, *self.changes) if each.uri not in hidden)
-        return ShownChanges(changes[:MOST_CHANGES], self.more + more + len(changes[MOST_CHANGES:]))
+    def after(self, new: "ShownChanges", hidden: Collection[str]) -> "ShownChanges":
+        """Return these with `new` ones before them, without those of `hidden` URIs."""
+        changes = latest_first(each for each in (*new.changes, *self.changes) if each.uri not in hidden)
+        more = self.more + new.more + len(changes[MOST_CHANGES:])
+        return ShownChanges(changes[:MOST_CHANGES], more, self.around + new.around)
 
     def render(self) -> bytes:
         """Return these as JSON, which the next publication reads."""
         changes = ",\n".join([_render(change.described()) for change in self.changes])
-        return f'{{"changes": [\n{changes}\n],\n"more": {self.more}}}\n'.encode()
+        return f'{{"around": {self.around},\n"changes": [\n{changes}\n],\n"more": {self.more}}}\n'.encode()
 
     @classmethod
     def parse(cls, data: bytes) -> "ShownChanges":
         """Return what was rendered. Raises `ValueError` for anything else."""
         return parse_json(
-            data, lambda content: cls([*map(TitledChange.parse, content["changes"])], int(content["more"]))
+            data,
+            lambda content: cls(
+                [*map(TitledChange.parse, content["changes"])], int(content["more"]), int(content["around"])
+            ),
         )

@@ -74,6 +74,11 @@ class Options(PublishSettings):
         return is_repository(self.publisher)
 
     @property
+    def contents(self) -> bool:
+        """Whether pages are published, whose content may be older than their bytes."""
+        return not self.of_repository
+
+    @property
     def link_changes_below(self) -> str | None:
         """How URIs begin whose resources count as updated when their links alone change; `None` for a site.
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import quote
 
-from pelican_resourcesync.protocol import Version, parse_datetime, render_link
+from pelican_resourcesync.protocol import Version, parse_datetime, render_link, split_content
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.system.media_types import LINK_FORMAT, media_type
@@ -78,7 +78,7 @@ class AddedLinks:
 
     def links(self, uri: str, md: str, time: str) -> str:
         """Return the links of an entry with this metadata and time, which may be empty."""
-        links = ""
+        links, md = "", split_content(md)[0]
         if self._mirrors and md and uri.startswith(self._base):
             path = uri.removeprefix(self._base)
             links = "".join([render_link("duplicate", f"{url}/{path}", None, pri) for url, pri in self._mirrors])

@@ -17,7 +17,15 @@ from xml.sax.saxutils import escape
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.http import path_of_uri, served_paths, uri_of_path
-from pelican_resourcesync.protocol import LONGEST_LOC, SITEMAP_NS, XML_SPACE, parse_datetime, render_datetime
+from pelican_resourcesync.protocol import (
+    LONGEST_LOC,
+    SITEMAP_NS,
+    XML_SPACE,
+    content_time,
+    is_for_people,
+    parse_datetime,
+    render_datetime,
+)
 from pelican_resourcesync.publication import (
     Layout,
     ResourceList,
@@ -231,7 +239,7 @@ def _save(file: Path, data: bytes) -> None:
 def _files(layouts: Collection[Layout], output: Path, name: str) -> Iterator[tuple[str, str]]:
     """Yield the name and the text of each file: parts before their index, or a single file."""
     siteurl = next(iter(layouts)).siteurl
-    parts = _parts(_pages(layouts, output))
+    parts = _parts(row for row in _pages(layouts, output) if is_for_people(row.representation))
     first, second = next(parts, ([], "")), next(parts, None)
     if second is None:
         yield name, _text("urlset", first[0])
@@ -246,13 +254,13 @@ def _files(layouts: Collection[Layout], output: Path, name: str) -> Iterator[tup
 
 
 def _pages(layouts: Iterable[Layout], output: Path) -> Iterator[Row]:
-    """Yield the pages in all Resource Lists, each URI once."""
+    """Yield the pages in all Resource Lists, each URI once, with the times of their content."""
     states = [read_state(output, layout) for layout in layouts]
     lists = [ResourceList(output.joinpath, known.parts).rows() for known in states if known]
     for _, same in groupby(merge(*lists, key=itemgetter(0)), key=itemgetter(0)):
         row = next(same)
         if is_page(parse_representation(row.representation).type):
-            yield row
+            yield row._replace(lastmod=content_time(row.representation, row.lastmod))
 
 
 def _parts(rows: Iterable[Row]) -> Iterator[tuple[list[str], str]]:

@@ -59,6 +59,38 @@ def test_pages_that_changed(site: Site) -> None:
     )
 
 
+def test_pages_of_which_the_content_changed(site: Site) -> None:
+    """A footer is no news, nor are hidden pages and later pages of a listing; what becomes hidden is, once."""
+    hidden = '<meta name="robots" content="noindex">'
+    site.release({f"{name}.html": page(name) for name in ("a", "h", "page2", "secret")})
+    site.release(
+        {
+            "a.html": page("a", footer="2027"),
+            "h.html": page("h", head=hidden),
+            "page2.html": page("other"),
+            "new.html": page("new", head=hidden),
+            "secret.html": page("secrets"),
+        }
+    )
+    site.announce()
+    assert site.told() == ["h.html", "secret.html"]
+    site.announce("--all-bytes")
+    assert site.told() == ["a.html", "h.html", "new.html", "page2.html", "secret.html"]
+    site.release({"h.html": page("hh", head=hidden)}, "new.html")
+    assert site.announce() == "Nothing to announce: no page has changed.\n"
+
+
+def test_more_than_half_of_all_pages(site: Site) -> None:
+    """Where so many pages change at once, search engines are told only if the user says so, and hubs in any case."""
+    names = [f"{name}.html" for name in "cdefghijklm"]
+    site.release({name: page(name) for name in names})
+    site.release({name: page(f"new {name}") for name in names})
+    assert "more than half of 14 pages changed at once, and no search engine was told" in site.announce(status=3)
+    assert not site.engine.told
+    site.announce("--yes")
+    assert site.told() == names
+
+
 def test_by_url(site: Site) -> None:
     """What is live is announced without the folder, with the key given."""
     site.release({"b.html": page("BB")})

@@ -18,9 +18,10 @@ def folder(tmp_path: Path) -> Folder:
     return made
 
 
-def page(text: str) -> str:
+def page(text: str, *, head: str = "", footer: str = "") -> str:
     """Return an HTML page."""
-    return f"<html><head><title>{text}</title></head><body>{text}</body></html>"
+    below = f"<footer>{footer}</footer>" if footer else ""
+    return f"<html><head><title>{text}</title>{head}</head><body>{text}{below}</body></html>"
 
 
 @pytest.fixture

@@ -199,8 +199,8 @@ the last batch of resources is not examined
 +        self._patched.clear()
 +        self._examine() if len(self._waiting) > 1 else None
 pages are announced that are at a former address
--if md and md.change and entry.loc.startswith(here) and
-+if md and md.change and
+-if not (md and md.change and entry.loc.startswith(here) and
++if not (md and md.change and
 a list that does not match publication.json is announced
 -        if sha256(data) != state.documents.get(path):
 +        if False:

@@ -170,7 +170,7 @@ class _Writer:
                 continue
             known = read_shown(previous, found.start) if previous else None
             before = self._retitled(known) if known else None
-            shown = (before or ShownChanges()).after(*self._new(found, is_shown=before is not None), self._hidden)
+            shown = (before or ShownChanges()).after(self._new(found, is_shown=before is not None), self._hidden)
             neighbours = ranges[max(0, number - 1) : number], ranges[number + 1 : number + 2]
             page, data = paths
             self._stage.write(page, self._render(page, found, shown, *neighbours))
@@ -198,25 +198,26 @@ class _Writer:
             return True
         return self._retitled(shown) == shown and not any(each.uri in self._hidden for each in shown.changes)
 
-    def _new(self, found: Range, *, is_shown: bool) -> tuple[list[TitledChange], int]:
-        """Return the changes of a range that are not shown yet, the latest first, and how many others there are.
+    def _new(self, found: Range, *, is_shown: bool) -> ShownChanges:
+        """Return the changes of a range that are not shown yet.
 
         Of the changes of a resource on one day the last one is shown, as what they come to.
         """
         bodies = [each for each in found.bodies if each.is_draft or not is_shown]
         entries = [entry for each in bodies for entry in each.read().split(_END)[:-1]]
-        changes = [
+        latest = [
             parse_change(text)
             for entry in reversed(entries[-MOST_CHANGES:])
             for text in split_entries((entry + _END).decode())
         ]
+        changes = [change for change in latest if change.news]
         oldest = {(each.time.astimezone(UTC).date(), each.uri): each.kind for each in changes}
         shown = []
         for change in changes:
             first = oldest.pop((change.time.astimezone(UTC).date(), change.uri), None)
             if first and (change.kind is not ChangeKind.DELETED or first is not ChangeKind.CREATED):
                 shown.append(self._titled(change, first))
-        return shown, len(entries) - len(changes)
+        return ShownChanges(shown, len(entries) - len(latest), len(latest) - len(changes))
 
     def _titled(self, change: Change, first: ChangeKind) -> TitledChange:
         title = self._title(change.uri)
@@ -256,6 +257,7 @@ class _Writer:
             at=end,
             days=days_of([(path, shown)], self._state),
             more=shown.more,
+            around=shown.around,
             restore_command=partial(restore_command, layout.siteurl),
             versions_since=self._versions.since,
             is_restart=self._state.restart_number > 1,
