@@ -1,7 +1,7 @@
 """The Change Lists of a set, with those of its archive: what changed since a time, if they reach back to it."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -147,9 +147,9 @@ class ChangeLists:
             note(gap)
         here = Position("", since=max([position.since, *(change_list.begin for change_list in lists[:1])]))
         verified, last, count = False, here, 0  # in the last list
-        for listed, change in self._in_order(lists):
-            if not verified and (change.time, here.next(change).number) > position[:2]:
-                here, verified = self._verified(position, here), True
+        for listed, change, is_late in self._placed(lists, position):
+            if not verified and (is_late or (change.time, here.next(change).number) > position[:2]):
+                here, verified = self._verified(position, here, is_late=is_late), True
             if listed.begin > last.since and listed.begin >= here.at:
                 if verified:  # so that what came before need not be read again
                     last = last if count <= _FEW else Position("", since=listed.begin)
@@ -162,15 +162,21 @@ class ChangeLists:
         if not verified:
             self._verified(position, here)
 
-    def _verified(self, position: Position, here: Position) -> Position:
-        """Return a position as it is in the lists that were read up to `here`. Raises `GapError` if it is not there."""
+    def _verified(self, position: Position, here: Position, *, is_late: bool = False) -> Position:
+        """Return a position as it is in the lists that were read up to `here`. Raises `GapError` if it is not there.
+
+        `is_late`: what comes next is after it, although its place is not, because it has no time.
+        """
         if position.number and (here[:2] != position[:2] or position.mark not in (here.mark, _UNKNOWN)):
             message = "the last change that was followed is no longer listed"
             raise GapError(message)
         if position.since and here.since == position.since and here.digest != position.digest:
             message = "the changes that were followed are listed otherwise now"
             raise GapError(message)
-        self.begun = self.reached = position._replace(since=here.since, digest=here.digest)
+        at = here if is_late else position
+        self.begun = self.reached = position._replace(
+            at=at.at, number=at.number, mark=at.mark, since=here.since, digest=here.digest
+        )
         return self.begun
 
     def _since(self, position: Position) -> list[ChangeList]:
@@ -216,7 +222,7 @@ class ChangeLists:
         while self._open:
             self._open.popitem()[1].close()
 
-    def read(self, change_list: ChangeList) -> Iterator[ListedResource]:
+    def read(self, change_list: ChangeList) -> Generator[ListedResource, None, None]:
         """Yield the changes that a list names."""
         opened = self._open.get(change_list.uri) or self._source.whole_document(change_list.uri, Capability.CHANGELIST)
         self._open[change_list.uri] = opened  # so that `close` closes it if nobody reads on
@@ -254,18 +260,43 @@ class ChangeLists:
                 raise DocumentError(message)
         return [*found.values()]
 
-    def _in_order(self, lists: Iterable[ChangeList]) -> Iterator[tuple[ChangeList, ListedResource]]:
-        """Yield the changes of lists in order, each with its list."""
+    def _placed(
+        self, lists: Iterable[ChangeList], position: Position
+    ) -> Iterator[tuple[ChangeList, ListedResource, bool]]:
+        """Yield the changes of lists in order, each with its list, and whether it is later than its place.
+
+        A change without a time has a place after the one before it. It may be later than the Resource List that a
+        position is of: this is so if the next change that has a time is.
+        """
+        waiting: list[tuple[ChangeList, ListedResource]] = []
+        for listed, change, is_dated in self._in_order(lists):
+            if not is_dated and not position.number and change.time < position.at:
+                waiting.append((listed, change))
+                if len(waiting) > _FEW:
+                    message = f"{shown(listed.uri)} lists more than {_FEW:,} changes in a row without a time"
+                    raise DocumentError(message)
+                continue
+            yield from ((*undated, change.time >= position.at) for undated in waiting)
+            waiting.clear()
+            yield listed, change, False
+        yield from ((*undated, True) for undated in waiting)
+
+    def _in_order(self, lists: Iterable[ChangeList]) -> Iterator[tuple[ChangeList, ListedResource, bool]]:
+        """Yield the changes of lists in order, each with its list, and whether it has a time."""
         listed: ChangeList
+        is_dated = False
 
         def changes() -> Iterator[ListedResource]:
-            nonlocal listed
+            nonlocal listed, is_dated
             for listed in lists:
-                yield from self.read(listed)
+                with closing(self.read(listed)) as listed_changes:
+                    for change in listed_changes:
+                        is_dated = bool(change.time)
+                        yield change
 
         try:
             for change in in_order(changes()):
-                yield listed, change
+                yield listed, change, is_dated
         except OrderError as error:
             message = f"{shown(listed.uri)}: {error}"
             raise DocumentError(message) from None

@@ -149,6 +149,32 @@ def test_change_list_out_of_order(source: FakeSource, folder: Path) -> None:
     in_step(source, folder)
 
 
+@pytest.mark.parametrize(
+    ("times", "is_gone"),
+    [
+        ((2, None), True),  # nothing says that it is older than the list
+        ((2, None, 5), True),
+        ((2, None, 3, 5), False),
+    ],
+)
+def test_deletion_without_a_time(
+    source: FakeSource, folder: Path, times: tuple[int | None, ...], is_gone: bool
+) -> None:
+    """It counts if it may be later than the Resource List (00:04), which has the file; then the list is followed on."""
+    source.publish()
+    deletion = entry(f"{source.url}d.txt", {"change": "deleted"})
+    listed = [change(source, "a.html", f"2024-01-01T00:0{time}:00Z") if time else deletion for time in times]
+    for more in (False, False, True):
+        if more:
+            source.resources["b/c.html"] = source.published["b/c.html"] = b"later"
+            listed.append(change(source, "b/c.html", "2024-01-01T00:06:00Z"))
+        source.published["rs/changelist.xml"] = changes(*listed)
+        result = Mirror(source.url, folder, FAST).run()
+        assert (result.complete, result.plan.notes) == (True, [])
+        expected = {path: data for path, data in source.resources.items() if path != "d.txt" or not is_gone}
+        assert files_of(folder) == expected
+
+
 def test_two_changes_at_one_time(source: FakeSource, folder: Path) -> None:
     """The second, which came later, is read from the list that ends at that time, and nothing else is needed."""
     now = stamp(source.now)
