@@ -7,6 +7,7 @@
 # make mutants       how many of a sample of faults in the code the tests notice (PACKAGE=…, COUNT=…, SEED=…)
 # make faults        which of the faults chosen by hand the tests notice (NAMES='lease embargo': those named so)
 # make bare          the wheel in environments of its own: without any extra, and with Pelican
+# make peers         try programs of others from package registries, and write docs/interoperability.md
 # make docs          build the documentation in build/docs, with its search (SERVE=1: and serve it)
 # make pictures      take the pictures of the documentation again
 # make lowest        the tests on the lowest versions of the dependencies
@@ -25,7 +26,7 @@ DEMO_EXTRAS := bridge,pelican
 PIP_INSTALL = bin/python -m pip install --quiet --disable-pip-version-check
 environment = $(PYTHON) -m venv $(1) && $(1)/$(PIP_INSTALL) --upgrade 'pip>=25.1' && $(1)/$(PIP_INSTALL) $(2)
 
-.PHONY: all demo test check coverage lint types imports compiled tests bench mutants faults docs pictures lowest bare release-check clean
+.PHONY: all demo test check coverage lint types imports compiled tests bench mutants faults peers docs pictures lowest bare release-check clean
 
 all: test
 
@@ -73,6 +74,14 @@ mutants: $(VENV)/installed
 faults: $(VENV)/installed
 	$(BIN)/python -m tests.tools.mutants --by-hand $(NAMES)
 
+# Programs of others that no test uses: they are tried as they are, with the dependencies that they want.
+$(VENV)-peers/installed: pyproject.toml
+	$(call environment,$(VENV)-peers,memento-client resync-simulator)
+	touch $@
+
+peers: compiled $(VENV)-peers/installed
+	$(BIN)/python -m tests.tools.peers
+
 # The demo's own environment has what a user's has: the package with the bridge, and Markdown; no tool of ours.
 $(VENV)-demo/installed: pyproject.toml
 	$(call environment,$(VENV)-demo,--editable '.[$(DEMO_EXTRAS)]' 'markdown>=3.7')
@@ -116,4 +125,4 @@ release-check: $(VENV)-release/installed
 	$(VENV)-release/bin/python -m tests.tools.release build/release
 
 clean:
-	rm -rf $(VENV) $(VENV)-demo $(VENV)-docs $(VENV)-lowest $(VENV)-release $(DEMO) build .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-demo $(VENV)-docs $(VENV)-lowest $(VENV)-peers $(VENV)-release $(DEMO) build .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -103,6 +103,7 @@ def test_commands_exist() -> None:
     assert targets == {
         *("demo", "test", "check", "coverage", "lowest", "bench", "mutants", "faults", "docs", "pictures"),
         "bare",
+        "peers",
         "release-check",
     }
     for target in targets:

@@ -1,0 +1,1 @@
+"""Programs of others against this project: `python -m tests.tools.peers` runs them and writes the page."""
