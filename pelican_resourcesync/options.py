@@ -233,7 +233,7 @@ class SourceOptions:
     document_time: float = 300.0
     pace: "Pace | None" = field(default=None, repr=False, compare=False)
     progress: ProgressCallback = field(default=lambda *_: None, repr=False, compare=False)
-    channels: "Callable[[list[tuple[str, Request]]], None]" = field(default=lambda _: None, repr=False, compare=False)
+    channels: "Callable[[list[tuple[str, Request]]], None] | None" = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in (option.name for option in fields(self) if option.default == ()):

@@ -164,13 +164,13 @@ def links_of_page(data: bytes, uri: str, rel: str = "resourcesync") -> list[str]
     return _absolute(base, parser.found)
 
 
-def links_of_headers(headers: Headers, uri: str) -> list[str]:
-    """Return the targets of the `Link` headers with `rel=resourcesync` (DI03)."""
+def links_of_headers(headers: Headers, uri: str, wanted: str = "resourcesync") -> list[str]:
+    """Return the targets of the `Link` headers with a relation (DI03)."""
     found = []
     for value in headers.get_all("Link"):
         for target, parameters in _LINK.findall(value[:65_536]):
             rel = _REL.search(parameters)
-            if rel and "resourcesync" in (rel[1] or rel[2] or "").lower().split():
+            if rel and wanted in (rel[1] or rel[2] or "").lower().split():
                 found.append(target.strip())
     return _absolute(uri, found)
 

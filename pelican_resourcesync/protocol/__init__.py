@@ -38,7 +38,7 @@ from pelican_resourcesync.protocol.model import (
     RenderedEntry,
     Root,
 )
-from pelican_resourcesync.protocol.reader import LeftOut, has_root, read, unreported
+from pelican_resourcesync.protocol.reader import LeftOut, has_root, links_of_xml, read, unreported
 from pelican_resourcesync.protocol.values import (
     LONGEST_LOC,
     Hash,
@@ -115,6 +115,7 @@ __all__ = [
     "hash_of_content",
     "is_for_people",
     "is_news",
+    "links_of_xml",
     "parse_datetime",
     "parse_hashes",
     "parse_links",

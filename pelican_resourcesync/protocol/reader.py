@@ -110,6 +110,22 @@ def has_root(data: bytes) -> bool:
     return any(tag.rpartition("}")[2] in list(Root) for tag in tags)
 
 
+def links_of_xml(data: bytes, rel: str) -> list[str]:
+    """Return the targets of the links with a relation in a feed or another document of XML that begins like this."""
+    parser = etree.XMLPullParser(events=("start",), encoding="utf-8", resolve_entities=False, no_network=True)
+    with suppress(DocumentError, etree.XMLSyntaxError):
+        parser.feed(_read_prolog(BytesIO(data), name="", lenient=True))
+    found = []
+    for _, started in parser.read_events():
+        element = cast("etree._Element", started)  # noqa: SLF001 - a type only
+        if rel in element.get("rel", "").lower().split() and (href := element.get("href", "").strip()):
+            parent = element.getparent()
+            if parent is not None and parent.tag == "channel":  # of RSS
+                parent = parent.getparent()
+            found += [href] if parent is not None and parent.getparent() is None else []
+    return found
+
+
 def _usual_head(head: bytes, name: str, left_out: LeftOut | None) -> Document | None:
     """Return the document that begins like this, without its entries, if it may have usual ones."""
     try:

@@ -3,7 +3,7 @@
 Of a signed Source, each set's signed state is read first, and every other document must have the hash that it lists.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -23,8 +23,8 @@ from pelican_resourcesync.errors import (
     StatusError,
     TransportError,
 )
-from pelican_resourcesync.http import Sink, links_of_headers, links_of_page, shown
-from pelican_resourcesync.protocol import VERSION_HISTORY, Capability, has_root, parse_datetime
+from pelican_resourcesync.http import Sink, links_of_headers, links_of_page, looks_like_page, shown
+from pelican_resourcesync.protocol import VERSION_HISTORY, Capability, has_root, links_of_xml, parse_datetime
 from pelican_resourcesync.source.folder import DESCRIPTION, WELL_KNOWN
 from pelican_resourcesync.source.resource import uri_of
 from pelican_resourcesync.source.source import UNREAD, OpenDocument, Source, not_signed
@@ -180,10 +180,38 @@ def find_sets(source: Source) -> list[SourceSet]:
     """Begin to read a Source: return its sets, or those that its options name, and remember where they are."""
     source.begin()
     sets = _Discovery(source).sets()
-    source.options.channels(
-        [(topic, source.request(hub, Sink())) for resource_set in sets for topic, hub in resource_set.channels]
-    )
+    if source.options.channels:
+        with suppress(TransportError):  # the hubs that are known stay
+            found = [channel for resource_set in sets for channel in _channels(source, resource_set)]
+            found = found or _channels_at(source, source.start)
+            source.options.channels([(topic, source.request(hub, Sink())) for topic, hub in found])
     return sets
+
+
+def _channels(source: Source, resource_set: SourceSet) -> Sequence[tuple[str, str]]:
+    """Return the topics of a set, each with a hub, as its Capability List says, or else the topic itself."""
+    topic = resource_set.documents.get(Capability.CHANGE_NOTIFICATION)
+    return resource_set.channels or (_channels_at(source, topic) if topic else ())
+
+
+def _channels_at(source: Source, topic: str) -> list[tuple[str, str]]:
+    """Return the hubs of a topic (WebSub, 4), each after the URL that the topic has there.
+
+    Headers come first, then the links of a page or of a document of XML.
+    """
+    try:
+        source.require(topic)
+        response, data = source.beginning(topic)
+    except (ForeignError, DocumentError, PermanentError):
+        return []
+    page = looks_like_page(data, response.media_type)
+
+    def links(rel: str) -> list[str]:
+        inside = links_of_page(data, response.url, rel) if page else links_of_xml(data, rel)
+        return links_of_headers(response.headers, response.url, rel) or [uri_of(link, response.url) for link in inside]
+
+    named = links("self")[:1] or [topic]
+    return [(named[0], hub) for hub in links("hub")]
 
 
 class _Discovery:

@@ -20,7 +20,7 @@ from pelican_resourcesync.destination.listening import Listener
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.http import Request, Sink, new_client
 from tests.kit.hub import call
-from tests.kit.live import Ask, Manner, closed_port, endless, late, redirect, status
+from tests.kit.live import Ask, Manner, closed_port, content, endless, late, redirect, status
 from tests.kit.pushed import PushedSource, equal, listen, pushed, wait
 from tests.kit.sources import FakeSource, document, fake_source
 
@@ -130,6 +130,38 @@ def test_follow(source: PushedSource, tmp_path: Path) -> None:
     assert [(line["source"], line["uri"].removeprefix(source.url)) for line in lines] == [
         (source.url, "a.html"), (source.url, "b.html"),
     ]  # fmt: skip
+
+
+HUB = '<link rel="hub" href="{hub}"/><link rel="self" href="{topic}"/>'
+ATOM = '<feed xmlns="http://www.w3.org/2005/Atom">{}<entry><link rel="hub" href="http://b.test/"/></entry></feed>'
+RSS = '<rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom"><channel>{}</channel></rss>'
+HEADER = '<{hub}>; rel="hub", <{topic}>; rel=self'
+
+
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [
+        ("", {"Link": HEADER}),
+        (f"<!DOCTYPE html><title>Pages</title>{HUB}", {"Content_Type": "text/html"}),
+        (ATOM.format(HUB), {}),
+        (RSS.format(HUB.replace("<link", "<atom:link")), {}),
+        (document("urlset", {"capability": "change-notification"}, HUB.replace("<link", "<rs:ln")).decode(), {}),
+        (HUB.replace("{hub}", "http://other.test/"), {"Content_Type": "text/html", "Link": HEADER}),
+    ],
+    ids=["header", "html", "atom", "rss", "rs", "header before html"],
+)
+@pytest.mark.parametrize("place", ["rs/notification.xml", ""])
+def test_hub_of_the_topic(source: PushedSource, folder: Path, body: str, headers: dict[str, str], place: str) -> None:
+    """A hub is found by the headers of a topic, then by its links: of a notification, or of what the user typed."""
+    hub, topic = source.hub_url, f"{source.url}topic"
+    of_hub = b'<rs:ln rel="hub"[^>]*/>' if place else b"<url><loc>[^<]*notification.*?</url>"
+    listed = source.published["rs/capabilitylist.xml"]
+    source.published["rs/capabilitylist.xml"] = re.sub(of_hub, b"", listed)
+    data, *values = (text.replace("{hub}", hub).replace("{topic}", topic) for text in (body, *headers.values()))
+    source.site.manners[place] = content(data.encode(), **dict(zip(headers, values, strict=True)))
+    if place or "change-notification" not in body:  # which is not a place to begin
+        listen(lambda: source.hub.wait(lambda: source.hub.subscriptions), "mirror", source.url, folder)
+        assert {asked["hub.topic"] for asked in source.hub.asked} == {topic}
 
 
 def test_source_without_a_hub(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
