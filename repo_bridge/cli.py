@@ -5,20 +5,19 @@ import sys
 from argparse import ArgumentParser, Namespace, _SubParsersAction
 from collections.abc import Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TypeAlias
 
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError, StoppedError
 from pelican_resourcesync.settings import shown, suggestion
 from pelican_resourcesync.system.exits import DONE, INCOMPLETE, PROBLEMS, run_command, stopping
+from pelican_resourcesync.system.extras import extra
 from pelican_resourcesync.system.printable import printable, printable_lines
 from pelican_resourcesync.version import __version__
 from repo_bridge.settings import FILE, ROWS, BridgeSettings, check_options, read_settings
 
 PROGRAM = "repo-bridge"
-#: Packages that not everybody needs, and the extras that install them.
-_OPTIONAL = {"sqlalchemy": "bridge", "psycopg": "bridge", "duckdb": "table"}
-
 #: The settings that `init` takes.
 _ASKED = ("out", "base-url", "database", "ui-url", "server-url", "assetstore", "name", "timezone")
 
@@ -38,6 +37,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     with stopping() as signals:
         try:
             _require_no_more(rest, options.known)
+            with extra("bridge", "repo-bridge needs an extra"):
+                import_module("sqlalchemy")
             status: int = options.verb(options)
         except (KeyboardInterrupt, ResourceSyncError) as error:
             # When the database calls one of our functions, its driver turns any exception there, even that of a signal,
@@ -46,11 +47,6 @@ def _run(arguments: Sequence[str] | None) -> int:
                 raise
             message = "stopped: what was published before stays"
             raise StoppedError(message, signals[0] if signals else signal.SIGINT) from error
-        except ModuleNotFoundError as error:
-            if error.name not in _OPTIONAL:
-                raise
-            message = f"{error.name} is not installed: pip install 'pelican-resourcesync[{_OPTIONAL[error.name]}]'"
-            raise SettingsError(message) from error
         return status
 
 

@@ -21,9 +21,10 @@ from typing import Any, cast
 from urllib.parse import unquote
 
 from sqlalchemy import URL, ClauseElement, Connection, Engine, Executable, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
+from pelican_resourcesync.system.extras import extra
 from repo_bridge import DatabaseError
 
 for _library in ("psycopg", "sqlalchemy"):  # without a handler, what they log goes to the user, beside our message
@@ -156,11 +157,8 @@ def _file(name: str) -> Path:
 def _engine(address: URL) -> Engine:
     if address.get_backend_name() == _SQLITE:
         return _sqlite(Path(str(address.database)))
-    try:
+    with extra("bridge", "PostgreSQL needs an extra"):
         return create_engine(address, poolclass=NullPool, connect_args=_arguments(address))
-    except (ImportError, NoSuchModuleError):
-        message = "psycopg, which reads PostgreSQL, is not installed: pip install 'pelican-resourcesync[bridge]'"
-        raise DatabaseError(message) from None
 
 
 def _arguments(address: URL) -> dict[str, str]:

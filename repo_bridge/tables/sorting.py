@@ -22,6 +22,7 @@ from zoneinfo import ZoneInfo
 from pelican_resourcesync.http import BucketPath
 from pelican_resourcesync.protocol import LONGEST_LOC
 from pelican_resourcesync.publication import Map
+from pelican_resourcesync.system.extras import extra
 from repo_bridge import TableError
 from repo_bridge.tables.resources import SortedFile, TableResources, escaped, explained, quoted, uploaded
 
@@ -142,7 +143,8 @@ class Sorting:
     @contextmanager
     def sorter(self, files: str, folder: Path, shown: tuple[str, str] = ("", "")) -> Iterator["Sorter"]:
         """Yield what sorts files in a folder; messages have the second text `shown` instead of the first."""
-        import duckdb
+        with extra("table", "tables need an extra"):
+            import duckdb
 
         spill = str(folder / "spill")
         config: dict[str, Any] = {"threads": self.threads, "memory_limit": self.memory, "temp_directory": spill}

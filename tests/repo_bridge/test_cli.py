@@ -114,14 +114,22 @@ def test_arguments_that_do_not_parse(capsys: pytest.CaptureFixture[str], argumen
     assert message in capsys.readouterr().err.splitlines()[-1]
 
 
+PLACE = ["publish", "--out", "o", "--base-url", "https://e.org"]
+
+
 @pytest.mark.parametrize(
-    ("name", "extra", "arguments"),
+    ("name", "message", "arguments"),
     [
-        ("sqlalchemy", "bridge", ["import", "a.sql", "b.db"]),
-        ("duckdb", "table", ["publish", "--table", "a.csv", "--out", "o", "--base-url", "https://e.org"]),
+        ("sqlalchemy", "repo-bridge needs an extra: pip install 'pelican-resourcesync[bridge]'", ["import", "a", "b"]),
+        (
+            "psycopg",
+            "PostgreSQL needs an extra: pip install 'pelican-resourcesync[bridge]'",
+            [*PLACE, "--database", "postgresql:///d", "--ui-url", "https://e.org"],
+        ),
+        ("duckdb", "tables need an extra: pip install 'pelican-resourcesync[table]'", [*PLACE, "--table", "a.csv"]),
     ],
 )
-def test_without_packages(tmp_path: Path, name: str, extra: str, arguments: list[str]) -> None:
+def test_without_packages(tmp_path: Path, name: str, message: str, arguments: list[str]) -> None:
     """The command needs no package of the bridge to begin with; where it needs one that is missing it says so."""
     program = (
         f"import sys; import repo_bridge.cli; assert {name!r} not in sys.modules; sys.modules[{name!r}] = None; "
@@ -129,7 +137,7 @@ def test_without_packages(tmp_path: Path, name: str, extra: str, arguments: list
     )
     done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 2
-    assert done.stderr == f"repo-bridge: {name} is not installed: pip install 'pelican-resourcesync[{extra}]'\n"
+    assert done.stderr == f"repo-bridge: {message}\n"
 
 
 def test_another_module_that_is_missing_is_our_mistake(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,6 @@ import logging
 import socket
 import sqlite3
 import struct
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -64,13 +63,6 @@ def test_no_server(tmp_path: Path) -> None:
         assert "s3cr3t" not in str(caught.value)
         assert "\n" not in str(caught.value)
         assert caught.value.__suppress_context__
-
-
-def test_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without psycopg one sentence says what to install."""
-    monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(DatabaseError, match="pip install"), open_database("postgresql://localhost/dspace"):
-        pass
 
 
 def test_no_sqlite(tmp_path: Path) -> None:

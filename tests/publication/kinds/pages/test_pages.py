@@ -52,8 +52,7 @@ def test_what_the_page_of_a_set_says(tmp_path: Path) -> None:
     }
     (commands,) = page.xpath("//section[@aria-labelledby='copy']//code")
     assert commands.text == (
-        "python -m pip install 'pelican-resourcesync[mirror]'\n"
-        "pelican-resourcesync mirror https://example.org/ example.org"
+        "python -m pip install pelican-resourcesync\npelican-resourcesync mirror https://example.org/ example.org"
     )
     assert page.xpath("//h1/a/@href") == ["https://example.org/"]
     assert "text/html 14 182 bytes" in said
