@@ -198,7 +198,9 @@ def attributes_parser(
                     unreadable[f"attribute {name}"] = str(error)
             elif name.startswith("{"):
                 community.append((name, value))
-        return fields | {"attributes": tuple(community)} if community else fields
+        if community:
+            fields["attributes"] = tuple(community)
+        return fields
 
     return parse
 

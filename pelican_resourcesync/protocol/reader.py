@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from io import BytesIO
 from itertools import chain, islice
-from types import MappingProxyType
 from typing import BinaryIO, TypeVar, cast
 
 from lxml import etree
@@ -61,13 +60,15 @@ _parse_time = lru_cache(maxsize=4096)(parse_datetime)  # many entries share a ti
 _SPACE, _ESCAPE = r"[ \t\r\n]*+", "&(?:amp|lt|gt|quot|apos);"
 _VALUE = rf"[ !#-%(-;=?-~]*+(?:{_ESCAPE}[ !#-%(-;=?-~]*+)*+"
 _URI = rf"[!#-%(-;=?-~]++(?:{_ESCAPE}[!#-%(-;=?-~]*+)*+"
-_ATTRIBUTES, _COMMUNITY = (rf'(?:[ \t\r\n]++{name}="{_VALUE}")*+' for name in ("[a-z]++", "[a-z]++:[a-z]++"))
-_ATTRIBUTE = re.compile(rf'((?:[a-z]++:)?[a-z]++)="({_VALUE})"')
+_ATTRIBUTES = rf'(?:[ \t\r\n]++[a-z]++="{_VALUE}")*+'
+_COMMUNITY = rf'[ \t\r\n]++([a-z]++:[a-z]++)="({_VALUE})"'
+_ATTRIBUTE = re.compile(rf'([a-z]++)="({_VALUE})"')
 _LINK = re.compile(rf"<rs:ln({_ATTRIBUTES})")
 _URL = re.compile(
     rf"{_SPACE}<url>{_SPACE}<loc>{_SPACE}({_URI}){_SPACE}</loc>{_SPACE}"
     rf"(?:<lastmod>{_SPACE}([0-9TZ:.+-]++){_SPACE}</lastmod>{_SPACE})?"
-    rf"(?:<rs:md({_ATTRIBUTES})({_COMMUNITY})({_SPACE}/>){_SPACE})?((?:<rs:ln{_ATTRIBUTES}{_SPACE}/>{_SPACE})*+)</url>"
+    rf"(?:<rs:md({_ATTRIBUTES})(?:{_COMMUNITY}(?:{_COMMUNITY})?)?({_SPACE}/>){_SPACE})?"
+    rf"((?:<rs:ln{_ATTRIBUTES}{_SPACE}/>{_SPACE})*+)</url>"
 )
 _BEGIN, _END, _TAIL = b"<url>", "</url>", "</urlset>"
 
@@ -92,7 +93,8 @@ def read(stream: BinaryIO, *, name: str, left_out: LeftOut | None = None) -> Doc
     head, mark, rest = begin.partition(_BEGIN)
     document = _usual_head(head, name, left_out) if mark else None
     if document is not None:
-        entries = _usual_entries(head, chain([mark + rest], chunks), dict(document.prefixes), name, left_out)
+        names = _ClarkNames(document.prefixes)
+        entries = _usual_entries(head, chain([mark + rest], chunks), names, name, left_out)
         return replace(document, entries=entries)
     elements = _entry_elements(chain([begin], chunks), name)
     first, root = next(elements)
@@ -140,7 +142,7 @@ def _usual_head(head: bytes, name: str, left_out: LeftOut | None) -> Document | 
 
 
 def _usual_entries(
-    head: bytes, chunks: Iterator[bytes], prefixes: Mapping[str, str], name: str, left_out: LeftOut | None
+    head: bytes, chunks: Iterator[bytes], names: Mapping[str, str], name: str, left_out: LeftOut | None
 ) -> Iterator[Entry]:
     """Yield the entries that match, and from the first that does not, those that the parser finds."""
     left, other = "", b""
@@ -154,7 +156,7 @@ def _usual_entries(
         text = left + data.decode("ascii")
         end, at = text.rfind(_END) + 1, 0
         for found in iter(_URL.scanner(text).match, None):  # type: ignore[attr-defined]  # unknown to typeshed
-            entry = _usual_entry(prefixes, *found.groups("")) if count < MOST_ENTRIES else None
+            entry = _usual_entry(found.groups(""), names) if count < MOST_ENTRIES else None
             if entry is None:
                 break
             yield entry
@@ -173,31 +175,45 @@ def _usual_entries(
     yield from islice(_entries(elements, Root.URLSET, name, left_out, count or 1), bool(count), None)
 
 
-def _usual_entry(  # noqa: PLR0913, PLR0917 - the groups of an expression
-    prefixes: Mapping[str, str], loc: str, lastmod: str, md: str, community: str, end: str, links: str
-) -> Entry | None:
+def _usual_entry(groups: Sequence[str], names: Mapping[str, str]) -> Entry | None:
     """Return the entry with these texts; None if the parser has to say what is wrong with it."""
+    loc, lastmod, attributes, first, first_value, second, second_value, has_md, links = groups
     try:
+        md = Metadata(**_metadata_fields(_attributes(attributes), None)) if has_md else None
+        if md and first:
+            md.attributes = ((names[first], unescape(first_value)),)
+        if md and second:
+            md.attributes = tuple(sorted([*md.attributes, (names[second], unescape(second_value))]))
+            if names[first] == names[second]:
+                return None
         return Entry(
             loc=unescape(loc),
             lastmod=_parse_time(lastmod) if lastmod else None,
-            md=Metadata(**_metadata_fields(_attributes(md, community, prefixes), None)) if end else None,
+            md=md,
             links=tuple(_link(_attributes(each)) for each in _LINK.findall(links)) if links else (),
         )
     except DocumentError:
         return None
 
 
-def _attributes(text: str, community: str = "", prefixes: Mapping[str, str] = MappingProxyType({})) -> Attributes:
-    """Return attributes, and those of communities, whose prefixes the root declares. Raises `DocumentError`."""
-    found = _ATTRIBUTE.findall(text)
-    for name, value in _ATTRIBUTE.findall(community) if community else ():
+class _ClarkNames(dict[str, str]):
+    """Names of attributes in Clark notation, by names whose prefixes the root of a document declares."""
+
+    def __init__(self, prefixes: Iterable[tuple[str, str]]) -> None:
+        super().__init__()
+        self._namespaces = dict(prefixes)
+
+    def __missing__(self, name: str) -> str:
         prefix, _, local = name.partition(":")
-        if prefix not in prefixes:
+        if prefix not in self._namespaces:
             message = f"the prefix of {name} is declared elsewhere"
             raise DocumentError(message)
-        found.append((f"{{{prefixes[prefix]}}}{local}", value))
-    if "&" in text or "&" in community:
+        return self.setdefault(name, f"{{{self._namespaces[prefix]}}}{local}")
+
+
+def _attributes(text: str) -> Attributes:
+    found = _ATTRIBUTE.findall(text)
+    if "&" in text:
         found = [(name, unescape(value)) for name, value in found]
     if len(dict(found)) < len(found):
         message = "an attribute occurs twice"

@@ -461,6 +461,29 @@ def test_other_namespaces_are_left_to_the_parser(change: tuple[str, str], monkey
     assert outcome(data) == found
 
 
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        'c:b="&amp;1"',
+        'c:b="1" c:a="2"',
+        'c:a="1" d:a="2"',
+        'c:a="1" c:a="2"',
+        'c:a="1" c:b="2" c:c="3"',
+        'c:a="1" length="1"',
+        'e:a="1"',
+        'rs:hash="1"',
+        'xml:lang="en"',
+    ],
+)
+def test_attributes_of_communities(attributes: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those whose prefixes the root declares are read as the parser reads them; others are left to it."""
+    data = urlset(f'<url>{LOC}<rs:md type="a" {attributes}/></url>').decode()
+    data = data.replace("xmlns:rs=", 'xmlns:c="urn:c" xmlns:d="urn:c" xmlns:rs=')
+    found = outcome(data.encode())
+    monkeypatch.setattr(reader, "_URL", re.compile("(?!)"))
+    assert outcome(data.encode()) == found
+
+
 def outcome(data: bytes) -> tuple[list[Entry], object]:
     """Return the entries of a document with its metadata and links, or what is wrong with it."""
     try:
