@@ -3,8 +3,7 @@
 import json
 import random
 import shutil
-import sqlite3
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -235,21 +234,6 @@ def test_damaged_file(source: FakeSource, tmp_path: Path) -> None:
     source.site.manners.clear()
     assert copy.repair().published == {"resources": 3, "created": 1, "updated": 0, "deleted": 0}
     require_whole(folder)
-
-
-def test_much_is_deleted(source: FakeSource, tmp_path: Path) -> None:
-    """What was allowed for the copy needs no second permission; what the Source said of it goes with it."""
-    for number in range(4):
-        source.put(f"{number}.html", "old")
-    source.publish()
-    copy = Aggregator(source.url, tmp_path / "copy", BASE, UNSAFE)
-    copy.run()
-    for path in [*source.resources][1:]:
-        source.delete(path)
-    source.publish()
-    assert copy.run().published == {"resources": 1, "created": 0, "updated": 0, "deleted": 6}
-    with closing(sqlite3.connect(tmp_path / "copy/.mirror/state.sqlite3")) as state:
-        assert state.execute("SELECT uri FROM description").fetchall() == [(f"{source.url}a.html",)]
 
 
 def test_beside_records(source: FakeSource, tmp_path: Path) -> None:

@@ -89,25 +89,6 @@ def test_list_of_the_future(source: FakeSource, clock: Clock, folder: Path, hour
     assert ("rs/resourcelist.xml" in source.site.asked()) is not restart
 
 
-def test_older_list_after_our_own_clock_was_wrong(clock: Clock, folder: Path) -> None:
-    """A list that is older than the copy stops a run, unless the time of the copy is to come itself."""
-    with fake_source(PAGES) as source:
-        source.now = clock.now - DAY
-        source.publish()
-        assert Mirror(source.url, folder, PATIENT).run().complete
-        old = dict(source.published)
-        change(source, clock.now - DAY / 2, restart=True)
-        assert Mirror(source.url, folder, PATIENT).run().complete
-        source.published = old
-        with pytest.raises(IncompleteError, match="older than the copy"):
-            Mirror(source.url, folder, PATIENT).run()
-        clock.now -= 2 * DAY
-        source.publish()
-        source.now -= 5 * DAY
-        change(source, source.now, restart=True)
-        in_step(source, folder, PATIENT)
-
-
 def test_set_of_the_future_that_goes(source: FakeSource, folder: Path) -> None:
     """What only it has goes with it, although there is no position to go on from."""
     assert Mirror(source.url, folder, PATIENT).run().complete

@@ -12,7 +12,6 @@ import pytest
 
 from pelican_resourcesync.destination import Following
 from pelican_resourcesync.errors import IncompleteError, MirrorError, SourceError
-from pelican_resourcesync.http.client import Pace
 from pelican_resourcesync.options import MirrorOptions
 from tests.kit.live import Ask, status
 from tests.kit.sources import FAST, FakeSource, digest, document, entry, stamp
@@ -446,14 +445,6 @@ def test_contents_that_were_handled_are_removed(
         sum(file.stat().st_size == 200_000 for file in tmp_path.rglob("*")) for _ in Following(source.url, None, FAST)
     ]
     assert large == [0, 0, 0, 1, 1, 1]
-
-
-def test_rate_of_bytes(source: FakeSource, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bytes of resources count."""
-    counted: list[int] = []
-    monkeypatch.setattr(Pace, "take", lambda _, length: counted.append(length))
-    history(source)
-    assert sorted(counted) == [3, 3, 5]
 
 
 def test_other_bytes(source: FakeSource) -> None:

@@ -25,7 +25,7 @@ from pelican_resourcesync.commands.running import options_of
 from pelican_resourcesync.destination import Mirror
 from pelican_resourcesync.errors import SettingsError
 from tests.destination.fleet import BROKEN, Fleet, fleet
-from tests.kit.live import closed_port, dripping, late, status
+from tests.kit.live import closed_port, late, status
 from tests.kit.sources import FakeSource, fake_source, files_of
 
 #: Options for hosts that do not answer, or too much, and Sources that request one resource after another.
@@ -233,22 +233,6 @@ def test_in_one_process(tmp_path: Path) -> None:
 def updated() -> Any:
     """Return the task of `mirror`."""
     return parser().parse_args(["mirror", "a", "b"]).verb.args[0]
-
-
-def test_longest_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A Source that takes too long is incomplete, and the next run goes on."""
-    with fake_source({"a.html": "1", "b.html": "2" * 40, "c.html": "3"}) as source:
-        source.site.manners["b.html"] = dripping(b"2" * 40, 0.1)
-        text = f'[sources.a]\nsource = "{source.url}"\nfolder = "a"\njobs = 1\nmax_run = "1.5s"'
-        code, outcomes, _ = run(capsys, table(tmp_path, text))
-        assert (code, outcomes["a"]["status"]) == (3, 3)
-        assert outcomes["a"]["error"] == "it takes longer than 1.5 seconds (--max-run): the next run goes on"
-        assert outcomes["a"]["seconds"] < 10
-        source.site.manners.clear()
-        source.site.asks.clear()
-        assert run(capsys, table(tmp_path, text))[0] == 0
-        assert files_of(tmp_path / "a") == source.resources
-        assert "a.html" not in source.site.asked()
 
 
 def test_stopped(tmp_path: Path) -> None:

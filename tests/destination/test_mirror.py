@@ -430,16 +430,6 @@ def test_database_that_is_damaged_inside(source: FakeSource, folder: Path, kille
     assert not lock.read_bytes()
 
 
-def test_moved_source(source: FakeSource, folder: Path) -> None:
-    """At a new address, another Source is refused; with --adopt it is followed there, and nothing is fetched twice."""
-    mirror(source, folder).run()
-    with fake_source(PAGES) as new:
-        with pytest.raises(MirrorError, match=r"is a copy of .*: choose another folder, or add --adopt"):
-            mirror(new, folder).run()
-        result = mirror(new, folder, adopt=True).run()
-        assert (result.fetched, result.adopted, result.complete) == (0, 5, True)
-
-
 @pytest.mark.parametrize("said", [True, False])
 def test_capability_list_that_moved(source: FakeSource, folder: Path, *, said: bool) -> None:
     """What was remembered of the Source is found again where it is now, also if its host does not say that it moved."""
@@ -1103,17 +1093,6 @@ def test_a_url_that_would_take_the_file_of_another_later(folder: Path, one: str,
         source.update({other: "second"})
         assert mirror(source, folder).run().complete
         assert files_of(folder) == {one if one[-1] != "/" else "a/index.html": b"first", apart: b"second"}
-
-
-def test_urls_that_share_a_file_after_the_state_was_lost(folder: Path) -> None:
-    """A state that is made again knows them, and fetches nothing."""
-    with fake_source({"": "home", "index.html": "the same home"}) as source:
-        mirror(source, folder).run()
-        before = files_of(folder)
-        (folder / STATE_FOLDER / "state.sqlite3").unlink()
-        result = mirror(source, folder).run()
-        assert (result.fetched, result.adopted, result.complete) == (0, 2, True)
-        assert files_of(folder) == before
 
 
 def test_secret_in_the_url(source: FakeSource, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -106,11 +106,17 @@ def test_mirror_of_other_bytes(source: LinkedSource, mirror_of: Mirroring, folde
 
 
 def test_only_hosts_that_the_user_allows(source: LinkedSource, mirror_of: Mirroring, folder: Path) -> None:
-    """A mirror elsewhere is not asked, and the user is told how to allow it."""
+    """A mirror elsewhere is not asked, and the user is told how to; nor is one for a folder, or without a hash."""
     mirror = mirror_of()
     add(source, "gsiftp://grid.example")
     assert run(source, folder, replace(FAST, allow_private=True)).plan.notes == [NOT_ALLOWED]
     assert run(source, folder, FAST).plan.notes == [], "there was nothing to fetch"
+    source.write_to(folder.with_name("site"))
+    assert Mirror(str(folder.with_name("site")), folder.with_name("from here"), ALLOWED).run().complete
+    assert len([*Following(source.url, None, replace(FAST, allow_private=True))]) == 12
+    source.hashes = False  # nothing would prove that it is what the Source has
+    source.publish()
+    run(source, folder.with_name("without hashes"))
     assert mirror.asks == []
 
 
@@ -134,20 +140,6 @@ def test_user_is_asked_once(source: LinkedSource, mirror_of: Mirroring, folder: 
     run(source, tmp_path / "other", answering(True))
     assert asked == ["localhost", "localhost"]
     assert pages(mirror) == 1
-
-
-def test_audit_asks_nobody(source: LinkedSource, mirror_of: Mirroring, folder: Path) -> None:
-    """It fetches nothing."""
-    run(source, folder, FAST)
-    mirror_of()
-    source.update({"0.html": "new"})
-
-    def ask(_: str) -> bool:
-        raise AssertionError
-
-    assert [each.what for each in Mirror(source.url, folder, replace(FAST, ask=ask)).audit()] == [
-        "has changed at the Source"
-    ]
 
 
 def test_no_credentials_for_a_mirror(source: LinkedSource, folder: Path) -> None:
@@ -184,21 +176,6 @@ def test_follower(source: LinkedSource, mirror_of: Mirroring) -> None:
     assert list(map(pages, (empty, best, source.site))) == [12, 12, 1]
 
 
-def test_follower_that_may_not(source: LinkedSource, mirror_of: Mirroring) -> None:
-    """It requests nothing from a mirror that the user did not allow."""
-    mirror = mirror_of(1)
-    assert len([*Following(source.url, None, replace(FAST, allow_private=True))]) == 12
-    assert (mirror.asks, pages(source.site)) == ([], 12)
-
-
-def test_nothing_without_a_hash(source: LinkedSource, mirror_of: Mirroring, folder: Path) -> None:
-    """Nothing would prove that it is what the Source has."""
-    source.hashes = False
-    mirror = mirror_of()
-    run(source, folder)
-    assert mirror.asks == []
-
-
 @pytest.mark.promise("A mirror stays inside")
 def test_nothing_from_a_private_address(source: LinkedSource, mirror_of: Mirroring, folder: Path) -> None:
     """Where the user allowed a host, but not its address; nor on another port of the Source's own host."""
@@ -207,15 +184,6 @@ def test_nothing_from_a_private_address(source: LinkedSource, mirror_of: Mirrori
     notes = run(source, folder, replace(FAST, allow_host=["localhost"])).plan.notes
     assert ["is not public" in each for each in notes] == [True, True]
     assert mirror.asks == []
-
-
-def test_nothing_for_a_folder(source: LinkedSource, mirror_of: Mirroring, folder: Path, tmp_path: Path) -> None:
-    """A Source on this machine is read there."""
-    mirror = mirror_of()
-    source.write_to(tmp_path / "site")
-    for number, options in enumerate((ALLOWED, FAST)):
-        result = Mirror(str(tmp_path / "site"), folder / str(number), options).run()
-        assert (result.complete, result.plan.notes, mirror.asks) == (True, [], [])
 
 
 def test_many_hosts(source: LinkedSource, folder: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Literal
 
 import pytest
 
-from pelican_resourcesync.destination import STATE_FOLDER, FetchPlan, Following, Mirror, MirrorResult
+from pelican_resourcesync.destination import FetchPlan, Following, Mirror, MirrorResult
 from pelican_resourcesync.destination.files import Copy
 from pelican_resourcesync.errors import IncompleteError, ResourceSyncError
 from pelican_resourcesync.options import MirrorOptions
@@ -130,21 +130,6 @@ def test_installed_while_a_package_is_read(
     monkeypatch.setattr(Copy, "sync", lambda _, files, _paths: batches.append(len(files)))
     assert run(source, tmp_path / "copy", DUMPS)[1] == 0
     assert len(batches) > 2
-
-
-def test_package_that_is_used_again(source: ArchivedSource, tmp_path: Path) -> None:
-    """What is lost after a complete run comes from a package, as often as that happens."""
-    copy = tmp_path / "copy"
-    run(source, copy, DUMPS)
-    (copy / STATE_FOLDER / "parts/left").write_text("by an earlier run")
-    source.site.asked()
-    for _ in range(3):
-        for path in [*source.resources][:10]:
-            (copy / path).unlink()
-        result = Mirror(source.url, copy, DUMPS).repair()
-        assert (result.fetched, files_of(copy)) == (10, source.resources)
-    assert not source.site.asked().keys() & source.resources.keys()
-    assert not [*(copy / STATE_FOLDER / "parts").iterdir()]
 
 
 def test_mixture(source: ArchivedSource, tmp_path: Path) -> None:

@@ -76,15 +76,6 @@ def test_patches_in_packages(source: ArchivedSource, tmp_path: Path) -> None:
         assert missing == ({0} if not patches else {0, 1})
 
 
-def test_time_between_changes(source: ArchivedSource, tmp_path: Path) -> None:
-    """Between two changes the Source was what it was after the first; from now on it is what it is."""
-    assert restored(source, BEGIN + 2.5 * MINUTE, tmp_path / "a").resources == 2
-    assert restored(source, source.now + timedelta(days=365), tmp_path / "b").resources == 5
-    assert files_of(tmp_path / "b") == source.resources
-    with pytest.raises(MirrorError, match=r"the state of the set 'rs' at 2023-12-31T00:00:00\S* is not known"):
-        restored(source, BEGIN - timedelta(days=1), tmp_path / "c")
-
-
 def test_bytes_of_the_past_come_from_packages(source: ArchivedSource, tmp_path: Path) -> None:
     """A resource that has changed since is not asked for; one that is the same may be."""
     source.site.asked()
@@ -158,15 +149,6 @@ def test_gap(source: ArchivedSource, tmp_path: Path) -> None:
     assert restored(source, at[1], tmp_path / "copy").complete
     with pytest.raises(MirrorError):
         restored(source, at[1] + MINUTE, tmp_path / "between")
-
-
-def test_end_of_the_changes(source: ArchivedSource, tmp_path: Path) -> None:
-    """The time at which a Change List ends can be restored, also where the next one is missing."""
-    index = source.published["rs/changelist.xml"]
-    source.published["rs/changelist.xml"] = index[: index.rindex(b"<sitemap>")] + b"</sitemapindex>"
-    assert restored(source, BEGIN + 7 * MINUTE, tmp_path / "copy").complete
-    with pytest.raises(MirrorError):
-        restored(source, BEGIN + 7.5 * MINUTE, tmp_path / "after")
 
 
 def test_documents_that_cannot_be_read(source: ArchivedSource, tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Odd Sources: lists without times, gaps between lists, several Source Descriptions, folders, and files in the way."""
 
-import hashlib
 import os
 import tracemalloc
 from collections.abc import Callable
@@ -287,17 +286,6 @@ def test_documents_that_are_no_beginning(source: FakeSource, folder: Path, start
         assert not folder.exists()
     else:
         assert Mirror(source.url + start, folder, FAST).run().complete
-
-
-def test_adopted_by_md5(source: FakeSource, folder: Path) -> None:
-    """Files that are there already are kept where a Source lists MD5 alone."""
-    for path, data in source.resources.items():
-        md5 = f"md5:{hashlib.md5(data).hexdigest()}".encode()
-        source.edit("rs/resourcelist.xml", digest(data).encode(), md5)
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(data)
-    result = Mirror(source.url, folder, replace(FAST, adopt=True)).run()
-    assert (result.complete, result.fetched) == (True, 0)
 
 
 def test_audit_reads_the_resource_list(source: FakeSource, folder: Path) -> None:

@@ -1,6 +1,5 @@
 """The past of a Source as a web archive: programs that replay it show at each time what was published then."""
 
-import re
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,7 +21,6 @@ from pelican_resourcesync.source import ListedResource
 from tests.destination.archives import ArchivedSource, archived_source
 from tests.destination.test_past import MANNERS, MINUTE, STEPS, live_through, without
 from tests.kit.examples import examples
-from tests.kit.live import Manner, status
 from tests.kit.sources import BEGIN, FAST, digest, fake_source
 from tests.kit.web_archive import Shown, WebArchive, replayed
 
@@ -125,15 +123,6 @@ def test_lists_alone(source: ArchivedSource, tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(("lastmod", "minute"), [("", 11), ("<lastmod>2030-01-01</lastmod>", 11)])
-def test_times_that_say_nothing(source: ArchivedSource, tmp_path: Path, lastmod: str, minute: int) -> None:
-    """What has no time, or one of the future, is there at the time of the archive."""
-    pattern, name = re.compile("<lastmod>[^<]*</lastmod>"), "rs/resourcelist.xml"
-    source.published[name] = pattern.sub(lastmod, source.published[name].decode()).encode()
-    _, read = archive(source, tmp_path / "site.wacz", replace(FAST, at=source.now))
-    assert {when for found in read.captures.values() for when, _ in found} == {BEGIN + minute * MINUTE}
-
-
 def test_two_sets(tmp_path: Path) -> None:
     """What is deleted from one set is there as long as another has it."""
     with archived_source(PAGES) as source:
@@ -182,19 +171,6 @@ def test_same_bytes(source: ArchivedSource, tmp_path: Path) -> None:
         source.contents = not source.contents
         source.publish()
     assert len({file.read_bytes() for file in files}) == 1
-
-
-@pytest.mark.parametrize("fault", [None, status(500)])
-def test_same_bytes_are_fetched_once(source: ArchivedSource, tmp_path: Path, fault: Manner | None) -> None:
-    """That two URLs have the same bytes, or had them at two times, costs no further request, unless the first fails."""
-    if fault:
-        source.site.manners["a.html"] = fault
-    source.site.asked()
-    result, read = archive(source, tmp_path / "site.wacz", replace(FAST, by="lists", retries=0))
-    asked = source.site.asked()
-    assert (asked["a.html"] + asked["new.html"], asked["index.html"]) == (3 if fault else 1, 1)
-    assert source.url + "new.html" in read.captures
-    assert fault or (len(read.captures[source.url + "a.html"]) > 1 and result.fetched < result.versions)
 
 
 def test_what_is_missing(source: ArchivedSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

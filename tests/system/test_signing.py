@@ -28,7 +28,9 @@ KEY, OTHER = SigningKey.generate(), SigningKey.generate()
 FIRST = {"a.html": b"one", "b.html": b"two"}
 SECOND = {"a.html": b"one, changed", "b.html": b"two"}
 STATE = "resourcesync/publication.json"
-LISTS = "resourcesync/site/"
+LISTED, CAPABILITIES = "resourcesync/site/resourcelist.xml", "resourcesync/site/capabilitylist.xml"
+#: What is no signature.
+UNREADABLE = '{"signature": {"key": 1, "replaced": [[]], "value": null}}'
 
 
 @pytest.fixture
@@ -74,53 +76,35 @@ def as_the_host(source: Source, **published: Any) -> None:
 
 
 def new_bytes(source: Source) -> None:
-    """Alter a page, its hash in the list, and the hash of the list in the state, which keeps its signature."""
-    before = sha256((source.output / f"{LISTS}resourcelist.xml").read_bytes())
+    """Alter a page, and its hash in the list."""
     (source.output / "b.html").write_bytes(b"owt")
-    alter(source.output / f"{LISTS}resourcelist.xml", sha256(b"two").encode(), sha256(b"owt").encode())
-    after = sha256((source.output / f"{LISTS}resourcelist.xml").read_bytes())
-    alter(source.output / STATE, before.encode(), after.encode())
+    alter(source.output / LISTED, sha256(b"two").encode(), sha256(b"owt").encode())
 
 
-def new_list(source: Source) -> None:
-    """Alter a page and its hash in the list alone."""
-    (source.output / "b.html").write_bytes(b"owt")
-    alter(source.output / f"{LISTS}resourcelist.xml", sha256(b"two").encode(), sha256(b"owt").encode())
+def new_state(source: Source) -> None:
+    """Alter the hash of the list in the state, too, which keeps its signature."""
+    before = sha256((source.output / LISTED).read_bytes())
+    new_bytes(source)
+    alter(source.output / STATE, before.encode(), sha256((source.output / LISTED).read_bytes()).encode())
 
 
-def old_list(source: Source) -> None:
-    """Serve the Resource List of the earlier publication among the documents of the later one."""
-    shutil.copyfile(source.output.parent / f"first/{LISTS}resourcelist.xml", source.output / f"{LISTS}resourcelist.xml")
-
-
-def old_capabilities(source: Source) -> None:
-    """Let the Capability List no longer link to the state."""
-    alter(source.output / f"{LISTS}capabilitylist.xml", b'rel="status"', b'rel="related"')
-
-
-def hidden_list(source: Source) -> None:
-    """Let the Capability List no longer name the Change Lists."""
-    alter(source.output / f"{LISTS}capabilitylist.xml", b'"changelist"', b'"changeless"')
-
-
-def without_state(source: Source) -> None:
-    """Remove the state."""
-    (source.output / STATE).unlink()
-
-
-def unreadable_state(source: Source) -> None:
-    """Replace the signature by what is no signature."""
-    (source.output / STATE).write_text('{"signature": {"key": 1, "replaced": [[]], "value": null}}')
-
-
-ATTACKS: dict[str, tuple[Callable[[Source], None], str]] = {
-    "arbitrary bytes": (new_bytes, "its signature does not fit its content"),
-    "an altered list": (new_list, "resourcelist.xml does not match the signed publication.json"),
-    "lists of two publications": (old_list, "resourcelist.xml does not match the signed publication.json"),
-    "no link to the state": (old_capabilities, "capabilitylist.xml is not signed"),
-    "a list that is hidden": (hidden_list, "capabilitylist.xml does not match the signed publication.json"),
-    "no state": (without_state, "publication.json"),
-    "no signature": (unreadable_state, "is not signed with the key"),
+ATTACKS: dict[str, tuple[Callable[[Source], object], str]] = {
+    "arbitrary bytes": (new_state, "its signature does not fit its content"),
+    "an altered list": (new_bytes, "resourcelist.xml does not match the signed publication.json"),
+    "lists of two publications": (
+        lambda source: shutil.copyfile(source.output.parent / "first" / LISTED, source.output / LISTED),
+        "resourcelist.xml does not match the signed publication.json",
+    ),
+    "no link to the state": (
+        lambda source: alter(source.output / CAPABILITIES, b'rel="status"', b'rel="related"'),
+        "capabilitylist.xml is not signed",
+    ),
+    "a list that is hidden": (
+        lambda source: alter(source.output / CAPABILITIES, b'"changelist"', b'"changeless"'),
+        "capabilitylist.xml does not match the signed publication.json",
+    ),
+    "no state": (lambda source: (source.output / STATE).unlink(), "publication.json"),
+    "no signature": (lambda source: (source.output / STATE).write_text(UNREADABLE), "is not signed with the key"),
     "a publication without a key": (as_the_host, "is not signed"),
     "another key": (lambda source: as_the_host(source, key=OTHER), "another key signed it"),
     "a key that claims to replace ours": (
@@ -256,7 +240,7 @@ def test_new_publications_are_followed(source: Source) -> None:
 
 def test_hash_is_needed(source: Source, tmp_path: Path) -> None:
     """A resource that a signed list gives no SHA-256 of is not copied."""
-    listed = source.output / f"{LISTS}resourcelist.xml"
+    listed = source.output / LISTED
     before = sha256(listed.read_bytes())
     alter(listed, f'hash="sha-256:{sha256(b"two")}" '.encode(), b"")
     alter(source.output / STATE, before.encode(), sha256(listed.read_bytes()).encode())
