@@ -5,7 +5,8 @@ from urllib.parse import urljoin
 from lxml import etree
 
 from pelican_resourcesync.content.parsing import parse
-from pelican_resourcesync.content.rules import SECTIONS, is_left_out, regions
+from pelican_resourcesync.content.regions import regions
+from pelican_resourcesync.content.rules import SECTIONS, is_left_out
 from pelican_resourcesync.system.extras import extra
 
 
@@ -18,7 +19,7 @@ def to_markdown(body: bytes, uri: str) -> str:
         from markdownify import markdownify
 
     root = parse(body)
-    for region in regions(root) if root is not None else ():
+    for region in regions(root, uri) if root is not None else ():
         for element in region:
             _leave_out(element, uri, inside=element is not root)
         markup = "".join(etree.tostring(part, encoding="unicode", method="html", with_tail=False) for part in region)

@@ -10,7 +10,9 @@ from typing import Any
 _INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]+")
 #: The version control part of a version, as in `1.2-3-gabc1234` and `1.3.dev3+gabc1234`.
 _BUILD = re.compile(r"(?<=\d)(?:-\d+-g|\.?dev\d+\+g?|\+g)[0-9a-f]{6,40}(?:[.-]\w+)*")
-_LONGEST_WORD = 1000  # characters; Unicode's normal form takes time with the square of the accents on one letter
+_LONGEST_WORD = 100  # characters; Unicode's normal form takes time with the square of the accents on one letter
+
+_LONGEST_URL = 2000  # characters
 
 #: Query parameters that say where a reader comes from, and those that only pass caches.
 _TRACKING = frozenset(("fbclid", "gclid"))
@@ -34,10 +36,13 @@ _SITE_KEYS = re.compile(
 
 def plain(text: str) -> str:
     """Return a text as one line."""
-    words = text.split()
-    line = " ".join(words)
-    if not line.isascii() and max(map(len, words)) <= _LONGEST_WORD:
-        line = unicodedata.normalize("NFC", _INVISIBLE.sub("", line)).strip()
+    if text.isascii():
+        line = " ".join(text.split())
+    else:
+        words = _INVISIBLE.sub("", text).split()
+        line = " ".join(words)
+        if max(map(len, words), default=0) <= _LONGEST_WORD:
+            line = unicodedata.normalize("NFC", line)
     return _BUILD.sub("", line) if "g" in line else line
 
 
@@ -49,7 +54,10 @@ def code(text: str) -> str:
 
 def target(url: str, own: str, *, media: bool = False) -> str:
     """Return where a link leads, without the address `own` of the site; empty within the page or a program."""
-    url, _, fragment = "".join(url.split()).partition("#")
+    url = url.strip()
+    if len(url) > _LONGEST_URL:
+        return "" if url.startswith("data:") else url
+    url, _, fragment = url.partition("#")
     path, _, query = url.partition("?")
     if not url or path.lower().startswith(("javascript:", "data:", "blob:")) or "/cdn-cgi/" in path:
         return ""

@@ -81,7 +81,7 @@ def read_page(body: bytes, uri: str) -> Page:
     root = parse(body)
     if root is None:
         return Page(_hash(body), not is_special)
-    reading = Reading(root, uri.partition(":")[2])
+    reading = Reading(root, uri)
     scripts = _scripts(root)
     data = structured(scripts.get("application/ld+json", ()))
     if not (reading.blocks or reading.pictures):

@@ -7,7 +7,7 @@ from lxml import etree
 
 #: Limits of a page, which the parser and the rules then read within 100 ms and 64 MiB.
 _MOST_BYTES = 1_500_000
-_MOST_TAGS = 50_000
+_MOST_TAGS = 25_000  # that begin an element, and as many that end one
 #: The time of the parser grows with the square of the attributes of a tag.
 _MOST_ATTRIBUTES = 100
 
@@ -26,10 +26,14 @@ _WINDOWS = "cp1252"  # which browsers use for Latin-1, and where nothing is decl
 
 def parse(body: bytes) -> etree._Element | None:
     """Return the tree of a page, without comments; `None` if it has no elements or exceeds a limit."""
-    if len(body) > _MOST_BYTES or body.count(b"<") > _MOST_TAGS:
+    if len(body) > _MOST_BYTES:
+        return None
+    ends = body.count(b"</")
+    if max(ends, body.count(b"<") - ends) > _MOST_TAGS:
         return None
     markup = _utf8(body).translate(None, _CONTROLS)
-    if any(_attributes(tag) > _MOST_ATTRIBUTES for tag in _TAG.findall(markup) if len(tag) > 2 * _MOST_ATTRIBUTES):
+    tags = _TAG.findall(markup)
+    if max(map(len, tags), default=0) > 2 * _MOST_ATTRIBUTES and max(map(_attributes, tags)) > _MOST_ATTRIBUTES:
         return None
     parser = etree.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True)
     try:

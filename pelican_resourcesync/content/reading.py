@@ -3,7 +3,8 @@
 from lxml import etree
 
 from pelican_resourcesync.content.normalize import code, plain, target
-from pelican_resourcesync.content.rules import BLOCKS, SECTIONS, is_left_out, is_line_number, regions
+from pelican_resourcesync.content.regions import regions
+from pelican_resourcesync.content.rules import BLOCKS, SECTIONS, is_left_out, line_numbers
 
 #: Elements that show something from elsewhere.
 _MEDIA = frozenset(("iframe", "frame", "video", "audio", "source", "embed", "track"))
@@ -12,10 +13,10 @@ _MEDIA = frozenset(("iframe", "frame", "video", "audio", "source", "embed", "tra
 class Reading:
     """The text of the main region as blocks, where its links and media lead, and its pictures, in order."""
 
-    def __init__(self, root: etree._Element, address: str) -> None:
-        """Read a page from its tree; `address` is its own, without a scheme."""
-        self._address = address
-        for region in regions(root):
+    def __init__(self, root: etree._Element, uri: str) -> None:
+        """Read a page from its tree and its URI."""
+        self._address = uri.partition(":")[2]
+        for region in regions(root, uri):
             self.blocks: list[str] = []
             self.links: list[str] = []
             self.pictures: list[str] = []
@@ -29,7 +30,8 @@ class Reading:
 
     def _read(self, element: etree._Element, *, inside: bool) -> None:
         """Read what an element contains. The parser limits the depth, and so the recursion."""
-        self._text.append(element.text or "")
+        if element.text:
+            self._text.append(element.text)
         for child in element:
             tag = child.tag
             if tag in BLOCKS:
@@ -43,7 +45,8 @@ class Reading:
                     self._end_block()
                 if tag == "h1" and not self.heading:
                     self.heading = " ".join(self.blocks[start:])
-            self._text.append(child.tail or "")
+            if child.tail:
+                self._text.append(child.tail)
 
     def _read_own(self, element: etree._Element, tag: str) -> None:
         """Read what an element shows beside the text in it."""
@@ -52,9 +55,7 @@ class Reading:
         elif tag == "img":
             self._read_picture(element)
         elif tag == "pre":
-            lines: list[str] = []
-            _read_code(element, lines)
-            self.blocks.extend(filter(None, [code("".join(lines))]))
+            self.blocks.extend(filter(None, [_code_of(element)]))
         elif tag == "input":
             self._text.append("\N{BALLOT BOX WITH CHECK}" if "checked" in element.attrib else "\N{BALLOT BOX}")
         elif tag in _MEDIA:
@@ -77,12 +78,10 @@ class Reading:
             self._text.clear()
 
 
-def _read_code(element: etree._Element, lines: list[str]) -> None:
-    """Read code, in which an element of a line of its own ends the line before."""
-    lines.append(element.text or "")
-    for child in element:
-        is_line = child.tag in BLOCKS
-        if not is_line_number(child) and child.tag != "button":
-            lines.append("\n" if is_line and lines[-1] and not lines[-1].endswith("\n") else "")
-            _read_code(child, lines)
-        lines.append(child.tail or "")
+def _code_of(element: etree._Element) -> str:
+    """Return the text of code, in which an element of a line of its own begins a line."""
+    for number in list(line_numbers(element)):
+        number.clear(keep_tail=True)  # type: ignore[call-arg]
+    for line in element.iterdescendants(*BLOCKS):
+        line.text = f"\n{line.text or ''}"
+    return code("".join(map(str, element.itertext())))

@@ -1,4 +1,4 @@
-"""What belongs to a page and what is around it: where the main region is, and what is left out of it.
+"""What is left out of the main region of a page, because it is around its content.
 
 Each name here was measured on real sites. A rule leaves out what changes with other pages, with time or with the theme.
 What only repeats the page itself, such as its own table of contents, does no harm.
@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
-from typing import Any, cast
+from typing import Any
 
 from lxml import etree
 
@@ -17,9 +17,9 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-#: Marks of an owner: a region that is the content, and regions that are not. All but one are those of other programs.
-_BODY_MARK = "data-pagefind-body"
-_IGNORE_MARKS = _names("data-resourcesync-ignore data-pagefind-ignore data-nosnippet")
+#: Marks by which an owner leaves out a region; two are those of other programs.
+IGNORE_MARK = "data-resourcesync-ignore"
+_IGNORE_MARKS = frozenset((IGNORE_MARK, "data-pagefind-ignore", "data-nosnippet"))
 
 #: Elements that people do not read, or that lead elsewhere. A form is read: old systems put the whole page into one.
 _NEVER = _names(
@@ -38,6 +38,11 @@ SECTIONS = _names("article section main")
 
 _ROLES = _names("navigation search complementary contentinfo banner menu doc-toc")
 _RELATIONS = _names("prev next edit")
+
+#: The text of a link to the previous or the next page.
+_PAGER = re.compile(
+    r"\W*(?:prev(?:ious)?|next|older|newer)(?: (?:page|post|posts|article|articles|entries))?\W*", re.IGNORECASE
+)
 
 #: Classes of elements around the content.
 _CLASSES = _names(
@@ -65,31 +70,12 @@ _DOCUTILS_SIDEBAR = frozenset(("sidebar", "admonition sidebar"))
 _LAYOUT = re.compile("-(?:has|with|without|no|is|show|hide)-")
 _HUMP = re.compile("(?<=[a-z])(?=[A-Z])|_+")
 
-#: The class of line numbers, which are no code.
 _LINE_NUMBERS = frozenset(("linenos", "lineno", "linenodiv", "line-numbers-rows", "lnt", "ln"))
 
-#: The names of the main region where no element says it.
-_REGION_IDS = frozenset(("content", "main", "main-content", "bodyContent", "page-content", "primary"))
-_REGION_CLASSES = frozenset(("post", "entry-content", "page-content", "post-content"))
-_MARKED = etree.XPath(f"//*[@{_BODY_MARK}]")
-_MAIN_ROLE = etree.XPath('//*[@role="main"]')
-_BY_PROPERTY = etree.XPath('//*[@itemprop="articleBody" or @itemprop="mainEntity"]')
-
 #: Limits within which hostile pages stay cheap.
-_MOST_REGIONS = 1000
 _LONGEST_CLASS = 1000  # characters
 _FIRST_ELEMENTS = 8  # of an element, which are searched for words
 _FIRST_CHARACTERS = 100  # of a text
-
-
-def regions(root: etree._Element) -> Iterator[list[etree._Element]]:
-    """Yield where the content may be, the most certain first: the first with content decides."""
-    yield _outermost(_found(_MARKED, root))
-    yield list(root.iter("main"))[:1] or _found(_MAIN_ROLE, root)[:1]
-    yield [article for article in _outermost(list(root.iter("article"))) if not _is_teaser(article)]
-    yield _found(_BY_PROPERTY, root)[:1]
-    yield _outermost([element for element in root.iter("div", "section", "td") if _is_named(element)])
-    yield [root]
 
 
 def is_left_out(element: etree._Element, parent: str, *, inside: bool) -> bool:
@@ -97,76 +83,60 @@ def is_left_out(element: etree._Element, parent: str, *, inside: bool) -> bool:
     tag = element.tag
     if tag in _NEVER:
         return not _shows_content(element, parent)
-    attributes = cast("dict[str, str]", dict(element.items()))
-    classes = attributes.get("class", "")[:_LONGEST_CLASS]
+    attributes: dict[Any, Any] = dict(element.items())
     if tag == "footer":
-        return parent not in {"blockquote", "figure"} and "footnotes" not in classes
+        return parent not in {"blockquote", "figure"} and "footnotes" not in attributes.get("class", "")
     if not inside and tag in {"header", "aside"}:
         return True
+    return bool(attributes) and _is_marked(element, tag, parent, attributes)
+
+
+def _is_marked(element: etree._Element, tag: str, parent: str, attributes: dict[str, str]) -> bool:
+    """Return whether the attributes of an element say that it is around the content."""
+    if not _IGNORE_MARKS.isdisjoint(attributes) or attributes.get("rel") in _RELATIONS:
+        return True
+    if attributes.get("role") in _ROLES and tag not in SECTIONS:
+        return True
+    if tag == "a" and _is_sign(element, attributes.get("href", "")):
+        return True
+    classes = attributes.get("class", "")[:_LONGEST_CLASS]
     if tag == "aside" and _is_side(classes):
         return True
-    return bool(attributes) and (
-        not _IGNORE_MARKS.isdisjoint(attributes)
-        or (attributes.get("role") in _ROLES and tag not in SECTIONS)
-        or attributes.get("rel") in _RELATIONS
-        or attributes.get("itemprop") == "dateModified"
-        or (tag == "a" and attributes.get("href", "").startswith("#") and not has_words(element))  # a sign
-        or (
-            (_is_hidden(element) or (_is_around(classes) and element.find(".//h1") is None))
-            and not (parent in HEADINGS and has_words(element))
-        )  # an anchor around the words of a heading
-    )
+    is_icon = attributes.get("aria-hidden") == "true" and tag not in BLOCKS  # or a formula that is there as MathML, too
+    if not is_icon and not (_is_around(classes) and element.find(".//h1") is None):
+        return attributes.get("itemprop") == "dateModified"
+    return parent not in HEADINGS or not _has_words(element)  # an anchor may contain the words of a heading
 
 
 def _shows_content(element: etree._Element, parent: str) -> bool:
     """Return whether a control shows content: the title of a tab or of a section that opens, or a ticked box."""
     if element.tag == "button":
-        return (element.get("role") == "tab" or parent in HEADINGS) and has_words(element)
+        return (element.get("role") == "tab" or parent in HEADINGS) and _has_words(element)
     return element.tag == "input" and element.get("type") == "checkbox" and element.get("disabled") is not None
 
 
-def _is_hidden(element: etree._Element) -> bool:
-    """Return whether a part of a line is not read aloud: an icon, or a formula that is also there as MathML."""
-    return element.get("aria-hidden") == "true" and element.tag not in BLOCKS
+def line_numbers(code: etree._Element) -> Iterator[etree._Element]:
+    """Yield the line numbers and the buttons in code."""
+    for element in code.iterdescendants():
+        if element.tag == "button" or not _LINE_NUMBERS.isdisjoint((element.get("class") or "").split()):
+            yield element
 
 
-def is_line_number(element: etree._Element) -> bool:
-    """Return whether an element in code is a line number."""
-    return not _LINE_NUMBERS.isdisjoint((element.get("class") or "").split())
+def _label(element: etree._Element) -> str:
+    """Return the beginning of the text of an element."""
+    parts = islice(element.iter(), _FIRST_ELEMENTS)
+    texts = ((part.text, part.tail if part is not element else "") for part in parts)
+    return "".join((text or "")[:_FIRST_CHARACTERS] for pair in texts for text in pair)
 
 
-def has_words(element: etree._Element) -> bool:
-    """Return whether there is a letter or a digit at the beginning of an element."""
-    for part in islice(element.iter(), _FIRST_ELEMENTS):
-        text = (part.text or "")[:_FIRST_CHARACTERS]
-        if part is not element:
-            text += (part.tail or "")[:_FIRST_CHARACTERS]
-        if any(map(str.isalnum, text)):
-            return True
-    return False
+def _has_words(element: etree._Element) -> bool:
+    return any(map(str.isalnum, _label(element)))
 
 
-def _found(path: etree.XPath, root: etree._Element) -> list[etree._Element]:
-    return cast("list[Any]", path(root))
-
-
-def _outermost(elements: list[etree._Element]) -> list[etree._Element]:
-    """Return the elements that are in no other of them, in the order of the page; none if there are too many."""
-    result: list[etree._Element] = []
-    for element in elements if len(elements) <= _MOST_REGIONS else ():
-        if not result or result[-1] not in element.iterancestors():
-            result.append(element)
-    return result
-
-
-def _is_teaser(article: etree._Element) -> bool:
-    """Return whether an article is around the content, as in a sidebar."""
-    around = {ancestor.tag for ancestor in article.iterancestors("footer", "nav", "aside")}
-    return not around.isdisjoint(("footer", "nav")) or ("aside" in around and article.find(".//h1") is None)
-
-
-def _is_named(element: etree._Element) -> bool:
-    return element.get("id") in _REGION_IDS or not _REGION_CLASSES.isdisjoint((element.get("class") or "").split())
+def _is_sign(link: etree._Element, url: str) -> bool:
+    """Return whether a link is the sign of an anchor, or leads to the previous or the next page."""
+    label = _label(link) if len(link) else (link.text or "")[:_FIRST_CHARACTERS]
+    return _PAGER.fullmatch(label) is not None or (url.startswith("#") and not any(map(str.isalnum, label)))
 
 
 @lru_cache(4096)
