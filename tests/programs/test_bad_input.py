@@ -54,47 +54,6 @@ def test_no_repository(bare: Site) -> None:
     assert bare.resources() == {"/a.html": "2023-11-14T22:13:20.500Z"}
 
 
-@pytest.fixture
-def shallow(bare: Site, tmp_path: Path) -> Site:
-    """Return a shallow clone of a site with three commits, as most CIs make it."""
-    for number, name in enumerate("abc"):
-        bare.article(f"{name}.md", name.upper(), at=f"2024-0{number + 1}-01T10:00:00Z")
-    clone = Site(tmp_path / "clone", bare.settings)
-    bare.git("clone", "-q", "--depth", "1", bare.folder.as_uri(), str(clone.folder))
-    clone.git("config", "user.name", "A writer")
-    clone.git("config", "user.email", "writer@example.org")
-    return clone
-
-
-def test_shallow_clone(shallow: Site) -> None:
-    """No Change List and no `lastmod` is made up, the warning says how to fetch the rest, and no later build warns."""
-    status, said = run(shallow)
-    assert status == 0
-    (warning,) = warnings(said)
-    assert "shallow clone" in warning
-    assert "fetch-depth: 0" in warning
-    assert "git fetch --unshallow" in warning
-    assert capabilities(shallow) == {"resourcelist"}
-    assert shallow.resources() == {"/a.html": None, "/b.html": None, "/c.html": None}
-    assert resource_list(shallow).md["at"] == "2024-03-01T10:00:00Z"
-    shallow.article("b.md", "B", "Other words.", at="2024-04-01T10:00:00Z")
-    status, said = run(shallow, "--fatal", "warnings")
-    assert status == 0
-    assert [kind for _, kind, _ in shallow.changes()] == ["updated"]
-
-
-def test_shallow_clone_made_whole(shallow: Site) -> None:
-    """What the warning advises helps: once all is fetched, a first publication lists the whole history."""
-    shallow.git("fetch", "-q", "--unshallow")
-    status, said = run(shallow)
-    assert (status, warnings(said)) == (0, [])
-    assert shallow.changes() == [
-        ("2024-01-01T10:00:00Z", "created", "/a.html"),
-        ("2024-02-01T10:00:00Z", "created", "/b.html"),
-        ("2024-03-01T10:00:00Z", "created", "/c.html"),
-    ]
-
-
 def test_commit_dated_in_the_future(bare: Site) -> None:
     """It lands just after its parent, one warning names it, and a later build neither warns nor changes its mind."""
     bare.article("a.md", "A", at="2024-01-01T10:00:00Z")
@@ -140,47 +99,7 @@ def test_build_that_stops_publishes_nothing(bare: Site, monkeypatch: pytest.Monk
     assert documents(bare.output) == set()
 
 
-def test_uncommitted_changes_are_named(bare: Site) -> None:
-    """A line says how many files are not committed, and one of them; after a commit it is gone."""
-    bare.article("a.md", "A", at="2024-01-01T10:00:00Z")
-    bare.article("a.md", "A", "Other words.")
-    bare.article("b.md", "B")
-    status, said = run(bare, "--fatal", "warnings")
-    assert status == 0
-    line = "uncommitted changes of 2 files, such as content/a.md, are published with the time of this build"
-    assert f"ResourceSync: {line}: commit before you build." in said.splitlines()
-    bare.commit("2024-02-01T10:00:00Z")
-    assert "uncommitted" not in run(bare)[1]
-
-
 # --- outputs -----------------------------------------------------------------
-
-
-def test_small_site_with_another_theme(bare: Site) -> None:
-    """Files of the theme do not count as deletions; of those that do, the message gives the shares and the way out."""
-    for number in range(10):
-        bare.write(f"theme/static/old/{number}.css", "")
-    for name in "abc":
-        bare.article(f"{name}.md", name.upper())
-    bare.configure(THEME_STATIC_PATHS=["static"])
-    bare.commit("2024-01-01T10:00:00Z")
-    bare.build()
-    shutil.rmtree(bare.folder / "theme/static/old")
-    bare.write("theme/static/new.css", "", at="2024-02-01T10:00:00Z")
-    bare.build()
-    assert len(bare.resources()) == 4
-    bare.remove("content/b.md")
-    bare.remove("content/c.md")
-    status, said = run(bare)
-    assert status == 1
-    assert (
-        "2 of 3 resources would be listed as deleted, such as https://example.org/b.html and https://example.org/c.html:"
-        " a plug-in may not be installed here" in said
-    )
-    assert "(2 of 3 pages are missing)" in said
-    assert "build once with RESOURCESYNC_ALLOW_DELETIONS=1 in the environment" in said
-    assert run(bare, RESOURCESYNC_ALLOW_DELETIONS="1")[0] == 0
-    assert len(bare.resources()) == 2
 
 
 def test_failed_build_keeps_the_previous_publication(bare: Site) -> None:
@@ -204,28 +123,6 @@ def test_failed_build_keeps_the_previous_publication(bare: Site) -> None:
     assert (status, warnings(said)) == (0, [])
     assert "1 created (/other.html) since the last publication" in said
     assert bare.changes()[: len(before)] == before
-
-
-def test_excluded_later_becomes_deleted(bare: Site) -> None:
-    """What a setting takes out of the set is deleted for those who follow, at the commit of the settings."""
-    bare.article("a.md", "A")
-    bare.article("b.md", "B")
-    bare.commit("2024-01-01T10:00:00Z")
-    bare.build()
-    bare.configure(RESOURCESYNC={"exclude": ["b.*"], "allow_deletions": True})
-    bare.commit("2024-02-01T10:00:00Z")
-    bare.build()
-    assert bare.changes() == [
-        ("2024-01-01T10:00:00Z", "created", "/a.html"),
-        ("2024-01-01T10:00:00Z", "created", "/b.html"),
-        ("2024-02-01T10:00:00Z", "deleted", "/b.html"),
-    ]
-    assert bare.resources().keys() == {"/a.html"}
-    assert (bare.output / "b.html").exists()
-    bare.configure(RESOURCESYNC={})
-    bare.commit("2024-03-01T10:00:00Z")
-    bare.build()
-    assert bare.changes()[3:] == [("2024-03-01T10:00:00Z", "created", "/b.html")]
 
 
 # --- the previous publication ------------------------------------------------

@@ -5,11 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
-from tests.kit.sites import Site, public_files, run
+from tests.kit.sites import Site, public_files
 
 #: Every listing that Pelican knows, each of few articles.
 LISTINGS = {
@@ -235,46 +233,3 @@ def test_more_than_half_of_all_pages_are_always_confirmed(blog: Site, monkeypatc
     assert f"{pages} of 54 pages are missing; explained by commits: " in message
     monkeypatch.setenv("RESOURCESYNC_ALLOW_DELETIONS", "1")
     blog.build()
-
-
-@pytest.mark.promise("No mass deletion by mistake")
-@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-def test_any_edit_of_sources_explains_its_deletions(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
-    """Random articles are written, edited, unpublished and removed: only losing half of all pages stops a build."""
-    blog = Site.create(tmp_path_factory.mktemp("life") / "site", **LISTINGS)
-    blog.write("content/pages/about.md", "Title: About\n\nText.\n")
-    article = st.fixed_dictionaries(
-        {
-            "Tags": st.sampled_from(["red", "red, blue", "blue, green", "grey"]),
-            "Category": st.sampled_from(["one", "two", "three"]),
-            "Author": st.sampled_from(["Ann", "Bob; Ann", "Cid"]),
-            "Date": st.sampled_from(["2021-01-01", "2022-01-01", "2022-05-01"]),
-            "Slug": st.sampled_from(["", "other"]),
-            "Lang": st.sampled_from(["en", "fr"]),
-            "Status": st.sampled_from(["published", "published", "draft", "hidden"]),
-        }
-    )
-    for month in range(1, 5):
-        for number, name in enumerate(NAMES[:5]):
-            written = data.draw(st.one_of(st.none(), article))
-            if written:
-                slug = {"Slug": f"{name}-other"} if written.pop("Slug") else {}
-                write(blog, name, number, **{**written, **slug})
-            else:
-                (blog.folder / f"content/{name}.md").unlink(missing_ok=True)
-        blog.commit(f"2024-{month:02}-01T10:00:00Z")
-        before = pages(blog.output)
-        status, said = run(blog, RESOURCESYNC_ALLOW_DELETIONS="")
-        is_large = len(before - pages(blog.output)) * 2 > len(before)
-        assert (status, "explained by commits" in said) == (int(is_large), is_large), said
-        if is_large:
-            return
-
-
-def pages(output: Path) -> set[str]:
-    """Return the public pages of an output."""
-    found = public_files(output) if output.is_dir() else {}
-    return {path for path, data in found.items() if path.endswith(".html") and b'rel="resourcesync"' in data}

@@ -1,24 +1,20 @@
 """The sample site with all capabilities and several sets: a walk to every document and every member of a package."""
 
-import io
 import json
 import re
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 import pytest
-from resync.sitemap import Sitemap
 
 from tests.kit.live import served
-from tests.kit.reader import XmlEntry, parse
-from tests.kit.resync_client import READERS, uses_client
+from tests.kit.reader import XmlEntry
 from tests.kit.sites import PRIVATE, ROOT, Row, expected_changes, file_of, import_sample_site, public_files
 from tests.kit.walker import CAPABILITIES, Package, Set, Walker
 
@@ -39,20 +35,6 @@ PLAIN = ("resourcelist", "changelist", "changelist-archive")
 
 #: The commits that are published, the last 12 of the history; at some, the lantern is being mended and hidden.
 REVISIONS = ("main~12", "main~8", "main~6", "main~4", "main~2", "main")
-LISTINGS = ("/archive", "/categor", "/feeds/", "/index", "/tag")
-#: What the history of the first of them says otherwise than that of the last: of sources that move, vanish or are
-#: hidden later.
-LATER = [("2023-10-24T07:45:00Z", "created", "/coins/three-coins.html")]
-EARLIER = [
-    ("2023-10-02T09:00:00Z", "created", "/curiosities/ice-ledger.html"),
-    ("2023-10-02T09:00:00Z", "created", "/curiosities/welcome.html"),
-    ("2023-10-02T09:00:00Z", "created", "/images/poster-2023.svg"),
-    ("2023-10-02T09:00:00Z", "created", "/lamps/keepers-lantern.html"),
-    ("2023-10-02T09:00:00Z", "created", "/maps/ford-map.html"),
-    ("2024-02-12T10:00:00Z", "updated", "/maps/ford-map.html"),
-    ("2024-02-20T21:00:02Z", "deleted", "/maps/ford-map.html"),
-    ("2023-10-24T07:45:00Z", "created", "/coins/river-coins.html"),
-]
 HIDDEN = dict.fromkeys(("main~6", "main~4", "main~2"), ("lamps/keepers-lantern.html",))
 
 #: What the sources of the last commit say is in each set.
@@ -228,23 +210,6 @@ def test_entries_lead_to_category_and_tags(museum: Museum, found: Set) -> None:
         assert [(rel, href.removeprefix(SITEURL)) for rel, href in change.links] == links[path_of(change)]
 
 
-@pytest.mark.promise("In sets")
-@pytest.mark.parametrize("name", [name for name in SETS if name != "brass"])
-def test_first_publication_tells_each_sets_own_history(museum: Museum, name: str) -> None:
-    """Of all that the history says, decided by hand, exactly what happened in the set, as far as names tell that.
-
-    Listings are created with the commit that was built.
-    """
-    first = museum.publications[0].at[name]
-    found = [_row(item) for item in museum.walker.sets[name].changes if item.time <= first]
-    listed = [row for row in found if row[2] != "/" and not row[2].startswith(LISTINGS)]
-    then = [row for row in EXPECTED if datetime.fromisoformat(row[0]) <= first and row not in LATER]
-    expected = [row for row in (*then, *EARLIER) if is_in(name, unquote(row[2].removeprefix("/")))]
-    assert sorted(listed) == sorted(expected)
-    assert {row[:2] for row in found if row not in listed} <= {("2024-02-20T21:00:02Z", "created")}
-    assert len(found) > 2
-
-
 def test_later_publications_tell_what_the_bytes_say(museum: Museum, found: Set) -> None:
     """Each change between two outputs is listed once, at a time between the two, and nothing else is."""
     before = museum.publications[0].at[found.name]
@@ -284,52 +249,6 @@ def test_dumps_rebuild_the_site_as_of_each_publication(museum: Museum, dumped: S
             if at >= begin:
                 assert copy == publication.of(dumped.name), (begin, at)
         assert packages == []
-
-
-@pytest.mark.promise("Rebuilt")
-def test_archives_hold_the_last_of_each_closed_range(museum: Museum, dumped: Set) -> None:
-    """Each with its own time, and what was listed, or dumped, then."""
-    last: list[int] = []
-    for start, until in (item.interval for item in dumped.documents["changelist-archive"].entries):
-        last += [n for n, each in enumerate(museum.publications) if start < each.at[dumped.name] <= until][-1:]
-    assert last
-    assert list(dumped.lists) == [museum.publications[number].at[dumped.name] for number in last]
-    for number, items in zip(last, dumped.lists.values(), strict=True):
-        assert {path_of(item) for item in items} == museum.publications[number].of(dumped.name).keys()
-    times = museum.dump_times(dumped.name)
-    assert list(dumped.dumps) == sorted({times[number] for number in last})
-    assert dumped.at("resourcedump") == times[-1]
-
-
-def test_members_lie_where_their_addresses_say(museum: Museum, dumped: Set) -> None:
-    """Unpacked, a Resource Dump is the site, but for names that some system could not store."""
-    expected = {
-        path if path.isascii() and " " not in path else f"~{sha256(f'{SITEURL}/{quote(path)}'.encode()).hexdigest()}"
-        for path in museum.publications[-1].of(dumped.name)
-    }
-    listed = {item.md["path"] for package in dumped.dump for item in package.manifest.entries}
-    members = {path for package in dumped.dump for path in package.members}
-    assert listed == members == {f"/resources/{path}" for path in expected}
-
-
-@uses_client
-def test_client_library_reads_every_document(museum: Museum) -> None:
-    """`resync` reads as many entries as there are; indexes of changes by its sitemap parser, as it cannot otherwise."""
-    read = set()
-    for uri, data in museum.walker.read.items():
-        if b"<rs:md capability" not in data[:2000] or uri.endswith(".html"):
-            continue
-        paper = parse(data, uri)
-        capability = paper.md["capability"]
-        if paper.root == "sitemapindex":
-            found = Sitemap().parse_xml(io.BytesIO(data), sitemapindex=True).resources
-        else:
-            found = READERS[capability]()
-            found.parse(str_data=data.decode())
-            assert found.capability == capability
-        assert sorted(each.uri for each in found) == sorted(item.uri for item in paper.entries), uri
-        read.add(capability)
-    assert read == READERS.keys()
 
 
 @pytest.mark.promise("Rebuilt")

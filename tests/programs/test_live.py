@@ -5,48 +5,15 @@ loopback server is asked for them as a proxy, so nothing is patched.
 """
 
 import shutil
-from pathlib import Path
 
 import pytest
 from pelican.settings import read_settings
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publishers.pelican.site import earlier_addresses
-from tests.kit.follower import Follower
-from tests.kit.live import Ask, Manner, content, files, first, hosts, page, served, static, status
-from tests.kit.museum import ARCHIVE, HOME, MUSEUM, PAGE, STATE, Museum, digest, is_now, tree
+from tests.kit.live import Manner, content, files, hosts, page, status
+from tests.kit.museum import ARCHIVE, HOME, MUSEUM, STATE, Museum, tree
 from tests.kit.sites import run, warnings
-
-
-@pytest.mark.promise("Continued")
-def test_deployment_under_way_is_waited_for(museum: Museum) -> None:
-    """The new `publication.json` is there before its documents are: asked again, all is one publication."""
-    museum.publish(1)
-    old = tree(museum.www)
-    museum.publish(2)
-    late_one = f"{HOME}/resourcelist.xml"
-    museum.host.asked()  # what the builds before have asked for does not count
-    museum.host.manners[late_one] = first(1, content(old[late_one][0]), files(museum.www))
-    museum.edit(3)
-    museum.build()
-    assert museum.state()["generation"] == 3
-    assert museum.host.asked()[late_one] >= 2
-
-
-@pytest.mark.promise("All or nothing")
-@pytest.mark.promise("Continued")
-def test_what_cannot_be_known_stops_the_build(museum: Museum) -> None:
-    """One sentence says why and what to do; what is there and what is kept stay, and the next build goes on."""
-    museum.publish(1)
-    museum.host.manner = status(500)
-    museum.edit(3)
-    sentence = museum.stops()
-    assert f"{MUSEUM}/{STATE}: the server answered 500 Internal Server Error" in sentence
-    assert sentence.count("RESOURCESYNC_FIRST=1") == 1
-    assert "what is published stays as it is: try again later, or publish once with RESOURCESYNC_FIRST=1" in sentence
-    museum.host.manner = files(museum.www)
-    museum.build_again()
-    assert museum.state()["generation"] == 2
 
 
 def test_output_is_read_before_it_is_cleaned(museum: Museum) -> None:
@@ -60,39 +27,6 @@ def test_output_is_read_before_it_is_cleaned(museum: Museum) -> None:
     assert museum.host.asked() == {}
 
 
-@pytest.mark.promise("Continued")
-def test_starting_over_leaves_every_public_address_to_what_is_there(
-    museum: Museum, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """New addresses, which the pages' heads name; uploaded over what is public, no old document has other bytes."""
-    museum.publish(1)
-    museum.publish(2)
-    old = {path: data for path, (data, _) in tree(museum.www / HOME).items() if not path.endswith(PAGE)}
-    museum.edit(3)
-    capsys.readouterr()
-    museum.build(first=True)
-    said = capsys.readouterr().out
-    state = museum.state()
-    number = state["restart_number"]
-    assert is_now(number)
-    new = f"{HOME}/{number}/"
-    assert f"the publication starts over in {new}: do not set RESOURCESYNC_FIRST again when it is public." in said
-    assert "first publication" in said
-    assert (state["generation"], state["predecessor"]) == (3, digest(museum.www / STATE))
-    assert f"{MUSEUM}/{new}capabilitylist.xml" in (museum.site.output / "a.html").read_text()
-    assert {path for path in tree(museum.site.output / HOME) if not path.startswith(f"{number}/")} == {*PAGE}
-    shutil.copytree(museum.site.output, museum.www, dirs_exist_ok=True)
-    there = {path: data for path, (data, _) in tree(museum.www / HOME).items() if not path.startswith(f"{number}/")}
-    assert {path: data for path, data in there.items() if path not in PAGE} == old
-    museum.edit(4)
-    museum.build()
-    assert (museum.state()["generation"], museum.state()["restart_number"]) == (4, number)
-    with served(museum.site.output) as address:
-        follower = Follower(address, MUSEUM)
-        assert follower.baseline() == []
-        assert follower.audit() == []
-
-
 def test_disk_that_fails_is_one_sentence(museum: Museum) -> None:
     """No room or no leave to write: what was built and what stands there is said, and what to do."""
     museum.publish(1)
@@ -104,34 +38,6 @@ def test_disk_that_fails_is_one_sentence(museum: Museum) -> None:
 
 
 # --- moved -------------------------------------------------------------------
-
-
-def test_site_that_moved_to_another_host(museum: Museum) -> None:
-    """Its publication is found where the site was: old URLs are deleted and new ones created, for who follows."""
-    museum.publish(1)
-    museum.publish(2)
-    museum.host.manner = hosts({MUSEUM: files(museum.www), ARCHIVE: status(404)})
-    museum.site.configure(SITEURL=ARCHIVE)
-    museum.edit(3)
-    sentence = museum.stops()  # known here from what was last seen live
-    assert f"the previous publication is for {MUSEUM}, this one would be for {ARCHIVE}" in sentence
-    assert f"set moved_from to '{MUSEUM}' if the site has moved" in sentence
-    shutil.rmtree(museum.site.folder / ".resourcesync")
-    museum.build(moved_from=MUSEUM)
-    state = museum.state()
-    assert (state["generation"], state["siteurl"]) == (3, ARCHIVE)
-    assert sorted(museum.site.changes()[-2:]) == [
-        ("2024-03-01T10:00:00Z", "created", "/a.html"),
-        ("2024-03-01T10:00:00Z", "deleted", f"{MUSEUM}/a.html"),
-    ]
-    # From now on the site is live at its new address; `moved_from` may stay.
-    shutil.copytree(museum.site.output, museum.www.with_name("new"))
-    museum.host.manner = hosts({ARCHIVE: files(museum.www.with_name("new"))})
-    museum.edit(4)
-    museum.build(moved_from=MUSEUM)
-    assert museum.state()["generation"] == 4
-    museum.build()
-    assert museum.state()["generation"] == 4
 
 
 def test_move_is_noticed_in_a_fresh_clone(museum: Museum, capsys: pytest.CaptureFixture[str]) -> None:
@@ -188,39 +94,9 @@ FIRST = "RESOURCESYNC_FIRST=1"
 ASSUMED = "this is the first publication, assuming that nothing was public here before"
 
 
-def store(folder: Path) -> Manner:
-    """Answer as an object store does: 403 where there is no file."""
-
-    def answer(ask: Ask) -> None:
-        path = ask.path or "index.html"
-        (static(folder) if (folder / path).is_file() else status(403))(ask)
-
-    return answer
-
-
 def said(capsys: pytest.CaptureFixture[str]) -> list[str]:
     """Return what was said of the publication since the last time."""
     return [line for line in capsys.readouterr().out.splitlines() if line.startswith("ResourceSync: ")]
-
-
-def test_object_store(museum: Museum, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """In CI, in a fresh clone each time: the first publication, the second, and one after the documents are gone."""
-    monkeypatch.setenv("CI", "true")
-    museum.host.manner = store(museum.www)
-    museum.edit(1)
-    assert FIRST in museum.stops()  # an empty store, or one that hides all that it has
-    museum.www.mkdir()
-    (museum.www / "index.html").write_text("An older site")
-    museum.build()
-    line = said(capsys)[0]
-    assert f"there is no publication at {MUSEUM}/{STATE}: this is the first publication, assuming that" in line
-    for month in (2, 3):
-        museum.deploy()
-        (museum.www / "index.html").write_text("An older site")
-        museum.edit(month)
-        shutil.rmtree(museum.site.folder / ".resourcesync", ignore_errors=True)
-        museum.build()
-        assert museum.state()["generation"] == month
 
 
 def test_not_live_yet(museum: Museum, capsys: pytest.CaptureFixture[str]) -> None:

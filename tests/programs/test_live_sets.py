@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tests.kit.live import files, hosts, served, status
-from tests.kit.museum import ARCHIVE, KEPT, MUSEUM, Museum, digest, is_now, tree
+from tests.kit.museum import ARCHIVE, KEPT, MUSEUM, Museum, is_now, tree
 from tests.kit.reader import parse_file
 from tests.kit.sites import our_command, run, warnings
-from tests.kit.walker import CAPABILITIES, Walker
+from tests.kit.walker import Walker
 
 SETS: dict[str, Any] = {"site": {}, "pages": {"paths": ["*.html"]}, "texts": {"types": ["text/plain"]}}
 STATES = {
@@ -55,31 +55,6 @@ def lines(said: str) -> list[str]:
     return [
         line for line in said.splitlines() if "ResourceSync: " in line and f" at {MUSEUM}/resourcesync/ in " not in line
     ]
-
-
-@pytest.mark.promise("Append-only")
-def test_all_sets_are_carried_forward_from_what_is_live(museum: Museum) -> None:
-    """As on a fresh machine each time, without an output or a copy: packages and closed documents keep their bytes."""
-    kept: dict[str, bytes] = {}
-    before: dict[str, str | None] = dict.fromkeys(SETS)
-    for month in range(1, 5):
-        if month == 3:
-            museum.site.write("content/texts/c.txt", "Another text.")
-        shutil.rmtree(museum.site.folder / ".resourcesync", ignore_errors=True)
-        museum.publish(month)
-        found = states(museum.www)
-        assert {name: each["predecessor"] for name, each in found.items()} == before
-        assert generations(museum) == [month] * 3
-        before = {name: digest(museum.www / path) for name, path in STATES.items()}
-        assert {each["sets"] == sorted(SETS) for each in found.values()} == {True}
-        there = {path: data for path, (data, _) in tree(museum.www).items()}
-        assert {path: there[path] for path in kept if path in there} == {p: kept[p] for p in kept if p in there}
-        lists = {path: data for path, data in there.items() if "/changelist-2" in path and b"until=" in data[:900]}
-        kept |= {path: data for path, data in there.items() if path.endswith((".zip", "-manifest.xml"))} | lists
-        walker = walk(museum.www)
-    assert [set(each.documents) for each in walker.sets.values()][:2] == [{*CAPABILITIES}, {*CAPABILITIES}]
-    assert [len(walker.sets[name].changed) for name in ("pages", "site", "texts")] == [3, 3, 1]
-    assert sum(path.endswith(".zip") for path in kept) >= 12
 
 
 @pytest.mark.promise("In sets")

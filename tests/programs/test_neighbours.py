@@ -1,6 +1,5 @@
 """Who else writes into the output: other sets, which stay, and other builds, which wait their turn."""
 
-import shutil
 import subprocess
 import sys
 import time
@@ -134,15 +133,6 @@ def test_set_of_another_plugin(bare: Site, among: str) -> None:
     assert sets(bare) == BOTH
     assert (bare.output / OTHER / "capabilitylist.xml").read_text() == CAPABILITY_LIST
     assert bare.changes() == [*before, ("2024-02-01T10:00:00Z", "updated", "/a.html")]
-
-
-def test_set_that_is_removed_goes(bare: Site) -> None:
-    """A set that was taken away is no longer listed."""
-    alone(bare)
-    bare.build()
-    shutil.rmtree(bare.output / OTHER)
-    bare.build()
-    assert sets(bare) == ["site/capabilitylist.xml"]
 
 
 # --- other builds ------------------------------------------------------------

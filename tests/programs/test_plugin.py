@@ -15,7 +15,7 @@ from pelican.settings import read_settings
 
 import pelican_resourcesync
 from tests.kit.reader import parse
-from tests.kit.sites import Site, file_of, our_command, public_files, run, strip
+from tests.kit.sites import Site, file_of, our_command, public_files, run
 
 LINK = (
     '<link rel="resourcesync" type="application/xml" href="https://example.org/resourcesync/site/capabilitylist.xml" />'
@@ -262,13 +262,6 @@ def test_every_page_of_the_set_links_to_the_capability_list(pages: Site) -> None
     assert b"resourcesync" not in (pages.folder / "content/extra/page.html").read_bytes()
 
 
-def test_pages_are_left_alone_if_asked(pages: Site) -> None:
-    """With `html_links` off no page is touched."""
-    pages.build(RESOURCESYNC={"html_links": False})
-    assert not any(b"capabilitylist" in data for data in public_files(pages.output).values())
-    assert "public.html" in listed(pages.output)
-
-
 def _heads(page: Path) -> int:
     return page.read_text("utf-8").partition("</head>")[0].count(LINK)
 
@@ -366,13 +359,6 @@ def test_pelican_that_does_not_name_the_plugin_publishes_nothing(site: Site) -> 
     assert not (site.folder / "other/resourcesync").exists()
 
 
-def test_build_dated_in_the_past_believes_its_commits(site: Site) -> None:
-    """`SOURCE_DATE_EPOCH` dates what is not committed; a commit of yesterday is not in the future because of it."""
-    site.article("a.md", "A", at="2024-01-01T10:00:00Z")
-    assert "in the future" not in run(site, SOURCE_DATE_EPOCH="315532800")[1]
-    assert {time for time, _kind, _path in site.changes()} == {"2024-01-01T10:00:00Z"}
-
-
 @pytest.mark.promise("One URL a page")
 @pytest.mark.parametrize(("index_urls", "end"), [("folder", ""), ("file", "index.html")])
 def test_owner_may_publish_the_output_with_the_command(site: Site, index_urls: str, end: str) -> None:
@@ -389,18 +375,3 @@ def test_owner_may_publish_the_output_with_the_command(site: Site, index_urls: s
     done = our_command(site.folder, "publish", str(site.output), "--base-url", site.settings["SITEURL"])
     assert "nothing changed since the last publication" in done.stdout, done.stdout + done.stderr
     assert site.resources().keys() == before
-
-
-@pytest.mark.parametrize(("clean_urls", "end"), [(False, ".html"), (True, "")])
-def test_urls_that_only_some_hosts_find(site: Site, clean_urls: bool, end: str) -> None:
-    """`/name` for `name.html` is listed where the settings say that the host finds it, in the past too."""
-    strip(site).article("a.md", "A", Slug="new")
-    site.article("b.md", "B", Slug="old")
-    site.configure(ARTICLE_URL="{slug}", ARTICLE_SAVE_AS="{slug}.html", RESOURCESYNC={"clean_urls": clean_urls})
-    site.commit("2024-01-01T10:00:00Z")
-    site.remove("content/b.md", at="2024-02-01T10:00:00Z")
-    site.build()
-    assert site.resources().keys() == {f"/new{end}"}
-    assert ("2024-02-01T10:00:00Z", "deleted", f"/old{end}") in site.changes()
-    links = [line for line in our_command(site.folder, "check", "output", "--deep").stdout.splitlines() if line]
-    assert links[-1].startswith("output: conforming: 0 errors, 0 warnings")

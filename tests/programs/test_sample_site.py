@@ -37,15 +37,6 @@ DAYS = """
 """
 
 
-def test_change_lists_say_exactly_what_history_says(sample_site: Site) -> None:
-    """Every change, by time, kind and URI, as decided by hand; in the order of time."""
-    sample_site.build()
-    rows = sample_site.changes()
-    assert sorted(rows) == sorted(EXPECTED)
-    times = [datetime.fromisoformat(time) for time, _kind, _path in rows]
-    assert times == sorted(times)
-
-
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """Run the demo; give its output, and what it says."""
@@ -231,20 +222,3 @@ def test_all_documents_are_valid(sample_site: Site, edition: int) -> None:
         tree = etree.parse(file)
         root = Root(etree.QName(tree.getroot()).localname)
         schema(root, edition).assertValid(tree)
-
-
-def test_editions_differ_in_the_time_of_changes_alone(sample_site: Site) -> None:
-    """The edition of 2014 has no `datetime` in its changes; all else is the same, byte for byte (V1103)."""
-    documents: dict[int, dict[str, bytes]] = {}
-    for edition in (2017, 2014):
-        sample_site.build(RESOURCESYNC={"edition": edition}, OUTPUT_PATH=str(sample_site.folder / str(edition)))
-        files = (sample_site.folder / str(edition) / "resourcesync").rglob("*.xml")
-        documents[edition] = {file.name: file.read_bytes() for file in files}
-    assert documents[2014].keys() == documents[2017].keys()
-    assert any(b" datetime=" in data for data in documents[2017].values())
-    for name, data in documents[2014].items():
-        assert data == _without_datetimes(documents[2017][name]), name
-
-
-def _without_datetimes(data: bytes) -> bytes:
-    return re.sub(rb' datetime="[^"]*"', b"", data)

@@ -147,62 +147,6 @@ def test_what_leaves_a_set_is_deleted_there_alone(blog: Site) -> None:
     assert faults(blog) == []
 
 
-@pytest.mark.promise("In sets")
-def test_set_that_is_added_later_tells_its_own_history(blog: Site) -> None:
-    """That of its members of today: what left the category before is not in it. The sets of before go on."""
-    publish(blog, site={})
-    blog.article("a.md", "A", Category="Notes", Tags="wood")
-    publish(blog, "2024-02-01T10:00:00Z", site={})
-    before = rows(blog, "site")
-    blog.article("b.md", "B", "Other words.", Category="News")
-    publish(blog, "2024-03-01T10:00:00Z", site={}, news=NEWS)
-    assert [row for row in rows(blog, "news") if row[2] != "category/news.html"] == [
-        ("2024-01-01T10:00:00Z", "created", "b.html"),
-        ("2024-03-01T10:00:00Z", "updated", "b.html"),
-    ]
-    assert rows(blog, "site")[: len(before)] == before
-    assert faults(blog) == []
-
-
-def test_last_page_of_a_small_set_may_go(blog: Site) -> None:
-    """What is a great part of a set may be little of the site; a set that would be empty stops the build."""
-    sets = {"site": {}, "news": NEWS}
-    publish(blog, **sets)
-    blog.remove("content/b.md")
-    publish(blog, "2024-02-01T10:00:00Z", **sets)
-    assert ("2024-02-01T10:00:00Z", "deleted", "b.html") in rows(blog, "news")
-    before = tree(blog.output / "resourcesync")
-    with pytest.raises(PublicationError, match=r"^2 of 2 resources would be listed as deleted"):
-        publish(blog, site={}, news={"categories": ["Novels"]})
-    assert tree(blog.output / "resourcesync") == before
-
-
-def test_entries_lead_on_where_sets_are_named(blog: Site) -> None:
-    """To categories and tags that are resources themselves (EA01); nothing leads to a draft, or from one."""
-    blog.article("draft.md", "Draft", Category="News", Tags="wood, secret", Status="draft")
-    publish(blog, "2024-01-02T10:00:00Z", news=NEWS, wood=WOOD)
-    home = blog.output / "resourcesync/news"
-    blog.article("a.md", "A", "Other words.", Category="News", Tags="wood, iron")
-    publish(blog, "2024-01-03T10:00:00Z", news=NEWS, wood=WOOD)
-    links = {
-        "collection": f'<rs:ln rel="collection" href="{SITEURL}/category/news.html"/>',
-        "tag": f'<rs:ln rel="tag" href="{SITEURL}/tag/wood.html"/>',
-    }
-    for name, count in (("resourcelist.xml", 2), ("changelist-20240101T000000Z.xml", 1)):
-        text = (home / name).read_text()
-        assert text.count(links["collection"]) == text.count('rel="collection"') == count
-        assert text.count(links["tag"]) == text.count('rel="tag"') == 1, "tag/iron.html is in no set"
-    everything = b"".join(data for data, _ in tree(blog.output / "resourcesync").values())
-    assert b"draft" not in everything
-    assert b"secret" not in everything
-    blog.configure(RESOURCESYNC={"exclude": ["tag/*"]})
-    publish(blog, news=NEWS, wood=WOOD)
-    assert 'rel="tag"' not in (home / "resourcelist.xml").read_text()
-    blog.configure(RESOURCESYNC={})
-    blog.build(OUTPUT_PATH=str(blog.folder / "plain"))
-    assert b'rel="collection"' not in (blog.folder / "plain/resourcesync/site/resourcelist.xml").read_bytes()
-
-
 # --- which sets there are ----------------------------------------------------
 
 
@@ -242,19 +186,6 @@ def test_set_that_is_no_longer_named_goes(blog: Site, delete: bool) -> None:
     (blog.output / "resourcesync/theirs/capabilitylist.xml").unlink()
     blog.build(RESOURCESYNC={"previous": "output"})
     assert described(blog) == ["site"]
-    assert faults(blog) == []
-
-
-@pytest.mark.usefixtures("_either_way")
-def test_site_that_gets_sets_in_place_of_one(blog: Site) -> None:
-    """Also the set `site` goes, though no set that is named now was ever published with it."""
-    blog.build()
-    publish(blog, news=NEWS, images=IMAGES)
-    assert described(blog) == ["images", "news"]
-    there = {each.name for each in (blog.output / "resourcesync").iterdir()}
-    assert there == {"description.xml", "images", "index.html", "news"}
-    publish(blog, images=IMAGES)
-    assert described(blog) == ["images"]
     assert faults(blog) == []
 
 
@@ -307,16 +238,6 @@ def test_set_that_somebody_else_took_over_stays(blog: Site) -> None:
     publish(blog, site={})
     assert described(blog) == ["news", "site"]
     assert (home / "capabilitylist.xml").read_text() == CAPABILITY_LIST
-
-
-def test_set_that_is_named_again_begins_with_its_history(blog: Site) -> None:
-    """It is a set that is added later."""
-    publish(blog, site={}, news=NEWS)
-    first = rows(blog, "news")
-    publish(blog, site={})
-    publish(blog, site={}, news=NEWS)
-    assert rows(blog, "news") == first
-    assert faults(blog) == []
 
 
 def test_hostile_state_stops_the_build(blog: Site) -> None:

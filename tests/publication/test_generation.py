@@ -19,13 +19,6 @@ def history_of(*times: str, built: str = "2024-06-01T12:00") -> ChangeHistory:
     return ChangeHistory(built=utc(built), changes=changes, commit="cc", landed=changes[-1].time)
 
 
-def test_without_history_there_is_no_change_list(source: Source) -> None:
-    """The Capability List names what there is: with no history, the Resource List alone."""
-    source.publish({"a.html": b"a"}, ChangeHistory(built=utc("2024-06-01T12:00"), complete=False))
-    assert source.capabilities() == {"resourcelist": f"{SET}/resourcelist.xml"}
-    assert not [path for path in source.documents() if "changelist" in path]
-
-
 def test_described_by_the_page_for_people(source: Source) -> None:
     """SD04, CL03: by default the page that is published; else what is asked for."""
     source.publish({"a.html": b"a"}, "2024-01-05T12:00", site_name="A site")
@@ -95,16 +88,6 @@ def test_examples_are_pages_first(source: Source) -> None:
         UPDATED: ["d.html", "a.css"],
         DELETED: ["b.html", "c.png"],
     }
-
-
-@pytest.mark.parametrize("names", [["a.html"], ["a.html", "b.html"], ["a.html", "b.html", "c.html"]])
-def test_nothing_changed(source: Source, names: list[str]) -> None:
-    """However many parts there are, a later build leaves every document as it is."""
-    contents = dict.fromkeys(names, b"a")
-    source.publish(contents, "2024-01-05T12:00", limits=Limits(entries=1))
-    before = source.documents()
-    source.publish(contents, "2024-01-06T12:00", limits=Limits(entries=1))
-    assert source.documents() == before
 
 
 def test_more_parts_than_an_index_holds(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,14 +47,6 @@ def found(source: Source, layout: Layout = LAYOUT) -> list[str]:
     return [each.loc for each in find_other_sets(source.output, [layout])]
 
 
-def test_alone(source: Source) -> None:
-    """Where there is nothing, and where there is nothing but our own, there are no neighbours."""
-    assert found(source) == []
-    source.publish({"a.html": b"a"}, "2024-01-05T12:00")
-    assert found(source) == []
-    assert named(source) == [OWN]
-
-
 def test_neighbours_stay_as_they_are(source: Source) -> None:
     """SD03: by URI, ours among them; what was said of a neighbour is still said, and its files are as they were."""
     link = '<rs:ln rel="describedby" href="https://books.example/about"/>'
@@ -76,16 +68,6 @@ def test_neighbours_stay_as_they_are(source: Source) -> None:
     before = tree(source.output)
     source.publish({"a.html": b"a"}, "2024-01-05T12:00")
     assert tree(source.output) == before
-
-
-@pytest.mark.parametrize("path", [DESCRIPTION, WELL_KNOWN])
-def test_either_copy_of_the_description_will_do(source: Source, path: str) -> None:
-    """A neighbour that knows one of the two places only is not lost."""
-    start = "resourcesync/books/2/capabilitylist.xml"  # what no folder tells
-    source.write(BOOKS, b"books")
-    source.write(start, b"books")
-    source.write(path, described(entry(f"{SITEURL}/{BOOKS}")))
-    assert found(source) == [f"{SITEURL}/{BOOKS}"]
 
 
 def test_what_no_description_names(source: Source) -> None:

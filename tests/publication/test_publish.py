@@ -38,21 +38,6 @@ def test_first_publication_tells_the_history(source: Source) -> None:
     assert (publication.first, publication.gone, publication.changes, publication.ranges) == (True, 1, 4, 2)
 
 
-def test_a_new_commit_explains(source: Source) -> None:
-    """What the history does not explain changes with the commit, when it landed after all that was published."""
-    source.publish({"a.html": b"a"}, landed("c1", "2024-02-10T12:00"))
-    source.publish({"a.html": b"b"}, landed("c2", "2024-02-11T12:00"))
-    assert source.rows()[-1] == ("2024-02-11T12:00:00Z", "updated", "a.html")
-
-
-def test_a_rebuild_is_a_change_of_its_own_time(source: Source) -> None:
-    """The same commit with other bytes, a theme's: the change has the time of the build."""
-    source.publish({"a.html": b"a"}, landed("c1", "2024-02-10T12:00"))
-    source.publish({"a.html": b"b"}, landed("c1", "2024-02-10T12:00", built="2024-04-01T12:00"))
-    assert source.rows()[-1] == ("2024-04-01T12:00:00Z", "updated", "a.html")
-    assert source.at() == utc("2024-04-01T12:00")
-
-
 @pytest.mark.promise("Never back-dated")
 def test_no_change_is_back_dated(source: Source) -> None:
     """Promise 4: what a commit that is pushed late explains, or a clock that runs wrong, comes after all published."""
@@ -80,13 +65,6 @@ def test_an_unstable_page(source: Source) -> None:
     assert source.state()["unstable"] == {}
 
 
-def test_nothing_is_unstable_where_no_history_tells(source: Source) -> None:
-    """Without history nobody knows that nothing was done."""
-    for number in range(4):
-        history = ChangeHistory(built=utc(f"2024-03-{number + 1:02}T12:00"), complete=False)
-        assert source.publish({"a.html": bytes([number])}, history).unstable == {}
-
-
 def test_held_clocks_outlive_a_shallow_clone(source: Source) -> None:
     """Landing times that were set once hold, also where a build in between could not see the history."""
     held = {"c1": utc("2024-02-10T12:00")}
@@ -111,14 +89,6 @@ def test_several_told_changes_are_one(source: Source) -> None:
     source.publish({"a.html": b"new"}, history)
     assert source.rows()[1:] == [("2024-02-12T12:00:00Z", "updated", "a.html")]
     assert [*source.changes()][-1].md["hash"] == f"sha-256:{sha256(b'new').hexdigest()}"
-
-
-def test_at_grows_with_the_commit(source: Source) -> None:
-    """A commit that changes no resource: nothing is listed, and the Resource List is as of that commit."""
-    source.publish({"a.html": b"a"}, landed("c1", "2024-02-10T12:00"))
-    source.publish({"a.html": b"a"}, landed("c2", "2024-02-20T12:00"))
-    assert source.at() == utc("2024-02-20T12:00")
-    assert len(source.rows()) == 1
 
 
 def test_without_any_history(source: Source) -> None:

@@ -14,15 +14,10 @@ from pelican_resourcesync.publication.model.ranges import Calendar
 from pelican_resourcesync.publication.model.resource import FileResources, Resource
 from pelican_resourcesync.settings import Archives, Dumps
 from tests.kit.faults import disturbed, fail
-from tests.kit.publications import EVERYTHING, SITEURL, Source, is_listed, tree
+from tests.kit.publications import EVERYTHING, SITEURL, Source, tree
 from tests.kit.unpacking import resource_dump, resources_in
 from tests.kit.watching import Watch, read
 from tests.publication.kinds.dumps.test_writer import seen
-
-NEIGHBOUR = {
-    "resourcesync/other/capabilitylist.xml": b'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"/>',
-    "resourcesync/other/dump.zip": b"PK",
-}
 
 
 @pytest.fixture
@@ -77,39 +72,6 @@ def test_each_is_a_publication_by_itself(sources: list[Source]) -> None:
     assert [each.state.generation for each in found] == [6, 6, 6]
     page = (sources[0].output / "resourcesync/index.html").read_text("utf-8")
     assert all(f'href="{source.set_name}/index.html"' in page for source in sources)
-
-
-def test_one_alone_is_the_same_as_among_others(sources: list[Source], tmp_path: Path) -> None:
-    """What a set is does not depend on which others come with it."""
-    alone = replace(sources[1], output=tmp_path / "alone")
-    for day in range(1, 5):
-        publish_day(sources, day)
-        publish_sets([request(alone, {"papers.html": b"%d" % day, "shared.html": b"%d" % (day // 2)}, day)])
-    states = [files_of(each) for each in (sources[1], alone)]
-    for each in states:
-        del each[sources[1].layout.state]  # which says which sets came together
-        for path in [path for path in each if not is_listed(path)]:
-            del each[path]  # likewise
-    assert states[0] == states[1]
-
-
-def test_one_that_begins_later(sources: list[Source]) -> None:
-    """It is a first publication of its own, while the others are carried forward; one that is left out stays."""
-    publish_day(sources[:2], 1)
-    assert sources[0].state()["sets"] == ["papers", "site"]
-    assert b"All sets of this site" in sources[0].documents()["resourcesync/site/index.html"]
-    first = files_of(sources[1])
-    counts = publish_day(sources, 2)
-    assert [each.first for each in counts] == [False, False, True]
-    assert len(described(sources[0])) == 3
-    assert first.keys() & files_of(sources[1]).keys()
-    papers = files_of(sources[1])
-    publish_day([sources[0], sources[2]], 3)
-    assert files_of(sources[1]) == papers
-    assert len(described(sources[0])) == 3
-    counts = publish_day(sources, 4)
-    assert [each.first for each in counts] == [False, False, False]
-    assert counts[1].new[ChangeKind.UPDATED] == 2
 
 
 def test_one_that_starts_over_beside_the_others(sources: list[Source]) -> None:

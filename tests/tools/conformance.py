@@ -73,7 +73,7 @@ X12 publication/documents.py publication/test_documents.py::test_change_list_arc
 X13 publication/documents.py publication/test_sets.py::test_each_is_a_publication_by_itself
 X14 publication/documents.py publication/test_documents.py::test_change_list
 X15 publication/model/ranges.py publication/model/test_ranges.py::test_every_change_lies_in_one_range
-X16 publication/disk/staging.py programs/test_live_sets.py::test_all_sets_are_carried_forward_from_what_is_live
+X16 publication/disk/staging.py programs/test_sample_site.py::test_publications_one_after_another_add_up
 SD01 publication/documents.py publishers/folder/test_discovery.py::test_well_known_reachable
 SD02 publication/documents.py publication/test_documents.py::test_description
 SD03 publication/documents.py publication/test_documents.py::test_description
@@ -88,7 +88,7 @@ CL06 publication/publish.py,repo_bridge/plan.py programs/test_sample_site.py::te
 CL07 publication/documents.py publication/test_documents.py::test_capability_list
 CL08 publication/documents.py publication/test_documents.py::test_capability_list
 RL01 publication/documents.py publication/test_documents.py::test_resource_list
-RL02 publication/publish.py publication/test_publish.py::test_at_grows_with_the_commit
+RL02 publication/publish.py programs/test_sample_site.py::test_sample_site_adds_up_whatever_the_ranges
 RL03 publication/documents.py publication/test_documents.py::test_resource_list
 RL04 protocol/writer.py publication/test_generation.py::test_resource_list_in_parts
 RD01 publication/documents.py programs/test_everything.py::test_walk_meets_every_document_and_no_fault
@@ -109,17 +109,17 @@ CH08 publication/documents.py programs/test_ten_publications.py::test_ten_public
 CD01 publication/documents.py programs/test_everything.py::test_change_dumps_say_what_change_lists_say
 CD02 publication/kinds/packages.py publication/kinds/dumps/test_package.py::test_change_dump_package
 CD03 publication/kinds/packages.py publication/kinds/dumps/test_package.py::test_change_dump_package
-CD04 publication/kinds/packages.py publication/kinds/dumps/test_paths.py::test_versions_of_one_resource
+CD04 publication/kinds/packages.py publication/kinds/dumps/test_package.py::test_change_dump_package
 CD05 publication/documents.py programs/test_everything.py::test_walk_meets_every_document_and_no_fault
 LN01 publication/model/versions.py publication/comparison/test_parts.py::test_links_to_mirrors
 LN02 publishers/pelican/resources.py,publishers/folder.py,repo_bridge/records/resources.py publishers/folder/test_publish.py::test_alternates
 LN03 publication/kinds/patches.py publication/kinds/test_patches.py::test_updates
 LN04 repo_bridge/records/resources.py repo_bridge/records/test_resources.py::test_record
 LN05 publication/kinds/versions.py publication/kinds/test_versions.py::test_links
-LN06 publishers/pelican/resources.py,repo_bridge/records/resources.py programs/test_sets.py::test_entries_lead_on_where_sets_are_named
+LN06 publishers/pelican/resources.py,repo_bridge/records/resources.py programs/test_everything.py::test_entries_lead_to_category_and_tags
 LN07 destination/links.py,publishers/aggregator.py destination/test_aggregator.py::test_entries
-AR01 publication/kinds/lists.py programs/test_everything.py::test_archives_hold_the_last_of_each_closed_range
-AR02 publication/kinds/lists.py programs/test_everything.py::test_archives_hold_the_last_of_each_closed_range
+AR01 publication/kinds/lists.py publication/kinds/test_archives.py::test_the_last_state_of_each_closed_range_stays
+AR02 publication/kinds/lists.py publication/kinds/test_archives.py::test_the_last_state_of_each_closed_range_stays
 AR03 publication/documents.py publication/test_documents.py::test_change_list_archive
 AR04 publication/documents.py protocol/test_writer.py::test_any_limits
 AR05 publication/documents.py publication/test_documents.py::test_change_list_index
@@ -128,9 +128,9 @@ DI01 publication/documents.py publishers/folder/test_discovery.py::test_well_kno
 DI02 publishers/static_site/discovery.py programs/test_plugin.py::test_every_page_of_the_set_links_to_the_capability_list
 DI03 publishers/static_site/discovery.py programs/test_plugin.py::test_headers_link_to_the_capability_list
 DI04 publishers/static_site/discovery.py programs/test_plugin.py::test_robots_names_the_resource_list
-V1101 publication/documents.py programs/test_sample_site.py::test_editions_differ_in_the_time_of_changes_alone
-V1102 publication/documents.py programs/test_sample_site.py::test_editions_differ_in_the_time_of_changes_alone
-V1103 publication/documents.py programs/test_sample_site.py::test_editions_differ_in_the_time_of_changes_alone
+V1101 publication/documents.py protocol/test_writer.py::test_edition_of_2014_by_hand
+V1102 publication/documents.py protocol/test_writer.py::test_edition_of_2014_by_hand
+V1103 publication/documents.py protocol/test_writer.py::test_edition_of_2014_by_hand
 V1104 publication/documents.py publication/test_documents.py::test_change_list
 V1105 protocol/writer.py,system/media_types.py programs/test_sample_site.py::test_all_documents_are_valid
 CN01 publication/kinds/notifications.py publication/kinds/test_notifications.py::test_each_continues_the_last
@@ -152,7 +152,7 @@ EA06 publication/kinds/packages.py publication/kinds/dumps/test_package.py::test
 EA07 publication/model/versions.py publication/comparison/test_parts.py::test_links_to_mirrors
 EA08 publication/kinds/versions.py publication/kinds/test_versions.py::test_links
 EA09 publication/comparison/parts.py publication/test_scale.py::test_three_hundred_thousand_resources
-EA11 publication/kinds/lists.py programs/test_everything.py::test_archives_hold_the_last_of_each_closed_range
+EA11 publication/kinds/lists.py publication/kinds/test_archives.py::test_the_last_state_of_each_closed_range_stays
 """
 
 #: What is not written, and why.

@@ -166,19 +166,6 @@ def test_more_changes_than_memory_holds(changes: list[list[tuple[str, str, str, 
         assert [*sorter.sorted()] == sorted(chain.from_iterable(changes))
 
 
-def test_times_apart_by_hand() -> None:
-    """Three of one time where two may be: one comes a second later, and pushes what stood there."""
-    together = [change("2024-04-01T12:00", name) for name in "abc"]
-    follows = change("2024-04-01T12:00:01", "d")
-    assert [each.time for each in moved([*together, follows], None, 2)] == [
-        utc("2024-04-01T12:00"),
-        utc("2024-04-01T12:00"),
-        utc("2024-04-01T12:00:01"),
-        utc("2024-04-01T12:00:02"),
-    ]
-    assert moved([follows], utc("2024-06-01T12:00"), 2)[0].time == utc("2024-06-01T12:00:01")
-
-
 @pytest.mark.promise("Complete")
 @pytest.mark.parametrize("dumped", [{}, {"changedump": True}, {"resourcedump": True, "changedump": True}])
 @pytest.mark.parametrize("changes_at", [2, 3, 5])

@@ -104,19 +104,6 @@ def test_what_stays_is_the_same_file(source: Keeper, mode: Mode) -> None:
     assert source.kept() == {}
 
 
-def test_they_are_no_documents(source: Keeper) -> None:
-    """The state lists documents alone, so that there may be any number of records.
-
-    What is called so elsewhere in the folder of a set is a document that no state lists, and goes.
-    """
-    assert len(source.state()["documents"]) == 6
-    assert not [path for path in source.state()["documents"] if f"/{RECORDS}/" in path]
-    source.write(f"resourcesync/site/2/{RECORDS}/x.xml", b"x")
-    source.keep(FILES, 2, {"a.html": b"a"})
-    assert not (source.output / "resourcesync/site/2").exists()
-    assert source.kept() == FILES
-
-
 @in_each_mode
 def test_a_set_of_that_name(tmp_path: Path, mode: Mode) -> None:
     """Its documents are documents, and its records are its records."""
@@ -127,24 +114,6 @@ def test_a_set_of_that_name(tmp_path: Path, mode: Mode) -> None:
     assert source.kept() == {**FILES, "new.xml": b"<new/>"}
     assert set(source.resource_list()) == {source.uri(path) for path in source.kept()}
     assert len(source.rows()) == 4
-
-
-@in_each_mode
-def test_other_sets_do_not_touch_them(source: Keeper, mode: Mode) -> None:
-    """A build of the site beside it, whatever it does: they are the same files, and one that goes is its own."""
-    beside = Keeper(source.output, set_name="papers")
-    beside.keep({"dc/1.xml": b"<paper/>", "dc/2.xml": b"<paper/>"}, 1)
-    before, inodes = tree(source.output / "resourcesync/papers"), beside.inodes()
-    with installing(mode):
-        source.publish({"a.html": b"a"}, "2024-01-02T12:00", previous=None, restarted_from=source.previous())
-        source.keep({}, 3, {"a.html": b"a"})
-        source.keep(FILES, 4)
-    assert tree(source.output / "resourcesync/papers") == before
-    assert beside.inodes() == inodes
-    with installing(mode):
-        beside.keep({"dc/1.xml": b"<paper/>"}, 4)
-    assert beside.inodes() == {"dc/1.xml": inodes["dc/1.xml"]}
-    assert source.kept() == FILES
 
 
 def _without_page(files: Mapping[str, object]) -> dict[str, object]:

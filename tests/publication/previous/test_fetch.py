@@ -177,43 +177,6 @@ def test_whole(site: Live, new: Source, into: Path) -> None:
     assert ours == theirs
 
 
-def test_next_publication_from_what_was_fetched(site: Live, new: Source, source: Source, into: Path) -> None:
-    """What follows a fetched publication is what follows the one in the output."""
-    fetched(site, into)
-    elsewhere = Source(into.parent / "elsewhere")
-    for each, previous in ((source, source.previous()), (elsewhere, read_previous(into, LAYOUT))):
-        each.publish({"a.html": b"ccc"}, "2024-03-05T12:00", previous)
-    assert elsewhere.documents() == source.documents()
-
-
-def test_subpath(new: Source, into: Path, tmp_path: Path) -> None:
-    """A site may lie in a subpath."""
-    shutil.copytree(new.output, tmp_path / "host" / "sub" / "path")
-    with live(files(tmp_path / "host")) as site:
-        found = fetch_publication(Web(f"{site.url}/sub/path"), into)
-    assert isinstance(found, Fetched)
-    assert contents(into) == vouched(new)
-
-
-def test_another_set(source: Source, into: Path) -> None:
-    """A set of another name has a state of its own."""
-    other = "resourcesync/site/publication.json"
-    (source.output / STATE).rename(source.output / other)
-    with live(files(source.output)) as site:
-        fetched(site, into, state=other)
-    assert contents(into) == vouched(source)
-
-
-def test_nothing_there(into: Path) -> None:
-    """A site that answers that there is no such file has no publication yet."""
-    for code in (404, 410):
-        with live(status(code)) as site:
-            found = fetch_publication(Web(site.url), into)
-            assert found == NoPublication(f"{site.url}/{STATE}")
-            assert site.asked() == {STATE: 1}
-    assert not into.exists()
-
-
 @pytest.mark.parametrize(
     "manner",
     [
@@ -441,13 +404,6 @@ def test_known_documents_are_not_fetched_again(site: Live, old: Source, new: Sou
     assert found.received == len(lacking) - 1
 
 
-def test_all_known(site: Live, new: Source, into: Path) -> None:
-    """Where nothing changed, the state alone is asked for."""
-    assert fetched(site, into, new.output).received == 0
-    assert contents(into) == vouched(new)
-    assert site.asked() == {STATE: 1}
-
-
 def test_known_copy_that_is_damaged(site: Live, new: Source, source: Source, into: Path) -> None:
     """What an earlier copy has otherwise, or not at all, is fetched."""
     (source.output / RESOURCE_LIST).write_bytes(b"something else")
@@ -481,16 +437,6 @@ def test_known_while_it_is_asked_again(site: Live, old: Source, new: Source, sou
     assert fetched(site, into, source.output, clock=time.clock).received == 1
     assert contents(into) == vouched(new)
     assert (time.slept, site.asked()) == ([1], {STATE: 2, RESOURCE_LIST: 2})
-
-
-def test_stale_then_fresh(old: Source, new: Source, into: Path) -> None:
-    """Where a new state comes between, the publication is that one, without what only the old one had."""
-    time = Time()
-    with live(files(new.output)) as site:
-        site.manners[STATE] = first(1, files(old.output), then=files(new.output))
-        found = fetched(site, into, clock=time.clock)
-    assert contents(into) == vouched(new)
-    assert (found.state.generation, time.slept) == (2, [1])
 
 
 @pytest.mark.parametrize(
@@ -533,31 +479,12 @@ def test_state_that_comes_back(site: Live, new: Source, into: Path) -> None:
     assert time.slept == [1, 2]
 
 
-def test_failure_while_it_is_asked_again(site: Live, new: Source, into: Path) -> None:
-    """A failure is one at any time."""
-    site.manners[RESOURCE_LIST] = status(404)
-    site.manners[STATE] = first(1, files(new.output), then=status(503))
-    time = Time()
-    assert failure(site, into, clock=time.clock) == f"URL/{STATE}: the server answered 503 Service Unavailable"
-    assert time.slept == [1]
-
-
 def altered(source: Source, **content: Any) -> None:
     """Let the state say something else; dictionaries gain what is given."""
     state = source.state()
     for key, value in content.items():
         state[key] = state[key] | value if isinstance(value, dict) else value
     (source.output / STATE).write_text(json.dumps(state))
-
-
-def test_superseded(source: Source, into: Path) -> None:
-    """What the generation before had is fetched too, for readers still under way."""
-    file = source.write(GONE, b"<urlset/>")
-    altered(source, superseded={GONE: sha256(b"<urlset/>").hexdigest()})
-    with live(files(source.output)) as site:
-        fetched(site, into)
-    assert contents(into) == vouched(source)
-    assert (into / GONE).read_bytes() == file.read_bytes()
 
 
 @pytest.mark.parametrize("manner", [status(404), page, content(b"another")])
@@ -601,20 +528,6 @@ def test_hostile_versions(source: Source, into: Path) -> None:
         why = "versions.jsonl is damaged in line 2: it does not list the versions of a resource"
         assert failure(site, into) == f"resourcesync/site/{why}"
         assert not [path for path in site.asked() if path.endswith("x")]
-
-
-def test_file_and_folder_of_one_name(source: Source, into: Path) -> None:
-    """No document has the path of a folder of others, so a state that lists one is damaged."""
-    data = source.write("resourcesync/site/archive", b"x").read_bytes()
-    digest = sha256(data).hexdigest()
-    altered(source, documents={"resourcesync/site/archive": digest, "resourcesync/site/archive/y": digest})
-    with live(files(source.output)) as site:
-        site.manners["resourcesync/site/archive/y"] = content(data)
-        with pytest.raises(
-            PublicationError, match="'resourcesync/site/archive', which is not a document of a publication, is listed"
-        ):
-            fetch_publication(Web(site.url), into)
-    assert not (into / STATE).exists()
 
 
 def test_limits(site: Live, new: Source, into: Path) -> None:

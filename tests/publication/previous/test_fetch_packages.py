@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.http import Bounds, Web
+from pelican_resourcesync.http import Web
 from pelican_resourcesync.publication import read_previous
 from pelican_resourcesync.publication.model.kinds import kind_of
 from pelican_resourcesync.publication.previous.fetch import FetchClock, Fetched, FetchLimits, fetch_publication
@@ -115,13 +115,6 @@ def test_packages_come_too(site: Live, new: Source, into: Path) -> None:
     assert [each.name for each in into.parent.iterdir()] == ["into"]
 
 
-def test_all_but_packages(site: Live, new: Source, into: Path) -> None:
-    """Who only looks does not ask for gigabytes."""
-    fetched(site, into, packages=False)
-    assert digests(into) == {path: each for path, each in named(new).items() if not kind_of(path).is_package}
-    assert not packages(new).intersection(site.asked())
-
-
 def test_known_packages_are_linked(site: Live, old: Source, new: Source, into: Path) -> None:
     """What a copy from earlier has is neither asked for nor copied; the copy stays as it is."""
     before = digests(old.output)
@@ -199,18 +192,6 @@ def test_a_superseded_package_may_be_missing(new: Source, into: Path, tmp_path: 
             site.manners[each] = status(404)
         fetched(site, into)
     assert digests(into).keys() == named(source).keys() - set(superseded)
-
-
-def test_bounds_of_packages_are_their_own(site: Live, new: Source, into: Path) -> None:
-    """Those of documents do not bind them: of each, of the web, and of all."""
-    sizes = {path: len(data) for path, data in new.documents().items()}
-    documents = {path: size for path, size in sizes.items() if not kind_of(path).is_package}
-    bound = max(documents.values())
-    assert max(sizes.values()) > bound
-    allowance = FetchLimits(size=bound, total_size=sum(documents.values()))
-    found = fetch_publication(Web(site.url, Bounds(size=bound)), into, allowance=allowance)
-    assert isinstance(found, Fetched)
-    assert digests(into) == named(new)
 
 
 def test_size_of_a_package(site: Live, new: Source, into: Path) -> None:

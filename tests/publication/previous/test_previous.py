@@ -76,22 +76,6 @@ def test_documents_without_their_state_are_damaged(source: Source, moved_to: str
     assert replace(source, set_name="papers").previous() is None
 
 
-def test_changes_before_the_first_publication_have_no_bytes(tmp_path: Path) -> None:
-    """What was listed without a hash is read back without one."""
-    source = Source(tmp_path)
-    source.publish({"a.html": b"a"}, "2024-01-05T12:00")
-    previous = source.previous()
-    assert previous is not None
-    assert previous.open is not None
-    assert [*previous.open.changes] == [change("2024-01-05T12:00", "a.html")]
-
-
-def test_no_publication(tmp_path: Path) -> None:
-    """Where nothing was published, there is nothing to go on from."""
-    assert read_previous(tmp_path, LAYOUT) is None
-    assert read_previous(tmp_path / "missing", LAYOUT) is None
-
-
 @pytest.mark.parametrize("siteurl", ["https://other.example", f"{SITEURL}/blog", "http://localhost:8000"])
 def test_another_siteurl(source: Source, siteurl: str) -> None:
     """A publication is read as what it is, of its own address: whether it may be carried forward is not asked here."""
@@ -99,20 +83,6 @@ def test_another_siteurl(source: Source, siteurl: str) -> None:
     assert previous == source.previous()
     assert previous is not None
     assert previous.layout == LAYOUT
-
-
-@pytest.mark.parametrize(
-    "siteurl", ["http://localhost:8000", "http://127.0.0.1", "http://127.1.2.3:80", "http://[::1]:1"]
-)
-def test_a_preview_was_nobodys_publication(tmp_path: Path, siteurl: str) -> None:
-    """What was published for this machine alone is none for another address, whole or not, and one for its own."""
-    preview = Source(tmp_path, siteurl=siteurl)
-    preview.publish({"a.html": b"a"}, "2024-01-05T12:00")
-    assert preview.previous() is not None
-    for other in (SITEURL, "http://localhost:9999"):
-        assert read_previous(tmp_path, Layout(other)) is None
-    (tmp_path / RESOURCE_LIST).unlink()
-    assert read_previous(tmp_path, LAYOUT) is None
 
 
 def test_the_state_alone(source: Source) -> None:
@@ -319,11 +289,3 @@ def test_parts_that_lead_elsewhere(source: Source, path: str) -> None:
         PublicationError, match=r"is not listed in .*: upload it again, or publish once with RESOURCESYNC_FIRST=1"
     ):
         source.previous()
-
-
-def test_reading_changes_nothing(source: Source) -> None:
-    """Reading leaves every file as it is, and a file beside the documents is of no concern."""
-    source.write("resourcesync/site/own.txt", b"own")
-    before = tree(source.output)
-    assert source.previous() == source.previous()
-    assert tree(source.output) == before

@@ -86,13 +86,6 @@ def test_what_is_kept_is_far_ahead(base: Path, monkeypatch: pytest.MonkeyPatch) 
         find(base, monkeypatch)
 
 
-def test_same_one(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is live is what was seen: nothing to say, and nothing to save again."""
-    kept = (keep(base) / STATE).stat().st_ino
-    assert find(base, monkeypatch)[0].line == ""
-    assert (base / LIVE_FOLDER / STATE).stat().st_ino == kept
-
-
 def test_nothing_is_left_of_the_search(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was fetched goes with the search; what it found in memory stays."""
     monkeypatch.setattr(tempfile, "tempdir", str(base.parent / "tmp"))
@@ -183,20 +176,6 @@ def test_messages_about_several_sets() -> None:
         "site: nothing was public",
         "pictures: it starts over",
     ]
-
-
-def test_output_without_documents(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What else is in an output is no publication."""
-    output = base / "output"
-    for prepare in (
-        output.mkdir,
-        lambda: (output / "index.html").write_text("a page"),
-        lambda: (output / "resourcesync").write_text("no folder"),
-        (output / "resourcesync").unlink,
-        (output / "resourcesync").mkdir,
-    ):
-        prepare()
-        assert find(base, monkeypatch, previous="output") == (Predecessor(), None)
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tests.tools.truth.builds import NO_SITE, Build, Builder, Command, build_all, link_plugin
+from tests.tools.truth.builds import Build, Builder, Command, build_all, link_plugin
 from tests.tools.truth.clone import Clone, Commit, Landings, environment
-from tests.tools.truth.judge import CHANGE_LIST, Landed, Listed, Report, compare, load_builds, save_builds
+from tests.tools.truth.judge import CHANGE_LIST, Listed, Report, compare, load_builds, save_builds
 
 _CALL = "import sys; from pelican_resourcesync.cli import main; sys.exit(main())"
 
@@ -31,7 +31,6 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add("--settings", default="pelicanconf.py", help="the settings file; a commit without it has no site")
     add("--siteurl", default="https://example.org", help="the SITEURL to build with")
     add("--python", default=sys.executable, help="the interpreter that has what the site needs")
-    add("--from", dest="since", metavar="REV", help="the first commit to ask about (default: the root)")
     add("--to", dest="until", default="HEAD", metavar="REV", help="the last one")
     add("--exclude", nargs="*", default=["404.html"], metavar="PATTERN", help="output paths that are no resources")
     add("--truth", type=Path, metavar="FILE", help="where builds are saved; what it has is not built again")
@@ -64,24 +63,15 @@ def main(arguments: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="truth-") as folder:
         clone = Clone(options.repository, Path(folder, "clone"))
         line = clone.commits(options.until)
-        start = clone.place(options.since, line) if options.since else 0
         landings = Landings(line, datetime.now(UTC))
-        asked = line[max(0, start - 1) :]
-        times = {each.sha: int(landings.time(each.sha).timestamp()) for each in asked}
+        times = {each.sha: int(landings.time(each.sha).timestamp()) for each in line}
         builds = _build(options, command, clone, times, Path(folder))
-        before = builds[asked[0].sha] if start else None
-        if before and before.reason not in (None, NO_SITE):
-            message = f"{asked[0].sha} does not build, so what was there before is not known: begin with another commit"
-            raise SystemExit(message)
-        base = (landings.time(asked[0].sha), before.outputs) if before else None
-        failed = {each.sha: str(builds[each.sha].reason) for each in line[start:] if builds[each.sha].reason}
-        landed = [
-            (landings.time(each.sha), builds[each.sha].outputs) for each in line[start:] if each.sha not in failed
-        ]
+        failed = {each.sha: str(builds[each.sha].reason) for each in line if builds[each.sha].reason}
+        landed = [(landings.time(each.sha), builds[each.sha].outputs) for each in line if each.sha not in failed]
         publish = _backfill if options.judge == "backfill" else _publish
-        listed = Listed.read(publish(options, command, line, base, Path(folder)), command.siteurl)
-    report = Report(len(line) - start, failed)
-    compare(report, landed, listed, base=base, exclude=options.exclude, hashes=options.judge == "backfill")
+        listed = Listed.read(publish(options, command, line, Path(folder)), command.siteurl)
+    report = Report(len(line), failed)
+    compare(report, landed, listed, options.exclude, hashes=options.judge == "backfill")
     print("\n".join(report.lines(options.list)))
     if options.json:
         report.save(options.json)
@@ -107,9 +97,7 @@ def _build(
     return builds
 
 
-def _publish(
-    options: argparse.Namespace, command: Command, line: Sequence[Commit], _: Landed | None, folder: Path
-) -> Path:
+def _publish(options: argparse.Namespace, command: Command, line: Sequence[Commit], folder: Path) -> Path:
     """Build the last commit with the plug-in, in a clone with its whole history; return the output."""
     tree = Clone(options.repository, folder / "judged").check_out(line[-1].sha)
     builder = Builder(command, folder / "publish", python=options.python, timeout=options.timeout, publish=True)
@@ -123,9 +111,7 @@ def _publish(
     return builder.output
 
 
-def _backfill(
-    options: argparse.Namespace, command: Command, line: Sequence[Commit], base: Landed | None, folder: Path
-) -> Path:
+def _backfill(options: argparse.Namespace, command: Command, line: Sequence[Commit], folder: Path) -> Path:
     """Build the past with the command `backfill`, in a clone; return the output.
 
     Pages are published as they were built, so that their hashes are those of plain builds.
@@ -139,8 +125,7 @@ def _backfill(
         *(each for each in options.more if each != "-e"),
         *(f"{name}={json.dumps(value)}" for name, value in settings.items()),
     ]
-    since = ["--since", f"{options.since}~1"] if base else []
-    arguments = ["--settings", command.settings, "--output", str(output), "--jobs", str(options.jobs), *since]
+    arguments = ["--settings", command.settings, "--output", str(output), "--jobs", str(options.jobs)]
     process = subprocess.run(
         [options.python, "-c", _CALL, "backfill", *arguments, "-e", *extra],
         cwd=tree / command.site,

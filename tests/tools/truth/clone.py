@@ -46,15 +46,6 @@ class Clone:
         fields = [row.split() for row in rows.splitlines()]
         return [Commit(sha=sha, tree=tree, committed=int(time)) for sha, tree, time in fields]
 
-    def place(self, revision: str, line: Sequence[Commit]) -> int:
-        """Return the index of a commit in a first-parent line."""
-        names = [commit.sha for commit in line]
-        sha = self.name(revision)
-        if sha not in names:
-            message = f"{sha} is on no first-parent line that ends with {names[-1]}: name the merge that brought it"
-            raise SystemExit(message)
-        return names.index(sha)
-
     def name(self, revision: str) -> str:
         """Return the full name of the commit that a revision means."""
         return self.git("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}").strip()

@@ -113,15 +113,14 @@ def compare(
     report: Report,
     landed: Sequence[Landed],
     listed: Listed,
-    *,
-    base: Landed | None = None,
     exclude: Sequence[str] = (),
+    *,
     hashes: bool = False,
 ) -> Report:
-    """Fill a report. `base` is the output before the first commit, if any; `hashes`: those listed must be right."""
-    before = _public(base[1], exclude) if base else {}
+    """Fill a report; `hashes`: those listed must be right."""
+    before: Mapping[str, Output] = {}
+    ever: dict[str, Output] = {}
     really: dict[Change, Output | None] = {}
-    ever = dict(before)
     for time, outputs in landed:
         now = _public(outputs, exclude)
         for path in sorted(before.keys() | now.keys()):
@@ -131,7 +130,7 @@ def compare(
         before, ever = now, ever | now
     report.changes = [(change, ever[change.path].sort) for change in really]
     found: dict[Change, ListedChange] = {}
-    for each in (each for each in listed.changes if base is None or each.time > base[0]):
+    for each in listed.changes:
         meant = listed.path_of(each.uri, ever)
         if meant is None:
             report.impossible.append(f"{each.uri} is {each.kind}, and was never there")

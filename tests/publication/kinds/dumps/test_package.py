@@ -2,11 +2,9 @@
 
 import shutil
 import subprocess
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
-from functools import partial
 from hashlib import md5, sha256
 from io import BytesIO
 from pathlib import Path
@@ -112,14 +110,6 @@ def test_change_dump_package() -> None:
     }
 
 
-def test_edition_reaches_the_manifest() -> None:
-    """V1103: the manifest is in the edition asked for."""
-    created = entry("a.html", b"one", change=ChangeKind.CREATED)
-    for edition, attributes in ((2017, 1), (2014, 0)):
-        changes = [PackageMember.of(created, lambda: BytesIO(b"one"), edition)]
-        assert list(listed(packed(changes, CHANGES, edition=edition)[0]).entries[0].md).count("datetime") == attributes
-
-
 def test_how_members_are_packed() -> None:
     """Text is deflated, what is compressed already and what is empty is stored; times are those of the resources."""
     late = datetime(2023, 5, 6, 7, 8, 9, tzinfo=UTC)
@@ -191,24 +181,6 @@ def test_any_bitstreams(files: list[tuple[str, bytes, str, bool]]) -> None:
     assert paths == list(found)
 
 
-def test_progress() -> None:
-    """Each byte is reported, and only the bytes of bitstreams."""
-    sizes: list[int] = []
-    packed([bitstream("a.html", PAGE), bitstream("b.jpg", PICTURE * 9, "image/jpeg")], on_packed=sizes.append)
-    assert sum(sizes) == len(PAGE) + 9 * len(PICTURE)
-    assert len(sizes) > 2
-
-
-def test_count_and_end(tmp_path: Path) -> None:
-    """The entries are counted, deletions too, and the stream is left at its end."""
-    with (tmp_path / "a.zip").open("wb") as package, (tmp_path / "a.xml").open("wb+") as manifest:
-        many = [*(bitstream(f"{number}.html", PAGE) for number in range(300)), deletion("gone.html")]
-        assert write_package(package, manifest, RESOURCES, many, base=SITEURL) == 301
-        end = package.tell()
-    assert end == (tmp_path / "a.zip").stat().st_size
-    assert len(members((tmp_path / "a.zip").read_bytes())) == 301
-
-
 def test_files_are_closed(tmp_path: Path) -> None:
     """One file is open at a time, and none in the end, also where packing stops."""
     opened: list[BinaryIO] = []
@@ -271,12 +243,6 @@ def test_a_file_that_grows_without_end() -> None:
         assert length < sum(read) < length + 600_000
 
 
-def test_an_empty_file_that_grows() -> None:
-    """Of a file that was empty the first byte is one too many."""
-    with pytest.raises(PublicationError, match="is no longer the 0 bytes"):
-        packed([replace_open(bitstream("a.txt", b"", "text/plain"), lambda: BytesIO(b"x"))])
-
-
 def test_a_file_that_vanishes(tmp_path: Path) -> None:
     """A file that is gone, or a folder now, is an error that names the URI and what the system says."""
     file = tmp_path / "a.html"
@@ -335,15 +301,6 @@ def test_no_hash() -> None:
             packed([PackageMember.of(said, lambda: BytesIO(b"abcd"))])
 
 
-def test_one_of_several_hashes() -> None:
-    """The SHA-256 is found among other hashes, in capitals too."""
-    said = entry("a.html", b"abc")
-    assert said.md is not None
-    hashes = (Hash(algorithm="md5", digest="00"), Hash(algorithm="sha-256", digest=sha256(b"abc").hexdigest().upper()))
-    said = replace(said, md=replace(said.md, hash=hashes))
-    assert members(packed([PackageMember.of(said, lambda: BytesIO(b"abc"))])[0])["resources/a.html"] == b"abc"
-
-
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -357,28 +314,3 @@ def test_what_no_document_can_hold(wrong: Entry) -> None:
     """An entry that no manifest can hold is a DocumentError that names it."""
     with pytest.raises(DocumentError, match=r"^the entry with loc 'https://example\.org/"):
         packed([PackageMember.of(wrong, lambda: BytesIO(b""))])
-
-
-def test_each_bitstream_is_read_once() -> None:
-    """The cost of a package: each source is opened once, and each of its bytes read once, whatever it is."""
-    read: Counter[str] = Counter()
-
-    class Counting(BytesIO):
-        def __init__(self, name: str, data: bytes) -> None:
-            super().__init__(data)
-            self.name = name
-            read[f"{name} opened"] += 1
-
-        def read(self, size: int | None = -1) -> bytes:
-            data = super().read(size)
-            read[self.name] += len(data)
-            return data
-
-    contents = {"page.html": b"words " * 50_000, "picture.jpg": bytes(300_000), "empty.txt": b""}
-    types = {"page.html": "text/html", "picture.jpg": "image/jpeg", "empty.txt": "text/plain"}
-    packed(
-        PackageMember.of(entry(name, data, types[name]), partial(Counting, name, data))
-        for name, data in contents.items()
-    )
-    opened = {f"{name} opened": 1 for name in contents}
-    assert read == {**opened, **{name: len(data) for name, data in contents.items()}}

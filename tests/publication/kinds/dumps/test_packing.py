@@ -1,7 +1,7 @@
 """Which bitstreams share a package, and that it is never larger than asked for."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
 
@@ -76,31 +76,6 @@ def test_manifests_have_a_limit_of_their_own() -> None:
     assert sum(map(len, found)) == 9
 
 
-def test_groups_stay_together() -> None:
-    """What is divided may be groups, each with the weight of all in it."""
-    groups = [("a", "b"), ("c",), ("d", "e", "f")]
-    limits = PackageSize(entries=3)
-    found = divided(groups, lambda group: PackageSize(0, len(group), 0), limits)
-    assert [list(each) for each in found] == [[("a", "b"), ("c",)], [("d", "e", "f")]]
-    found = divided([("a", "b"), ("c",)], lambda group: PackageSize(0, len(group), 0), PackageSize(entries=1))
-    assert [list(each) for each in found] == [[("a", "b")], [("c",)]]
-
-
-def test_one_item_is_held_at_a_time() -> None:
-    """The items pass, and no more than one is asked for ahead of the one that is used."""
-    asked: list[int] = []
-
-    def items() -> Iterator[int]:
-        for number in range(100):
-            asked.append(number)
-            yield number
-
-    for portion in divided(items(), lambda _: PackageSize(1, 1, 0), PackageSize(size=FRAME_SIZE + 7)):
-        for number in portion:
-            assert asked[-1] <= number + 1
-    assert asked[-1] == 99
-
-
 _NAMES = st.one_of(
     st.text("abc&'/%", min_size=1, max_size=10),
     st.sampled_from(
@@ -147,14 +122,6 @@ def test_any_division(bitstreams: list[PackageMember], size: int, entries: int) 
     for before, after in pairwise(found):
         weights = [size_in_package(each).size for each in [*before, after[0]]]
         assert len(before) == entries or FRAME_SIZE + sum(weights) > limits.size
-
-
-def test_the_bound_is_not_wasteful() -> None:
-    """Beside its bytes a resource weighs about a thousand bytes, so packages of pictures are nearly full."""
-    data = _NOISE[:50_000]
-    many = [bitstream(f"pictures/{number}.jpg", data, "image/jpeg") for number in range(100)]
-    first, *_ = [list(each) for each in portions(many, PackageSize(size=1_000_000))]
-    assert 950_000 < len(packed(first)[0]) <= 1_000_000
 
 
 @given(_NAMES, st.integers(0, 10**12), _TYPES | st.none(), st.sampled_from(["sha-256", "md5", ""]), _TIMES)

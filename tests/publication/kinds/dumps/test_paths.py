@@ -2,7 +2,6 @@
 
 import re
 import time
-import tracemalloc
 from collections.abc import Sequence
 from hashlib import sha256
 from urllib.parse import quote
@@ -75,14 +74,6 @@ def test_the_hash_by_hand() -> None:
     assert add(f"{BASE}/a b") == ["/resources/~bebeab32b3e9b986fabb206ee8efadef734293ed8dfc73119437961f78e371d3"]
 
 
-def test_site_below_a_folder() -> None:
-    """A site's URL may have a path of its own; what is beside that is elsewhere."""
-    base = f"{BASE}/~me"
-    assert add(f"{base}/a.html", base, f"{base}g/a.html", base=base) == [
-        "/resources/a.html", "/resources/index.html", hashed(f"{base}g/a.html")
-    ]  # fmt: skip
-
-
 def test_clashes() -> None:
     """Two names that differ in case, or of which one is a folder of the other: the second is hashed."""
     uris = [f"{BASE}/{path}" for path in ("a.html", "A.html", "b", "B/c", "d/e/f", "D/E", "d/E/F", "d/e/g")]
@@ -90,15 +81,6 @@ def test_clashes() -> None:
     assert add(*uris) == [
         f"/resources/{path}" if path else hashed(uri) for uri, path in zip(uris, expected, strict=True)
     ]
-
-
-def test_versions_of_one_resource() -> None:
-    """CD04: each version of one URI has a path of its own."""
-    uri = f"{BASE}/a.html"
-    paths = add(uri, uri, uri, uri)
-    assert paths[:2] == ["/resources/a.html", hashed(uri)]
-    assert len(set(paths)) == 4
-    assert all(re.fullmatch("/resources/~[0-9a-f]{64}", path) for path in paths[1:])
 
 
 _NASTY = st.sampled_from(
@@ -147,12 +129,3 @@ def test_time_grows_no_faster_than_the_paths(form: str) -> None:
     """Twenty times the paths, versions of one URI or of as many, take about twenty times as long, not four hundred."""
     few = min(_seconds(form, 300) for _ in range(5))
     assert _seconds(form, 6_000) < 100 * max(few, 0.001)  # some systems count processor time in steps
-
-
-def test_fifty_thousand_paths_take_little_memory() -> None:
-    """Less than 20 MB for what a package holds at most, half of them folders or none."""
-    tracemalloc.start()
-    _seconds("{}/a-rather-long-slug-as-titles-make-them.html", 50_000)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 20_000_000

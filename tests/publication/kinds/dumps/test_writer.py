@@ -27,7 +27,6 @@ from tests.kit.publications import (
     UPDATED,
     Source,
     change,
-    tree,
     utc,
 )
 from tests.kit.unpacking import Package, change_dumps, rebuilt, resource_dump, resources_in, time_in
@@ -71,26 +70,6 @@ def past(folder: Path, *states: bytes) -> Any:
     for data in states:
         (folder / sha256(data).hexdigest()).write_bytes(data)
     return lambda digest: folder / digest if (folder / digest).exists() else None
-
-
-@pytest.mark.parametrize("size", [1, 5_000, 100_000_000])
-def test_nothing_is_packed_again_where_nothing_changed(source: Source, size: int) -> None:
-    """Another size of packages alone changes no package, nor does another commit without changes."""
-    source.publish(
-        CONTENTS,
-        ChangeHistory(built=utc("2024-01-05T12:00"), commit="c1", landed=utc("2024-01-05T12:00")),
-        **EVERYTHING,
-    )
-    before, at = packages_in(source), source.at()
-    dumps = replace(BOTH, package_size=size)
-    history = ChangeHistory(built=utc("2024-02-05T12:00"), commit="c2", landed=utc("2024-02-05T12:00"))
-    source.publish(CONTENTS, history, dumps=dumps, archives=ALL)
-    assert packages_in(source) == before
-    assert source.at() == utc("2024-02-05T12:00")
-    assert source.document(source.capabilities()["resourcedump"]).md["at"] == at.isoformat().replace("+00:00", "Z")
-    everything = tree(source.output)
-    source.publish(CONTENTS, history, dumps=dumps, archives=ALL)
-    assert tree(source.output) == everything
 
 
 def test_packages_in_which_nothing_changed_stay(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,27 +116,6 @@ def test_a_link_or_a_type_that_changes(source: Source) -> None:
     assert packages_in(source) == before
 
 
-def test_versions_of_one_resource_in_one_package(source: Source, tmp_path: Path) -> None:
-    """CD04: a past whose bytes were built is in the first Change Dumps, each state under a path of its own."""
-    history = [
-        change("2024-01-05T12:00", "a.html", CREATED, seen(b"one")),
-        change("2024-01-06T12:00", "a.html", UPDATED, seen(b"two")),
-        change("2024-01-07T12:00", "a.html", DELETED),
-        change("2024-01-08T12:00", "a.html", CREATED, seen(b"three")),
-        change("2024-02-08T12:00", "a.html", UPDATED, seen(b"four")),
-    ]
-    known = ChangeHistory(
-        built=utc("2024-03-01T12:00"), changes=history, objects=past(tmp_path / "past", b"one", b"two", b"three")
-    )
-    source.publish({"a.html": b"four"}, known, **EVERYTHING)
-    january, february = changes_of(source)
-    assert [each.data for each in january.bitstreams] == [b"one", b"two", None, b"three"]
-    assert len({each.md["path"] for each in january.bitstreams if each.data}) == 3
-    assert [each.data for each in february.bitstreams] == [b"four"]
-    assert january.said["from"] == source.document(source.capabilities()["changelist"]).md["from"]
-    assert rebuilt({}, [january, february]) == uris({"a.html": b"four"})
-
-
 def test_a_past_without_bytes_is_not_claimed(source: Source) -> None:
     """CL06: no Change Dump at first; the next publication's begins where the first one's Resource List is of."""
     landed = utc("2024-02-05T12:00")
@@ -179,21 +137,6 @@ def test_a_past_without_bytes_is_not_claimed(source: Source) -> None:
         == source.document(source.capabilities()["changedump"]).md["from"]
     )
     assert rebuilt(resources_in(dump), [package]) == uris({"a.html": b"2"})
-
-
-def test_a_past_with_bytes_from_some_time_on(source: Source, tmp_path: Path) -> None:
-    """The Change Dump begins after the last change whose bytes were not seen, whatever was seen before that."""
-    history = [
-        change("2024-01-05T12:00", "a.html", CREATED, seen(b"one")),
-        change("2024-01-06T12:00", "b.html"),
-        change("2024-01-07T12:00", "b.html", DELETED),
-        change("2024-01-08T12:00", "a.html", UPDATED, seen(b"two")),
-    ]
-    known = ChangeHistory(built=utc("2024-03-01T12:00"), changes=history, objects=past(tmp_path / "past", b"one"))
-    source.publish({"a.html": b"two"}, known, **EVERYTHING)
-    [package] = changes_of(source)
-    assert package.said["from"] == "2024-01-06T12:00:00Z"
-    assert [(each.md["change"], each.data) for each in package.bitstreams] == [("deleted", None), ("updated", b"two")]
 
 
 def test_bytes_of_the_past_that_are_gone_stop_it(source: Source) -> None:
@@ -293,21 +236,6 @@ def test_a_site_that_moves(source: Source) -> None:
         links = re.findall(rb'<rs:ln [^>]*href="([^"]+)"', (source.output / path).read_bytes())
         assert [link for link in links if not link.startswith(source.siteurl.encode())] == [], path
     assert check(str(source.output), deep=True).conforming
-
-
-def test_links_count_too(source: Source) -> None:
-    """X04: a Change List of resources with many links ends sooner, before it is too large."""
-    links = tuple(Link(rel="tag", href=f"{SITEURL}/tag/{number}/{'x' * 100}.html") for number in range(20))
-    for day in (1, 2):
-        resources = [
-            Resource(f"{SITEURL}/{number}.html", source.write(f"{number}.html", b"%d" % day), links=links)
-            for number in range(40)
-        ]
-        source.publish(resources, f"2024-01-0{day}T12:00", limits=Limits(size=40_000))
-    lists = {path: data for path, data in source.documents().items() if "/changelist-2" in path}
-    assert len(lists) > 2
-    assert max(map(len, lists.values())) <= 40_000
-    assert sum(data.count(b"<loc>") for data in lists.values()) == 80
 
 
 _past = st.lists(

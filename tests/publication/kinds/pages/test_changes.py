@@ -158,24 +158,6 @@ def test_a_closed_page_is_written_once(tmp_path: Path) -> None:
     assert rows == ["20240401T000000Z.html", "20240301T000000Z.html"]
 
 
-def test_nothing_changed(tmp_path: Path) -> None:
-    """A build without changes writes the same bytes again, the pages and the feed included."""
-    source, contents = march(tmp_path)
-    before = source.documents()
-    source.publish(contents, "2024-03-20T12:00")
-    assert source.documents() == before
-
-
-def test_a_title_from_a_closed_list(tmp_path: Path) -> None:
-    """What was last changed in an earlier list is still removed by its title."""
-    source, contents = march(tmp_path)
-    source.publish(contents | {"a.html": html_of("A")}, "2024-04-02T12:00")
-    source.publish({"x.html": html_of("X"), "style.css": b"2"}, "2024-05-02T12:00")
-    (day, *_) = shown(page_of(source))
-    assert day[0] == "2 May 2024"
-    assert sorted(day[2]) == ["new X", "removed /feed.atom", "removed A", "removed Home", "removed News & <b>"]
-
-
 def history(commit: str, landed: str, *changes: tuple[str, str, Any]) -> ChangeHistory:
     """Make a history of (time, path, kind)."""
     found = [Change(utc(time), f"{SITEURL}/{path}", kind) for time, path, kind in changes]
@@ -317,17 +299,6 @@ def test_the_feed(tmp_path: Path) -> None:
     assert page.xpath("//a[contains(., 'Atom')]/@href") == ["site/changes.atom"]
 
 
-def test_a_feed_of_files(tmp_path: Path) -> None:
-    """Where nobody reads anything, as in a set of data, the feed has the files; at first it is empty, and valid."""
-    source = empty(tmp_path)
-    feed = etree.parse(tmp_path / FEED).getroot()
-    assert (feed.findtext(f"{ATOM}updated"), feed.findall(f"{ATOM}entry")) == ("2024-03-01T12:00:00Z", [])
-    source.publish({f"{number}.csv": b"1" for number in range(60)}, "2024-03-02T12:00")
-    titles = [each.text for each in etree.parse(tmp_path / FEED).iterfind(f"{ATOM}entry/{ATOM}title")]
-    assert len(titles) == 50
-    assert titles[0] == "new: /9.csv"
-
-
 def everything_of(source: Source) -> str:
     """Return all texts that were published, but for Change Lists."""
     files = source.documents().items()
@@ -422,24 +393,6 @@ def test_a_damaged_page_is_a_damaged_publication(tmp_path: Path, path: str) -> N
     (tmp_path / path).unlink()
     with pytest.raises(PublicationError, match=f"{re.escape(path)} does not match"):
         source.publish(contents, "2024-03-20T12:00")
-
-
-def test_a_site_that_moves_keeps_its_titles(tmp_path: Path) -> None:
-    """At a new address the pages are written again, with the titles of the old ones."""
-    source, contents = march(tmp_path)
-    moved = Source(tmp_path, siteurl="https://new.example")
-    moved.publish({"index.html": contents["index.html"]}, "2024-03-20T12:00", previous=source.previous())
-    listed = [each for _, _, names in shown(page_of(moved, MARCH)) for each in names]
-    assert "removed News & <b>" in listed
-    assert "new News & <b>" in listed
-
-
-def test_two_lives_of_a_uri(tmp_path: Path) -> None:
-    """Each change has the title of its time."""
-    source = empty(tmp_path)
-    for day, title in ((2, "One"), (3, ""), (4, "Two")):
-        source.publish({**FIRST, **({"a.html": html_of(title)} if title else {})}, f"2024-03-0{day}T12:00")
-    assert [names for _, _, names in shown(page_of(source))] == [["new Two"], ["removed One"], ["new One"]]
 
 
 def test_a_set_that_starts_over(tmp_path: Path) -> None:
@@ -615,20 +568,6 @@ def test_another_name(tmp_path: Path, name: str, expected: str) -> None:
     assert page_of(source).findtext(".//h1/a") == (expected or "This site")
 
 
-def test_forgetting_keeps_the_link_to_the_front_page(tmp_path: Path) -> None:
-    """Closed pages, which are written again then, lead where they led."""
-    source = empty(tmp_path)
-    page = PageOptions(home="https://repository.example/?a=1&b=2")
-    for month in (3, 4):
-        source.publish({**FIRST, "a.html": html_of(str(month)), "b.html": b""}, f"2024-0{month}-02T12:00", page=page)
-    source.forget(f"{SITEURL}/b.html", built=utc("2024-04-03T12:00"))
-    pages = sorted((tmp_path / "resourcesync/site/2/changes").glob("*.html"))
-    assert len(pages) == 2
-    for file in pages:
-        links = page_of(source, file.relative_to(tmp_path).as_posix()).xpath("//h1/a/@href")
-        assert links == ["https://repository.example/?a=1&b=2"]
-
-
 def test_the_front_page_of_several_sets(tmp_path: Path) -> None:
     """It shows each with its numbers and its latest changes, and leads to its page and its feed."""
     sources = [Source(tmp_path, set_name=name) for name in ("site", "letters")]
@@ -652,18 +591,6 @@ def test_the_front_page_of_several_sets(tmp_path: Path) -> None:
     ]
 
 
-def test_more_than_a_hundred_publications(tmp_path: Path) -> None:
-    """The first one stays the first, and the rate of changes is known."""
-    source = empty(tmp_path)
-    begin = utc("2024-03-01T12:00")
-    for number in range(1, 110):
-        time = begin + number * timedelta(hours=12)
-        source.publish({"first.css": f"{number}".encode()}, f"{time:%Y-%m-%dT%H:%M}")
-    assert source.state()["began"] == "2024-03-01T12:00:00Z"
-    assert len(source.state()["earlier"]) == 100
-    assert "about 2.0 changes a day" in page_of(source).text_content()
-
-
 def test_the_feed_reads_as_many_lists_as_it_needs(tmp_path: Path) -> None:
     """Fifty changes of what people read, whatever other lists lie between them."""
     source = Source(tmp_path, boundaries=Calendar("day"))
@@ -676,14 +603,6 @@ def test_the_feed_reads_as_many_lists_as_it_needs(tmp_path: Path) -> None:
         source.publish(contents, f"{time:%Y-%m-%dT%H:%M}")
     titles = [each.text for each in etree.parse(tmp_path / FEED).iterfind(f"{ATOM}entry/{ATOM}title")]
     assert titles == [f"changed: {day}" for day in (50, 40, 30, 20, 10)] + ["new: 0"]
-
-
-def test_a_name_that_xml_cannot_hold(tmp_path: Path) -> None:
-    """The feed is XML whatever the site is called."""
-    source = Source(tmp_path)
-    source.publish({"a.html": html_of("A")}, "2024-03-01T12:00", site_name="A\x0bgarden \ufffe\u202e")
-    feed = etree.parse(tmp_path / FEED).getroot()
-    assert feed.findtext(f"{ATOM}author/{ATOM}name") == "A garden"
 
 
 def test_the_rate_of_changes(tmp_path: Path) -> None:

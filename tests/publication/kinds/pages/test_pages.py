@@ -12,7 +12,6 @@ import pytest
 from jinja2 import Environment
 from lxml import html
 
-from pelican_resourcesync.publication import forget_uris, read_previous
 from pelican_resourcesync.publication.kinds.pages.rendering import Language, _CompiledTemplates
 from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.options import PageOptions
@@ -309,15 +308,3 @@ def test_the_badge(tmp_path: Path) -> None:
     badge = html.fromstring((tmp_path / "resourcesync/site/badge.svg").read_bytes())
     assert badge.get("aria-label") == "ResourceSync: 1,209 resources"
     assert "resourcesync/site/badge.svg)](" in text_of(page_of(source, SET))
-
-
-def test_forgetting_keeps_name_and_language(tmp_path: Path) -> None:
-    """A takedown writes the pages again, without the resource, with the name and in the language that they have."""
-    source = publish(tmp_path, 1, site_name="Mein & dein", page=PageOptions(language="de"))
-    previous = read_previous(tmp_path, source.layout)
-    assert previous is not None
-    forget_uris([previous], [f"{SITEURL}/0/page-0.html"], tmp_path, built=utc("2024-03-01T12:00"))
-    page = page_of(source)
-    assert page.findtext(".//h1/a") == "Mein & dein"
-    assert "Gelöscht" not in text_of(page)
-    assert page.xpath("//dl[@class='tiles']//dd")[0].text == "3"
