@@ -1,12 +1,11 @@
-"""A site that was first published in a shallow clone: the first build that knows its past adds it, for all followers.
+"""A site that was first published in a shallow clone: the first build that knows its past adds it.
 
-The Change Lists must then be those of whole clones that published the same commits from the first one on.
+What followers see of it is in `tests/publication/comparison/test_past.py`.
 """
 
 import json
 import shutil
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -16,10 +15,6 @@ from pelican_resourcesync.destination import Following, Mirror
 from tests.kit.live import live, static
 from tests.kit.sites import Site, our_command, run, strip, warnings
 from tests.kit.sources import FAST, files_of
-from tests.programs.test_sample_site import Published
-
-LIST = "resourcesync/site/resourcelist.xml"
-MILLISECOND = timedelta(milliseconds=1)
 
 
 def clone_of(site: Site, folder: Path, *options: str) -> Site:
@@ -59,14 +54,6 @@ class Host:
         clone.build(SITEURL=self.address, RESOURCESYNC={**self.options, "allow_deletions": True, "previous": previous})
         shutil.rmtree(self.public, ignore_errors=True)
         shutil.copytree(clone.output, self.public)
-
-    def changes(self) -> list[tuple[str, str, str]]:
-        """Return what is listed as changed."""
-        published = Published(self.public, self.address)
-        published.check()
-        published.check_ranges()
-        entries = [each for one in published.lists for each in one.entries]
-        return [(str(each.lastmod), each.md["change"], each.uri.removeprefix(self.address)) for each in entries]
 
 
 @pytest.fixture(scope="module")

@@ -15,12 +15,10 @@ import pytest
 
 from tests.kit.live import served
 from tests.kit.reader import XmlEntry
-from tests.kit.sites import PRIVATE, ROOT, Row, expected_changes, file_of, import_sample_site, public_files
+from tests.kit.sites import PRIVATE, Row, file_of, import_sample_site, public_files
 from tests.kit.walker import CAPABILITIES, Package, Set, Walker
 
 SITEURL = "https://museum.example"
-EXPECTED = expected_changes(ROOT / "tests" / "data" / "sample_site_changes.txt")
-
 SETS: Mapping[str, Mapping[str, Any]] = {
     "site": {},
     "coins": {"categories": ["Coins"]},

@@ -90,7 +90,6 @@ def test_addresses_are_read_from_the_history_of_the_settings_and_never_run(museu
 # --- The first publication: what counts as one, what stops a build instead, and what lets a build go on
 
 
-FIRST = "RESOURCESYNC_FIRST=1"
 ASSUMED = "this is the first publication, assuming that nothing was public here before"
 
 

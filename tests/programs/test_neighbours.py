@@ -181,7 +181,7 @@ def test_two_builds_at_once(bare: Site) -> None:
 
 SITEURL = "https://example.org"
 RECORDS = f"{SITEURL}/resourcesync/repository/records/"
-OURS, THEIRS = "resourcesync/site", "resourcesync/repository"
+THEIRS = "resourcesync/repository"
 
 #: What both publish again each time: where a Destination begins, and the page for people.
 SHARED = ("resourcesync/description.xml", "resourcesync/index.html", ".well-known/resourcesync")

@@ -33,9 +33,10 @@ def documents(output: Path) -> dict[str, bytes]:
 def publish_twice(folder: Path, environment: dict[str, str]) -> Site:
     """Publish the sample site as it was five commits ago and, on top of that, as it is."""
     site = import_sample_site(folder, until="main~5")
-    site.command(environment=environment)
+    options = ("-e", 'RESOURCESYNC={"previous": "output", "dumps": true}')
+    site.command(*options, environment=environment)
     site.git("checkout", "-q", "main")
-    site.command(environment=environment)
+    site.command(*options, environment=environment)
     return site
 
 
@@ -43,7 +44,7 @@ def publish_twice(folder: Path, environment: dict[str, str]) -> Site:
 def test_machines_publish_the_same(tmp_path: Path) -> None:
     """In other folders, time zones, locales, encodings and hash orders."""
     found = documents(publish_twice(tmp_path / "one", HERE).output)
-    assert len(found) == 45  # 11 Change Lists with their pages and JSON, the list of these, a feed, and 10 others
+    assert sum(path.endswith(".zip") for path in found) >= 2
     assert b'"generation": 2' in found["resourcesync/publication.json"]
     assert b"M%C3%BCnze%201.svg" in found["resourcesync/site/resourcelist.xml"]
     elsewhere = {"TZ": "America/St_Johns", "PYTHONHASHSEED": "4240", "LC_ALL": foreign()}

@@ -96,8 +96,6 @@ def _expected() -> Iterator[tuple[str, str, str]]:
 # --- Promise 1, *complete* -----------------------------------------------------
 
 
-#: Where this site has drafts and hidden articles.
-PRIVATE = re.compile(r"drafts/|(a/)?(p/)?hidden-")
 EXPECTED = expected_changes(ROOT / "tests" / "data" / "sample_site_changes.txt")
 
 #: How ranges may be divided, and how many the sample site then has. Tags are at the 6th, the 14th and the last commit.

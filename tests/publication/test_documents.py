@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.protocol import Capability, Document, Entry, Link, Metadata, write
-from pelican_resourcesync.publication import Representation
 from pelican_resourcesync.publication.documents import Documents, as_part, description
 from pelican_resourcesync.publication.model.ranges import Range
 from tests.kit.publications import LAYOUT, SITEURL, Source, utc
@@ -17,7 +16,6 @@ ABOUT = f"{SITEURL}/about.html"
 DOCUMENTS = Documents(LAYOUT, ABOUT)
 SET = f"{SITEURL}/resourcesync/site"
 UP = {"up": f"{SET}/capabilitylist.xml"}
-SHOWN = Representation.measured("ab" * 32, 17, "text/html")
 CLOSED = Range(start=utc("2024-01-01"), until=utc("2024-03-01"))
 OPEN = Range(start=utc("2024-03-01"))
 

@@ -2,7 +2,7 @@
 
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -51,21 +51,6 @@ def clone(source: Site, folder: Path, *options: str) -> Site:
 def dated(time: str) -> dict[str, str]:
     """Return the environment in which git dates what it commits."""
     return {"GIT_AUTHOR_DATE": time, "GIT_COMMITTER_DATE": time}
-
-
-def branch(site: Site, name: str, start: str = "main") -> None:
-    """Begin a branch and check it out."""
-    site.git("checkout", "-q", "-b", name, start)
-
-
-def back(site: Site, name: str = "main") -> None:
-    """Check a branch out that there is."""
-    site.git("checkout", "-q", name)
-
-
-def merge(site: Site, time: str, *names: str, options: Sequence[str] = ()) -> None:
-    """Merge branches into the one that is checked out."""
-    site.git("merge", "-q", "--no-ff", "-m", "Merge", *options, *names, **dated(time))
 
 
 def link(site: Site, path: str, target: str) -> None:

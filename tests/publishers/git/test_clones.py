@@ -110,30 +110,6 @@ def test_sparse_checkout(origin: Site, tmp_path: Path) -> None:
     assert NOW not in {time for time, _kind, _path in sparse.changes()}
 
 
-def test_sparse_index(origin: Site, tmp_path: Path) -> None:
-    """So it is with an index that names folders outside the cone only, and with uncommitted work within it."""
-    sparse = clone(origin, tmp_path / "clone")
-    sparse.git("sparse-checkout", "set", "--cone", "--sparse-index", "theme", "content/images")
-    sparse.write("content/images/b.png", "new")
-    assert built(sparse) == [*(row for row in HISTORY if "pages" not in row[2]), (NOW, "created", "/images/b.png")]
-
-
-def test_sparse_partial_clone(origin: Site, tmp_path: Path) -> None:
-    """A clone that is both fetches for its history what makes URLs, in the cone or not, and no more."""
-    partial = clone(origin, tmp_path / "clone", "--filter=blob:none", "--sparse")
-    partial.git("sparse-checkout", "set", "--cone", "theme", "content/images")
-    before = missing(partial)
-    assert built(partial) == [row for row in HISTORY if "pages" not in row[2]]
-    today = origin.git("rev-parse", "HEAD:content/pages/about.md")
-    assert before - missing(partial) == {*blobs(origin, "content/a.md", "content/pages/about.md"), today}
-
-
-def test_treeless_clone(origin: Site, tmp_path: Path) -> None:
-    """A clone without the trees of the past has them fetched by git itself, and tells the same."""
-    partial = clone(origin, tmp_path / "clone", "--filter=tree:0")
-    assert built(partial) == HISTORY
-
-
 def test_build_in_a_hook(origin: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a hook the environment names the hook's repository, index and work tree: the site's own are meant."""
     other = clone(origin, tmp_path / "other")

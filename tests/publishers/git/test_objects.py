@@ -44,16 +44,6 @@ def test_replaced_commit(edited: Site) -> None:
     assert built(edited) == EDITED
 
 
-def test_replaced_blob(edited: Site) -> None:
-    """So is a blob that was replaced: the bytes that make a URL are those of its name."""
-    first = edited.git("rev-parse", "HEAD~2:content/a.md")
-    edited.write("other.md", "Title: Another\nDate: 2024-01-01\n")
-    edited.git("replace", first, edited.git("hash-object", "-w", "other.md"))
-    edited.remove("other.md")
-    assert "Another" in edited.git("cat-file", "-p", first)
-    assert built(edited) == EDITED
-
-
 def test_graft_that_joins_histories(edited: Site) -> None:
     """A graft that puts another history before the first commit tells nothing of that; nor does the old form of it."""
     edited.git("checkout", "-q", "--orphan", "past")
@@ -192,11 +182,3 @@ def test_sha256(long_names: Site) -> None:
         (T[3], "updated", "/two.html"),
         (NOW, "updated", "/two.html"),
     ]
-
-
-def test_sha256_goes_on(long_names: Site) -> None:
-    """What was published of a SHA-256 repository is carried forward."""
-    long_names.article("a.md", "One", at=T[2])
-    assert built(long_names) == [(T[2], "created", "/one.html")]
-    long_names.article("a.md", "One", "Changed.", at=T[3])
-    assert built(long_names, anew=False) == [(T[2], "created", "/one.html"), (T[3], "updated", "/one.html")]

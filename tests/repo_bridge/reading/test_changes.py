@@ -46,7 +46,6 @@ from tests.kit.repository.press import BASE, UI, Heard
 from tests.kit.repository.reading import VIEW, read
 from tests.kit.repository.samples import AT, every_case
 
-VERSIONS = (5, 6, 7, 10)
 BOTH = AnonymousView(at=AT, zone=ZoneInfo("UTC"), bundles=("ORIGINAL", "TEXT"))
 
 FILES = [

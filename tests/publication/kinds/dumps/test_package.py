@@ -2,6 +2,8 @@
 
 import shutil
 import subprocess
+import tracemalloc
+import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
@@ -108,6 +110,28 @@ def test_change_dump_package() -> None:
         "from": "2024-02-01T12:00:07Z",
         "until": "2024-02-29T12:00:07Z",
     }
+
+
+def test_what_needs_zip64(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file and a package of more than 4 GiB, in small."""
+    with monkeypatch.context() as small:
+        small.setattr(zipfile, "ZIP64_LIMIT", 1_000)
+        package, _ = packed([bitstream("a.html", PAGE), bitstream("b.png", PICTURE, "image/png")])
+    assert b"PK\x06\x06" in package  # the end of a central directory of ZIP64
+    assert [*members(package).values()][:2] == [PAGE, PICTURE]
+
+
+def test_memory_does_not_grow_with_what_is_packed(tmp_path: Path) -> None:
+    """Of a large file, a block at a time, and of thousands of small ones, what the end of the package lists."""
+    large = [bitstream("a.mp4", PICTURE * 400, "video/mp4")]
+    small = [bitstream(f"{number}.html", b"<p>") for number in range(3_000)]
+    for bitstreams in (large, small):
+        with (tmp_path / "a.zip").open("wb") as package, (tmp_path / "a.xml").open("wb+") as manifest:
+            tracemalloc.start()
+            write_package(package, manifest, RESOURCES, iter(bitstreams), base=SITEURL)
+            _, most = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+        assert most < 10_000_000
 
 
 def test_how_members_are_packed() -> None:

@@ -32,9 +32,7 @@ from tests.kit.publications import (
 from tests.kit.unpacking import Package, change_dumps, rebuilt, resource_dump, resources_in, time_in
 from tests.kit.watching import Watch, read
 
-SET = "resourcesync/site"
 BOTH, ALL = EVERYTHING["dumps"], EVERYTHING["archives"]
-CONTENTS = {"a.html": b"a" * 3_000, "b.txt": b"b", "c/caf%C3%A9.html": b"c"}
 
 
 def changes_of(source: Source) -> list[Package]:

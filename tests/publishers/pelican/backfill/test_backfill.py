@@ -1,6 +1,5 @@
 """A backfill of small sites: what is built, what is skipped, what is resumed, and what is left alone."""
 
-import hashlib
 import json
 import re
 import subprocess
@@ -13,9 +12,6 @@ from pelican_resourcesync.publication import (
     locked,
 )
 from tests.kit.backfills import TIMES, documents, run, worktrees
-from tests.kit.follower import Follower
-from tests.kit.live import served
-from tests.kit.museum import PAGE
 from tests.kit.sites import Site, changes, our_command, strip
 
 SITEURL = "https://example.org"
@@ -76,48 +72,6 @@ def test_since_what_was_never_published(past: Site, since: str, said: str) -> No
     with pytest.raises(HistoryError, match=said):
         run(past, since=since)
     assert not (past.output / "resourcesync").exists()
-
-
-def test_the_next_build_goes_on(backfilled: Site) -> None:
-    """The Change Lists of a backfill are carried forward, byte for byte, by the builds that follow."""
-    closed = {path: data for path, data in documents(backfilled.output).items() if b"until=" in data[:900]}
-    with served(backfilled.output) as address:
-        follower = Follower(address, SITEURL)
-        assert follower.baseline() == []
-        backfilled.article("fourth.md", "Fourth", at=TIMES[4])
-        backfilled.build()
-        assert follower.incremental() == follower.audit() == []
-    assert sorted(backfilled.changes()) == sorted([*PAST, (TIMES[4], "created", "/fourth.html")])
-    after = documents(backfilled.output)
-    lists = [path for path in closed if "changelist-2" in path]
-    assert lists
-    assert all(after[path] == closed[path] for path in lists)
-    assert state(backfilled.output)["generation"] == 2
-
-
-def test_over_what_is_public(recorded: Site) -> None:
-    """It starts over under new addresses, with the times of then; what was public has no other bytes."""
-    recorded.build()
-    public = documents(recorded.output)
-    outcome = run(recorded)
-    after = documents(recorded.output)
-    assert outcome.built == 0
-    pages = {f"resourcesync/site/{name}" for name in PAGE}
-    ours = {path for path in public if path.startswith("resourcesync/site/")} - pages
-    assert {path: after[path] for path in ours} == {path: public[path] for path in ours}
-    assert b"https://example.org/resourcesync/site/2/capabilitylist.xml" in after["first.html"]
-    found = state(recorded.output)
-    before = hashlib.sha256(public["resourcesync/publication.json"]).hexdigest()
-    assert (found["generation"], found["restart_number"], found["predecessor"]) == (2, 2, before)
-    with served(recorded.output) as address:
-        follower = Follower(address, SITEURL)
-        assert follower.baseline() == follower.incremental() == follower.audit() == []
-        index = follower.capabilities()["changelist"]
-    assert index == f"{SITEURL}/resourcesync/site/2/changelist.xml"
-    recorded.build()
-    assert (state(recorded.output)["generation"], state(recorded.output)["restart_number"]) == (2, 2), (
-        "nothing changed since"
-    )
 
 
 def test_the_last_commit_must_build(past: Site) -> None:

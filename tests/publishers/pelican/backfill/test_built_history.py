@@ -94,20 +94,6 @@ def test_records_of_another_environment_or_address(recorded: Site) -> None:
         recorded.build()
 
 
-def test_then_the_publication_is_carried_forward(recorded: Site) -> None:
-    """The setting says nothing any more where there is something to go on from, and nobody asks for the record."""
-    recorded.build()
-    with served(recorded.output) as address:
-        follower = Follower(address, SITEURL)
-        assert follower.baseline() == []
-        recorded.git("clean", "-fdxq", "-e", "output")
-        assert not (recorded.folder / ".resourcesync").exists()
-        recorded.article("fourth.md", "Fourth", at=TIMES[4])
-        recorded.build()
-        assert follower.incremental() == follower.audit() == []
-    assert changes_now(recorded) == sorted([*PAST, (TIMES[4], "created", "/fourth.html")])
-
-
 def test_the_last_step(recorded: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the build made otherwise than the record has it changed when it was built."""
     recorded.article("third.md", "Third", "Not committed.")

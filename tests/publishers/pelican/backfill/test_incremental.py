@@ -2,7 +2,7 @@
 
 import io
 import shutil
-import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -124,16 +124,6 @@ def test_set_that_is_added_later(backfilled: Site) -> None:
     assert state(backfilled.output)["restart_number"] == 1
 
 
-def test_build_between_two_backfills(backfilled: Site) -> None:
-    """What an ordinary build has added is as true, and the next backfill goes on from it."""
-    backfilled.article("fourth.md", "Fourth", at=TIMES[4])
-    backfilled.build()
-    backfilled.article("fifth.md", "Fifth", at=TIMES[5])
-    run(backfilled)
-    new = [(TIMES[4], "created", "/fourth.html"), (TIMES[5], "created", "/fifth.html")]
-    assert changes_now(backfilled) == [*sorted(PAST), *new]
-
-
 def test_what_is_live_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Into an output that was deleted; if it cannot be continued, it starts over."""
     monkeypatch.setattr(search, "ALLOWANCE", search.ALLOWANCE._replace(patience=0.1))
@@ -210,16 +200,3 @@ def test_a_failure_that_is_no_fault_of_the_commit(recorded: Site) -> None:
             assert run(recorded).skipped[killed] == "it was ended by signal 9"
     outcome = run(recorded)
     assert (outcome.built, list(outcome.skipped.values())) == (1, ["ValueError: a slip"])
-
-
-def test_moved_to_another_place(backfilled: Site, tmp_path: Path) -> None:
-    """The record in another clone, at another path: nothing is built, and the documents are the same."""
-    moved = Site(tmp_path / "somewhere" / "else", backfilled.settings)
-    subprocess.run(["git", "clone", "-q", str(backfilled.folder), str(moved.folder)], check=True)
-    shutil.copytree(backfilled.folder / ".resourcesync", moved.folder / ".resourcesync")
-    backfilled.folder.rename(tmp_path / "gone")
-    for file in (moved.folder / ".resourcesync").rglob("*.json"):
-        assert str(tmp_path) not in file.read_text()
-    outcome = run(moved)
-    assert (outcome.built, outcome.known) == (0, 3)
-    assert documents(moved.output) == documents(tmp_path / "gone" / "output")

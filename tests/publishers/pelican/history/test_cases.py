@@ -95,6 +95,12 @@ MOVES = [
     Case("two that change places", [{"x.md": A, "y.md": B}, {"x.md": B, "y.md": A}], "1 +a +b; 2 ~a ~b"),
     Case("two of one URL, of which one goes", [{"x.md": A}, {"y.md": A2}, {"x.md": None}], "1 +a; 2 ~a; 3 ~a"),
     Case("an article becomes a page", [{"x.md": A}, {"x.md": None, "pages/x.md": A}], "1 +a; 2 -a +pages/a"),
+    Case("a rename of the case alone",
+         [{"X.md": A, "images/I": "1"}, {"X.md": None, "images/I": None, "x.md": A, "images/i": "1"}],
+         "1 +a +images/I; 2 -images/I +images/i"),
+    Case("a file becomes a folder", [{"images/i": "1", "x.md": A},
+                                     {"images/i": None, "x.md": None, "images/i/j": "1", "x.md/y.md": B}],
+         "1 +a +images/i; 2 -a +b -images/i +images/i/j"),
     Case("an article is kept apart", [{"x.md": A}, {"x.md": source("a", Save_as="s.html", Url="s.html")}],
          "1 +s; 2 ~s"),
 ]  # fmt: skip
