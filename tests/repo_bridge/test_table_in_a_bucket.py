@@ -1,6 +1,10 @@
-"""Tables whose parts are written into a bucket by the processes or machines that compare them."""
+"""Tables whose parts are written by several processes or machines, which may also write them into a bucket."""
 
-from collections.abc import Iterator
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +26,6 @@ from repo_bridge.tables import Sorting, resources, sort_table, sort_table_by, so
 from tests.kit.bucket import BucketServer, bucket_server
 from tests.kit.repository.press import Press, files_in
 from tests.repo_bridge.test_table import AT, parquet
-from tests.repo_bridge.test_table_published import killing
 
 DRAFTS = "resourcesync/.drafts-"
 
@@ -58,6 +61,19 @@ def published(folder: Path, server: BucketServer, *runs: dict[str, Any]) -> list
     return publications
 
 
+def killing(workers: Callable[[], list[int]], begun: Callable[[], bool]) -> threading.Thread:
+    """Kill one of the processes when they have begun."""
+
+    def kill() -> None:
+        while not begun():
+            time.sleep(0.001)
+        os.kill(workers()[0], signal.SIGKILL)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    return thread
+
+
 @pytest.mark.promise("The same by any number")
 def test_same_bytes(tmp_path: Path, server: BucketServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes, and machines that sort the table, too, and of which one is killed, write the same as one process."""
@@ -77,6 +93,8 @@ def test_same_bytes(tmp_path: Path, server: BucketServer, monkeypatch: pytest.Mo
         found = published(tmp_path / "many", server, *runs)
         thread.join()
         assert before[0] not in [worker.pid for worker in cluster.workers.values()]
+        elsewhere = published(tmp_path / "two", server, {}, {"jobs": 2}, {"cluster": cluster.scheduler_address})
+    assert elsewhere == expected
     for each in found:
         assert not [path for path in each if path.startswith(DRAFTS)]
     there = [{path: each[path] for path in each if not path.startswith("tables/")} for each in found]

@@ -1,23 +1,15 @@
-"""Tables are published: what is in them, what changed, by one process, by two, and by a cluster that loses a worker."""
+"""Tables are published: what is in them, and what changed."""
 
 import os
-import signal
-import threading
-import time
-from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
-from distributed import LocalCluster
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.system.cluster import mapped
 from repo_bridge import TableError
-from repo_bridge.tables import resources, sorting
-from tests.kit.repository.press import Press, day, files_in
-from tests.repo_bridge.test_table import SHA, lines, parquet
+from tests.kit.repository.press import Press, day
+from tests.repo_bridge.test_table import SHA, lines
 
 
 def test_days_of_a_table(press: Press) -> None:
@@ -55,54 +47,6 @@ def test_days_of_a_table(press: Press) -> None:
     assert press.findings() == {}
     dry = press.dry_run(None, 2, table=file, bad_rows=2)
     assert (dry.files, sum(dry.sets["repository"].changes.values()), dry.notes) == (7, 0, outcome.notes)
-
-
-def _published(folder: Path, *runs: dict[str, Any]) -> list[dict[str, bytes]]:
-    """Publish a table and the next one, with these options; return the files of each publication."""
-    press = Press(folder)
-    folder.mkdir()
-    publications = []
-    for number, more in enumerate(runs):
-        digest = f"sha256(CAST(i + {number} * (i % 1000 = 3)::INT AS VARCHAR))"
-        uri, rows = "'https://e.org/' || (i * 7919 % 40000)", f"range({9 * number}, 40000) t(i)"
-        select = f"SELECT {uri} AS uri, {digest} AS hash FROM {rows}"
-        file = parquet(folder / f"{number}.parquet", select)
-        press.publish(None, number, table=file, **more)
-        publications.append(files_in(press.public))
-    return publications
-
-
-def killing(workers: Callable[[], list[int]], begun: Callable[[], bool]) -> threading.Thread:
-    """Kill one of the processes when they have begun."""
-
-    def kill() -> None:
-        while not begun():
-            time.sleep(0.001)
-        os.kill(workers()[0], signal.SIGKILL)
-
-    thread = threading.Thread(target=kill)
-    thread.start()
-    return thread
-
-
-@pytest.mark.promise("The same by any number")
-def test_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cluster of two workers of which one is killed, and two processes, write the same bytes as one process."""
-    monkeypatch.setattr(sorting, "_GROUP", 2_048)
-    monkeypatch.setattr(sorting, "_GROUPS", 1)
-    monkeypatch.setattr(resources, "ROOMY", 2_048)
-    expected = _published(tmp_path / "one", {}, {})
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
-
-        def processes() -> list[int]:
-            return [worker.pid for worker in cluster.workers.values()]
-
-        before = processes()
-        thread = killing(processes, lambda: any((tmp_path / "many/public").glob(".*/*/0/part-*")))
-        found = _published(tmp_path / "many", {"cluster": cluster.scheduler_address}, {"jobs": 2})
-        thread.join()
-        assert before[0] not in processes()
-    assert found == expected
 
 
 def test_process_that_dies() -> None:

@@ -137,7 +137,10 @@ class EarlierClock(datetime):
 
 def started_over(base: Path, monkeypatch: pytest.MonkeyPatch) -> int:
     """Start over, and return the number in the new addresses."""
-    return find(base, monkeypatch, previous="none")[0].layout(Layout(MUSEUM)).restart_number
+    found = find(base, monkeypatch, previous="none")[0]
+    number = found.layout(Layout(MUSEUM)).restart_number
+    assert f"starts over in resourcesync/site/{number}/: " in found.line
+    return number
 
 
 @pytest.mark.promise("Continued")
