@@ -10,8 +10,6 @@ from pelican_resourcesync.publication import Change, ChangeHistory, Resource
 from pelican_resourcesync.publication.publish import TOOL
 from tests.kit.publications import DELETED, SITEURL, STATE, UPDATED, Source, change, utc
 
-PATHS = ("a.html", "b.txt", "c/d.html", "e")
-
 
 def landed(commit: str, time: str, *changes: Change, built: str = "2024-06-01T12:00", **rest: object) -> ChangeHistory:
     """Let history tell of a commit that landed at a time, and of changes."""
@@ -91,17 +89,6 @@ def test_several_told_changes_are_one(source: Source) -> None:
     assert [*source.changes()][-1].md["hash"] == f"sha-256:{sha256(b'new').hexdigest()}"
 
 
-def test_without_any_history(source: Source) -> None:
-    """No history: no Change List at first; from the second publication on the bytes tell, from the first `at` on."""
-    history = ChangeHistory(built=utc("2024-02-10T12:00"), complete=False)
-    source.publish({"a.html": b"a"}, history)
-    assert source.at() == utc("2024-02-10T12:00")
-    assert source.rows() == []
-    source.publish({"a.html": b"b"}, ChangeHistory(built=utc("2024-04-10T12:00"), complete=False))
-    assert source.rows() == [("2024-04-10T12:00:00Z", "updated", "a.html")]
-    assert source.change_lists()[0][1].md["from"] == "2024-02-10T12:00:00Z"
-
-
 @pytest.mark.promise("True")
 def test_time_of_a_file_without_history(source: Source) -> None:
     """Where no change was ever listed, `lastmod` is what is known of the file; from the first change on, that."""
@@ -168,15 +155,6 @@ def test_state(source: Source) -> None:
     assert (state["commit"], state["postponed"]) == ("c2", {})
     assert state["earlier"] == ["2024-02-10T12:00:00Z"]
     assert [(each["created"], each["updated"]) for each in state["change_lists"]] == [(1, 1)]
-
-
-def test_the_order_of_resources_makes_no_difference(tmp_path: Path) -> None:
-    """Promise 5: a file system that lists files in another order gives the same documents."""
-    contents = {path: path.encode() for path in PATHS}
-    one, other = Source(tmp_path / "one"), Source(tmp_path / "other")
-    one.publish(contents, "2024-01-05T12:00")
-    other.publish(dict(reversed(contents.items())), "2024-01-05T12:00")
-    assert one.documents() == other.documents()
 
 
 def test_change_lists_keep_to_the_size_limit(tmp_path: Path) -> None:

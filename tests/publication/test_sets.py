@@ -9,7 +9,7 @@ import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind, Limits
-from pelican_resourcesync.publication import Publication, PublishRequest, layout_after, publications_in, publish_sets
+from pelican_resourcesync.publication import Publication, PublishRequest, publications_in, publish_sets
 from pelican_resourcesync.publication.model.ranges import Calendar
 from pelican_resourcesync.publication.model.resource import FileResources, Resource
 from pelican_resourcesync.settings import Archives, Dumps
@@ -45,12 +45,6 @@ def described(source: Source) -> list[str]:
     return [item.uri for item in items]
 
 
-def files_of(source: Source) -> dict[str, bytes]:
-    """Return the documents in the folder of a set."""
-    home = f"{source.layout.home}/"
-    return {path: data for path, data in source.documents().items() if path.startswith(home)}
-
-
 def test_each_is_a_publication_by_itself(sources: list[Source]) -> None:
     """SD03: one Source Description names all; each set has its folder, its state, its dumps and archives."""
     watches = [Watch(source) for source in sources]
@@ -72,24 +66,6 @@ def test_each_is_a_publication_by_itself(sources: list[Source]) -> None:
     assert [each.state.generation for each in found] == [6, 6, 6]
     page = (sources[0].output / "resourcesync/index.html").read_text("utf-8")
     assert all(f'href="{source.set_name}/index.html"' in page for source in sources)
-
-
-def test_one_that_starts_over_beside_the_others(sources: list[Source]) -> None:
-    """Its documents lie in a folder of a new start; those of the others stay where they are."""
-    publish_day(sources, 1)
-    before = [files_of(source) for source in sources]
-    restarted = request(sources[1], {"papers.html": b"new", "shared.html": b"0"}, 2)
-    layout = layout_after(restarted.options.layout, restarted.known, restarts=True)
-    restarted = replace(
-        restarted, options=replace(restarted.options, layout=layout), previous=None, restarted_from=restarted.previous
-    )
-    publish_sets([request(sources[0], {"site.html": b"1", "shared.html": b"0"}, 1), restarted])
-    assert described(sources[0]) == [
-        f"{SITEURL}/resourcesync/{name}/capabilitylist.xml" for name in ("papers/2", "pictures", "site")
-    ]
-    assert [files_of(source) == each for source, each in zip(sources, before, strict=True)] == [True, False, True]
-    dump = resource_dump(lambda uri: read(sources[1], uri), f"{SITEURL}/resourcesync/papers/2/resourcedump.xml")
-    assert resources_in(dump)[f"{SITEURL}/papers.html"] == b"new"
 
 
 def test_all_or_nothing(sources: list[Source]) -> None:

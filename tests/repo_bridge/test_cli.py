@@ -23,7 +23,7 @@ from pelican_resourcesync.terminal import Progress
 from repo_bridge.cli import main
 from repo_bridge.model import Reason
 from repo_bridge.publisher import BridgeResult, DryRun, HiddenItems
-from repo_bridge.settings import FILE, BridgeSettings
+from repo_bridge.settings import BridgeSettings
 from tests.kit.repository.samples import every_case
 from tests.kit.sites import ROOT
 from tests.repo_bridge.reading.test_dump import plain_dump
@@ -380,21 +380,6 @@ def test_dry_run(asked: list[BridgeSettings], capsys: pytest.CaptureFixture[str]
     assert found["sets"]["repository"]["examples"]["updated"] == ["https://e.org/1"]
     output_of(capsys, "publish", *NEEDED, "--dry-run", "--allow-deletions")
     assert asked == []
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="files have no such modes there")
-def test_a_password_that_others_may_read(
-    asked: list[BridgeSettings], folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It is warned of, and published all the same."""
-    (folder / FILE).write_text("password = 'hunter2'", "utf-8")
-    (folder / FILE).chmod(0o644)
-    database = [each.replace("--saf", "--database").replace("items", "postgresql://me@h/d") for each in NEEDED]
-    assert main(["publish", *database]) == 3
-    out, err = capsys.readouterr()
-    assert "warning: repo_bridge.toml contains a password, and other users can read it: run chmod 600" in err
-    assert "hunter2" not in out + err
-    assert asked[0].password == "hunter2"
 
 
 # Being stopped

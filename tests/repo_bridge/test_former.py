@@ -266,14 +266,6 @@ def noted(press: Press, *notes: str, **more: Any) -> Sample:
     return sample
 
 
-def test_titles_leave_the_pages(press: Press) -> None:
-    """A title that is hidden is on no page for people, either."""
-    sample = noted(press, "one", "two")
-    press.publish(sample, 2, **ALL, hidden=frozenset({"dc.title"}))
-    assert b"Title" not in all_bytes(press, {})
-    assert press.findings() == {}
-
-
 def test_gaps(press: Press) -> None:
     """A record has no version for the time of a state that went, and the version of any other time."""
     noted(press, "one", "zqtwo", "three")
@@ -394,14 +386,6 @@ def test_killed(press: Press, monkeypatch: pytest.MonkeyPatch) -> None:
                 press.publish(sample, number, **ALL, hidden=hidden)
     press.publish(sample, 4, **ALL, hidden=frozenset({NOTE}))
     assert not re.search(b"zqtwo [23]", all_bytes(press, {}))
-
-
-def test_started_over(press: Press, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A publication that starts over has no version of before."""
-    sample = noted(press, "one", "zqtwo")
-    monkeypatch.setenv("RESOURCESYNC_FIRST", "1")
-    press.publish(sample, 2, **ALL, hidden=frozenset({NOTE}))
-    assert b"zqtwo" not in all_bytes(press, {})
 
 
 @pytest.mark.parametrize("related", ["withdrawn", "discoverable"])

@@ -16,19 +16,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.delivery.announce import PublishedSite
-from pelican_resourcesync.settings import Dumps, Hub
-from repo_bridge import InventoryError, inventory
+from pelican_resourcesync.settings import Dumps
+from repo_bridge import inventory
 from repo_bridge.inventory import SetResources
 from repo_bridge.publisher import BridgeResult, publish
 from repo_bridge.readers import open_reader
 from repo_bridge.reading.repository import DSpaceRepository
-from sample_site.dspace.repository import BITSTREAM, ITEM, Bundle, File, Policy, Sample, Value, key
+from sample_site.dspace.repository import BITSTREAM, ITEM, File, Policy, Sample, Value, key
 from tests.kit.examples import examples
 from tests.kit.postgresql import Server
-from tests.kit.reader import parse_file
 from tests.kit.repository.days import Stand, lives
-from tests.kit.repository.press import BASE, SET, UI, Press, book, day, shelf
+from tests.kit.repository.press import BASE, SET, UI, Press, day, shelf
 
 ALL_DUMPS = Dumps(resourcedump=True, changedump=True)
 
@@ -149,16 +147,6 @@ def test_file_of_two_items_is_changed(press: Press) -> None:
     assert created == ["2025-06-18T10:00:00Z"]
 
 
-def test_many_changes(press: Press) -> None:
-    """Where many items changed all are read, and it is the same."""
-    sample = shelf(*range(1, 13))
-    both(press, sample, 0)
-    for item in sample.items[:6]:
-        item.metadata = [Value("dc.title", "Another")]
-    both(press, sample, 1, some=False)
-    assert [kind for kind, _, _ in press.changes()] == ["updated"] * 6
-
-
 def test_time_that_was_to_come(press: Press) -> None:
     """A file without hash and length changes when the time of its item has come, which was ahead."""
     sample = shelf(*range(1, 13))
@@ -169,19 +157,6 @@ def test_time_that_was_to_come(press: Press) -> None:
     both(press, sample, 2, fingerprints=False)
     ((kind, what, when),) = press.changes()
     assert (kind, what.split("/")[1], when) == ("updated", key(7, BITSTREAM, 4), "2025-06-16T20:00:00Z")
-
-
-def test_another_media_type(press: Press) -> None:
-    """A file of the same bytes whose media type changed is updated, and its item, whose record links to it."""
-    sample = shelf(*range(1, 13))
-    both(press, sample, 0)
-    sample.items[3].bundles[0].files[0].format = 3
-    both(press, sample, 1)
-    record = "oai_dc/123456789/4.xml"
-    assert {(kind, what) for kind, what, _ in press.changes()} == {
-        ("updated", f"bitstreams/{key(7, BITSTREAM, 4)}/download"),
-        ("updated", record),
-    }
 
 
 def test_mirrors(press: Press) -> None:
@@ -208,23 +183,6 @@ def test_mirrors(press: Press) -> None:
     assert len(press.changes()) == 1
 
 
-def test_hubs(press: Press) -> None:
-    """Hubs are notified of what changed, by `announce`; new hubs alone change nothing else."""
-    sample = shelf(*range(1, 13))
-    both(press, sample, 0)
-    both(press, sample, 1, some=False, hubs=(Hub("https://hub.example/"),))
-    assert PublishedSite(str(press.public)).hubs(["repository"]) == {Hub("https://hub.example/"): ["repository"]}
-    topic = press.public / "resourcesync/repository/notification.xml"
-    assert parse_file(topic).entries == []
-    sample.items[3].metadata = [Value("dc.title", "Another version")]
-    both(press, sample, 2, hubs=(Hub("https://hub.example/"),))
-    assert [each.uri for each in parse_file(topic).entries] == [
-        f"{BASE}/resourcesync/repository/records/oai_dc/123456789/4.xml"
-    ]
-    _, names = PublishedSite(str(press.public)).changed()
-    assert names == {"repository"}
-
-
 def test_a_time_to_come_is_waited_for(press: Press, monkeypatch: pytest.MonkeyPatch) -> None:
     """An item whose last change is in the future is not read before that time."""
     sample = shelf(*range(1, 13))
@@ -247,27 +205,6 @@ def test_handle_goes_to_another_item(press: Press) -> None:
     uri = f"{BASE}/resourcesync/{SET}/records/oai_dc/123456789/1.xml"
     assert "Version two" in (press.records / "oai_dc/123456789/1.xml").read_text()
     assert ("describes", f"{UI}/bitstreams/{key(7, BITSTREAM, 2)}/download") in press.listed()[uri].links
-
-
-def test_handle_of_two_items(tmp_path: Path) -> None:
-    """Two items of one handle would have one record: that stops it, and what was published stays."""
-    press = Press(tmp_path / "press")
-    sample = shelf(*range(1, 13))
-    press.publish(sample)
-    sample.items.append(book(20, handles=("123456789/3",), bundles=[Bundle(20, files=[File(20)])]))
-    with press.refused(InventoryError, r"two records would have the path .*: change the handle of one"):
-        press.publish(sample, 1)
-
-
-def test_withdrawn_record_is_gone(press: Press) -> None:
-    """The record of a withdrawn item goes, though nothing else has changed and the other records are linked."""
-    sample = shelf(*range(1, 13))
-    both(press, sample, 0)
-    inode = (press.records / "oai_dc/123456789/1.xml").stat().st_ino
-    sample.items[2].in_archive, sample.items[2].withdrawn = False, True
-    both(press, sample, 1)
-    assert not (press.records / "oai_dc/123456789/3.xml").exists()
-    assert (press.records / "oai_dc/123456789/1.xml").stat().st_ino == inode
 
 
 # When everything is read

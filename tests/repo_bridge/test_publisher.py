@@ -2,7 +2,6 @@
 
 import gc
 import hashlib
-import json
 import logging
 import os
 import re
@@ -32,7 +31,6 @@ from repo_bridge.publisher import publish
 from repo_bridge.settings import Query
 from sample_site.dspace.repository import FORMATS, ITEM, Policy, Sample, Thing, Value, key, rows_of
 from tests.kit.examples import examples
-from tests.kit.live import served
 from tests.kit.postgresql import END_CONNECTIONS, Server
 from tests.kit.reader import XmlEntry
 from tests.kit.repository.days import WORD, Stand, lives
@@ -186,20 +184,6 @@ def places_of(visible: dict[Any, Visible], stand: Stand) -> set[str]:
     keys = {place for item in visible.values() for place in item.collections}
     rows = stand.rows()["handle"]
     return {row["handle"] for row in rows if row["resource_type_id"] == 3 and row["resource_id"] in keys}
-
-
-def test_a_time_of_departure_is_not_remembered(press: Press) -> None:
-    """When something went is asked of the repository each time: going on from an older publication, it is the same."""
-    press.publish(shelf(*range(1, 9)))
-    older = press.without_cache("older")
-    gone = shelf(*range(1, 9))
-    gone.items[0].policies = [Policy(end="2025-06-16")]
-    press.publish(gone, 1)
-    expunged = shelf(*range(2, 9))
-    again = press.without_cache("again")
-    press.publish(expunged, 2, previous=str(older.public))
-    again.publish(expunged, 2, previous=str(older.public))
-    assert press.files() == again.files()
 
 
 @pytest.mark.promise("Untouched")
@@ -415,13 +399,6 @@ def test_connection_drops(press: Press, server: Server, stage: str) -> None:
         gc.collect()
 
 
-def test_connection_drops_when_all_is_read(press: Press, server: Server) -> None:
-    """Then it is published, and nothing is said of a failure."""
-    url = server.database(rows_of(shelf(*range(1, 4)), 7), 7)
-    outcome = publish(press.settings(0, database=url), Killer(url, "writing the documents"))
-    assert (outcome.items, press.files() != {}) == (3, True)
-
-
 @pytest.mark.promise("Stopped with one message")
 def test_passwords_are_in_no_message(press: Press) -> None:
     """Whatever keeps a database from being opened, its password is not shown, wherever it was given."""
@@ -504,42 +481,6 @@ def test_a_file_that_cannot_be_read(press: Press) -> None:
 # What it goes on from
 
 
-def test_previous_is_a_folder_or_a_url(press: Press) -> None:
-    """From a copy elsewhere, in a folder or on the web, comes what comes of the output itself."""
-    press.publish(shelf(1, 2, 3, 4, 5, 6))
-    copy = press.without_cache("copy")
-    sample = shelf(1, 2, 3, 4, 5, 7)
-    press.publish(sample, 1)
-    assert {kind for kind, _, _ in press.changes()} == {"created", "deleted"}
-    folder = Press(press.folder / "folder")
-    folder.publish(sample, 1, previous=str(copy.public))
-    web = Press(press.folder / "web")
-    with served(copy.public) as address:
-        web.publish(sample, 1, previous=address)
-    assert press.files() == folder.files() == web.files()
-
-
-def test_starting_over(press: Press, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Begun anew twice, the documents lie in a folder of their own each time; the records stay where they are."""
-    local: dict[str, Any] = {"base_url": "http://127.0.0.1:9/sync"}
-    press.publish(shelf(1, 2), **local)
-    monkeypatch.setenv("RESOURCESYNC_FIRST", "1")
-    starts = [1]
-    for number in (1, 2):
-        outcome = press.publish(shelf(1, 2, 3), number, **local)
-        assert outcome.publications[SET].first
-        starts.append(json.loads(press.files()[f"resourcesync/{SET}/publication.json"])["restart_number"])
-        assert starts[-1] > starts[-2]
-        start = starts[-1]
-        assert any(f"starts over in resourcesync/{SET}/{start}/" in note for note in outcome.notes)
-        assert f"resourcesync/{SET}/{start}/resourcelist.xml" in press.files()
-        assert {path.name for path in press.records.rglob("*.xml")} == {"1.xml", "2.xml", "3.xml"}
-    assert f"resourcesync/{SET}/{starts[1]}/resourcelist.xml" not in press.files()
-    monkeypatch.delenv("RESOURCESYNC_FIRST")
-    press.publish(shelf(1, 2, 3, 4), 3, **local)
-    assert len(press.document(f"{starts[2]}/resourcelist.xml").entries) == 8
-
-
 # Looking first
 
 
@@ -568,14 +509,6 @@ def test_foresee(press: Press) -> None:
     assert expected.changes == {"created": 4, "updated": 1, "deleted": 2}
     for kind, uris in expected.examples.items():
         assert {ending(uri) for uri in uris} == {what for each, what, _ in changes if each == kind}
-
-
-def test_empty_repository(press: Press) -> None:
-    """A repository of which nothing is public is published empty, and goes on."""
-    press.publish(shelf())
-    assert press.listed() == {}
-    press.publish(shelf(1), 2)
-    assert sorted(kind for kind, _, _ in press.changes()) == ["created", "created"]
 
 
 def test_a_time_to_come(press: Press) -> None:

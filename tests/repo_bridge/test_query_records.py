@@ -5,7 +5,6 @@ import tomllib
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -106,11 +105,6 @@ def changes(press: Press) -> list[tuple[str, str, str]]:
     return [(kind, uri.replace("%7E", "~"), when) for kind, uri, when in press.changes()]
 
 
-def inodes(folder: Path) -> dict[Path, tuple[int, int]]:
-    """Return which files there are, and when they were written."""
-    return {file: (file.stat().st_ino, file.stat().st_mtime_ns) for file in folder.rglob("*") if file.is_file()}
-
-
 def test_records(press: Press) -> None:
     """Each listed item with metadata has a record, which its resources and it name; nothing else gets into one."""
     publish(press, ROWS, KNOWN)
@@ -130,17 +124,6 @@ def test_records(press: Press) -> None:
     assert press.listed()[record].lastmod == "2025-06-02T10:00:00Z"
     assert {*press.listed("repository-coins")} == {f"{HERE}1", record}
     assert {*press.listed("repository-maps")} == {f"{HERE}1.pdf", record}
-
-
-def test_unchanged(press: Press) -> None:
-    """A second run without a change leaves all records and lists as they are; only the note of the run is another."""
-    publish(press, ROWS, KNOWN)
-    records, before = inodes(press.records), press.files()
-    publish(press, ROWS, KNOWN, 1)
-    assert inodes(press.records) == records
-    after = press.files()
-    assert after.keys() == before.keys()
-    assert {Path(name).name for name in after if after[name] != before[name]} == {"publication.json"}
 
 
 def test_changes(press: Press) -> None:
@@ -173,13 +156,6 @@ def test_file_of_two_items(press: Press) -> None:
     publish(press, [ROWS[0], (*ROWS[1][:3], 1, None, 1), *ROWS[2:]], KNOWN, 1)
     assert ("deleted", f"{HERE}1.pdf") in {(kind, uri) for kind, uri, _ in press.changes()}
     assert "oai_dc/~item/1.xml" in files_in(press.records)
-
-
-def test_formats(press: Press) -> None:
-    """Metadata become records in all formats that are asked for."""
-    publish(press, ROWS, KNOWN, metadata=("oai_dc", "mods"))
-    assert {path.split("/")[0] for path in files_in(press.records)} == {"oai_dc", "mods"}
-    assert len(links(press, f"{HERE}1")) == 2
 
 
 @pytest.mark.parametrize(

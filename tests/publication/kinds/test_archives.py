@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.protocol import Limits
-from pelican_resourcesync.publication import ChangeHistory
 from pelican_resourcesync.settings import Archives, Dumps
-from tests.kit.publications import EVERYTHING, SITEURL, UPDATED, Source, change, tree, utc
+from tests.kit.publications import EVERYTHING, SITEURL, Source, tree
 from tests.kit.watching import Watch, pages_of
 
 SET = f"{SITEURL}/resourcesync/site"
@@ -150,17 +149,6 @@ def test_the_oldest_go(kept: Source) -> None:
     assert [item.uri.removeprefix(f"{SITEURL}/") for item in archive.entries] == LISTS[3:4]
 
 
-def test_all_stay_where_more_may(tmp_path: Path) -> None:
-    """Two closed Change Dumps are kept where two or three may be."""
-    source = Source(tmp_path)
-    for month, most in ((1, 2), (2, 2), (3, 2), (4, 2), (4, 3)):
-        publish(source, month, dumps=Dumps(changedump=True), archives=Archives(changedump=most))
-    assert [(md["from"], md["until"]) for _, md in archived(source, "changedump")] == [
-        ("2024-01-05T12:00:00Z", "2024-03-01T00:00:00Z"),
-        ("2024-03-01T00:00:00Z", "2024-04-01T00:00:00Z"),
-    ]
-
-
 def test_change_dumps_go_with_change_lists(tmp_path: Path) -> None:
     """One that ends where the first Change List begins is not kept, however many may be."""
     source = Source(tmp_path)
@@ -168,17 +156,6 @@ def test_change_dumps_go_with_change_lists(tmp_path: Path) -> None:
         publish(source, month, dumps=Dumps(changedump=True), archives=Archives(changelist=1))
     assert listed(source) == LISTS[2:4]
     assert [md["from"] for _, md in archived(source, "changedump")] == ["2024-03-01T00:00:00Z"]
-
-
-def test_the_open_one_may_close_and_go_at_once(tmp_path: Path) -> None:
-    """A change of long ago in the history is dropped as the oldest, before it ever was a document."""
-    source = Source(tmp_path)
-    changes = [change(f"2024-0{month}-05T12:00", "a.html", UPDATED) for month in range(1, 6)]
-    history = ChangeHistory(built=utc("2024-06-01T12:00"), changes=changes)
-    assert source.publish({"a.html": b"a"}, history, archives=Archives(changelist=1)).changes == 2
-    assert listed(source) == LISTS[3:5]
-    assert not set(LISTS[:3]) & source.documents().keys()
-    assert source.state()["superseded"] == {}
 
 
 def test_lists_that_go_stay_for_one_generation(kept: Source) -> None:

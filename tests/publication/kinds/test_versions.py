@@ -20,7 +20,7 @@ from pelican_resourcesync.http import Web
 from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.protocol import Version
 from pelican_resourcesync.publication import Options, Representation, Resource, read_previous
-from pelican_resourcesync.publication.kinds.versions import VersionIndex, count_versions
+from pelican_resourcesync.publication.kinds.versions import VersionIndex
 from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.versions import AddedLinks, render_timemap
 from pelican_resourcesync.publication.previous.fetch import Fetched, fetch_publication
@@ -387,17 +387,6 @@ def test_forgotten(source: Source) -> None:
     assert timemap(source, "c.html") == []
 
 
-def test_started_over(source: Source) -> None:
-    """Documents of before stay until they are forgotten, and so do the versions that they link to."""
-    three(source)
-    before = versions(source)
-    known = source.previous()
-    source.publish({"d.html": b"9"}, "2024-03-05T12:00", previous=None, restarted_from=known, versions=ALL)
-    assert versions(source) == before | {f"{NINE}.html": b"9"}
-    assert len(timemap(source, "a.html")) == 3
-    assert len(timemap(source, "d.html")) == 1
-
-
 def test_bytes_that_are_not_available(source: Source) -> None:
     """What a resource became is not known, so no version is in force."""
     page = f"{SITEURL}/a.html"
@@ -414,14 +403,6 @@ def test_withdrawn(source: Source) -> None:
     three(source, remove_deleted=True)
     assert f"{TWO}.txt" not in versions(source)
     assert timemap(source, "b.txt") == []
-
-
-def test_counted(source: Source) -> None:
-    """Equal bytes count once."""
-    three(source)
-    previous = source.previous()
-    assert previous
-    assert count_versions(previous) == (3, 3)
 
 
 def since(source: Source) -> str:

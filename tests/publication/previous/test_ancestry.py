@@ -1,7 +1,5 @@
 """Lineage: which copy of a publication is the later one, and starting over from one."""
 
-from pathlib import Path
-
 import pytest
 
 from pelican_resourcesync.publication import plan
@@ -32,24 +30,6 @@ def test_descent(source: Source) -> None:
     previous = source.previous()
     assert previous is not None
     assert previous.state.digest == line[-1].digest
-
-
-def test_two_that_went_apart(tmp_path: Path) -> None:
-    """Two that were built on the same one are apart, as are two that never met."""
-    one, other, third = (Source(tmp_path / name) for name in ("one", "other", "third"))
-    for each in (one, other):
-        publish(each, 0)
-    assert sealed(one).digest == sealed(other).digest
-    publish(one, 1)
-    assert (sealed(one).continues(sealed(other)), sealed(other).continues(sealed(one))) == (True, False)
-    publish(other, 2)
-    publish(third, 3)
-    states = [sealed(each) for each in (one, other, third)]
-    assert [[each.continues(state) for state in states] for each in states] == [
-        [True, False, False],
-        [False, True, False],
-        [False, False, True],
-    ]
 
 
 def test_the_memory_is_bounded(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:

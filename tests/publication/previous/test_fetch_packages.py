@@ -122,21 +122,6 @@ def test_known_packages_are_linked(site: Live, old: Source, new: Source, into: P
     assert digests(old.output) == before
 
 
-def test_known_packages_are_copied_where_they_cannot_be_linked(
-    site: Live, old: Source, new: Source, into: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """From another file system, or on one without links."""
-
-    def refuse(*_: object) -> None:
-        raise OSError(18, "Invalid cross-device link")
-
-    monkeypatch.setattr(os, "link", refuse)
-    fetched(site, into, old.output)
-    assert digests(into) == named(new)
-    assert not packages(old).intersection(site.asked())
-    assert [each.name for each in into.parent.iterdir()] == ["into"]
-
-
 def test_a_known_package_that_is_damaged_is_fetched_and_stays(
     site: Live, new: Source, into: Path, tmp_path: Path
 ) -> None:
@@ -231,21 +216,6 @@ def test_time_of_all_packages(site: Live, new: Source, into: Path) -> None:
     clock = FetchClock(now=lambda: now[0], sleep=lambda seconds: now.append(now.pop() + seconds))
     said = failure(site, into, allowance=FetchLimits(packages_seconds=5), clock=clock)
     assert "URL: the whole of its packages takes longer than 5 seconds" in said
-
-
-def test_time_of_packages_is_none_of_documents(site: Live, new: Source, into: Path) -> None:
-    """Hours of packages leave documents their half hour, when a deployment comes between."""
-    now = [0.0]
-    path = max(new.state()["documents"].keys() & packages(new))
-
-    def slow(ask: Ask) -> None:
-        now[0] += 1000.0
-        (status(404) if ask.before == 0 else files(new.output))(ask)
-
-    site.manners[path] = slow
-    clock = FetchClock(now=lambda: now[0], sleep=lambda seconds: now.append(now.pop() + seconds))
-    fetched(site, into, clock=clock, allowance=FetchLimits(seconds=500.0, package_seconds=900.0))
-    assert (digests(into), now) == (named(new), [2001.0])
 
 
 # What it takes

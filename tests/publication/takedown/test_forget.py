@@ -15,7 +15,7 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Limits, Link
 from pelican_resourcesync.publication import Change, ChangeHistory, Resource, TakedownResult, forget_uris
 from pelican_resourcesync.publication.takedown import find_uris
-from pelican_resourcesync.settings import Archives, VersionOptions
+from pelican_resourcesync.settings import VersionOptions
 from tests.kit.follower import Follower
 from tests.kit.live import served
 from tests.kit.publications import DELETED, SITEURL, UPDATED, Source, change, tree, utc
@@ -141,24 +141,6 @@ def test_changes_are_listed_from_the_takedown_on_if_there_was_no_change_list(tmp
     assert intervals(source) == [("2024-05-01T12:00:00Z", None)]
 
 
-def test_the_next_publication_carries_it_forward(source: Source) -> None:
-    """It stays at the new start, and what was closed there keeps its bytes for ever."""
-    take_down(source, "b.html")
-    closed = {item.uri for item, each in source.change_lists() if "until" in each.md}
-    before, rows, state = source.documents(), source.rows(), source.state()
-    contents = {path: data for path, data in CONTENTS.items() if path != "b.html"}
-    publish_history(source, [change("2024-06-01T12:00", "a.html", UPDATED)], {**contents, "a.html": b"new"})
-    after = source.state()
-    assert (after["generation"], after["restart_number"]) == (3, 2)
-    assert after["ancestors"] == [state["predecessor"]]
-    assert len(state["earlier"]) == 1
-    assert after["earlier"] == [state["at"], *state["earlier"]]
-    assert source.rows() == [*rows, ("2024-06-01T12:00:00Z", "updated", "a.html")]
-    assert len(closed) == 2
-    for path in (uri.removeprefix(f"{SITEURL}/") for uri in closed):
-        assert source.documents()[path] == before[path]
-
-
 def test_a_resource_that_stays_in_the_site_is_created_again(source: Source) -> None:
     """That is why its user has to take it out of the site."""
     take_down(source, "b.html")
@@ -194,23 +176,6 @@ def test_what_is_gone_long_since_is_forgotten_too(tmp_path: Path) -> None:
     )
     take_down(source, "gone.html")
     assert [row for row in source.rows() if row[2] == "gone.html"] == [("2024-05-01T12:00:00Z", "deleted", "gone.html")]
-
-
-def test_it_is_later_than_everything_published(source: Source) -> None:
-    """Whatever the clock says."""
-    take_down(source, "a.html", built=utc("2020-01-01T12:00"))
-    assert source.rows()[-1] == ("2024-03-06T12:00:00.001Z", "deleted", "a.html")
-    assert source.at() == utc("2024-03-06T12:00:00.001")
-
-
-def test_a_list_of_which_nothing_is_left_stays(tmp_path: Path) -> None:
-    """All intervals are as before; the open list has the deletions."""
-    source = Source(tmp_path / "output")
-    publish_history(source, [*HISTORY, change("2024-02-20T12:00", "x.html")], {**CONTENTS, "x.html": b"x"})
-    before = intervals(source)
-    take_down(source, "x.html", "a.html")
-    assert intervals(source) == before
-    assert [len(each.entries) for _, each in source.change_lists()] == [1, 0, 4]
 
 
 def test_a_set_without_changes_has_no_deletion(tmp_path: Path) -> None:
@@ -320,15 +285,6 @@ def test_what_changes_for_nothing_is_not_counted_by_name(source: Source) -> None
     assert len(list(naming(source, "b.html"))) == 1
 
 
-def test_what_only_a_superseded_document_names_is_forgotten(source: Source) -> None:
-    """A list that is no longer kept stays for readers still under way: it must not."""
-    source.publish(CONTENTS, "2024-04-01T12:00", archives=Archives(changelist=1))
-    superseded = source.state()["superseded"]
-    assert any(b"b.html" in source.documents()[path] for path in superseded)
-    take_down(source, "b.html")
-    assert len(list(naming(source, "b.html"))) == 1
-
-
 def test_a_document_that_cannot_be_read_stops_it(source: Source) -> None:
     """It is named, and nothing is written."""
     path = "resourcesync/site/changelist-20240101T000000Z.xml"
@@ -343,16 +299,6 @@ def test_a_document_that_cannot_be_read_stops_it(source: Source) -> None:
     with pytest.raises(PublicationError, match=f"is damaged: .*{path}"):
         forget_uris([previous], [f"{SITEURL}/b.html"], source.output, built=NOW)
     assert tree(source.output) == before
-
-
-def test_a_full_list_ends(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
-    """X04: where an open list is full, the deletions begin another."""
-    monkeypatch.setattr("pelican_resourcesync.publication.takedown._LIMITS", Limits(entries=2))
-    before, last = intervals(source), source.at()
-    take_down(source, "a.html")
-    time = last.isoformat().replace("+00:00", "Z")
-    assert intervals(source) == [*before[:-1], (before[-1][0], time), (time, None)]
-    assert source.rows()[-1] == ("2024-05-01T12:00:00Z", "deleted", "a.html")
 
 
 @settings(max_examples=max(20, settings().max_examples // 100))

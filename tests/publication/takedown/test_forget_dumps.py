@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pelican_resourcesync.protocol import Hash, Limits, Link
+from pelican_resourcesync.protocol import Limits, Link
 from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.resource import Representation, Resource
 from pelican_resourcesync.publication.previous.previous import publications_in
@@ -156,22 +156,6 @@ def test_links_to_it_go_too(source: Source) -> None:
     )
 
 
-def test_what_only_an_archive_has_is_forgotten(tmp_path: Path) -> None:
-    """Change Lists that are no longer kept do not name it; an archived list and an archived dump do."""
-    source = Source(tmp_path / "output")
-    options = {**EVERYTHING, "archives": replace(EVERYTHING["archives"], changelist=1, changedump=1)}
-    for month in range(1, 7):
-        contents = {"a.html": b"%d" % month} | ({"secret.html": GONE} if month < 3 else {})
-        source.publish(contents, f"2024-0{month}-05T12:00", **options)
-    assert not [row for row in source.rows() if row[2] == "secret.html"]
-    done = source.forget(SECRET, built=NOW)
-    assert done.uris == (SECRET,)
-    assert not [path for path, data in said(source) if GONE in data]
-    assert [at for at, _ in archived(source, "resourcedump")] == [
-        f"2024-0{month}-05T12:00:00Z" for month in range(1, 6)
-    ]
-
-
 def test_sets_that_do_not_have_it_keep_every_byte(tmp_path: Path) -> None:
     """It is deleted in each set that had it, and sets without it stay where they are."""
     sources = [Source(tmp_path / "output", set_name=name) for name in ("site", "papers", "pictures")]
@@ -298,39 +282,6 @@ def unpacked(source: Source) -> tuple[list[bytes], list[bytes]]:
         for one in (*dumps, changes)
     ]
     return [data for each in dumped[:-1] for data in each], dumped[-1]
-
-
-def test_a_package_of_which_nothing_is_left_stays(tmp_path: Path) -> None:
-    """Whoever has it continues from its time, so the intervals are as before."""
-    source = Source(tmp_path / "output")
-    for day in (1, 2, 3):
-        contents = {"a.html": b"%d" % min(day, 2), "secret.html": GONE + b"%d" % day}
-        source.publish(contents, f"2024-01-0{day}T12:00", dumps=EVERYTHING["dumps"])
-    _, before = dumps_of(source)
-    source.forget(SECRET, built=NOW)
-    _, after = dumps_of(source)
-    times = [[(each.said["from"], each.said["until"]) for each in packages] for packages in (before, after)]
-    assert times[1] == [*times[0], (times[0][-1][1], "2024-09-01T12:00:00Z")]
-    assert [len(each.bitstreams) for each in after] == [1, 0, 1]
-
-
-def test_a_change_dump_may_begin_with_the_deletion(tmp_path: Path) -> None:
-    """Where all Change Dumps are closed, because nothing was packed since, another begins where the last one ends."""
-    source = Source(tmp_path / "output")
-    for month, digest in ((1, "1"), (2, "1"), (3, "2")):
-        resources = [
-            Resource(SECRET, source.write("secret.html", GONE)),
-            Resource(f"{SITEURL}/a.html", source.write("a.html", b"%d" % min(month, 2))),
-            Resource(f"{SITEURL}/far", None, None, Representation(Hash(algorithm="md5", digest=digest * 32), 5)),
-        ]
-        source.publish(resources, f"2024-0{month}-05T12:00", dumps=EVERYTHING["dumps"])
-    index = source.capabilities()["changedump"]
-    assert ["until" in item.md for item in source.document(index).entries] == [True]
-    source.forget(SECRET, built=NOW)
-    closed, opened = source.document(source.capabilities()["changedump"]).entries
-    assert (closed.md["until"], "until" in opened.md) == (opened.md["from"], False)
-    packages = change_dumps(lambda uri: read(source, uri), source.capabilities()["changedump"], partly=True)
-    assert changes_in(packages)[-1] == (SECRET, "2024-09-01T12:00:00Z", "deleted", None)
 
 
 def test_all_parts_may_be_forgotten(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import zlib
 from pathlib import Path
 
 import pytest
@@ -129,16 +128,6 @@ def test_head_and_top(committed: Site, repository: Repository) -> None:
     assert not repository.is_shallow
 
 
-def test_detached_head(committed: Site) -> None:
-    """Without a branch, as in every CI, the commit is the one checked out, and the log ends with it."""
-    first = committed.git("rev-parse", "HEAD")
-    committed.commit("2024-01-02T10:00:00Z")
-    committed.git("checkout", "-q", "--detach", first)
-    repository = find_repository(committed.folder)
-    assert repository.head() == first
-    assert [each.sha for each in repository.log()] == [first]
-
-
 def test_linked_worktree(committed: Site, tmp_path: Path) -> None:
     """A linked work tree is a repository with its own head and top."""
     committed.git("worktree", "add", "-q", "-b", "other", str(tmp_path / "linked"))
@@ -225,22 +214,6 @@ def test_process_that_was_killed(committed: Site, repository: Repository) -> Non
     process.wait()
     assert repository.blob(name) is None
     assert repository.blob(name)
-
-
-def test_damaged_blobs(committed: Site) -> None:
-    """A blob that is damaged, or shorter than it says, has no answer, and takes nothing from those behind it."""
-    names = []
-    for number in range(4):
-        committed.write("content/b.md", f"{number}\n")
-        names.append(committed.git("hash-object", "-w", "content/b.md"))
-    for name, data in (names[1], b"blob 2\x001\n"), (names[2], b"blob 99\x00and no more"):
-        loose = committed.folder / ".git" / "objects" / name[:2] / name[2:]
-        loose.chmod(0o600)
-        loose.write_bytes(zlib.compress(data)[: -6 if name == names[1] else None])
-    found = find_repository(committed.folder)
-    expected = [b"0\n", None, b"0\n", None, b"3\n", b"0\n"]
-    assert [found.blob(names[number]) for number in (0, 1, 0, 2, 3, 0)] == expected
-    found.close()
 
 
 def test_uncommitted_work(committed: Site, repository: Repository) -> None:

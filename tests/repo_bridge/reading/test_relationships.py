@@ -193,16 +193,6 @@ def test_first_journal(tmp_path: Path) -> None:
     assert record(written(tmp_path, rows))["journalvolume.identifier.name"] == ["Volume 11"]
 
 
-def test_several_titles(tmp_path: Path) -> None:
-    """A volume with several titles has one name, a journal one for each of its titles."""
-    volume, journal = Thing(VOLUME), Thing(JOURNAL)
-    volume.metadata = [Value("dc.title", "Volume 11"), Value("dc.title", "Band 11", place=1)]
-    journal.metadata = [Value("dc.title", "Communications"), Value("dc.title", "CACM", place=1)]
-    found = record(written(tmp_path, article(volume, journal)))
-    assert found["journalvolume.identifier.name"] == ["Volume 11, Band 11"]
-    assert found["journal.title"] == ["Communications", "CACM"]
-
-
 def test_published(press: Press) -> None:
     """An author who is called otherwise, or withdrawn, changes the record of the article, on that day alone."""
     rows = article()
@@ -238,10 +228,3 @@ def test_other_entities(tmp_path: Path) -> None:
         "dspace.entity.type": "JournalIssue",
         "journal.title": "Communications",
     }
-
-
-def test_damaged_copy(tmp_path: Path) -> None:
-    """A value that is no text is left out, as it is elsewhere."""
-    url = written(tmp_path, article())
-    change(url, "UPDATE metadatavalue SET text_value = X'00' WHERE text_value = 'Ervin'")
-    assert record(url)["dc.contributor.author"][2] == "Knuth, Donald"

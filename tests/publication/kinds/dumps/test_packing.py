@@ -1,11 +1,9 @@
 """Which bitstreams share a package, and that it is never larger than asked for."""
 
 import random
-from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +13,6 @@ from pelican_resourcesync.publication.kinds.packages import (
     HEAD_SIZE,
     PackageMember,
     PackageSize,
-    divided,
     size_in_package,
 )
 from pelican_resourcesync.publication.model.resource import (
@@ -26,33 +23,6 @@ from pelican_resourcesync.publication.model.resource import (
 )
 from tests.kit.publications import SITEURL
 from tests.publication.kinds.dumps.support import CHANGES, bitstream, deletion, packed, portions
-
-
-def numbers(*weights: int, size: int, entries: int = 100) -> list[list[int]]:
-    """Divide items of these weights where so many bytes are left for them."""
-    limits = PackageSize(size=FRAME_SIZE + size, entries=entries)
-    return [list(each) for each in divided(weights, lambda item: PackageSize(item, 1, 0), limits)]
-
-
-@pytest.mark.parametrize(
-    ("weights", "expected"),
-    [
-        ((), []),
-        ((4,), [[4]]),
-        ((4, 3, 3), [[4, 3, 3]]),
-        ((4, 3, 4), [[4, 3], [4]]),
-        ((9, 1, 1, 9), [[9, 1], [1, 9]]),
-        ((11,), [[11]]),
-        ((1, 11, 1, 1), [[1], [11], [1, 1]]),
-        ((11, 12, 13), [[11], [12], [13]]),
-        ((1, 1, 1, 1, 1, 1), [[1, 1, 1, 1], [1, 1]]),
-    ],
-)
-def test_division(weights: Sequence[int], expected: list[list[int]]) -> None:
-    """As many as fit, in their order; what is too large for any is alone."""
-    assert numbers(*weights, size=10, entries=4) == expected
-    limits = PackageSize(entries=4, manifest=HEAD_SIZE + 10)
-    assert [list(each) for each in divided(weights, lambda item: PackageSize(0, 1, item), limits)] == expected
 
 
 def test_the_bounds_stay() -> None:

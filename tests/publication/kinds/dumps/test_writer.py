@@ -114,29 +114,6 @@ def test_a_link_or_a_type_that_changes(source: Source) -> None:
     assert packages_in(source) == before
 
 
-def test_a_past_without_bytes_is_not_claimed(source: Source) -> None:
-    """CL06: no Change Dump at first; the next publication's begins where the first one's Resource List is of."""
-    landed = utc("2024-02-05T12:00")
-    history = [change("2024-01-05T12:00", "a.html"), change("2024-02-05T12:00", "a.html", UPDATED)]
-    source.publish(
-        {"a.html": b"1"}, ChangeHistory(built=landed, changes=history, commit="c1", landed=landed), **EVERYTHING
-    )
-    assert "changedump" not in source.capabilities()
-    assert len(source.rows()) == 2
-    dump = dump_of(source)
-    known = ChangeHistory(
-        built=landed, changes=[change("2024-03-05T12:00", "a.html", UPDATED)], commit="c2", landed=landed
-    )
-    source.publish({"a.html": b"2"}, known, **EVERYTHING)
-    [package] = changes_of(source)
-    assert (
-        package.said["from"]
-        == "2024-02-05T12:00:00Z"
-        == source.document(source.capabilities()["changedump"]).md["from"]
-    )
-    assert rebuilt(resources_in(dump), [package]) == uris({"a.html": b"2"})
-
-
 def test_bytes_of_the_past_that_are_gone_stop_it(source: Source) -> None:
     """One sentence names the bytes; what was published stays, which here is nothing."""
     history = [
@@ -146,24 +123,6 @@ def test_bytes_of_the_past_that_are_gone_stop_it(source: Source) -> None:
     with pytest.raises(PublicationError, match=f"{sha256(b'one').hexdigest()}.* are no longer available: try again"):
         source.publish({"a.html": b"two"}, ChangeHistory(built=utc("2024-03-01T12:00"), changes=history), **EVERYTHING)
     assert not source.documents()
-
-
-def test_a_file_that_is_larger_than_a_package(source: Source) -> None:
-    """It has a package to itself, in either dump; no other package is larger than asked for."""
-    size = 20_000
-    contents = {f"{name}.bin": bytes([name]) * (30_000 if name == 2 else 4_000) for name in range(6)}
-    options: dict[str, Any] = {"dumps": replace(BOTH, package_size=size), "archives": ALL}
-    source.publish({}, "2024-01-04T12:00", **options)
-    watch = Watch(source)
-    watch.look({}, **options)
-    with_noise = {path: sha256(data).digest() * (len(data) // 32) for path, data in contents.items()}
-    stored = {path.replace(".bin", ".png"): data for path, data in with_noise.items()}
-    source.publish(stored, "2024-01-05T12:00", **options)
-    watch.look(stored, **options)
-    for dumped in (dump_of(source), changes_of(source)):
-        large = [each for each in dumped if each.size > size]
-        assert [[bitstream.uri for bitstream in each.bitstreams] for each in large] == [[f"{SITEURL}/2.png"]]
-        assert len(dumped) > 2
 
 
 def test_more_entries_than_a_manifest_holds(source: Source) -> None:

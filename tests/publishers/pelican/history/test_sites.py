@@ -233,14 +233,3 @@ def test_sets(tmp_path: Path) -> None:
         "folder": ["01 created k/a.html", "01 created k/z.html", "02 deleted k/z.html"],
         "pictures": ["01 created images/i.png", "01 created images/j.png", "02 deleted images/j.png"],
     }
-
-
-def test_sets_go_on_from_their_own_publications(tmp_path: Path) -> None:
-    """A set that is new has a past, and one that was published before has its own."""
-    site = create(tmp_path / "site", {}, [{"x.md": A, "y.md": B}])
-    build(site, noon(2), RESOURCESYNC={"previous": "output", "sets": {"one": {"paths": ["a.html"]}}})
-    take(site, 3, {"x.md": A2, "y.md": source("b", "New.")})
-    sets = {"one": {"paths": ["a.html"]}, "two": {"paths": ["b.html"]}}
-    build(site, noon(4), RESOURCESYNC={"previous": "output", "sets": sets})
-    assert [time[8:10] for time, *_ in rows(site, "one")] == ["01", "03"]
-    assert [time[8:10] for time, *_ in rows(site, "two")] == ["01", "03"]
