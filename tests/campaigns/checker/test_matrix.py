@@ -12,7 +12,7 @@ from pelican_resourcesync.checker import CheckReport, check
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication import Calendar
 from tests.kit.publications import Source
-from tests.kit.sites import Site, import_sample_site
+from tests.kit.sites import Site
 
 #: Every setting with the values to try. Another setting is one line more, and nothing else.
 CHOICES: Mapping[str, Sequence[Any]] = {
@@ -153,15 +153,3 @@ def test_documents_that_are_split(tmp_path: Path, limits: Limits, ranges: Any, e
         assert faults(report) == ""
         contents = {**contents, "a.html": b"a" * (number + 2), f"new-{number}.html": b"new"}
         del contents["bcd"[number] + ".html"]
-
-
-@pytest.mark.parametrize(
-    "settings", [{}, {"edition": 2014, "changes_by": "tag", "robots": True, "link_headers": ["_headers"]}]
-)
-def test_sample_site(settings: dict[str, Any], tmp_path: Path) -> None:
-    """A site of many pages, with its whole history, in two ways."""
-    site = import_sample_site(tmp_path / "site")
-    site.build(OUTPUT_PATH=str(tmp_path / "output"), RESOURCESYNC={"previous": "output", **settings})
-    report = check(str(tmp_path / "output"), deep=True, edition=settings.get("edition"))
-    assert faults(report) == ""
-    assert report.documents > 3

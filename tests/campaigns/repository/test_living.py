@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import cache
 from hashlib import md5
-from itertools import combinations, pairwise
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -98,41 +98,6 @@ def test_harvesters_see_what_was_written_by_hand(life: Life) -> None:
 
 
 @pytest.mark.promise("As for a site")
-def test_complete(life: Life) -> None:
-    """Promise 1: a Resource List, and the changes after its `at`, make the Resource List of each later evening."""
-    hashes = [
-        {item.uri: item.md["hash"] for item in life.seen(number).resources} for number in range(len(life.evenings))
-    ]
-    for first, last in combinations(range(len(hashes)), 2):
-        copy = dict(hashes[first])
-        for change in life.seen(last).changes:
-            if change.time <= life.seen(first).at():
-                continue
-            assert (change.uri in copy) == (change.md["change"] != "created"), change
-            if change.md["change"] == "deleted":
-                del copy[change.uri]
-            else:
-                copy[change.uri] = change.md["hash"]
-        assert copy == hashes[last], (first, last)
-
-
-@pytest.mark.promise("As for a site")
-def test_append_only(life: Life) -> None:
-    """Promise 2: a closed Change List keeps its bytes; the open one only grows, and once gains its `until`."""
-    closed: dict[str, bytes] = {}
-    for number in range(1, len(life.evenings)):
-        _fresh(life, number)
-        files = files_in(life.output(number))
-        assert {path: files[path] for path in closed} == closed
-        closed |= {
-            path: data
-            for path, data in files.items()
-            if path.endswith(".xml") and b'"changelist"' in data[:2000] and b"<urlset" in data and b"until=" in data
-        }
-    assert len(closed) == 1  # of March
-
-
-@pytest.mark.promise("As for a site")
 def test_true(life: Life) -> None:
     """Promise 3: each record holds the titles of its item; hash and length of each file are those of the database."""
     for number, evening in enumerate(life.evenings):
@@ -145,16 +110,6 @@ def test_true(life: Life) -> None:
             record = etree.parse(life.output(number) / item.uri.removeprefix(f"{life.host.address}/"))
             titles = [each.text for each in record.iter("{http://purl.org/dc/elements/1.1/}title")]
             assert titles == [text for field, text, _language in records[what] if field == "dc.title"]
-
-
-@pytest.mark.promise("As for a site")
-def test_never_back_dated(life: Life) -> None:
-    """Promise 4: what an evening tells is later than the publication of the evening before, and no later than it."""
-    for number in range(1, len(life.evenings)):
-        before, at = life.evenings[number - 1].stands.at, life.evenings[number].stands.at
-        times = [item.time for item in _fresh(life, number)]
-        assert times == sorted(times)
-        assert all(before < time <= at for time in times)
 
 
 @pytest.mark.promise("As for a site")
@@ -180,22 +135,6 @@ def test_discreet(life: Life) -> None:
         found = {word for path, data in files.items() for word in WORD.findall(path.encode() + b" " + data)}
         assert found == evening.words, number
     assert WORD.findall("".join(life.said).encode()) == []
-
-
-def test_records_of_what_is_hidden_are_gone(life: Life) -> None:
-    """No file of a record is left where the record is not listed."""
-    for number in range(len(life.evenings)):
-        listed = {item.uri.removeprefix(f"{life.host.address}/") for item in life.seen(number).resources}
-        assert {path for path in files_in(life.output(number)) if f"/oai_dc/{PREFIX}" in path} == {
-            path for path in listed if "/oai_dc/" in path
-        }
-
-
-def test_quiet_day_changes_nothing(life: Life) -> None:
-    """Of a day on which nothing happened that anybody sees, the lists tell no change."""
-    quiet = [number for number in range(1, 12) if not life.evenings[number].stands.changes]
-    assert quiet == [5]
-    assert _fresh(life, 5) == []
 
 
 def test_test_client_follows(life: Life) -> None:
