@@ -13,15 +13,14 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.checker import Level, check
 from pelican_resourcesync.protocol import render_metadata
-from pelican_resourcesync.publication.kinds import packages
 from pelican_resourcesync.settings import Archives, Dumps
 from repo_bridge import InventoryError
 from repo_bridge.files import MOST_LEFT_OUT, Files, RecordFiles, StoredFile, find_file, new_record_files, relative_path
-from repo_bridge.inventory import InventoryEntry, is_stored
+from repo_bridge.inventory import InventoryEntry
 from repo_bridge.publisher import BridgeResult
 from sample_site.dspace.repository import BITSTREAM, Bundle, File, Policy, Sample, Thing, Value, key, rows_of
 from tests.kit.reader import parse
-from tests.kit.repository.press import BASE, SET, Press, ending
+from tests.kit.repository.press import SET, Press, ending
 
 DUMPS = Dumps(resourcedump=True, changedump=True)
 
@@ -218,39 +217,6 @@ def _bytes(package: bytes) -> Iterator[bytes]:
         yield from map(members.read, members.namelist())
 
 
-def test_moved(press: Press, monkeypatch: pytest.MonkeyPatch) -> None:
-    """X13: after a move, no package leads to the former address, not even one of files that are where they were."""
-    monkeypatch.setattr(packages, "_EVERY", 2)
-    numbers = range(1, 25)
-    more: dict[str, Any] = {"dumps": DUMPS, "assetstore": store(press.folder / "store", *numbers)}
-    press.publish(archive(*map(file, numbers)), **more)
-    new = "https://new.example/sync"
-    press.publish(archive(*map(file, numbers)), 1, base_url=new, moved_from=BASE, **more)
-    entries = press.document("resourcedump.xml").entries
-    assert len(entries) > 6
-    for package in entries:
-        manifest = press.public / package.uri.removeprefix(f"{new}/").replace(".zip", "-manifest.xml")
-        assert f'<rs:ln rel="up" href="{new}/resourcesync/{SET}/capabilitylist.xml"/>' in manifest.read_text()
-
-
-def test_missing_file_is_found_again(press: Press) -> None:
-    """A file that is put back is in the next Resource Dump that is packed: on a day on which something changed."""
-    folder = press.folder / "store"
-    stores = store(folder, 1)
-    more: dict[str, Any] = {"dumps": Dumps(resourcedump=True), "assetstore": stores}
-    assert press.publish(archive(file(1), file(2)), **more).left_out_count == 1
-    assert press.findings() == {"CL06": 1}
-    store(folder, 2, 3)
-    for number, sample in enumerate([archive(file(1), file(2)), archive(file(1), file(2), file(3))], 1):
-        lone = press.without_cache(f"lone{number}")
-        assert press.publish(sample, number, **more).left_out_count == 0
-        lone.publish(sample, number, **more)
-        assert press.files() == lone.files()
-    assert packed(press)[uri_of(2)] == bytes_of(2)
-    assert packed(press)[uri_of(3)] == bytes_of(3)
-    assert press.findings() == {}
-
-
 def test_only_some_are_named() -> None:
     """Of very many files that cannot be had a hundred are named, and all are counted, each once."""
     files = Files(None, {})
@@ -282,26 +248,6 @@ def test_other_bytes_are_left_out(tmp_path: Path) -> None:
         files.compare([InventoryEntry(f"urn:{name}", representation, place="" if name == "elsewhere" else stored)])
     assert [name for name in digests if not files.leave_out(f"urn:{name}")] == ["bad"]
     assert files.leave_out("urn:good") is False
-
-
-@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files are not listed there")
-def test_records_are_closed(tmp_path: Path) -> None:
-    """Of the records that are written no file stays open, because there may be a million, and none is a program."""
-    before = len([*Path("/proc/self/fd").iterdir()])
-    records = RecordFiles(tmp_path, tmp_path / "published")
-    for number in range(50):
-        records.write(f"oai_dc/{number}.xml", b"<a/>")
-    assert len([*Path("/proc/self/fd").iterdir()]) == before
-    assert {file.stat().st_mode & 0o111 for file in (tmp_path / "oai_dc").iterdir()} == {0}
-
-
-def test_places() -> None:
-    """A record is in the folder of records; where that is not known, it is not found."""
-    assert not is_stored("oai_dc/é.xml")
-    assert is_stored(StoredFile(None, "-Rä", None, "x\ty", "id").render())
-    assert Files(None, {}).find("urn:x", "a.xml") is None
-    assert Files(Path("/x"), {}).find("urn:x", "a.xml") == Path("/x/a.xml")
-    assert Files(Path("/x"), {}).find("urn:x", "") is None
 
 
 # Where an assetstore has the bytes of files
@@ -420,14 +366,6 @@ def test_linked(files: RecordFiles, old: Path) -> None:
     assert sorted(each.name for each in files.folder.rglob("*.xml")) == ["1.xml", "2.xml"]
     assert inode(files.folder / "a/1.xml") == inode(old / "a/1.xml")
     assert (files.folder / "a/2.xml").read_bytes() == b"two"
-
-
-def test_nothing_is_published(tmp_path: Path) -> None:
-    """Where there are no files yet, none are linked."""
-    with new_record_files(tmp_path / "public", tmp_path / "none") as files:
-        assert files.published() == 0
-        files.link_unchanged(set())
-        assert [*files.folder.iterdir()] == []
 
 
 def test_link_in_its_place(files: RecordFiles, old: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.settings import Archives, Dumps
+from pelican_resourcesync.settings import Dumps
 from sample_site.dspace.repository import Container, Policy, Sample, Value
 from tests.kit.reader import parse_file
 from tests.kit.repository.press import BASE, SET, UI, Press, book, shelf
@@ -100,20 +100,6 @@ def test_sets_by_community(press: Press) -> None:
     assert press.findings() == {}
 
 
-def test_item_moves(press: Press) -> None:
-    """An item that moves to another collection leaves one set and comes into the other; in the whole it is updated."""
-    press.publish(library(), sets_by="collection")
-    sample = library()
-    sample.items[1].owner, sample.items[1].collections = 2, (2,)
-    press.publish(sample, 1, sets_by="collection")
-    record = "oai_dc/123456789/2.xml"
-    assert [kind for kind, what, _ in press.changes(ONE) if what == record] == ["deleted"]
-    assert [kind for kind, what, _ in press.changes(TWO) if what == record] == ["created"]
-    links = press.listed()[f"{BASE}/resourcesync/{SET}/records/{record}"].links
-    assert [href for rel, href in links if rel == "collection"] == [f"{UI}/handle/123456789/col2"]
-    assert press.findings() == {}
-
-
 @pytest.mark.parametrize("private", [False, True])
 def test_collection_without_items_goes_on(press: Press, private: bool) -> None:
     """A set of which nothing is left, or whose collection is private now, goes on: empty, with the deletions."""
@@ -157,18 +143,6 @@ def test_collection_that_is_private_is_forgotten(press: Press) -> None:
     for number in (33, 99):
         press.publish(sample, number, sets_by="collection", allow_deletions=True)
     assert {*described(press)} == {SET, ONE}
-
-
-def test_sets_are_dropped(press: Press) -> None:
-    """Without the option the sets are taken out, with a warning for each, and what is left is whole."""
-    press.publish(library(), sets_by="collection")
-    outcome = press.publish(library(), 1)
-    assert [ONE in outcome.warnings[0], TWO in outcome.warnings[1]] == [True, True]
-    assert "is no longer published" in outcome.warnings[0]
-    assert {*described(press)} == {SET}
-    assert not any(ONE in path or TWO in path for path in press.files())
-    assert press.findings() == {}
-    assert press.publish(library(), 2).warnings == ()
 
 
 def test_set_of_another_name(press: Press) -> None:
@@ -223,28 +197,6 @@ def test_records_apart(press: Press) -> None:
     assert press.findings() == {}
     warned = press.publish(sample, 2, sets_by="collection").warnings
     assert [RECORDS in each for each in warned] == [True]
-    assert press.findings() == {}
-
-
-def test_archives_are_kept(press: Press) -> None:
-    """With `keep` and archives, closed ranges stay as many as were asked for, in each set."""
-    more = {"changes_by": "day", "keep": 2, "archives": Archives(resourcelist=2), "sets_by": "collection"}
-    for number in range(5):
-        sample = library()
-        sample.items[0].metadata = [*sample.items[0].metadata, *(sample.items[1].metadata * number)]
-        press.publish(sample, number, **more)
-    for name in (SET, TWO):
-        assert ["until" in item.md for item in press.document("changelist.xml", name).entries] == [True, True, False]
-        assert len(press.document("resourcelist-archive.xml", name).entries) == 2
-    assert press.findings() == {}
-
-
-def test_names_of_sets_are_in_uris(press: Press) -> None:
-    """The documents of a set lie in the folder of its name, whatever the whole is called."""
-    press.publish(library(), sets_by="collection", set_name="alma")
-    assert {*described(press)} == {"alma", "alma-123456789_col1", "alma-123456789_col2"}
-    uris = [item.uri for item in press.document("resourcelist.xml", "alma").entries]
-    assert f"{BASE}/resourcesync/alma/records/oai_dc/123456789/1.xml" in uris
     assert press.findings() == {}
 
 

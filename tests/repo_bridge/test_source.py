@@ -2,18 +2,14 @@
 
 import hashlib
 import os
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pelican_resourcesync.checker import check
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.settings import Dumps
 from repo_bridge import ArchiveError, BridgeError, InventoryError, QueryError
 from repo_bridge.settings import Query
-from tests.kit.follower import Follower
-from tests.kit.live import served
 from tests.kit.repository.press import BASE, SET, UI, Press, ending, files_in, pack, shelf
 from tests.repo_bridge.reading.test_dump import plain_dump
 from tests.repo_bridge.test_files import packed
@@ -62,27 +58,6 @@ def test_files_of_an_archive(press: Press) -> None:
     assert b"zq" not in everything
     assert b"page.tif" not in everything
     assert press.findings() == {}
-
-
-def test_archive_over_http(press: Press, tmp_path: Path) -> None:
-    """Whoever copies it over HTTP has the bytes of the files, and follows what changes."""
-    folder = pack(press.folder / "saf", ITEMS)
-    with served(press.public) as address:
-        press.publish(None, saf=folder, base_url=address)
-        follower = Follower(address)
-        assert follower.baseline() == []
-        held = {uri.removeprefix(address): data for uri, data in follower.held.items()}
-        assert held[f"/resourcesync/{SET}/records/files/item_1/a~20b.pdf"] == b"%PDF"
-        (folder / "item_1" / "a b.pdf").write_bytes(b"%PDF 2")
-        press.publish(None, 1, saf=folder, base_url=address)
-        assert follower.incremental() == []
-        assert follower.audit() == []
-        held = {uri.removeprefix(address): data for uri, data in follower.held.items()}
-        assert held[f"/resourcesync/{SET}/records/files/item_1/a~20b.pdf"] == b"%PDF 2"
-        report = check(address, deep=True)
-        [(rule, _, group)] = report.findings.groups()  # the page of the item is on a host that does not exist
-        assert (rule, group.count) == ("LN02", 1)
-        assert group.first[0].message.endswith("https://repo.example/handle/123456789/1: no such host")
 
 
 @pytest.mark.parametrize("keep_time", [False, True])
@@ -248,17 +223,6 @@ def test_dump_is_imported(press: Press) -> None:
     dump.write_text(plain_dump(sample, 7), "utf-8")
     other.publish(None, 1, database=str(dump))
     assert other.files() == press.files()
-
-
-def test_dump_that_is_cut_short(press: Press) -> None:
-    """A dump that ends too soon leaves all as it was."""
-    sample = shelf(*range(1, 9))
-    press.publish(sample)
-    dump = press.folder / "dump.sql"
-    whole = plain_dump(sample, 7)
-    dump.write_text(whole[: len(whole) // 2], "utf-8")
-    with press.refused(BridgeError):
-        press.publish(None, 1, database=str(dump))
 
 
 def test_database_is_a_file(press: Press) -> None:

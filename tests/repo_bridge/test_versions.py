@@ -50,16 +50,6 @@ def test_records(press: Press, *, cache: bool) -> None:
     assert other.findings() == {}
 
 
-def test_switched_on(press: Press) -> None:
-    """The next run has versions of all records, though nothing else has changed, and lists no change."""
-    press.publish(shelf(*range(1, 5)), allow_deletions=True)
-    before = press.changes()
-    press.publish(shelf(*range(1, 5)), 1, **VERSIONS)
-    assert versions(press) == {each.read_bytes() for each in press.records.rglob("*.xml")}
-    assert press.changes() == before
-    assert press.findings() == {}
-
-
 def of_files(press: Press) -> dict[int, bytes]:
     """Return the bytes of the version that the entry of each file links to, by the number of the file."""
     found = {}

@@ -80,21 +80,6 @@ def test_it_comes_and_goes_with_the_documents(small: Site) -> None:
     assert not (small.output / "sitemap.xml").exists()
 
 
-def test_sitemap_of_another_plugin(small: Site) -> None:
-    """It is left alone, and listed as any file; a line says why there is no other, and what to do."""
-    small.write("content/sitemap.xml", OTHER)
-    small.configure(STATIC_PATHS=["sitemap.xml"])
-    status, said = run(small)
-    assert status == 0
-    line = (
-        "ResourceSync: the sitemap is not written, because another program has written sitemap.xml: the setting "
-        "sitemap may be 'replace', or 'correct' for true dates in that one."
-    )
-    assert line in said.splitlines()
-    assert (small.output / "sitemap.xml").read_text() == OTHER
-    assert "/sitemap.xml" in small.resources()
-
-
 @pytest.mark.parametrize(("entries_each", "size"), [(3, 50_000_000), (50_000, 1_300)])
 def test_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries_each: int, size: int) -> None:
     """Beyond the limits there is an index of parts; when less is left, one file again. Files of others stay."""
