@@ -8,8 +8,8 @@ from textwrap import dedent
 import pytest
 
 from tests.kit.sites import ROOT
-from tests.tools.mutants.__main__ import LEFT_OUT, MORE_BY_HAND, PACKAGES, find_packages, interval
-from tests.tools.mutants.by_hand import FAULTS_BY_HAND, FaultByHand, locate, package_of, product_files
+from tests.tools.mutants.__main__ import LEFT_OUT, MORE_BY_HAND, PACKAGES
+from tests.tools.mutants.by_hand import FAULTS_BY_HAND, locate, package_of, product_files
 from tests.tools.mutants.faults import faults_in
 from tests.tools.mutants.plugin import replace_functions
 
@@ -70,25 +70,6 @@ def test_packages() -> None:
     assert [name for name in tests if not (ROOT / "tests" / name).exists()] == []
 
 
-def test_packages_by_name() -> None:
-    """A package is named by its path or a part of that; of two with one name, both are tried."""
-    assert find_packages([]) == [*PACKAGES]
-    assert find_packages(["protocol"]) == ["pelican_resourcesync/protocol"]
-    assert [name for name in PACKAGES if name.startswith("repo_bridge/")] == find_packages(["repo_bridge"])
-    assert find_packages(["settings", "repo_bridge/cli.py"]) == [
-        "pelican_resourcesync/settings",
-        "repo_bridge/cli.py",
-        "repo_bridge/settings.py",
-    ]
-    with pytest.raises(LookupError, match="there is no package 'protocl': there are pelican_resourcesync/__init__"):
-        find_packages(["protocol", "protocl"])
-
-
-def test_confidence() -> None:
-    """Wilson's interval, as published tables have it for 9 of 10."""
-    assert interval(9, 10) == pytest.approx((0.5958, 0.9821), abs=0.0005)
-
-
 def test_a_fault_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Functions get a fault wherever they are known, also wrapped; what a module does when it is imported stays."""
     file = tmp_path / "faulty_in_place.py"
@@ -132,14 +113,3 @@ def test_faults_by_hand_have_a_place() -> None:
     assert len({fault.name for fault in FAULTS_BY_HAND}) == len(FAULTS_BY_HAND)
     assert all((ROOT / "tests" / name).exists() for names in MORE_BY_HAND.values() for name in names.split())
     assert MORE_BY_HAND.keys() <= PACKAGES.keys()
-
-
-def test_text_that_is_gone_or_in_two_places() -> None:
-    """A fault is never put where nobody meant it."""
-    fault = FaultByHand("a name", "one", "two")
-    with pytest.raises(LookupError, match="'a name': its text is in 0 places"):
-        locate(fault, {"a.py": "1\n"})
-    with pytest.raises(LookupError, match="in 2 places"):
-        locate(fault, {"a.py": "one\n", "b.py": "one\n"})
-    place = locate(fault, {"a.py": "1\nü one\n", "b.py": "1\n"})
-    assert (place.path, place.line, place.column, place.apply("1\nü one\n")) == ("a.py", 2, 3, "1\nü two\n")
