@@ -69,21 +69,23 @@ DAY, HOUR, AHEAD = timedelta(days=1), timedelta(hours=1), datetime(2096, 10, 2, 
 LONG_AGO = datetime(2024, 6, 1, tzinfo=UTC)
 
 
+@pytest.mark.promise("Never back-dated")
 @pytest.mark.parametrize(
     ("times", "known", "expected"),
     [
-        ([NOON, NOON + timedelta(seconds=1), NOON + DAY], {}, [NOON, NOON + timedelta(seconds=1), NOON + DAY]),
-        ([NOON, NOON - HOUR, NOON], {}, [NOON, NOON + MS, NOON + 2 * MS]),
-        ([LONG_AGO, LONG_AGO], {}, [LONG_AGO + MS, LONG_AGO + 2 * MS]),
+        ([NOON, NOON + SECOND, NOON + DAY], {}, [NOON, NOON + SECOND, NOON + DAY]),
+        ([NOON, NOON - HOUR, NOON], {}, [NOON, NOON + SECOND, NOON + 2 * SECOND]),
+        ([BUILT - SECOND] * 3 + [BUILT], {}, [BUILT - SECOND, BUILT, f"{BUILT + MS}", f"{BUILT + 2 * MS}"]),
+        ([LONG_AGO, LONG_AGO], {}, [LONG_AGO + SECOND, LONG_AGO + 2 * SECOND]),
         ([NOON, BUILT + DAY], {}, [NOON, BUILT + DAY]),
-        ([NOON, BUILT + DAY + timedelta(seconds=1)], {}, [NOON, f"{NOON + MS}"]),
+        ([NOON, BUILT + DAY + SECOND], {}, [NOON, f"{NOON + SECOND}"]),
         ([AHEAD], {}, [f"{BUILT}"]),
-        ([NOON, AHEAD, NOON + HOUR], {}, [NOON, f"{NOON + MS}", NOON + HOUR]),
+        ([NOON, AHEAD, NOON + HOUR], {}, [NOON, f"{NOON + SECOND}", NOON + HOUR]),
         ([NOON, NOON + 3 * DAY], {"c1": NOON + MS}, [NOON, f"{NOON + MS}"]),
-        ([NOON, AHEAD], {"c1": NOON - 9 * DAY}, [NOON, f"{NOON + MS}"]),
+        ([NOON, AHEAD], {"c1": NOON - 9 * DAY}, [NOON, f"{NOON + SECOND}"]),
     ],
-    ids=["a right clock", "one that went back", "midnight", "a day ahead", "more", "the first commit ahead",
-         "right ones after it", "published before", "in a history that was rewritten"],
+    ids=["a right clock", "one that went back", "up to the build", "midnight", "a day ahead", "more",
+         "the first commit ahead", "right ones after it", "published before", "in a history that was rewritten"],
 )  # fmt: skip
 def test_examples(times: list[datetime], known: dict[str, datetime], expected: list[datetime | str]) -> None:
     """By hand: when each commit landed; a time that was postponed is written as a text."""

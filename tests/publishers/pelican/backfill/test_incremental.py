@@ -2,7 +2,6 @@
 
 import io
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
