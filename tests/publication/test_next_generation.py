@@ -96,44 +96,6 @@ def test_what_is_not_known_is_not_said(source: Source) -> None:
     walk(source)
 
 
-def test_a_change_dump_of_nothing_that_can_be_packed(source: Source) -> None:
-    """V1105: it would be empty, and so there is none; the first one begins with the first change that can be packed."""
-    far = Known(None, Representation(None, 9), at(1))
-    publish(source, {"far": far}, at(1))
-    publish(source, {"far": far._replace(changed=at(2))}, at(2))
-    assert dumped_changes(source) == []
-    here = Known(b"here", Representation(None, 4))
-    publish(source, {"far": far._replace(changed=at(2)), "here": here}, at(3))
-    assert dumped_changes(source) == [("here", "created", b"here")]
-    publish(source, {"far": far._replace(changed=at(4)), "here": here}, at(4))
-    assert [row[1:] for row in source.rows()] == [("updated", "far"), ("created", "here"), ("updated", "far")]
-    assert dumped_changes(source) == [("here", "created", b"here")]
-    walk(source)
-
-
-def test_a_range_of_which_nothing_can_be_packed(source: Source) -> None:
-    """CD05: it has no Change Dump; the next one begins where the last one ended, and claims all in between."""
-    far, here = Known(None, Representation(None, 9), at(1)), Known(b"0", Representation(None, 1), at(1))
-    publish(source, {"far": far, "here": here}, at(1))
-    publish(source, {"far": far, "here": Known(b"11", Representation(None, 2), at(2))}, at(2))
-    state = {"far": far, "here": Known(b"11", Representation(None, 2), at(2))}
-    for day in (33, 34, 64):
-        state["far"] = far._replace(changed=at(day))
-        publish(source, state, at(day))
-        assert dumped_changes(source) == [("here", "updated", b"11")]
-        walk(source)
-    state["here"] = Known(b"222", Representation(None, 3), at(95))
-    publish(source, state, at(95))
-    assert dumped_changes(source) == [("here", "updated", b"11"), ("here", "updated", b"222")]
-    lists = source.document(source.capabilities()["changelist"]).entries
-    assert [item.md["from"] for item in lists] == [
-        f"2024-0{month}-01T{'12' if month == 1 else '00'}:00:00Z" for month in range(1, 5)
-    ]
-    dumps = source.document(source.capabilities()["changedump"]).entries
-    assert [item.md for item in dumps] == [lists[0].md, {"from": lists[0].md["until"]}]
-    walk(source)
-
-
 @pytest.mark.parametrize("data", [b"", b"tw", b"twos", b"TWO"])
 @pytest.mark.parametrize("hashed", [True, False])
 def test_a_file_that_is_not_what_is_said_of_it(source: Source, data: bytes, hashed: bool) -> None:

@@ -1,6 +1,5 @@
 """The inventory by itself: entries by URI, the items they are of, and the sets that they are in."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -61,19 +60,6 @@ def test_sets(inventory: Inventory) -> None:
     assert inventory.get("urn:x:b", "two") is None
     assert inventory.get("urn:x:d") is None
     assert inventory.counts() == (1, 1, 2)
-
-
-def test_resources(inventory: Inventory) -> None:
-    """Resources are given as they were said to be, with the file that is found by their place."""
-    add(inventory, "1", entry("a", "one", links=link("y"), changed=EARLY, place="here"))
-    found = SetResources(inventory, "one", lambda uri, place: Path(f"/{place}/{uri}"))
-    resource = found.get("urn:x:a")
-    assert resource is not None
-    assert (resource.file, resource.modified) == (Path("/here/urn:x:a"), datetime(2025, 6, 15, 10, tzinfo=UTC))
-    assert resource.measured == Representation(None, 5, "text/plain")
-    assert [each.href for each in resource.links] == ["urn:x:y"]
-    assert found.get("urn:x:b") is None
-    assert [(row.uri, row.lastmod) for row in found.rows()] == [("urn:x:a", EARLY)]
 
 
 def test_two_items(inventory: Inventory) -> None:
@@ -192,13 +178,6 @@ def test_rows(inventory: Inventory) -> None:
     assert inventory.removed_and_listed() == ["urn:x:a"]
     inventory.add_rows([("1", entry("a")), ("1", entry("a", changed=EARLY))])
     assert inventory.contradiction() == "urn:x:a"
-
-
-def test_times(inventory: Inventory) -> None:
-    """Times are those of what is there, else of what was removed, as far as they are known."""
-    add(inventory, "1", entry("a", changed=LATE), entry("b"))
-    inventory.add_removed([("urn:x:a", EARLY, ""), ("urn:x:c", EARLY, ""), ("urn:x:d", "", "")])
-    assert inventory.times([f"urn:x:{name}" for name in "abcde"]) == {"urn:x:a": LATE, "urn:x:c": EARLY}
 
 
 @given(st.lists(st.tuples(st.text(max_size=4), st.sets(st.sampled_from("pq"))), max_size=30))

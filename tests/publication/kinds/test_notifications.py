@@ -192,16 +192,3 @@ def test_takedown_before_any_change(tmp_path: Path) -> None:
     again = parse_file(source.output / "resourcesync/site/2/notification.xml")
     assert interval(again) == ("2024-01-10T12:00:00Z", "2024-01-10T12:00:00Z")
     assert listed(again) == []
-
-
-def test_a_site_that_moves(source: Source) -> None:
-    """The topic moves with it."""
-    source.publish({"a.html": b"A", "b.html": b"b"}, "2024-02-10T12:00", hubs=HUBS)
-    previous = source.previous()
-    moved = Source(source.output, siteurl="https://new.example")
-    moved.publish(
-        {"a.html": b"A", "b.html": b"b"}, "2024-03-10T12:00", previous, hubs=HUBS, moved_from="https://example.org"
-    )
-    document = parse_file(source.output / TOPIC)
-    assert interval(document)[0] == "2024-02-10T12:00:00Z"
-    assert document.links["self"] == f"https://new.example/{TOPIC}"

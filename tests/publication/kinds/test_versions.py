@@ -359,19 +359,6 @@ def test_switched_on_and_off(source: Source) -> None:
     assert source.documents()[first].count(b"<url>") == closed[first].count(b"<url>")
 
 
-def test_a_timegate_of_its_own(source: Source) -> None:
-    """When the setting changes, entries and TimeMaps lead to the new one."""
-    three(source)
-    source.publish(
-        {"a.html": b"1", "c.html": b"1"}, "2024-03-04T12:00", versions=VersionOptions(timegate="https://g.example/?")
-    )
-    name = sha256(f"{SITEURL}/b.txt".encode()).hexdigest()[:32]
-    text = (source.output / f"{HOME}/timemaps/{name}.link").read_text("ascii")
-    assert f'<https://g.example/?{SITEURL}/b.txt>; rel="timegate",\n' in text
-    for uri, entry in source.resource_list().items():
-        assert entry.links[2] == ("timegate", f"https://g.example/?{uri}")
-
-
 @pytest.mark.promise("In force")
 def test_forgotten(source: Source) -> None:
     """Nothing of a forgotten resource stays, unless other resources have the same bytes; the others keep all."""

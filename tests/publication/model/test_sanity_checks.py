@@ -39,22 +39,6 @@ def pages(count: int) -> dict[str, bytes]:
     return {f"{number}.html": bytes([number]) for number in range(count)}
 
 
-def test_more_than_a_fifth_stops_the_build(source: Source) -> None:
-    """Four of ten are: one sentence says how many, which, and the setting; nothing was written."""
-    before = source.documents()
-    with pytest.raises(PublicationError) as error:
-        source.publish(pages(6), "2024-02-05T12:00", allow_deletions=False)
-    message = str(error.value)
-    assert message.startswith(
-        f"4 of 10 resources would be listed as deleted, such as {SITEURL}/6.html and {SITEURL}/7.html: "
-    )
-    assert "allow deletions" in message
-    assert f"{SITEURL}/9.html" not in message
-    assert source.documents() == before
-    source.publish(pages(6), "2024-02-05T12:00", allow_deletions=True)
-    assert len(source.resource_list()) == 6
-
-
 def test_what_comes_is_not_weighed_against_what_goes(source: Source) -> None:
     """Every URI changed, as with other slashes at their ends: what is new makes up for nothing."""
     contents = {f"new/{path}": data for path, data in pages(30).items()}

@@ -15,10 +15,11 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.http import Web
 from pelican_resourcesync.publication import read_previous
 from pelican_resourcesync.publication.model.kinds import kind_of
-from pelican_resourcesync.publication.previous.fetch import FetchClock, Fetched, FetchLimits, fetch_publication
+from pelican_resourcesync.publication.previous.fetch import FetchClock, FetchLimits, fetch_publication
 from pelican_resourcesync.settings import Archives, Dumps
 from tests.kit.live import Ask, Live, Manner, content, dripping, files, first, live, page, status
 from tests.kit.publications import LAYOUT, STATE, Source
+from tests.publication.previous.test_fetch import Time, fetched
 
 DUMPS = Dumps(resourcedump=True, changedump=True, package_size=20_000)
 ARCHIVES = Archives(resourcedump=None, resourcelist=None)
@@ -84,13 +85,6 @@ def digests(folder: Path) -> dict[str, str]:
     return found
 
 
-def fetched(site: Live, into: Path, known: Path | None = None, **options: Any) -> Fetched:
-    """Fetch what must be there."""
-    found = fetch_publication(Web(site.url), into, known, **options)
-    assert isinstance(found, Fetched)
-    return found
-
-
 def failure(site: Live, into: Path, **options: Any) -> str:
     """Return what is said where nothing can be fetched, with `URL` for the site; nothing is written or left."""
     with pytest.raises(PublicationError) as caught:
@@ -150,13 +144,12 @@ def test_a_package_that_is_missing_or_wrong(site: Live, new: Source, into: Path,
     """It is damage as that of any document: all is asked again for a minute, and only what is lacking."""
     path = max(new.state()["documents"].keys() & packages(new))
     site.manners[path] = manner
-    now = [0.0]
-    clock = FetchClock(now=lambda: now[0], sleep=lambda seconds: now.append(now.pop() + seconds))
-    found = failure(site, into, clock=clock)
+    time = Time()
+    found = failure(site, into, clock=time.clock)
     assert f"URL/{path}{said}" in found
     assert "the publication is damaged, or its deployment is not done" in found
     asked = site.asked()
-    assert (now, asked[STATE], asked[path]) == ([60.0], 7, 7)
+    assert (sum(time.slept), asked[STATE], asked[path]) == (60, 7, 7)
     assert {asked[each] for each in packages(new) - {path}} == {1}
 
 
@@ -212,9 +205,8 @@ def test_time_of_all_packages(site: Live, new: Source, into: Path) -> None:
     """They have a limit together, which waiting counts in."""
     path = max(new.state()["documents"].keys() & packages(new))
     site.manners[path] = status(404)
-    now = [0.0]
-    clock = FetchClock(now=lambda: now[0], sleep=lambda seconds: now.append(now.pop() + seconds))
-    said = failure(site, into, allowance=FetchLimits(packages_seconds=5), clock=clock)
+    time = Time()
+    said = failure(site, into, allowance=FetchLimits(packages_seconds=5), clock=time.clock)
     assert "URL: the whole of its packages takes longer than 5 seconds" in said
 
 

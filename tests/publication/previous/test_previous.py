@@ -76,15 +76,6 @@ def test_documents_without_their_state_are_damaged(source: Source, moved_to: str
     assert replace(source, set_name="papers").previous() is None
 
 
-@pytest.mark.parametrize("siteurl", ["https://other.example", f"{SITEURL}/blog", "http://localhost:8000"])
-def test_another_siteurl(source: Source, siteurl: str) -> None:
-    """A publication is read as what it is, of its own address: whether it may be carried forward is not asked here."""
-    previous = read_previous(source.output, Layout(siteurl, restart_number=5))
-    assert previous == source.previous()
-    assert previous is not None
-    assert previous.layout == LAYOUT
-
-
 def test_the_state_alone(source: Source) -> None:
     """What to start over from can be known where the documents are damaged."""
     previous = source.previous()

@@ -110,32 +110,6 @@ def test_no_package_holds_it_any_more(source: Source) -> None:
     assert documents <= {uri.removeprefix(f"{SITEURL}/") for uri in found}
 
 
-def test_all_else_is_as_it_was(source: Source) -> None:
-    """Archived states with their times, changes with their bytes, ranges: only without the one resource."""
-    kinds = ("resourcelist", "resourcedump")
-    before = {kind: archived(source, kind) for kind in kinds}
-    dump, changes = dumps_of(source)
-    ranges = [item.md for item, _ in source.change_lists()]
-    source.forget(SECRET, built=NOW)
-    for kind in kinds:
-        assert archived(source, kind) == [
-            (at, [each for each in listed if each[0] != SECRET]) for at, listed in before[kind]
-        ]
-        assert before[kind] != archived(source, kind)
-    after, since = dumps_of(source)
-    assert resources_in(after) == resources_in(dump)
-    assert {each.md["at"] for each in after} == {each.md["at"] for each in dump}
-    last = (SECRET, "2024-09-01T12:00:00Z", "deleted", None)
-    assert changes_in(since) == [*(each for each in changes_in(changes) if each[0] != SECRET), last]
-    assert [item.md for item, _ in source.change_lists()] == ranges
-    listed = [item.md for item in source.document(source.capabilities()["changedump"]).entries]
-    assert listed[0]["from"] == "2024-01-05T12:00:00Z"
-    source.publish({"a.html": b"6"}, "2024-10-05T12:00", **EVERYTHING)
-    later, since = dumps_of(source)
-    new = [each for each in since if each.said["until"] > "2024-09-01T12:00:00Z"]
-    assert rebuilt(resources_in(after), new) == resources_in(later) == {f"{SITEURL}/a.html": b"6"}
-
-
 def test_links_to_it_go_too(source: Source) -> None:
     """LN06: what leads to it, in lists of now, of the past and of changes, is left out; other links stay."""
     links = (Link(rel="collection", href=SECRET), Link(rel="tag", href=f"{SITEURL}/b.html"))
