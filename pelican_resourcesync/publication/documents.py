@@ -314,7 +314,7 @@ class DocumentWriter:
     def carry(self, path: str) -> None:
         """Carry over a document of the previous generation unchanged."""
         if self.previous is not None:
-            self.stage.carry(path, self.previous.folder / path, self.previous.state.documents.get(path))
+            self.stage.carry(path, f"{self.previous.folder}/{path}", self.previous.state.documents.get(path))
 
     def carry_all(self, path: str) -> None:
         """Carry over a document and its parts, packages and manifests, whose names begin with its own."""

@@ -16,10 +16,10 @@ _WINDOWS = os.name == "nt"
 _CANNOT = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 
 
-def measure(file: Path) -> tuple[str, int]:
+def measure(file: Path | str) -> tuple[str, int]:
     """Return the SHA-256 (hexadecimal) and the length (bytes) of a file; it is read once, with little memory."""
     digest, length = hashlib.sha256(), 0
-    with file.open("rb", buffering=0) as stream:  # most files are smaller than the buffers that would be made for them
+    with open(file, "rb", buffering=0) as stream:  # noqa: PTH123  # most files are smaller than the buffers that would be made for them
         while chunk := stream.read(_CHUNK):
             digest.update(chunk)
             length += len(chunk)

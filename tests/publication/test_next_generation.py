@@ -140,6 +140,7 @@ _said = st.builds(
     Representation,
     st.none() | st.builds(Hash, algorithm=st.just(MD5), digest=st.sampled_from("01")),
     st.none() | st.integers(0, 2),
+    st.none(),
 )
 
 

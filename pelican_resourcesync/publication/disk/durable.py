@@ -5,7 +5,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from itertools import islice
 from os.path import samestat
 from pathlib import Path
@@ -62,10 +62,20 @@ def replace_files(files: Iterable[tuple[Path, bytes]]) -> None:
 
     Each has its old bytes until the new ones are on disk. Raises `PublicationError` if one cannot be written.
     """
-    waiting = iter(files)
-    while True:
-        with ExitStack() as stack:
-            new = [(_write_sibling(file, data, stack), file) for file, data in islice(waiting, _BATCH)]
+    waiting, new = iter(files), list[tuple[Path, Path]]()
+    try:
+        while True:
+            for file, data in islice(waiting, _BATCH):
+                written = file.with_name(f"{TEMPORARY_PREFIX}{len(new)}")
+                with failing_disk(f"{file} cannot be written"):
+                    handle = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                    new.append((written, file))
+                    with os.fdopen(handle, "wb") as stream:
+                        stream.write(data)
+                    try:
+                        copy_owner(written, file)
+                    except FileNotFoundError:  # it is new
+                        written.chmod(0o644)
             if not new:
                 return
             with failing_disk(f"{new[0][1]} cannot be written"):
@@ -73,16 +83,10 @@ def replace_files(files: Iterable[tuple[Path, bytes]]) -> None:
             for written, file in new:
                 with failing_disk(f"{file} cannot be written"):
                     written.replace(file)
-
-
-def _write_sibling(file: Path, data: bytes, stack: ExitStack) -> Path:
-    with failing_disk(f"{file} cannot be written"):
-        new = stack.enter_context(temporary_sibling(file))
-        new.write_bytes(data)
-        new.chmod(0o644)
-        if file.exists():
-            copy_owner(new, file)
-    return new
+            new.clear()
+    finally:
+        for written, _ in new:
+            written.unlink(missing_ok=True)
 
 
 def require_not_reserved(path: Path) -> None:

@@ -44,15 +44,19 @@ _ADDED = f"{RESERVED_PREFIX}added-"
 REMOVED = f"{RESERVED_PREFIX}removed"
 
 
-def install(stage: Path, output: Path, staged: Collection[str], layouts: Sequence[Layout]) -> None:
+def install(
+    stage: Path, output: Path, staged: Collection[str], layouts: Sequence[Layout], linked: Collection[str] = ()
+) -> None:
     """Replace the publication of these sets with the documents in the folder `stage`, whose paths are `staged`.
 
-    Other sets stay unchanged, and so does everything if no document differs. Raises `OSError` if it fails: then the old
-    publication is still there, or `put_back` can restore it.
+    Those that are `linked` are the very files in the output. Other sets stay unchanged, and so does everything if no
+    document differs. Raises `OSError` if it fails: then the old publication is still there, or `put_back` can restore
+    it.
     """
     new, well_known = stage / DOCUMENTS, output / WELL_KNOWN
     there = set(_documents_in(output, layouts))
-    changed = {path for path in staged if path not in there or not same_bytes(new / path, output / path)}
+    written = set(staged).difference(linked)
+    changed = {path for path in written if path not in there or not same_bytes(new / path, output / path)}
     folders = [f"{each.home}/{kind}" for each in layouts for kind in _FOLDERS]
     moved = {folder for folder in folders if is_there(new / added_to(folder))}
     folders = [added_to(folder) if folder in moved else folder for folder in folders]
@@ -69,7 +73,7 @@ def install(stage: Path, output: Path, staged: Collection[str], layouts: Sequenc
         if changed == {WELL_KNOWN} and not others:  # Pelican deletes it on every build
             sync([new / WELL_KNOWN])
         else:
-            copied = _complete(new, output, set(staged).difference(changed), layouts)
+            copied = _complete(new, output, written - changed, layouts)
             fresh = (new / path for path in chain(changed, some, records) if is_there(new / path))
             sync_all(chain(copied, fresh, _folders(new)))
             _replace_folder(stage, output, undo)

@@ -53,7 +53,7 @@ class Stage:
         self.documents = folder / DOCUMENTS  # laid out like an output
         self._measured: dict[str, tuple[str, int]] = {}
         self._paths: set[str] = set()
-        self._linked: set[str] = set()
+        self._linked: dict[str, str | None] = {}  # of what is carried over: the file that it is a link to
         self._elsewhere: set[str] = set()
         self._folders: set[str] = set()
 
@@ -73,7 +73,7 @@ class Stage:
         file = self._new(path)
         if path in self._linked:  # writing would change the document in the output
             file.unlink()
-            self._linked.discard(path)
+            del self._linked[path]
         self._measured.pop(path, None)
         return file
 
@@ -86,13 +86,15 @@ class Stage:
 
     def _new(self, path: str) -> Path:
         """Return the file of a new document, whose folder exists."""
+        self._add(path)
+        return self.documents / path
+
+    def _add(self, path: str) -> None:
         self._paths.add(path)
-        file = self.documents / path
         folder, _, _ = path.rpartition("/")
         if folder not in self._folders:
-            file.parent.mkdir(parents=True, exist_ok=True)
+            (self.documents / folder).mkdir(parents=True, exist_ok=True)
             self._folders.add(folder)
-        return file
 
     def write(self, path: str, data: bytes) -> None:
         """Write a whole document."""
@@ -115,15 +117,18 @@ class Stage:
         found = [path for path in self.paths() if path.startswith(f"{layout.home}/") and kind_of(path).is_package]
         return len(found), sum(self.measure(path)[1] for path in found)
 
-    def carry(self, path: str, source: Path, digest: str | None = None) -> None:
-        """Carry over an existing file, by a link if possible; `digest` is its SHA-256, if it was just verified."""
+    def carry(self, path: str, source: Path | str, digest: str | None = None) -> None:
+        """Carry over an existing file, by a link if possible; `digest` is its SHA-256, if it was just verified.
+
+        There may be thousands of them, and strings are faster than paths.
+        """
+        target, source = f"{self.documents}/{path}", str(source)
         if path in self._paths:
-            (self.documents / path).unlink()
-        target = self._new(path)
-        link_or_copy(source, target)
-        self._linked.add(path)
+            os.unlink(target)  # noqa: PTH108
+        self._add(path)
+        self._linked[path] = source if link_or_copy(source, target) else None
         if digest is not None:
-            self.note(path, digest, target.stat().st_size)
+            self.note(path, digest, os.stat(target).st_size)  # noqa: PTH116
 
     def add_records(self, layout: Layout, folder: Path) -> None:
         """Move a folder from the output to the stage, as the records of a set."""
@@ -165,7 +170,8 @@ class Stage:
 
     def install(self, layouts: Sequence[Layout]) -> None:
         """Install the stage as the publication of these sets: see `install.install`."""
-        install(self._folder, self._output, self._paths - self._elsewhere, layouts)
+        same = {path for path, source in self._linked.items() if source == f"{self._output}/{path}"}
+        install(self._folder, self._output, self._paths - self._elsewhere, layouts, same)
 
     @property
     def interrupted(self) -> bool:

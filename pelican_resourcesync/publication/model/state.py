@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from pelican_resourcesync.errors import PublicationError
@@ -229,6 +229,7 @@ def _rendered_part(part: Part) -> dict[str, Any]:
     }
 
 
+@lru_cache(maxsize=16)  # each build asks for the states in its output several times
 def parse_state(data: bytes, name: str) -> PublicationState:
     """Parse a state. Raises `PublicationError`, which contains `name`, if it is invalid or has a newer format."""
     try:

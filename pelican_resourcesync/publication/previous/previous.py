@@ -239,8 +239,9 @@ class PreviousPublication:
         Superseded ones may be missing. Packages may be large, and were hashed if they came over the network.
         """
         for path, digest in {**self.state.superseded, **self.state.documents}.items():
-            checked = isinstance(self.file(path), Path) and (packages or not kind_of(path).is_package)
-            if checked and not self._is_intact(path, digest):
+            kind = kind_of(path)
+            elsewhere = kind is RESOURCE_LIST_PART and self.bucket is not None
+            if not elsewhere and (packages or not kind.is_package) and not self._is_intact(path, digest):
                 what = f"{shown(path)} does not match {self.layout.state}"
                 raise DamagedError(what)
         listed = [*(each.path for each in self.state.parts), *(each.path for each in self.state.change_lists)]
@@ -261,7 +262,7 @@ class PreviousPublication:
             return False
         if kind_of(path).is_package:
             return found.st_size == self.state.packages.get(path)
-        return measure(Path(file))[0] == digest
+        return measure(file)[0] == digest
 
     def require_known_hosts(self, uris: Iterable[str]) -> None:
         """Raise `PublicationError` for a URI on a host that is not the site's and that the settings do not name.

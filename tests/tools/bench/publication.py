@@ -19,6 +19,7 @@ from pelican_resourcesync.publication import (
     FileResources,
     Layout,
     Options,
+    PageOptions,
     PublishRequest,
     Representation,
     Resource,
@@ -100,7 +101,12 @@ def _publish(folder: str, resources: FileResources, history: ChangeHistory, dump
         resources=resources,
         history=history,
         boundaries=Calendar("day"),
-        options=Options(output=output, layout=_LAYOUT, dumps=Dumps(resourcedump=bool(dumps), changedump=bool(dumps))),
+        options=Options(
+            output=output,
+            layout=_LAYOUT,
+            dumps=Dumps(resourcedump=bool(dumps), changedump=bool(dumps)),
+            page=PageOptions(compiled=Path(folder, "templates")),  # as all publishers of sites do
+        ),
         previous=read_previous(output, _LAYOUT),
     )
     publish_sets([request])

@@ -166,7 +166,7 @@ class _Writer:
             paths = layout.change_page(found.start), layout.change_data(found.start)
             if previous and self._stays(previous, found, paths):
                 for path in paths:
-                    self._stage.carry(path, previous.folder / path, previous.state.documents[path])
+                    self._stage.carry(path, f"{previous.folder}/{path}", previous.state.documents[path])
                 continue
             known = read_shown(previous, found.start) if previous else None
             before = self._retitled(known) if known else None

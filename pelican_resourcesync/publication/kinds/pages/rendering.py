@@ -173,7 +173,8 @@ class Page:
 
     def href(self, path: str) -> str:
         """Return the link to a document, relative to this page, so that it works from a file too."""
-        return quote(posixpath.relpath(path, posixpath.dirname(self.path)))
+        folder = posixpath.dirname(self.path)
+        return quote(path[len(folder) + 1 :] if path.startswith(f"{folder}/") else posixpath.relpath(path, folder))
 
     def text(self, english: str, **values: str) -> str:
         """Return a text in the language of the page."""
