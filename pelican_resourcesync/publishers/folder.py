@@ -261,7 +261,9 @@ class _Folder:
         Without `write`, no page is changed, and the request is as if it was.
         """
         pages = {path: self.layouts[name] for name in reversed(self._sets) for path in self._sets[name]}
-        measured = link_pages(self._path, pages if self._settings.html_links else {}, self._uris, write=write)
+        pages = pages if self._settings.html_links else {}
+        measured, headless = link_pages(self._path, pages, self._uris, write=write)
+        self.hints += [headless] if headless else []
         links = self._alternate_links()
         resources = {
             path: Resource(uri, file, None, measured.get(path) or Resource(uri, file).represent(), links.get(path, ()))

@@ -200,7 +200,7 @@ class Publisher:
         add_discovery_files(output, self._settings, layouts)
         site = find_resources(self._run, self._settings, layouts)
         pages = site.pages if self._settings.html_links else {}
-        linked = link_pages(output, pages, {file.path for file in site.written})
+        linked, headless = link_pages(output, pages, {file.path for file in site.written})
         measured = {
             file.uri: linked.get(file.path) or Resource(file.uri, output / file.path).represent()
             for file in site.written
@@ -213,7 +213,7 @@ class Publisher:
         sitemap = update_sitemap(
             output, [resource_set.layout for resource_set in site.sets], wanted=self._settings.sitemap
         )
-        self._hints |= dict.fromkeys(filter(None, [*site.hints, sitemap]))
+        self._hints |= dict.fromkeys(filter(None, [*site.hints, headless, sitemap]))
         ended = removed_set_warnings(self._removed_sets, self._settings)
         self._warnings += [*site.warnings, *ended, *unstable_warnings(publications, self._settings)]
         notes = [note for publication in publications for note in publication.notes]

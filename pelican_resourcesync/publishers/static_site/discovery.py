@@ -32,12 +32,14 @@ _SEARCHED = 1 << 20
 #: each ends with the page if nothing ends it earlier, so nothing is read twice and matching takes linear time.
 _TOKENS = re.compile(
     rb"<!--.*?(?:-->|\Z)"
-    rb"|<(?P<raw>script|style|title|noscript|template)\b[^>]*+(?:>|\Z).*?(?:</(?P=raw)\s*+>|\Z)"
+    rb"|<(?P<raw>script|style|title|noscript|template)\b[^>]*+(?:>|\Z).*?(?:(?P<closed></(?P=raw)\s*+>)|\Z)"
+    rb"|<(?:!doctype|html|meta)\b[^>]*+(?:>|\Z)"
     rb"|(?P<start><head(?![^\s>])[^>]*+(?:>|\Z))"
     rb"|(?P<link><(?:link|base)\b[^>]*+(?:>|\Z))"
     rb"|(?P<end></head\s*+>|<body\b)",
     re.DOTALL | re.IGNORECASE,
 )
+_BOM = b"\xef\xbb\xbf"
 _RESOURCESYNC = re.compile(rb"""\brel\s*=\s*(?:["'][^"']*\bresourcesync\b|resourcesync\b)""", re.IGNORECASE)
 _ALTERNATE = re.compile(rb"alternate|<base", re.IGNORECASE)
 ROBOTS = "robots.txt"
@@ -154,14 +156,14 @@ def _save(file: Path, text: str) -> None:
 
 def link_pages(
     output: Path, pages: Mapping[str, Layout], paths: Collection[str], *, write: bool = True
-) -> dict[str, Representation]:
+) -> tuple[dict[str, Representation], str]:
     """Add to each of the `pages`, by path, a link to the Capability List of that layout; `paths` are all resources.
 
     A page without a head, or with such a link already, is not changed. Returns what these pages are then, so that they
-    need not be read again. Without `write`, no page is changed.
+    need not be read again, and a hint if some have no head. Without `write`, no page is changed.
     """
     uris = {layout: layout.uri(layout.capability_list) for layout in set(pages.values())}
-    linked = {}
+    linked, headless = {}, list[str]()
 
     def changed() -> Iterator[tuple[Path, bytes]]:
         for path, layout in pages.items():
@@ -169,11 +171,15 @@ def link_pages(
                 page = (output / path).read_bytes()
                 new = with_link(page, uris[layout])
                 linked[path] = Representation.measured(sha256(new or page), len(new or page), media_type(path))
-                if new is not None and write:
-                    yield output / path, new
+                headless.extend([path] if new is None else [])
+                if new not in (None, page) and write:
+                    yield output / path, new or page
 
     replace_files(changed())
-    return linked
+    if not headless:
+        return linked, ""
+    count = f"{len(headless):,} {'page' if len(headless) == 1 else 'pages'} without <head> and <title>"
+    return linked, f"{count} cannot link to the documents, such as {headless[0]}: add a <title>"
 
 
 def is_linkable(path: str, paths: Collection[str]) -> bool:
@@ -191,15 +197,25 @@ def alternates_of(page: bytes, uri: str) -> list[str]:
 
 
 def with_link(page: bytes, capability_list: str) -> bytes | None:
-    """Return the bytes of an HTML page with the link at the end of its head; `None` where it stays unchanged."""
-    inside = False
+    """Return the bytes of an HTML page with the link at the end of its head, or unchanged if that has such a link.
+
+    The tags of the head may be missing, as in minified pages: then it ends before the body, or else the link comes
+    after the title. Returns `None` if there is neither.
+    """
+    inside, in_body, at, end = False, False, None, len(page) - len(page.removeprefix(_BOM))
     for token in _TOKENS.finditer(page, 0, _SEARCHED):
+        in_body = in_body or bool(not inside and page[end : token.start()].strip())
+        end = token.end()
         if token["start"]:
             inside = True
-        elif token["link"] and inside and _RESOURCESYNC.search(token["link"]):
-            return None
+        elif token["link"] and (inside or not in_body) and _RESOURCESYNC.search(token["link"]):
+            return page
+        elif token["closed"] and token["raw"].lower() == b"title" and not in_body:
+            at = at or end
         elif token["end"]:
-            at, href = token.start(), html.escape(capability_list)
-            link = f'<link rel="resourcesync" type="application/xml" href="{href}" />\n'.encode("ascii")
-            return page[:at] + link + page[at:] if inside else None
-    return None
+            at = token.start() if inside or not in_body else at
+            break
+    if at is None:
+        return None
+    href = html.escape(capability_list)
+    return page[:at] + f'<link rel="resourcesync" type="application/xml" href="{href}" />\n'.encode("ascii") + page[at:]

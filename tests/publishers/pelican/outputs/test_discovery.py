@@ -59,10 +59,15 @@ class Links(HTMLParser):
         b"<head>@</head><body><link rel='resourcesync' href='x'></head></body>",
         b"<header></header><head>@</head>",
         b"<head><title>caf\xe9</title>@</head>",
+        b"<!doctype html><html lang=en><meta charset=utf-8><title>T</title><link rel=icon href=i>@<body><p>x",
+        b"\xef\xbb\xbf<!doctype html> <title>T</title>@<meta name=a content=b><p>No tag of the head or the body",
+        b"<head><title>T</title>@<meta charset=utf-8><p>The head is not closed",
+        b"<!doctype html><title>T</title><style>p{}</style>@</head><p>x",
+        b"<html>@<body><head></head></body>",
     ],
 )
 def test_link_is_the_last_of_the_head(page: bytes) -> None:
-    """The link comes just before the head's end, whatever looks like one before; no other byte changes."""
+    """The link comes just before the head's end, or after the title if no tag ends it; no other byte changes."""
     before, after = page.split(b"@")
     assert with_link(before + after, URI) == before + LINK + after
 
@@ -72,26 +77,32 @@ def test_link_is_the_last_of_the_head(page: bytes) -> None:
     [
         b"",
         b"<p>No head at all</p>",
-        b"<body><head></head></body>",
+        b"<p>Text</p><title>Of nothing</title><body>",
+        b"Text<body></body>",
         b"<header><h1>T</h1></header>",
         b"<head><title>never ends",
         b"<!-- <head></head> -->",
-        b'<head><link rel="resourcesync" href="x"></head>',
-        b"<head><LINK HREF='x' REL='alternate ResourceSync'></head>",
-        b"<head><link rel=resourcesync href=x></head>",
         "<html><head></head></html>".encode("utf-16"),
     ],
 )
-def test_pages_left_alone(page: bytes) -> None:
-    """Without a head there is nothing to do, and a page that has such a link keeps it."""
+def test_pages_without_a_head(page: bytes) -> None:
+    """There is no place for a link."""
     assert with_link(page, URI) is None
 
 
-def test_never_twice() -> None:
+@pytest.mark.parametrize(
+    "page",
+    [
+        b'<head><link rel="resourcesync" href="x"></head>',
+        b"<head><LINK HREF='x' REL='alternate ResourceSync'></head>",
+        b"<head><link rel=resourcesync href=x></head>",
+        b"<!doctype html><link rel=resourcesync href=x><title>T</title><p>x",
+        *(with_link(page, URI) or b"" for page in (b"<head></head>", b"<title>T</title>x", b"<title>T</title><body>")),
+    ],
+)
+def test_never_twice(page: bytes) -> None:
     """A page that was linked is left alone."""
-    linked = with_link(b"<head></head>", URI)
-    assert linked is not None
-    assert with_link(linked, URI) is None
+    assert with_link(page, URI) == page
 
 
 def test_uri_is_escaped() -> None:
@@ -124,8 +135,18 @@ def test_a_parser_sees_one_link_in_the_head(before: str, head: str, body: str) -
 
 def add_link(page: Path) -> None:
     """Link a page of an output, and compare what is said of it with what it is."""
-    [(_, of)] = link_pages(page.parent, {page.name: LAYOUT}, [page.name]).items()
+    [(_, of)] = link_pages(page.parent, {page.name: LAYOUT}, [page.name])[0].items()
     assert (of.hash, of.length) == (Resource("", page).represent().hash, page.stat().st_size)
+
+
+def test_pages_without_a_head_are_counted(tmp_path: Path) -> None:
+    """One hint has their number and the first; such a page stays as it is."""
+    pages = {"a.html": b"<p>A", "b.html": b"<title>B</title>", "c.html": b""}
+    for name, data in pages.items():
+        (tmp_path / name).write_bytes(data)
+    _, hint = link_pages(tmp_path, dict.fromkeys(pages, LAYOUT), pages)
+    assert hint == "2 pages without <head> and <title> cannot link to the documents, such as a.html: add a <title>"
+    assert [(tmp_path / name).read_bytes() for name in pages] == [b"<p>A", b"<title>B</title>" + LINK, b""]
 
 
 def test_file_is_linked_once(tmp_path: Path) -> None:
