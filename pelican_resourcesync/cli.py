@@ -3,11 +3,10 @@
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from pelican_resourcesync.commands import announce, check, follow, key, mirror, publish, serve, site, upload
 from pelican_resourcesync.commands.running import PROGRAM
-from pelican_resourcesync.system.exits import run_command
+from pelican_resourcesync.system.exits import CommandLine, run_command
 from pelican_resourcesync.version import __version__
 
 
@@ -27,13 +26,12 @@ def _run_verb(arguments: Sequence[str] | None) -> int:
 
 def parser() -> ArgumentParser:
     """Return the parser of the whole command line, with the commands in the order of `docs/commands.md`."""
-    top = ArgumentParser(
+    top: ArgumentParser = CommandLine(
         prog=PROGRAM,
         description="Publish sites, inspect what is published, and copy it, over ResourceSync (ANSI/NISO Z39.99).",
     )
     top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    parsers: Any = partial(ArgumentParser, allow_abbrev=False)  # `--at` is not `--atomic`
-    verbs = top.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=parsers)
+    verbs = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for add in (
         publish.add_verb,
         upload.add_verb,

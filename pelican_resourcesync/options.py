@@ -53,15 +53,19 @@ def seconds(text: str) -> float:
 def rate(text: str) -> tuple[float, float]:
     """Return requests per second, and bytes per second, of which one is 0."""
     plain = text.lower().removesuffix("/s")
-    if plain.endswith("b") or plain[-1:] in "kmg":
-        return 0.0, _number(plain.removesuffix("b"), _UNITS)
-    return _number(plain, {"": 1}), 0.0
+    try:
+        if plain.endswith("b") or plain[-1:] in "kmg":
+            return 0.0, _number(plain.removesuffix("b"), _UNITS)
+        return _number(plain, {"": 1}), 0.0
+    except ArgumentTypeError as error:
+        message = f"{text!a} is not a rate: write a number of requests (5) or of bytes (2MB) per second"
+        raise ArgumentTypeError(message) from error
 
 
 def _number(text: str, units: dict[str, int]) -> float:
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]?)", text.strip())
     if not found or found[2] not in units or not float(found[1]):
-        message = f"{text!a} is not a number with one of the units {', '.join(filter(None, units)) or 'none'}"
+        message = f"{text!a} is not a number with one of the units {', '.join(filter(None, units))}"
         raise ArgumentTypeError(message)
     return float(found[1]) * units[found[2]]
 
@@ -269,8 +273,7 @@ class SourceOptions:
         try:
             return rate(str(self.rate)) if self.rate else (0.0, 0.0)
         except ArgumentTypeError as error:
-            message = f"the rate {error}: write a number of requests (5), or of bytes ('2MB')"
-            raise SettingsError(message) from error
+            raise SettingsError(str(error)) from error
 
     def credentials(self, source: str) -> dict[str, str]:
         """Return the headers that are sent to the Source's origin alone. Raises `SettingsError`."""
@@ -397,8 +400,11 @@ def _netrc(host: str) -> dict[str, str]:
 
     try:
         known = netrc.netrc().authenticators(host)
+    except FileNotFoundError as error:
+        message = "there is no ~/.netrc: write it, or log in with --user"
+        raise SettingsError(message) from error
     except (OSError, netrc.NetrcParseError) as error:
-        message = f"the file .netrc cannot be used ({type(error).__name__})"
+        message = f"~/.netrc cannot be used: {getattr(error, 'strerror', None) or error}"
         raise SettingsError(message) from error
     return {"Authorization": _basic(known[0], known[2] or "")} if known else {}
 

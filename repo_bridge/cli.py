@@ -9,9 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TypeAlias
 
-from pelican_resourcesync.errors import ResourceSyncError, SettingsError, StoppedError
-from pelican_resourcesync.settings import shown, suggestion
-from pelican_resourcesync.system.exits import DONE, INCOMPLETE, PROBLEMS, run_command, stopping
+from pelican_resourcesync.errors import ResourceSyncError, StoppedError
+from pelican_resourcesync.system.exits import DONE, INCOMPLETE, PROBLEMS, CommandLine, run_command, stopping
 from pelican_resourcesync.system.extras import extra
 from pelican_resourcesync.system.printable import printable, printable_lines
 from pelican_resourcesync.version import __version__
@@ -33,10 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    options, rest = parser().parse_known_args(arguments)
+    options = parser().parse_args(arguments)
     with stopping() as signals:
         try:
-            _require_no_more(rest, options.known)
             with extra("bridge", "repo-bridge needs an extra"):
                 import_module("sqlalchemy")
             status: int = options.verb(options)
@@ -52,18 +50,19 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 def parser() -> ArgumentParser:
     """Return the parser of the whole command line; each command adds its own, in the order of `docs/commands.md`."""
-    top = ArgumentParser(prog=PROGRAM, description="Publish a repository over ResourceSync, from its database.")
+    top: ArgumentParser = CommandLine(
+        prog=PROGRAM, description="Publish a repository over ResourceSync, from its database."
+    )
     top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     verbs = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for add in (_add_publish, _add_init, _add_import):
         verb = add(verbs)
         verb.add_argument("--json", action="store_true", help="print the result as JSON")
-        verb.set_defaults(known=[name for action in verb._actions for name in action.option_strings])  # noqa: SLF001 - argparse has no public API for this
     return top
 
 
 def _add_publish(verbs: Verbs) -> ArgumentParser:
-    publish = verbs.add_parser("publish", help="publish what is public in a repository", allow_abbrev=False)
+    publish = verbs.add_parser("publish", help="publish what is public in a repository")
     publish.set_defaults(verb=_publish)
     publish.add_argument("--config", type=Path, metavar="FILE", help=f"the settings file ({FILE})")
     for name, row in ROWS.items():
@@ -73,7 +72,7 @@ def _add_publish(verbs: Verbs) -> ArgumentParser:
 
 
 def _add_init(verbs: Verbs) -> ArgumentParser:
-    init = verbs.add_parser("init", help="write the settings and systemd units", allow_abbrev=False)
+    init = verbs.add_parser("init", help="write the settings and systemd units")
     init.set_defaults(verb=_init)
     init.add_argument(
         "--dspace", type=Path, metavar="DIR", help="the folder where DSpace is installed, to read its settings"
@@ -84,7 +83,7 @@ def _add_init(verbs: Verbs) -> ArgumentParser:
 
 
 def _add_import(verbs: Verbs) -> ArgumentParser:
-    importing = verbs.add_parser("import", help="convert a dump to an SQLite database", allow_abbrev=False)
+    importing = verbs.add_parser("import", help="convert a dump to an SQLite database")
     importing.set_defaults(verb=_import)
     importing.add_argument("dump", type=Path, metavar="DUMP", help="a dump of pg_dump, plain or in custom format")
     importing.add_argument("export", type=Path, metavar="EXPORT", help="the database to write")
@@ -149,15 +148,6 @@ def _import(options: Namespace) -> int:
         )
     _say(as_json(result) if options.json else result.text(options.export))
     return DONE
-
-
-def _require_no_more(rest: Sequence[str], known: Sequence[str]) -> None:
-    """Raise `SettingsError` for an argument that no command accepts."""
-    if rest:
-        name = rest[0].partition("=")[0]
-        what = f"there is no option {name}" if name.startswith("-") else f"unexpected argument {shown(rest[0])}"
-        message = f"{what}{suggestion(name, known)}: see --help"
-        raise SettingsError(message)
 
 
 def _warn(warnings: Sequence[str]) -> None:

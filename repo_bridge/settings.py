@@ -29,8 +29,8 @@ from pelican_resourcesync.settings import (
     rows_of,
     set_name,
     shown,
-    suggestion,
 )
+from pelican_resourcesync.system.printable import suggestion
 from repo_bridge.records import FORMATS, Interface
 
 FILE = "repo_bridge.toml"

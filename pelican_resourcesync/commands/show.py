@@ -47,7 +47,7 @@ def report_on(target: str) -> Report:
         publication = _status_of(target)
     except PublicationError as error:
         return Report(target=target, publication=None, problem=str(error))
-    problem = None if publication else f"there is no publication at {target}"
+    problem = None if publication else f"there is no publication at {target}: publish the site first"
     return Report(target=target, publication=publication, problem=problem)
 
 

@@ -405,6 +405,12 @@ def retry_after(text: str) -> float | None:
     return None if time is None else max(0.0, (time - datetime.now(UTC)).total_seconds())
 
 
+def untrusted(reason: str) -> str:
+    """Return why a certificate cannot be trusted, and what to do where nobody known has signed it."""
+    hint = ": if it is yours, set $SSL_CERT_FILE to a file with the certificates to trust"
+    return f"its certificate cannot be trusted ({reason}){hint if 'self' in reason or 'issuer' in reason else ''}"
+
+
 def network_failure(error: BaseException, transfer: Transfer, *, direct: bool = True) -> TransportError:
     """Return the failure of a transfer for an error of the network; `direct`: an unknown name is that of the host."""
     if direct and isinstance(error, socket.gaierror) and error.errno == socket.EAI_NONAME:
@@ -415,7 +421,7 @@ def network_failure(error: BaseException, transfer: Transfer, *, direct: bool = 
         case TimeoutError():
             why = str(transfer.deadline)
         case ssl.SSLCertVerificationError(verify_message=reason):
-            why = f"its certificate cannot be trusted ({reason})"
+            why = untrusted(reason)
         case ssl.SSLError(reason=reason):
             why = f"no secure connection can be made ({reason})"
         case http.client.IncompleteRead():

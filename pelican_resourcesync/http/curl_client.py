@@ -21,6 +21,7 @@ from pelican_resourcesync.http.client import (
     Transfer,
     Turns,
     network_failure,
+    untrusted,
 )
 from pelican_resourcesync.http.urls import require_public, target_of
 from pelican_resourcesync.version import USER_AGENT
@@ -239,7 +240,7 @@ class _Handle:
         elif code == pycurl.E_RECV_ERROR and self._lines:
             why = "the transfer ended early"
         elif code == pycurl.E_PEER_FAILED_VERIFICATION:
-            why = f"its certificate cannot be trusted ({_reason(text)})"
+            why = untrusted(_reason(text))
         elif code == pycurl.E_SSL_CONNECT_ERROR:
             why = f"no secure connection can be made ({_reason(text)})"
         return transfer.failure(why or f"the answer is not valid HTTP (curl {code})")

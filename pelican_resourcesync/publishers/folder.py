@@ -133,6 +133,9 @@ def read_folder_settings(
 ) -> tuple[FolderSettings, Path, str]:
     """Return the settings, the folder of their file, and why nothing is to be published, or an empty text."""
     file = Path(config or FILE)
+    if not (folder or config or file.is_file()):
+        message = f"there is no {FILE} here: pass FOLDER and --base-url, or write that file"
+        raise SettingsError(message)
     raw = read_toml(file) if config or file.is_file() else {}
     given = {"folder": folder and str(Path(folder).absolute()), "base_url": base_url}
     raw |= {key: value for key, value in given.items() if value is not None}

@@ -23,7 +23,6 @@ from pelican_resourcesync.settings.setting import (
     row,
     rows_of,
     shown,
-    suggestion,
 )
 
 __all__ = [
@@ -54,5 +53,4 @@ __all__ = [
     "rows_of",
     "set_name",
     "shown",
-    "suggestion",
 ]

@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.http import BucketPath, is_bucket
-from pelican_resourcesync.settings.setting import Check, Setting, suggestion
+from pelican_resourcesync.settings.setting import Check, Setting
+from pelican_resourcesync.system.printable import suggestion
 
 #: A key of IndexNow.
 INDEXNOW_KEY = re.compile("[A-Za-z0-9-]{8,128}")

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.settings import checks
 from pelican_resourcesync.settings.publishing import PERIODS, Archives, Dumps, PublishSettings, archives, dumps
-from pelican_resourcesync.settings.setting import PYTHON, Notation, Setting, checks_of, row, rows_of, suggestion
+from pelican_resourcesync.settings.setting import PYTHON, Notation, Setting, checks_of, row, rows_of
+from pelican_resourcesync.system.printable import suggestion
 
 #: Patterns of paths that are never resources: a host shows its error page at any URL that does not exist.
 ALWAYS_EXCLUDED = ("404.html",)

@@ -3,7 +3,7 @@
 import datetime as dt
 import re
 from argparse import ArgumentParser, BooleanOptionalAction
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
@@ -159,7 +159,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     import tomllib
 
     try:
-        return tomllib.loads(path.read_bytes().decode())
+        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
     except OSError as error:
         message = f"{path} cannot be read: {error.strerror or error}"
     except UnicodeDecodeError as error:
@@ -173,11 +173,3 @@ def read_toml(path: Path) -> dict[str, Any]:
 def _without_password(text: str) -> str:
     """Remove what may be a password: everything before the last `@`, and any named password."""
     return re.sub(r"(?i)(password\s*=).*", r"\1…", re.sub(r"(?s).*@", "…@", text))
-
-
-def suggestion(value: object, known: Iterable[str]) -> str:
-    """Return " (did you mean …?)" with the most similar of `known`, or an empty string where none is similar."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(value, [*known], n=1) if isinstance(value, str) else []
-    return f" (did you mean {near[0]!r}?)" if near else ""

@@ -7,6 +7,7 @@ other publishers may hold anything.
 import logging
 import re
 import sys
+from collections.abc import Iterable
 
 _USER = re.compile(r"(?<=//)[^\s/?#'\"<>]+@")
 _NAME = r"[\w.%\[\]-]{0,60}"  # bounded, so that matching takes linear time
@@ -54,3 +55,11 @@ def make_printable(record: logging.LogRecord) -> bool:
     """Make the message of a log record `printable`: a filter for loggers."""
     record.msg, record.args = printable(record.getMessage()), ()
     return True
+
+
+def suggestion(value: object, known: Iterable[str]) -> str:
+    """Return " (did you mean …?)" with the most similar of `known`, or an empty string where none is similar."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(value, [*known], n=1) if isinstance(value, str) else []
+    return f" (did you mean {near[0]!r}?)" if near else ""

@@ -226,6 +226,8 @@ def _reason(error: Exception, address: URL) -> str:
             text = text.replace(str(secret), "…")
     if text.startswith("permission denied"):
         text += ": as DSpace's own role, run GRANT SELECT ON that table TO the role of the settings"
+    if "refused" in text:
+        text += ": start PostgreSQL, or correct the host and the port"
     return _without_passwords(text)
 
 

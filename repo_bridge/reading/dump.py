@@ -49,6 +49,8 @@ _LONGEST_ROW = 64 * 1024 * 1024
 #: The last line that `pg_dump` and `pg_restore` write to a script.
 _COMPLETE = b"-- PostgreSQL database dump complete"
 
+_NO_DUMP = "has no rows and no last line: is it a dump of pg_dump, and whole?"
+
 #: A script that goes on for so many bytes without rows is not a dump that can be used.
 _MOST_BEFORE_TABLES = 256 * 1024 * 1024
 
@@ -213,7 +215,7 @@ class Dump:
         if self._complete and not found:
             self.fail("has no rows: dump without --schema-only")
         if not self._complete:
-            self.fail("is cut short: its last line is missing; dump again")
+            self.fail("is cut short: its last line is missing; dump again" if found else _NO_DUMP)
 
     def fail(self, what: str) -> NoReturn:
         """Raise a `DumpError` that says what is wrong with the dump, and where."""

@@ -146,22 +146,43 @@ def test_exits_of_the_process(published: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "message"),
     [
-        [],
-        ["unheard-of"],
-        ["show", "--unheard-of"],
-        ["mirror", "output", "copy", "--at"],
-        ["show", "output", "--settings", "pelicanconf.py"],
-        ["forget"],
+        ("", ": the following arguments are required: COMMAND"),
+        (
+            "publsh",
+            ": argument COMMAND: there is no 'publsh' (did you mean 'publish'?): it is one of publish, upload, ",
+        ),
+        ("--unheard-of show", ": there is no option --unheard-of"),
+        ("publish site --baseurl x", " publish: there is no option --baseurl (did you mean '--base-url'?)"),
+        ("mirror output copy --at", " mirror: there is no option --at"),
+        ("mirror output copy help", " mirror: unexpected argument 'help'"),
+        (
+            "mirror output copy --rate fast",
+            " mirror: argument --rate: 'fast' is not a rate: write a number of requests (5) ",
+        ),
+        ("show output --settings x", " show: argument --settings: not allowed with argument TARGET"),
+        ("forget", " forget: the following arguments are required: URI"),
     ],
 )
-def test_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """It is said, with the usage, and exits with 2."""
+def test_wrong_usage(arguments: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is one line, which ends with where to read more, and exits with 2."""
+    with pytest.raises(SystemExit) as exit_:
+        main(arguments.split())
+    said, command = capsys.readouterr().err, message.partition(":")[0]
+    assert (exit_.value.code, said.count("\n")) == (2, 1)
+    assert said.startswith(f"pelican-resourcesync{message}")
+    assert said.endswith(f": see pelican-resourcesync{command} --help\n")
+
+
+@pytest.mark.parametrize("arguments", [["help"], ["help", "key"]])
+def test_help(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """`help COMMAND` is `COMMAND --help`."""
     with pytest.raises(SystemExit) as exit_:
         main(arguments)
-    assert exit_.value.code == 2
-    assert "usage: pelican-resourcesync" in capsys.readouterr().err
+    assert exit_.value.code == 0
+    usage = "usage: pelican-resourcesync key [-h]" if arguments[1:] else "usage: pelican-resourcesync [-h]"
+    assert capsys.readouterr().out.startswith(usage)
 
 
 def test_help_of_backfill_says_what_runs(capsys: pytest.CaptureFixture[str]) -> None:

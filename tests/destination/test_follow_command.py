@@ -281,7 +281,7 @@ def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         with pytest.raises(SystemExit) as caught:
             run(capsys, *wrong)
         assert caught.value.code == 2
-        assert "usage:" in capsys.readouterr().err
+        assert "see pelican-resourcesync follow --help" in capsys.readouterr().err
 
 
 def test_a_disk_that_is_full(

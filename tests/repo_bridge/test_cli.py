@@ -73,15 +73,6 @@ def test_usage() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("publish --bas-url x", "there is no option --bas-url (did you mean '--base-url'?): see --help"),
-        (
-            "publish --datbase=postgresql://me:hunter2@h/d",
-            "there is no option --datbase (did you mean '--database'?): see --help",
-        ),
-        ("publish here", "unexpected argument 'here': see --help"),
-        ("publish --no-keep", "there is no option --no-keep"),
-        ("import --dry-run x y", "there is no option --dry-run"),
-        *((f"{verb} --js", "there is no option --js (did") for verb in ("publish", "init", "import x y")),
         ("publish", "database is missing, the repository to publish: pass --database, --saf or --table"),
         ("publish --config wrong.toml", "wrong.toml has no setting 'ot': did you mean 'out'?"),
         ("publish --config none.toml", "none.toml cannot be read: No such file or directory"),
@@ -101,17 +92,34 @@ def test_wrong_arguments_and_settings(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["publish", "--out"], "expected one argument"),
-        (["imports"], "invalid choice: 'imports'"),
-        (["import", "a.sql"], "the following arguments are required: EXPORT"),
+        ("publish --out", "publish: argument --out: expected one argument"),
+        (
+            "imports",
+            "argument COMMAND: there is no 'imports' (did you mean 'import'?): it is one of publish, init, import",
+        ),
+        ("import a.sql", "import: the following arguments are required: EXPORT"),
+        ("publish --bas-url x", "publish: there is no option --bas-url (did you mean '--base-url'?)"),
+        (
+            "publish --datbase=postgresql://me:hunter2@h/d",
+            "publish: there is no option --datbase (did you mean '--database'?)",
+        ),
+        ("publish here", "publish: unexpected argument 'here'"),
+        ("publish --no-keep", "publish: there is no option --no-keep (did you mean '--keep'?)"),
+        ("import --dry-run x y", "import: there is no option --dry-run"),
+        *(
+            (f"{verb} --js", f"{verb.split()[0]}: there is no option --js (did you mean '--json'?)")
+            for verb in ("publish", "init", "import x y")
+        ),
     ],
 )
-def test_arguments_that_do_not_parse(capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
-    """What argparse itself refuses ends with its message, and with 2."""
+def test_arguments_that_do_not_parse(capsys: pytest.CaptureFixture[str], arguments: str, message: str) -> None:
+    """What is wrong is one line, with where to read more, and ends with 2."""
     with pytest.raises(SystemExit) as exited:
-        main(arguments)
+        main(arguments.split())
     assert exited.value.code == 2
-    assert message in capsys.readouterr().err.splitlines()[-1]
+    command = "" if message.startswith("argument COMMAND") else f" {arguments.split(maxsplit=1)[0]}"
+    colon = "" if command else ":"
+    assert capsys.readouterr().err == f"repo-bridge{colon} {message}: see repo-bridge{command} --help\n"
 
 
 PLACE = ["publish", "--out", "o", "--base-url", "https://e.org"]

@@ -405,8 +405,12 @@ def test_where_and_what(folder: Folder) -> None:
         "pelican-resourcesync: base_url in resourcesync.toml is not set: set it, or pass --base-url\n"
     )
     (folder.base / "else").mkdir()
+    missing = "there is no resourcesync.toml here: pass FOLDER and --base-url, or write that file"
+    lost = our_command(folder.base / "else", "publish", check=False)
+    assert lost.stderr == f"pelican-resourcesync: {missing}\n"
     other = folder.base / "else" / "my.toml"
-    other.write_text(f'folder = "../public"\nbase_url = "{URL}/"\nprevious = "output"\nsite_name = "Manual"')
+    content = f'folder = "../public"\nbase_url = "{URL}/"\nprevious = "output"\nsite_name = "Manual"'
+    other.write_text(content, "utf-8-sig")  # as editors on Windows do
     our_command(folder.base, "publish", "--config", "else/my.toml")
     assert len(folder.listed()) == 3
     assert "Manual" in (folder.public / "resourcesync/index.html").read_text("utf-8")
