@@ -27,10 +27,10 @@ _LINES = re.compile(r"L\d+(?:-L\d+)?")
 
 #: What JSON-LD says of the site and of other pages.
 _SITE_TYPES = re.compile("WebSite|Organization|BreadcrumbList|SiteNavigationElement|WP.*|SearchAction|ImageObject")
-#: What JSON-LD says of addresses, counts and times of changes.
+#: What JSON-LD says of addresses, counts and the times of the page, which generators take from the build.
 _SITE_KEYS = re.compile(
-    "@context|@id|url|image|logo|dateModified|dateCreated|publisher|isPartOf|breadcrumb|wordCount|timeRequired|license"
-    "|commentCount|interactionStatistic|sdDatePublished|potentialAction|mainEntityOfPage|copyrightYear"
+    "@context|@id|url|image|logo|date[A-Z].*|sdDatePublished|publisher|isPartOf|breadcrumb|wordCount|timeRequired|license"
+    "|commentCount|interactionStatistic|potentialAction|mainEntityOfPage|copyrightYear"
 )
 
 

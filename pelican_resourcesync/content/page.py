@@ -60,15 +60,12 @@ class Page(NamedTuple):
 
 
 def content_hash(body: bytes, uri: str, version: str = VERSION) -> str:
-    """Return the content hash of an HTML page by a version of the function; empty if people should not find the page.
+    """Return the content hash of an HTML page by a version of the function.
 
-    Raises `ValueError` if there is no such version.
+    It is empty if people should not find the page, or if there is no such version.
     """
-    if version != VERSION:
-        message = f"There is no version {version} of the content hash"
-        raise ValueError(message)
-    page = read_page(body, uri)
-    return page.hash if page.is_news else ""
+    page = read_page(body, uri) if version == VERSION else None
+    return page.hash if page and page.is_news else ""
 
 
 def read_page(body: bytes, uri: str) -> Page:

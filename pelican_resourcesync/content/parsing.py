@@ -10,6 +10,7 @@ _MOST_BYTES = 1_500_000
 _MOST_TAGS = 25_000  # that begin an element, and as many that end one
 #: The time of the parser grows with the square of the attributes of a tag.
 _MOST_ATTRIBUTES = 100
+_LONG = 2 * _MOST_ATTRIBUTES  # bytes of a tag, which are too few for more
 
 #: A tag, whose quoted values may contain `>`. It never ends before the parser's does.
 _TAG = re.compile(rb"""</?[a-zA-Z](?:[^>=]++|=\s*+(?:"[^"]*+"|'[^']*+')?+)*+""")
@@ -32,8 +33,7 @@ def parse(body: bytes) -> etree._Element | None:
     if max(ends, body.count(b"<") - ends) > _MOST_TAGS:
         return None
     markup = _utf8(body).translate(None, _CONTROLS)
-    tags = _TAG.findall(markup)
-    if max(map(len, tags), default=0) > 2 * _MOST_ATTRIBUTES and max(map(_attributes, tags)) > _MOST_ATTRIBUTES:
+    if any(_attributes(tag) > _MOST_ATTRIBUTES for tag in _TAG.findall(markup) if len(tag) > _LONG):
         return None
     parser = etree.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True)
     try:

@@ -20,7 +20,7 @@ _CLASSES = frozenset(("post", "entry-content", "page-content", "post-content"))
 _MENU_PARTS = frozenset(("aside", "div", "li", "ol", "section", "span", "ul"))
 _NO_MENU_PARTS = ("article", "blockquote", "dd", "h1", "img", "p", "pre", "table", "time")
 _FEWEST_LINKS = 3
-_SHARE_OF_LINKS = 0.75  # of the words
+_SHARE_OF_LINKS = 0.9  # of the letters
 _TEXT = etree.XPath("string()")
 _SCHEMES = ("", "http:", "https:")
 
@@ -94,8 +94,12 @@ def _has_links_alone(element: etree._Element) -> bool:
     ]
     if len(links) < _FEWEST_LINKS:
         return False
-    words = len(str(_TEXT(element)).split())
-    return sum(len(str(_TEXT(link)).split()) for link in links) >= _SHARE_OF_LINKS * words
+    return sum(map(_letters, links)) >= _SHARE_OF_LINKS * _letters(element)
+
+
+def _letters(element: etree._Element) -> int:
+    """Return the length of the text in an element without white space."""
+    return len("".join(str(_TEXT(element)).split()))
 
 
 def _is_named(element: etree._Element) -> bool:

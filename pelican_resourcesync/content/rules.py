@@ -44,11 +44,12 @@ _PAGER = re.compile(
     r"\W*(?:prev(?:ious)?|next|older|newer)(?: (?:page|post|posts|article|articles|entries))?\W*", re.IGNORECASE
 )
 
-#: Classes of elements around the content.
+#: Classes of elements around the content; what is not printed is.
 _CLASSES = _names(
-    "colophon comments comments-area copy-code copybtn copyright disqus dt-updated feedback footer giscus main-footer"
-    " md-source-file navigation next page-footer prev previous related share site-footer social sourcelink"
-    " sphinxsidebar sr-only toc updated utterances viewcode-back viewcode-link visually-hidden widget"
+    "colophon comments comments-area copy-code copybtn copyright d-print-none disqus dt-updated feedback footer giscus"
+    " hidden-print main-footer md-source-file navigation next no-print noprint page-footer prev previous print:hidden"
+    " related share site-footer social sourcelink sphinxsidebar sr-only toc updated utterances viewcode-back"
+    " viewcode-link visually-hidden widget"
 )
 #: Words that follow each other in such a class: `post-pagination__list` and `lastUpdated_x1` are around.
 _WORDS = tuple(
@@ -57,9 +58,9 @@ _WORDS = tuple(
         "breadcrumb breadcrumbs date-modified edit-link edit-page edit-this-page git-revision-date last-modified"
         " last-update last-updated lastmod next-page next-post page-edit page-info page-nav page-navigation pager"
         " pagination paginator paginav post-nav post-navigation prev-next prev-page prev-post read-time reading-time"
-        " recent-posts related-articles related-content related-pages related-posts share-buttons sidebar-nav"
-        " sidebar-widget skip-link skip-to-content skiplink social-links social-share table-of-contents tableofcontents"
-        " view-source word-count"
+        " recent-posts related-articles related-content related-pages related-posts share-buttons side-nav sidebar-nav"
+        " sidebar-widget sidenav skip-link skip-to-content skiplink social-links social-share table-of-contents"
+        " tableofcontents view-source word-count"
     )
 )
 #: Words in the class of an `aside` that is around.
