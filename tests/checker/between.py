@@ -25,9 +25,9 @@ from tests.kit.documents import (
     entry,
     lastmod,
     package,
-    sha,
     text,
 )
+from tests.kit.sources import digest as sha
 
 Changed = dict[str, str | bytes | None]
 

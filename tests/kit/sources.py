@@ -106,13 +106,13 @@ class FakeSource:
         served[".well-known/resourcesync"] = document(
             "urlset",
             {"capability": "description"},
-            entry(f"{self.url}rs/capabilitylist.xml", {"capability": "capabilitylist"}),
+            self.entry(CAPABILITIES, {"capability": "capabilitylist"}),
         )
-        named = entry(f"{self.url}rs/resourcelist.xml", {"capability": "resourcelist"})
+        named = self.entry("rs/resourcelist.xml", {"capability": "resourcelist"})
         if self.change_lists:
-            named += entry(f"{self.url}rs/changelist.xml", {"capability": "changelist"})
+            named += self.entry("rs/changelist.xml", {"capability": "changelist"})
             served |= self._change_lists()
-        served["rs/capabilitylist.xml"] = document(
+        served[CAPABILITIES] = document(
             "urlset", {"capability": "capabilitylist"}, named, up=f"{self.url}.well-known/resourcesync"
         )
         served["rs/resourcelist.xml"] = self.resource_list()
@@ -121,11 +121,15 @@ class FakeSource:
 
     def resource_list(self) -> bytes:
         """Write the Resource List."""
-        entries = "".join(
-            entry(self.url + path, self._md(data), stamp(self.times[path])) for path, data in self.resources.items()
-        )
         md = {"capability": "resourcelist", "at": stamp(self.now)}
-        return document("urlset", md, entries, up=f"{self.url}rs/capabilitylist.xml")
+        return document("urlset", md, self.entries(self.resources, self.times), up=self.url + CAPABILITIES)
+
+    def entries(self, resources: Mapping[str, bytes], times: Mapping[str, datetime], packed: str = "") -> str:
+        """Write the entries of resources, or those of a manifest in whose package they are below `packed`."""
+        return "".join(
+            self.entry(path, self._md(data) | ({"path": packed + path} if packed else {}), stamp(times[path]))
+            for path, data in resources.items()
+        )
 
     def _change_lists(self) -> dict[str, bytes]:
         edges = [self.begin, *(cut for cut in self.cut if cut > self.begin)]
@@ -134,19 +138,17 @@ class FakeSource:
             end = edges[number + 1] if number + 1 < len(edges) else None
             md = {"capability": "changelist", "from": stamp(begin)} | ({"until": stamp(end)} if end else {})
             entries = "".join(
-                entry(self.url + path, {"change": kind, **({} if data is None else self._md(data))}, stamp(time))
+                self.entry(path, {"change": kind, **({} if data is None else self._md(data))}, stamp(time))
                 for time, path, kind, data in self.changes
                 if begin < time and (end is None or time <= end)
             )
             path = f"rs/changes-{number}.xml"
-            written[path] = document("urlset", md, entries, up=f"{self.url}rs/capabilitylist.xml")
-            pointers += entry(self.url + path, {key: md[key] for key in ("from", "until") if key in md}, tag="sitemap")
+            written[path] = document("urlset", md, entries, up=self.url + CAPABILITIES)
+            pointers += self.entry(path, {key: md[key] for key in ("from", "until") if key in md}, tag="sitemap")
         if len(edges) == 1:
             return {"rs/changelist.xml": written["rs/changes-0.xml"]}
         md = {"capability": "changelist", "from": stamp(self.begin)}
-        return written | {
-            "rs/changelist.xml": document("sitemapindex", md, pointers, up=f"{self.url}rs/capabilitylist.xml")
-        }
+        return written | {"rs/changelist.xml": document("sitemapindex", md, pointers, up=self.url + CAPABILITIES)}
 
     def entry(self, path: str, md: Mapping[str, str] | None = None, lastmod: str = "", tag: str = "url") -> str:
         """Write an entry of a URL of the site."""

@@ -1,8 +1,7 @@
 """A site that is live, the search engine that it announces to, and its hubs."""
 
 import shutil
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -74,14 +73,6 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
         made.configure(f'indexnow_key = "{KEY}"\nallow_deletions = true')
         made.release({"index.html": page("Home"), "a/index.html": page("A"), "b.html": page("B"), "feed.xml": "<rss/>"})
         yield made
-
-
-def wait_until(done: Callable[[], bool]) -> None:
-    """Wait until something is true."""
-    end = time.monotonic() + 20
-    while not done():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def with_headers(folder: Path, manner: Manner) -> Manner:

@@ -18,11 +18,12 @@ import pytest
 from pelican_resourcesync.commands import announce as commands
 from pelican_resourcesync.delivery import announce
 from pelican_resourcesync.settings import Hub as PublishedHub
-from tests.delivery.announce.conftest import KEY, Site, wait_until, with_headers
+from tests.delivery.announce.conftest import KEY, Site, with_headers
 from tests.kit.flask_hub import flask_hub
 from tests.kit.hub import Hub, call
 from tests.kit.live import Ask, closed_port, live
 from tests.kit.publications import Source
+from tests.kit.pushed import wait
 from tests.kit.reader import parse
 from tests.publishers.folder.conftest import page
 
@@ -295,7 +296,7 @@ def test_a_hub_that_none_of_us_wrote(site: Site, tmp_path: Path, monkeypatch: py
         for topic in topics:
             subscribe(hub, callback.url, topic)
         confirmed = sqlite3.connect(tmp_path / "hub.sqlite")
-        wait_until(lambda: confirmed.execute("SELECT count(*) FROM hub").fetchone() == (2,))
+        wait(lambda: confirmed.execute("SELECT count(*) FROM hub").fetchone() == (2,))
         confirmed.close()
         assert site.announce() == f"Notified {hub} of changes: site.\n"
         subscriber.wait(2)

@@ -15,9 +15,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.delivery.announce.conftest import Site, wait_until
+from tests.delivery.announce.conftest import Site
 from tests.destination.test_examples import example
 from tests.kit.live import closed_port, static
+from tests.kit.pushed import wait
 from tests.kit.reader import parse
 from tests.kit.sites import ROOT
 from tests.publishers.folder.conftest import page
@@ -54,7 +55,7 @@ def prosody(folder: Path) -> Iterator[str]:
     ) as server:
         try:
             log = folder / "log"
-            wait_until(lambda: log.exists() and "Activated service 'c2s' on" in log.read_text())
+            wait(lambda: log.exists() and "Activated service 'c2s' on" in log.read_text())
             yield f"127.0.0.1:{port}"
         finally:
             server.terminate()

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.destination.archives import package
+from tests.kit.documents import package
 from tests.kit.live import closed_port, served
 from tests.kit.sites import ROOT
 from tests.kit.sources import digest, document, entry
