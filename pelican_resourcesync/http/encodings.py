@@ -57,7 +57,7 @@ def _decoders() -> Mapping[str, tuple[Any, type[Exception]]]:
     decoders: dict[str, tuple[Any, type[Exception]]] = dict.fromkeys(_OTHERS, (None, zlib.error))
     for name in ("gzip", "x-gzip", "deflate"):
         decoders[name] = partial(zlib.decompressobj, 32 + zlib.MAX_WBITS), zlib.error
-    for name in ("brotli", "brotlicffi"):
+    for name in ("_brotli", "brotlicffi"):  # that of the package Brotli, and another
         with suppress(ImportError):
             brotli = import_module(name)
             if hasattr(getattr(brotli, "Decompressor", None), "can_accept_more_data"):  # else its output has no limit
