@@ -112,6 +112,10 @@ class TooLargeError(PermanentError):
     """Raised for a file that has more bytes than are read of any."""
 
 
+class EncodingError(PermanentError):
+    """Raised for what comes in an encoding that cannot be undone, which only its host can change."""
+
+
 class NoHostError(PermanentError):
     """Raised when there is no host with that name."""
 

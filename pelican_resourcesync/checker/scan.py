@@ -178,7 +178,9 @@ class Scan:
                 raise failure
 
     def _other_encoding(self, chunk: bytes) -> UnreadableError | None:
-        """Return an error for bytes that the parser would read as UTF-16, although it was told UTF-8 (X01)."""
+        """Return an error for gzip, and for what the parser would read as UTF-16, although it was told UTF-8 (X01)."""
+        if chunk.startswith(b"\x1f\x8b"):
+            return self._failure("a file in gzip, which only some programs unpack: publish it as it is")
         if chunk.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in chunk[:4]:
             return self._failure("not well-formed XML in UTF-8: it begins as UTF-16 or UTF-32 do")
         return None

@@ -15,7 +15,7 @@ from functools import cache, partial, reduce
 from importlib import import_module
 from typing import Any, Protocol
 
-from pelican_resourcesync.errors import PermanentError, TransportError
+from pelican_resourcesync.errors import EncodingError, TransportError
 from pelican_resourcesync.system.dcz import zstd
 from pelican_resourcesync.system.media_types import is_compressed, media_type
 
@@ -105,7 +105,7 @@ def decoding(wanted: Wanted, name: str, values: Sequence[str], declared: int | N
         return None
     if len(codings) > _MOST:
         message = f"{name}: the server sent it encoded more than {_MOST} times"
-        raise PermanentError(message)
+        raise EncodingError(message)
     is_stated = bool(wanted.hash) or wanted.length is not None
     if is_stated and declared is not None and declared == wanted.length and declared > _HELD:
         return None
@@ -187,7 +187,7 @@ class _Stage:
         """Yield what some bytes are, in blocks."""
         if data and self._new is None:
             message = f"{self._name}: the server sent it encoded as {self._coding!a}, which was not requested"
-            raise PermanentError(message)
+            raise EncodingError(message)
         for begin in range(0, len(data), _BLOCK):  # what follows the end of packed bytes is copied
             yield from self._decode(data[begin : begin + _BLOCK])
 
@@ -205,7 +205,7 @@ class _Stage:
                 if self._is_over:
                     return
                 message = f"{self._name}: it is not encoded as {self._coding!a}, as the server states"
-                raise PermanentError(message) from error
+                raise EncodingError(message) from error
             self._has_begun = self._has_begun or bool(block)
             self._length += len(block)
             if self._length > max(_PAGE, _RATIO * self._received):

@@ -247,7 +247,8 @@ DIALECTS: dict[str, Dialect] = {
     "files that are sent as if they were encoded": Dialect(sent("gzip", bytes, "html|txt")),
     "an encoding of text": Dialect(sent("utf-8", bytes)),
     "an encoding of uploads": Dialect(sent("aws-chunked", bytes)),
-    "lists in gzip": Dialect(stored(SD, CAP, RL, CL)),
+    "lists in gzip": Dialect(stored(RL, CL), "", "X01"),
+    "all documents in gzip": Dialect(stored(SD, CAP, RL, CL)),
     "lists in gzip, sent in gzip": Dialect(both(stored(SD, CAP, RL, CL), sent("x-gzip", gzip.compress, "rs/|sync"))),
     "lists in gzip with garbage behind": Dialect(
         both(stored(RL, CL), lambda source: source.published.update({RL: source.published[RL] + b"garbage"}))),
@@ -272,9 +273,9 @@ def followed(url: str, cursor: str | None, have: dict[str, bytes | None]) -> tup
     return changes.cursor, kinds
 
 
-def broken_rules(url: str) -> set[str]:
+def broken_rules(url: str, *, deep: bool = False) -> set[str]:
     """Return which rules of the standard a check finds broken."""
-    return {rule for rule, *_ in check(url).findings.groups()}
+    return {rule for rule, *_ in check(url, deep=deep).findings.groups()}
 
 
 @pytest.mark.promise("A mirror follows others")
@@ -308,6 +309,17 @@ def test_dialect(dialect: Dialect, folder: Path) -> None:
         assert kinds == (["reset", *["created"] * 3] if dialect.reset else ["updated", "created", "deleted"])
         assert followed(source.url, cursor, have)[1] == []
         assert Mirror(source.url, folder, FAST).audit() == []
+
+
+@pytest.mark.parametrize("edit", [sent("gzip"), sent("gzip", bytes, "html|txt")])
+def test_check_of_what_comes_encoded(edit: Edit) -> None:
+    """The bytes that are meant have the hashes that are listed."""
+    with fake_source(PAGES) as source:
+        usual = broken_rules(source.url, deep=True)
+        edit(source)
+        assert broken_rules(source.url, deep=True) == usual
+        source.site.manners["a.html"] = content(gzip.compress(b"two"), Content_Encoding="gzip")
+        assert broken_rules(source.url, deep=True) - usual == {"X08"}
 
 
 class Incomplete(NamedTuple):

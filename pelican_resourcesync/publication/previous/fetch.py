@@ -15,6 +15,7 @@ from typing import NamedTuple
 from pelican_resourcesync.errors import (
     AbsentError,
     DocumentError,
+    EncodingError,
     MismatchError,
     NoHostError,
     PublicationError,
@@ -42,8 +43,9 @@ _WORD = re.compile(rb"[\w\x80-\xff]+")
 _FEWEST = 3  # words by which one page differs from another
 #: The answers of object stores and of hosts with a password, which may hide that nothing is there.
 _FORBIDDEN = (401, 403)
+_STAYS = "what is published stays as it is"
 #: What to do if it cannot be determined what is public.
-ADVICE = f"what is published stays as it is: try again later, or {START_OVER}"
+ADVICE = f"{_STAYS}: try again later, or {START_OVER}"
 
 
 class FetchLimits(NamedTuple):
@@ -252,6 +254,10 @@ def _explained(base: str, into: Path) -> Iterator[None]:
     except MismatchError as error:
         why = "the publication is damaged, or its deployment is not done"
         message = f"the publication at {base} cannot be read: {error}: {why}; {ADVICE}"
+        raise PublicationError(message) from error
+    except EncodingError as error:
+        advice = "let the host send its files as they are or in gzip, or set `previous` to a folder or bucket with them"
+        message = f"the publication at {base} cannot be read: {error}; {_STAYS}: {advice}"
         raise PublicationError(message) from error
     except (TransportError, DocumentError, _UnusableError) as error:
         is_forbidden = isinstance(error, StatusError) and error.status in _FORBIDDEN
