@@ -343,7 +343,9 @@ class _Follower:
 
         def requests() -> list[Request]:
             left = sinks.keys() - received.keys() - failed
-            return [self._mirrors.request(sink, mirrors[uri]) for uri, sink in sinks.items() if uri in left]
+            return [
+                self._mirrors.request(sink, mirrors[uri], sink.headers()) for uri, sink in sinks.items() if uri in left
+            ]
 
         while len(received) + len(failed) < len(sinks):  # again for what a mirror did not have
             with closing(self._source.fetch_all(requests)) as results:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial, reduce
 from importlib import import_module
+from itertools import chain
 from typing import Any, Protocol
 
 from pelican_resourcesync.errors import EncodingError, TransportError
@@ -146,7 +147,7 @@ class Decoding:
             if _is_packed(self._wanted.url):
                 self._stages.clear()
         blocks: Iterator[bytes] = iter((data,))
-        yield from reduce(lambda blocks, stage: stage.decode_all(blocks), self._stages, blocks)
+        yield from reduce(lambda blocks, stage: chain.from_iterable(map(stage.decode, blocks)), self._stages, blocks)
 
     def finish(self) -> Iterator[bytes]:
         """Yield what is left at the end. Raises `TransportError` if something is missing."""
@@ -154,11 +155,13 @@ class Decoding:
             for stage in self._stages:
                 yield from stage.finish()
             return
-        data = bytes(self._held)
-        for stage in self._stages:
-            if self._is_wanted(data):
-                break
-            data = b"".join([*stage.decode(data), *stage.finish()])
+        data, stages = bytes(self._held), self._stages
+        while stages and not self._is_wanted(data):
+            stage, *stages = stages
+            if not stages:
+                yield from stage.decode_all(data)
+                return
+            data = b"".join(stage.decode_all(data))
         yield data
 
     def _is_wanted(self, data: bytes) -> bool:
@@ -178,10 +181,10 @@ class _Stage:
         self._is_first, self._has_begun, self._is_over = True, False, False
         self._received = self._length = 0
 
-    def decode_all(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield what some blocks are."""
-        for data in blocks:
-            yield from self.decode(data)
+    def decode_all(self, data: bytes) -> Iterator[bytes]:
+        """Yield what bytes are that are all there are, in blocks."""
+        yield from self.decode(data)
+        yield from self.finish()
 
     def decode(self, data: bytes) -> Iterator[bytes]:
         """Yield what some bytes are, in blocks."""

@@ -36,7 +36,7 @@ from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.source import ListedResource, ResourceSink
 from pelican_resourcesync.source.receive import SpaceError
 from pelican_resourcesync.source.source import robots_rules
-from tests.kit.live import Ask, Manner, closed_port, content, endless, first, live, redirect, status, truncated
+from tests.kit.live import Ask, Manner, closed_port, content, endless, first, live, redirect, status, truncated, zipped
 from tests.kit.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of, in_step, stamp
 
 PAGES = {"index.htm": "home", "a.html": "one", "b/c.html": "two", "b/d.txt": "three", "e.bin": "four"}
@@ -647,6 +647,26 @@ def test_large_file_that_comes_encoded(source: FakeSource, folder: Path, is_pack
     assert files_of(folder) == source.resources
     whole = [] if is_packed else [("identity", None)]
     assert asked == [("gzip", None), *whole, ("identity", "bytes=600000-")]
+
+
+@pytest.mark.parametrize("obeys", [True, False])
+@pytest.mark.parametrize("hashes", [True, False])
+def test_what_grows_too_much(source: FakeSource, folder: Path, obeys: bool, hashes: bool) -> None:
+    """It is asked for as it is; if it comes as before, it is missing, and nothing of it is left."""
+
+    def answer(ask: Ask) -> None:
+        asked.append(ask.headers["Accept-Encoding"].split(",")[0])
+        (source.answer if obeys and asked[-1] == "identity" else zipped(source.resources["zeros.txt"]))(ask)
+
+    asked: list[str] = []
+    source.hashes = hashes
+    source.update({"zeros.txt": bytes(3_000_000)})
+    source.site.manners["zeros.txt"] = answer
+    result = mirror(source, folder).run()
+    assert asked == ["gzip", "identity"] + ([] if obeys else ["identity"])
+    assert result.complete is obeys
+    assert files_of(folder) == {path: data for path, data in source.resources.items() if obeys or path != "zeros.txt"}
+    assert obeys or re.search(r"zeros\.txt: it would grow more than 200 times$", result.missing[0][1])
 
 
 def test_conditions_of_what_came_encoded(source: FakeSource, folder: Path) -> None:

@@ -357,7 +357,6 @@ def test_failures(site: Live, into: Path, manner: Manner, said: str, path: str) 
 
 
 @pytest.mark.promise("Continued")
-@pytest.mark.promise("Continued")
 @pytest.mark.parametrize("encoding", ["gzip", "exi"])
 def test_host_that_encodes_everything(site: Live, new: Source, into: Path, encoding: str) -> None:
     """What is in gzip is read; another encoding is the host's to change, and neither time nor a restart helps."""
@@ -373,6 +372,7 @@ def test_host_that_encodes_everything(site: Live, new: Source, into: Path, encod
             fetch_publication(Web(site.url), into)
 
 
+@pytest.mark.promise("Continued")
 @pytest.mark.parametrize(
     ("manner", "said"),
     [
