@@ -236,7 +236,7 @@ def read_settings(options: Mapping[str, str | bool], config: Path | None = None)
     replaced = {each for key in options for each in _REPLACED.get(key, ())}
     values = {key: value for key, value in stored.items() if key not in replaced} | check_options(options)
     given = {key: Setting(key, OPTIONS if key in options else notation) for key in values}
-    _require_one_source(given)
+    _require_one_source(given, values)
     for key in ("jobs", "cluster", "bucket", "partition-by"):
         if values.get(key) not in {None, 0, 1 if key == "jobs" else 0, ""} and "table" not in values:
             message = f"{given[key]} needs a table, because only its parts can be read independently: leave it out"
@@ -281,13 +281,15 @@ def _warnings(file: Path | None, content: Mapping[str, Any]) -> tuple[str, ...]:
     return ()
 
 
-def _require_one_source(given: Mapping[str, Setting]) -> None:
+def _require_one_source(given: Mapping[str, Setting], values: Mapping[str, Any]) -> None:
     database, saf, query, table = (given.get(key) for key in ("database", "saf", "query", "table"))
     sources = [each for each in (database, saf, table) if each]
     if len(sources) > 1:
         message = f"{sources[0]} and {sources[1]} are both set: leave one out"
     elif query and not database:
         message = f"{query} needs a database: set database"
+    elif database and not query and re.match("(mysql|mariadb)[+:]", values.get("database", "")):
+        message = f"{database} is no database of DSpace, which runs on PostgreSQL: write statements under [query]"
     elif not sources:
         message = (
             "database is missing, the repository to publish: pass --database, --saf or --table, or set one of them in"

@@ -31,7 +31,10 @@ for _library in ("psycopg", "sqlalchemy"):  # without a handler, what they log g
     logging.getLogger(_library).addHandler(logging.NullHandler())
 
 #: SQLAlchemy's names of the supported databases.
-_POSTGRESQL, _SQLITE = "postgresql", "sqlite"
+_POSTGRESQL, _SQLITE, _MYSQL = "postgresql", "sqlite", "mysql"
+
+#: The drivers of servers. MariaDB is read as MySQL is.
+_DRIVERS = {_POSTGRESQL: "postgresql+psycopg", _MYSQL: "mysql+pymysql"}
 
 #: A row, as the driver returns it.
 Values = tuple[Any, ...]
@@ -57,6 +60,21 @@ _SESSION = (
     "SELECT set_config('jit', 'off', true) FROM pg_settings WHERE name = 'jit'",
 )
 
+#: The same for MySQL: `||` joins texts, and double quotes are for names, as in standard SQL. Rows may be read slowly.
+_MYSQL_SESSION = (
+    "SET SESSION sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES'",
+    "SET SESSION net_write_timeout = 3600",
+    "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
+)
+_WORD = re.compile(r"\w+")
+#: Tables of MySQL that are in no snapshot; and views, whose definitions name tables.
+_OTHER_ENGINES = """
+SELECT table_name, engine, table_schema, DATABASE() FROM information_schema.tables
+WHERE table_type = 'BASE TABLE' AND engine <> 'InnoDB'
+    AND table_schema NOT IN ('information_schema', 'mysql', 'performance_schema', 'sys')
+"""
+_VIEWS = "SELECT lower(table_name), lower(view_definition) FROM information_schema.views"
+
 #: How to plan statements about all items, and statements about a few of them. Estimates may be far off: then a nested
 #: loop over all items is quadratic (sixty seconds for 20,000 items), and a few items are looked for in whole tables.
 #: Parallel processes take longer to start than to look for a few items.
@@ -74,9 +92,9 @@ PLAN_FOR_FEW = (
 def open_database(url: str, password: str | None = None) -> Iterator[Connection]:
     """Open the database of an SQLAlchemy URL for reading, in one transaction with a consistent snapshot.
 
-    `postgresql://…` is read with psycopg, `sqlite:///…` with Python's own driver. `password` is used if neither the URL
-    nor `PGPASSWORD` has one; without any of them, PostgreSQL looks into `.pgpass`. Raises `DatabaseError` if the
-    database cannot be opened or read.
+    `postgresql://…` is read with psycopg, `mysql://…` and `mariadb://…` with PyMySQL, `sqlite:///…` with Python's own
+    driver. `password` is used if neither the URL nor, for PostgreSQL, `PGPASSWORD` has one; without any of them,
+    PostgreSQL looks into `.pgpass`. Raises `DatabaseError` if the database cannot be opened or read.
     """
     address = _address(url, password)
     with explained(address):
@@ -137,12 +155,13 @@ def _address(url: str, password: str | None) -> URL:
     except (ArgumentError, ValueError):
         message = "the database is not a valid URL: write postgresql://USER@HOST/DATABASE or sqlite:///FILE"
         raise DatabaseError(message) from None
-    if address.get_backend_name() != _POSTGRESQL:
-        message = f"{address.get_backend_name()} databases cannot be read: copy the tables to PostgreSQL or SQLite"
+    backend = address.get_backend_name().replace("mariadb", _MYSQL)
+    if backend not in _DRIVERS:
+        message = f"{backend} databases cannot be read: copy the tables to PostgreSQL or SQLite"
         raise DatabaseError(message)
-    is_given = address.password or os.environ.get("PGPASSWORD")  # which the driver finds
+    is_given = address.password or (backend == _POSTGRESQL and os.environ.get("PGPASSWORD"))  # which the driver finds
     given = address.set(password=password) if password and not is_given else address
-    return given.set(drivername="postgresql+psycopg")
+    return given.set(drivername=_DRIVERS[backend])
 
 
 def _file(name: str) -> Path:
@@ -157,12 +176,15 @@ def _file(name: str) -> Path:
 def _engine(address: URL) -> Engine:
     if address.get_backend_name() == _SQLITE:
         return _sqlite(Path(str(address.database)))
-    with extra("bridge", "PostgreSQL needs an extra"):
+    is_mysql = address.get_backend_name() == _MYSQL
+    with extra("mysql", "MySQL needs an extra") if is_mysql else extra("bridge", "PostgreSQL needs an extra"):
         return create_engine(address, poolclass=NullPool, connect_args=_arguments(address))
 
 
 def _arguments(address: URL) -> dict[str, str]:
-    """Return the connection arguments for PostgreSQL: read-only, even if a statement changes its transaction."""
+    """Return the connection arguments: read-only, even if a statement changes its transaction."""
+    if address.get_backend_name() == _MYSQL:
+        return {"init_command": "SET SESSION TRANSACTION READ ONLY", "charset": "utf8mb4"}
     asked = address.query.get("options", "")
     given = asked if isinstance(asked, str) else " ".join(asked)
     return {"application_name": "repo-bridge", "options": f"{given} -c default_transaction_read_only=on".strip()}
@@ -206,9 +228,33 @@ def _begun(connection: Connection, snapshot: str | None = None) -> Connection:
             connection.exec_driver_sql(f"SET TRANSACTION SNAPSHOT '{snapshot}'")
         for statement in (*_SESSION, PLAN_FOR_FEW):
             connection.exec_driver_sql(statement)
+    elif connection.dialect.name == _MYSQL:
+        connection = connection.execution_options(isolation_level="REPEATABLE READ")
+        for statement in _MYSQL_SESSION:
+            connection.exec_driver_sql(statement)
     else:
         connection.exec_driver_sql("SELECT 1 FROM sqlite_master").close()
     return connection
+
+
+def require_snapshot(connection: Connection, statement: str) -> None:
+    """Raise `DatabaseError` if a user's statement names a table of MySQL that is not read as of one moment.
+
+    That is one of another engine than InnoDB, also if it is named by a view.
+    """
+    if connection.dialect.name != _MYSQL:
+        return
+    words = set(_WORD.findall(statement.lower()))
+    views = {str(name): str(definition) for name, definition in connection.exec_driver_sql(_VIEWS)}
+    while named := words & views.keys():
+        words |= {word for view in named for word in _WORD.findall(views.pop(view))}
+    for table, engine, schema, own in connection.exec_driver_sql(_OTHER_ENGINES):
+        if str(table).lower() in words and (schema == own or str(schema).lower() in words):
+            message = (
+                f"the table {table} has the engine {engine}, so it is not read as of one moment with the others: run "
+                f"ALTER TABLE {table} ENGINE=InnoDB, or leave it out of the statement"
+            )
+            raise DatabaseError(message)
 
 
 def _errors() -> tuple[type[Exception], ...]:
@@ -219,7 +265,8 @@ def _errors() -> tuple[type[Exception], ...]:
 
 def _reason(error: Exception, address: URL) -> str:
     """Return the first line of the driver's message, without passwords."""
-    lines = str(getattr(error, "orig", None) or error).strip().splitlines()
+    original = getattr(error, "orig", None) or error
+    lines = str(original.args[-1] if original.args else original).strip().splitlines()
     text = lines[0].strip().rstrip(".") if lines else type(error).__name__
     for secret in (address.password, address.query.get("password"), os.environ.get("PGPASSWORD")):
         if secret:

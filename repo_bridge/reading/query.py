@@ -20,6 +20,7 @@ from pelican_resourcesync.protocol import LONGEST_LOC, render_metadata, require_
 from pelican_resourcesync.publication import MD5, SHA_256
 from repo_bridge import QueryError
 from repo_bridge.model import Field, MetadataValue, parse_moment
+from repo_bridge.reading.database import require_snapshot
 from repo_bridge.reading.repository import media_type_of
 
 _BATCH = 2000
@@ -81,6 +82,7 @@ class _Columns:
 
     def read(self, connection: Connection, statement: str) -> Iterator[dict[str, Any]]:
         """Yield the values of each row of a statement, without those that are NULL."""
+        require_snapshot(connection, statement)
         plain = connection.execution_options(yield_per=_BATCH, no_parameters=True)
         with plain.exec_driver_sql(statement) as result:
             names = [*result.keys()]
@@ -108,7 +110,7 @@ class _Columns:
         for name, value in row.items():
             if value is not None or name in self.filled:
                 try:
-                    values[name] = self.parsers[name](value)
+                    values[name] = self.parsers[name](value.decode() if isinstance(value, bytes) else value)
                 except (ValueError, OverflowError, DocumentError):
                     shown = f"the invalid {name} {str(value)[:80]!a}"
                     fields = f"dc.{', dc.'.join(_ELEMENTS)}"
