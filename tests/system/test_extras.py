@@ -46,7 +46,7 @@ def test_floors() -> None:
     table = re.findall(
         r"^\| `([\w-]+)`.*? \| ([\d.]+) \| .*?CVE", (ROOT / "SECURITY.md").read_text("utf-8"), re.MULTILINE
     )
-    assert len(table) == 6
+    assert len(table) == 7
     assert {f"{name}>={version}" for name, version in table} <= bounds
     (lxml,) = (bound for bound in bounds if bound.startswith("lxml"))
     assert f"pip: `pelican-resourcesync depends on {lxml}`" in (ROOT / "docs/troubleshooting.md").read_text("utf-8")

@@ -126,12 +126,12 @@ SOURCES = (
         ("tests/destination/test_dialects.py::test_dialect",),
     ),
 )
-_CAPABILITY_LIST = "no: topics and hubs are those of the Capability List (Change Notification 1.0.1)"
 #: What W3C asks of a subscriber, with the numbers of its list: the test of it, or why there is none.
 REQUIREMENTS: Mapping[str, str] = {
-    "100 to 104: discovers the hub in HTTP headers, HTML, Atom and RSS": _CAPABILITY_LIST,
+    "100 to 104: discovers the hub in HTTP headers, before HTML, Atom and RSS": f"{_LISTENING}::test_hub_of_the_topic",
     "1xx: creates a subscription": f"{_LISTENING}::test_subscription",
-    "200 to 202: subscribes to a topic with another `self`, or that is redirected": _CAPABILITY_LIST,
+    "200: subscribes to the `self` of a URL": f"{_LISTENING}::test_hub_of_the_topic",
+    "201, 202: subscribes to a topic that is redirected": "not tried: redirects are followed within a host",
     "203, 204: repeats a request where the hub leads with 307 or 308": (
         "tests/http/test_client.py::test_a_post_that_is_repeated"
     ),
