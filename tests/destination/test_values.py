@@ -167,7 +167,7 @@ def test_suggested_command(source: FakeSource, folder: Path, capsys: pytest.Capt
     add(source, RS, *(entry(f"http://{host}/") for host in hosts))
     assert main(["mirror", source.url, str(folder), "--retries", "0"]) == 0
     said = capsys.readouterr().out
-    assert "(to copy them, add --allow-host good.test --allow-host ::1)" in said
+    assert "on good.test, ::1 (--allow-host good.test --allow-host ::1 takes them)" in said
     source.published["rs/capabilitylist.xml"] = document(
         "urlset", {"capability": "capabilitylist"}, entry("http://x;sh/list", {"capability": "resourcelist"})
     )
