@@ -25,6 +25,7 @@ from pelican_resourcesync.version import __version__
 
 if TYPE_CHECKING:
     from pelican_resourcesync.checker import CheckError, CheckReport, check
+    from pelican_resourcesync.content import Page, read_page, to_markdown
     from pelican_resourcesync.destination import FollowedChange, Mirror, MirrorResult, follow
     from pelican_resourcesync.errors import (
         AbsentError,
@@ -62,6 +63,7 @@ __all__ = [
     "MirrorResult",
     "NoHostError",
     "NoSourceError",
+    "Page",
     "PublicationError",
     "PublishResult",
     "ResourceSyncError",
@@ -75,12 +77,15 @@ __all__ = [
     "follow",
     "mirror",
     "publish",
+    "read_page",
     "register",
+    "to_markdown",
 ]
 #: Where these names are, what is quick to import first.
 _MODULES = (
     "errors",
     "options",
+    "content",
     "system.signing",
     "destination",
     "checker",

@@ -168,6 +168,12 @@ def _moment(text: str) -> datetime:
         raise ArgumentTypeError(message) from error
 
 
+def guessed_type(uri: str) -> str:
+    """Return the media type of a resource by its URI, that of a folder as that of a page; empty if it says nothing."""
+    name = _QUERY.sub("", uri).rpartition("/")[2]
+    return (guess_type(name)[0] or "") if name else "text/html"
+
+
 Table = TypeVar("Table", bound=type)
 
 
@@ -233,6 +239,10 @@ class SourceOptions:
         _one_of(str, "auto", "lists", "dumps"),
     )
     accept_older: bool = _of_a_command(False, "", "follow a Source that was set back to an older state")
+    max_deletions: float = _of_a_command("20", "N", "stop if more than N % would be deleted", float)
+    content_changes: bool = _of_a_command(
+        False, "", "without pages of which only the navigation, a footer or the like changed, where the Source says so"
+    )
     backoff: float = 1.0
     document_time: float = 300.0
     pace: "Pace | None" = field(default=None, repr=False, compare=False)
@@ -259,7 +269,7 @@ class SourceOptions:
             return False
         if not self.type:
             return True
-        media_type = media_type or guess_type(_QUERY.sub("", uri).rpartition("/")[2])[0] or ""
+        media_type = media_type or guessed_type(uri)
         return any(matches_type(media_type, pattern) for pattern in self.type)
 
     @property
@@ -307,7 +317,6 @@ class MirrorOptions(SourceOptions):
     adopt: bool = _of_a_command(False, "", "use the files of a folder that is not a copy yet")
     atomic: bool = _of_a_command(False, "", "build the next state beside the copy, and switch at once")
     keep: int = _of_a_command("1", "N", "with --atomic, keep N earlier states", number)
-    max_deletions: float = _of_a_command("20", "N", "stop if more than N % would be deleted", float)
     prefer: Several = _of_a_command((), "TYPE", "copy the alternate of this media type, if there is one")
     at: datetime | None = _of_a_command(None, "TIME", "the time, such as 2024-01-31T12:00:00Z", _moment)
     sync: bool = True

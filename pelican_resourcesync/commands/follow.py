@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pelican_resourcesync.commands import running
 from pelican_resourcesync.commands.running import PASSWORD, USER, options_of
 from pelican_resourcesync.errors import SettingsError, failing_disk
-from pelican_resourcesync.options import add_options, add_reading
+from pelican_resourcesync.options import add_options, add_reading, guessed_type
 from pelican_resourcesync.system.exits import CLOSED, DONE, flush_output
 from pelican_resourcesync.system.files import replace_file
 from pelican_resourcesync.system.printable import get_logger
@@ -45,7 +45,10 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     )
     position.add_argument("--cursor", type=Path, metavar="FILE", help="where the position of what was handled is saved")
     running.add_repeating(task, task)
-    add_options(task, "accept_older", "by")
+    task.add_argument(
+        "--text", action="store_true", help="with the title, language, canonical URL and main text of each page"
+    )
+    add_options(task, "content_changes", "max_deletions", "accept_older", "by")
     running.add_logging(verb)
     add_reading(verb)
 
@@ -71,7 +74,7 @@ def _write_all(arguments: Namespace) -> int:
         from pelican_resourcesync.errors import IncompleteError
 
         nonlocal since
-        changes = follow(arguments.source, since, content=False, **options_of(arguments))
+        changes = follow(arguments.source, since, content=arguments.text, **options_of(arguments))
         try:
             for change in changes:
                 write_line({**_description_of(arguments, change), "cursor": change.cursor})
@@ -172,7 +175,7 @@ def _save_content(change: "FollowedChange", file: Path) -> str | None:
 def _description_of(arguments: Namespace, change: "FollowedChange") -> dict[str, Any]:
     from pelican_resourcesync.http import shown
 
-    return {
+    described = {
         "source": shown(arguments.source),
         "uri": change.uri,
         "kind": change.kind,
@@ -181,6 +184,27 @@ def _description_of(arguments: Namespace, change: "FollowedChange") -> dict[str,
         "length": change.length,
         "type": change.type,
         "links": [{"rel": link.rel, "href": link.href, "type": link.type} for link in change.links],
+    }
+    return described | (_text_of(change) if arguments.text and change.content else {})
+
+
+def _text_of(change: "FollowedChange") -> dict[str, str]:
+    """Return what a page says; nothing of anything else."""
+    from pelican_resourcesync.content import read_page, to_markdown
+    from pelican_resourcesync.system.html_titles import HTML
+
+    type_ = change.type or guessed_type(change.uri)
+    if change.content is None or type_.partition(";")[0] not in HTML:
+        return {}
+    body = change.content.read()
+    change.content.seek(0)
+    page = read_page(body, change.uri)
+    return {
+        "title": page.title,
+        "language": page.language,
+        "canonical": page.canonical,
+        "text": to_markdown(body, change.uri),
+        "content_hash": page.hash,
     }
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from pelican_resourcesync.destination.cursor import Cursor, LatestState
 from pelican_resourcesync.destination.links import Mirrors
+from pelican_resourcesync.destination.plan import FEW
 from pelican_resourcesync.destination.routes import COST_OF_REQUEST
 from pelican_resourcesync.destination.state import CopyState, log_change, open_state
 from pelican_resourcesync.errors import (
@@ -389,6 +390,7 @@ class _Follower:
                 elif any(position.is_ahead for position in cursor.sets.values()):
                     self.notes.append("the cursor is dated in the future: everything is read again")
                 elif self._continue(cursor):
+                    self._refuse_deletions()
                     return replace(cursor, **known), False
             self._clear()
             self._read_lists(after="")
@@ -427,6 +429,19 @@ class _Follower:
                     "again later. If the Source was set back, add --accept-older"
                 )
                 raise IncompleteError(message)
+
+    def _refuse_deletions(self) -> None:
+        """Raise `IncompleteError` where a large part of the resources was deleted since the cursor."""
+        [gone] = self._state.db.execute("SELECT count(*) FROM change WHERE kind = 'deleted'").fetchone()
+        if gone <= FEW:
+            return
+        there = gone + sum(self._kind(listed) == _CREATED for one in self._sets for listed in self._listed(one))
+        if gone * 100 > self._options.max_deletions * there:
+            message = (
+                f"{gone:,} of {there:,} resources were deleted: nothing was passed on. If that is right, run it again "
+                f"with --max-deletions {min(100, -(-gone * 100 // there))}"
+            )
+            raise IncompleteError(message)
 
     def _clear(self) -> None:
         self._state.db.execute("DELETE FROM change")
@@ -516,7 +531,7 @@ class _Follower:
         def add(each: ListedResource, now: Position) -> None:
             nonlocal begun, listed
             is_counted = fresh and now.at == begin.at
-            kind = self._kind(each, is_counted=is_counted)
+            kind = "" if self._is_around(each, begin) else self._kind(each, is_counted=is_counted)
             listed = listed and is_counted and self._is_in_list(each, kind)
             if listed:
                 begun = now
@@ -538,6 +553,13 @@ class _Follower:
             known = begin.listed if there[:2] == start[:2] else ""
             positions[one.uri] = there._replace(reach=reach, opened=opened, listed=known).remembered()
         return None
+
+    def _is_around(self, change: ListedResource, begin: Position) -> bool:
+        """Return whether only changes of content are wanted, and that of a page is as it was where reading began."""
+        since = change.content_since
+        if not self._options.content_changes or change.change != _UPDATED or since is None or since > begin.at:
+            return False
+        return not self._state.db.execute("SELECT 1 FROM change WHERE uri = ?", (change.uri,)).fetchone()
 
     def _is_in_list(self, change: ListedResource, kind: str) -> bool:
         """Return whether the Resource List shows a change already."""

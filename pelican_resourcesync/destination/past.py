@@ -420,7 +420,7 @@ class Past:
 
 def _version(resource: ListedResource, begin: str, until: str = NEVER) -> tuple[object, ...]:
     """Return the row of a version: `begin` is when it came to be, empty if that was before the snapshot."""
-    uri, _, time, hash_, length, media_type, links, _ = resource
+    uri, _, time, hash_, length, media_type, links, *_ = resource
     mementos = (uri_of(link.href, uri) for link in links if link.rel == "memento") if hash_ else iter(())
     return uri, begin, until, time, hash_, length, media_type, next(mementos, "")
 

@@ -47,7 +47,7 @@ _DUMPS = {
 }  # fmt: skip
 _MORE: dict[str, int] = {ChangeKind.CREATED: 1, ChangeKind.UPDATED: 0, ChangeKind.DELETED: -1}
 _BATCH = 1_000  # entries that are written at once
-_FEW = 3  # deletions that are never too many, unless they are all there is
+FEW = 3  # deletions that are never too many, unless they are all there is
 _SAME = """(e.hash <> '' AND (e.hash = r.listed OR e.hash = 'sha-256:' || r.digest)
     OR e.hash = '' AND e.time <> '' AND e.time <= r.time AND (e.length IS NULL OR e.length = r.length))"""
 
@@ -143,7 +143,7 @@ def _plan(state: CopyState, source: Source, options: MirrorOptions, *, reconcile
         note = f"the Source has mirrors on other hosts: to fetch from there, too, add {allowing(refused)}"
         result.notes.append(note)
     there = state.count()
-    if result.delete * 100 > options.max_deletions * there and (result.delete > _FEW or result.delete == there):
+    if result.delete * 100 > options.max_deletions * there and (result.delete > FEW or result.delete == there):
         message = (
             f"{result.delete:,} of the {there:,} resources of the copy are no longer listed, or no longer wanted: "
             f"nothing was changed. If that is right, run it again with "

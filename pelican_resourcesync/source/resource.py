@@ -5,6 +5,7 @@ import hashlib
 import re
 from base64 import b64decode
 from binascii import Error as Base64Error
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
 from string import punctuation
@@ -13,7 +14,7 @@ from urllib.parse import quote, urljoin
 
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.http import normalized, origin, shown
-from pelican_resourcesync.protocol import Entry, Hash, Link, Metadata
+from pelican_resourcesync.protocol import CONTENT_MODIFIED, Entry, Hash, Link, Metadata, parse_datetime
 
 #: The hash algorithms that are verified, with Python's names for them, the strongest last.
 ALGORITHMS = {"md5": "md5", "sha-1": "sha1", "sha-256": "sha256", "sha-384": "sha384", "sha-512": "sha512"}
@@ -36,7 +37,8 @@ class ListedResource(NamedTuple):
 
     `change` is the kind of a change, empty in a list of resources. `time` is that of the change, else the `lastmod`.
     `hash` is the strongest, as `algorithm:hexadecimal`. `path` is the name of the member of a package that has the
-    bytes as they are. Texts are empty, and `length` is None, where nothing is listed.
+    bytes as they are. Texts are empty, and `length` is None, where nothing is listed. `content_since` is when the
+    content of a page became what it is, empty if that is not known; `None` if it may have changed with its bytes.
 
     Where the kind of a change cannot be read, `hash` says so (see `why_unreadable`), and no bytes are those that are
     meant.
@@ -50,6 +52,7 @@ class ListedResource(NamedTuple):
     type: str
     links: tuple[Link, ...]
     path: str
+    content_since: str | None = None
 
 
 def listed_resource(entry: Entry, base: str) -> ListedResource:
@@ -69,7 +72,18 @@ def listed_resource(entry: Entry, base: str) -> ListedResource:
         md.type or "",
         entry.links,
         path.removeprefix("/") if path and not md.encoding else "",
+        _content_since(dict(md.attributes)) if md.attributes else None,
     )
+
+
+def _content_since(said: Mapping[str, str]) -> str | None:
+    """Return when content became what it is; `None` if it changed with the bytes, or what is said cannot be read."""
+    if not (since := said.get(CONTENT_MODIFIED)):
+        return since
+    try:
+        return text_of(parse_datetime(since))
+    except DocumentError:
+        return None
 
 
 def listed_change(entry: Entry, base: str) -> ListedResource:

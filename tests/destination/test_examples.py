@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from datetime import date, timedelta
 from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
 from io import BytesIO
@@ -22,6 +23,7 @@ import pytest
 from pelican_resourcesync.destination import FollowedChange, conflict_path_of, follow
 from tests.kit.live import Ask, live
 from tests.kit.postgresql import NoServerError, running
+from tests.kit.publications import Source
 from tests.kit.sites import ROOT
 from tests.kit.sources import FakeSource, fake_source
 
@@ -228,6 +230,46 @@ def test_search(tmp_path: Path) -> None:
     with fake_source({"a.html": "of ships and shoes", "b.html": "of sealing wax"}) as source:
         module.update(source.url, tmp_path / "index", **PATIENCE)
         assert module.search(tmp_path / "index", "wax") == [f"{source.url}b.html"]
+
+
+def test_texts(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    """After each publication an index is equal to a new one, and takes a small part of the texts to be so."""
+    number, times = (1_000, 50) if pytestconfig.option.long else (100, 6)
+    module, random, site = example("text_index"), Random(7), Source(tmp_path)
+    pages = {f"p{name}.html": random.randrange(100) for name in range(number)}
+    kept, cursor, put, whole = module.Texts(), None, 0, 0
+    for time in range(times):
+        pages |= {name: random.randrange(100) for name in random.sample([*pages], number // 50)}
+        pages[f"new{time}.html"] = time
+        pages.pop(random.choice([*pages]))
+        contents = {name: text_page(text, around=str(time)) for name, text in pages.items()}
+        site.publish(contents, f"{date(2026, 1, 1) + timedelta(days=time)}T10:00")
+        counting = Counting(kept)
+        cursor = module.update(str(tmp_path), counting, cursor)
+        fresh = module.Texts()
+        module.update(str(tmp_path), fresh)
+        assert kept == fresh
+        if time:
+            put, whole = put + counting.number, whole + len(pages)
+    assert put <= whole * 0.05
+
+
+class Counting:
+    """A store that counts the texts that are put into it."""
+
+    def __init__(self, texts: Any) -> None:
+        self.texts, self.number = texts, 0
+        self.remove, self.clear = texts.remove, texts.clear
+
+    def put(self, url: str, text: str, about: dict[str, str]) -> None:
+        """Put a text."""
+        self.number += 1
+        self.texts.put(url, text, about)
+
+
+def text_page(text: int, around: str) -> bytes:
+    """Return a page with a text, and navigation around it that says when it was built."""
+    return f"<title>T</title><nav>{around}</nav><main><h1>T</h1><p>About {text}</p></main>".encode()
 
 
 def test_commits(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from pelican_resourcesync.cli import main
 from tests.kit.live import status
+from tests.kit.publications import Source
 from tests.kit.sites import ROOT
 from tests.kit.sources import FakeSource, digest, stamp
 
@@ -87,10 +88,11 @@ def test_hostile_uris(source: FakeSource, tmp_path: Path, script: str, capsys: p
     hostile = ["$(touch pwned)", "`touch pwned`", "a;touch pwned;", "../../pwned", "-rf", "a&&touch pwned|", "%0atouch"]
     hostile += ["'\"", "x" * 4_000]
     more = "".join(source.entry(each, {"change": "deleted"}, stamp(source.now)) for each in hostile)
-    assert run(capsys, source.url, "--exec", script, "--cursor", tmp_path / "cursor")[0] == 0
+    arguments = [source.url, "--exec", script, "--cursor", tmp_path / "cursor", "--max-deletions", "100"]
+    assert run(capsys, *arguments)[0] == 0
     source.add("rs/changelist.xml", more)
     (tmp_path / "handled").unlink()
-    assert run(capsys, source.url, "--exec", script, "--cursor", tmp_path / "cursor")[0] == 0
+    assert run(capsys, *arguments)[0] == 0
     handled = (tmp_path / "handled").read_text().splitlines()
     assert [each.split()[1].removeprefix(source.url) for each in handled] == [
         each.replace(" ", "%20") for each in hostile
@@ -183,6 +185,42 @@ def test_plain_lines_of_entries_that_cannot_be_read(source: FakeSource, capsys: 
     source.published["rs/changelist.xml"] = right
     code, out, _ = run(capsys, source.url, "--json-lines", "--since", line["cursor"])
     assert (code, [json.loads(each)["uri"] for each in out.splitlines()]) == (0, [f"{source.url}a.html"])
+
+
+def test_texts_of_content_that_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line has what a page says, and there is none where only what is around that changed."""
+
+    def page(text: str, around: str) -> bytes:
+        head = f'<title>{text} - Site</title><link rel="canonical" href="/a.html">'
+        return f'<html lang="en"><head>{head}</head><nav>{around}</nav><main><h1>{text}</h1></main></html>'.encode()
+
+    site, cursor = Source(tmp_path), list[str]()
+    for day, text in enumerate(["one", "one", "two"], start=1):
+        site.publish({"a.html": page(text, str(day)), "b.txt": str(day).encode()}, f"2026-01-0{day}T10:00")
+        code, out, _ = run(capsys, tmp_path, "--json-lines", "--text", "--content-changes", *cursor)
+        found = {each["uri"][-1]: each for each in map(json.loads, out.splitlines())}
+        pages = [found["l"]] if "l" in found else []
+        assert (code, "text" in found["t"]) == (0, False)
+        assert [(each["title"], each["text"], each["language"]) for each in pages] == [
+            (text, f"# {text}", "en") for _ in range(day != 2)
+        ]
+        assert all(each["canonical"] == "https://example.org/a.html" for each in pages)
+        assert all(each["content_hash"].startswith("1-") for each in pages)
+        cursor = ["--since", json.loads(out.splitlines()[-1])["cursor"]]
+
+
+def test_many_deletions(source: FakeSource, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where a large part of a Source goes at once, nothing is passed on before the user says that this is right."""
+    source.update({f"p{number}.html": "1" for number in range(10)})
+    cursor = json.loads(run(capsys, source.url, "--json-lines")[1].splitlines()[-1])["cursor"]
+    source.update({f"p{number}.html": None for number in range(5)})
+    arguments = [source.url, "--json-lines", "--since", cursor]
+    code, out, err = run(capsys, *arguments)
+    assert (code, out) == (3, "")
+    assert "5 of 12 resources were deleted: nothing was passed on" in err
+    assert "--max-deletions 42" in err
+    code, out, _ = run(capsys, *arguments, "--max-deletions", "42")
+    assert (code, [json.loads(line)["kind"] for line in out.splitlines()]) == (0, ["deleted"] * 5)
 
 
 def test_head(source: FakeSource, tmp_path: Path) -> None:
