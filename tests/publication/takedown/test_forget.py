@@ -16,8 +16,6 @@ from pelican_resourcesync.protocol import Limits, Link
 from pelican_resourcesync.publication import Change, ChangeHistory, Resource, TakedownResult, forget_uris
 from pelican_resourcesync.publication.takedown import find_uris
 from pelican_resourcesync.settings import VersionOptions
-from tests.kit.follower import Follower
-from tests.kit.live import served
 from tests.kit.publications import DELETED, SITEURL, UPDATED, Source, change, tree, utc
 
 CONTENTS = {"a.html": b"a", "b.html": b"b", "caf%C3%A9.html": b"c"}
@@ -105,32 +103,6 @@ def test_it_is_named_by_one_deletion_alone(source: Source) -> None:
     assert source.at() == NOW
 
 
-def test_followers_delete_it_and_keep_all_else(tmp_path: Path) -> None:
-    """Whoever had a copy, from whichever time, ends with what a new copy has."""
-    source = Source(tmp_path / "output")
-    with served(source.output) as address:
-        source.siteurl = address
-        history = [each._replace(uri=each.uri.replace(SITEURL, address)) for each in HISTORY]
-        contents = {"a.html": b"a", "b.html": b"b"}
-        publish_history(source, history[:4], contents)
-        early, late = Follower(address), Follower(address)
-        assert not early.baseline()
-        publish_history(
-            source,
-            [*history[:4], *(each._replace(uri=f"{address}/c.html") for each in history[4:])],
-            {**contents, "c.html": b"c"},
-        )
-        assert not late.baseline()
-        take_down(source, "b.html")
-        (source.output / "b.html").unlink()
-        new = Follower(address)
-        assert not new.baseline()
-        for follower in (early, late):
-            assert not follower.incremental()
-            assert not follower.audit()
-            assert follower.held == new.held == {f"{address}/a.html": b"a", f"{address}/c.html": b"c"}
-
-
 def test_changes_are_listed_from_the_takedown_on_if_there_was_no_change_list(tmp_path: Path) -> None:
     """No list has the deletion, so whoever came before it must see a gap, and compare the Resource List."""
     source = Source(tmp_path / "output")
@@ -139,16 +111,6 @@ def test_changes_are_listed_from_the_takedown_on_if_there_was_no_change_list(tmp
     assert source.change_lists() == []
     source.publish({"a.html": b"new"}, "2024-06-01T12:00")
     assert intervals(source) == [("2024-05-01T12:00:00Z", None)]
-
-
-def test_a_resource_that_stays_in_the_site_is_created_again(source: Source) -> None:
-    """That is why its user has to take it out of the site."""
-    take_down(source, "b.html")
-    source.publish(CONTENTS, "2024-06-01T12:00")
-    assert source.rows()[-1][1:] == ("created", "b.html")
-    assert take_down(source, "b.html", built=utc("2024-07-01T12:00")).uris
-    assert len(list(naming(source, "b.html"))) == 1
-    assert source.state()["restart_number"] == 3
 
 
 def test_forgetting_twice_writes_nothing(source: Source) -> None:
