@@ -91,6 +91,7 @@ def check_past(source: Source) -> None:
     assert there == {uri: item.lastmod for uri, item in source.resource_list().items()}
 
 
+@pytest.mark.promise("Append-only")
 @pytest.mark.promise("Never back-dated")
 @examples(12, 2_000)
 @given(
