@@ -9,6 +9,9 @@ from pelican_resourcesync.content.rules import BLOCKS, SECTIONS, is_left_out, li
 #: Elements that show something from elsewhere.
 _MEDIA = frozenset(("iframe", "frame", "video", "audio", "source", "embed", "track"))
 
+#: Headings that may be the title of the page.
+_TITLES = ("h1", "h2")
+
 
 class Reading:
     """The text of the main region as blocks, where its links and media lead, and its pictures, in order."""
@@ -20,13 +23,14 @@ class Reading:
             self.blocks: list[str] = []
             self.links: list[str] = []
             self.pictures: list[str] = []
-            self.heading = ""  # the first `h1`
+            self._headings: dict[str, str] = {}  # the first one of each level
             self._text: list[str] = []  # of a block that has not ended
             for element in region:
                 self._read(element, inside=element is not root)
                 self._end_block()
             if self.blocks or self.pictures:
                 break
+        self.heading = next(filter(None, map(self._headings.get, _TITLES)), "")
 
     def _read(self, element: etree._Element, *, inside: bool) -> None:
         """Read what an element contains. The parser limits the depth, and so the recursion."""
@@ -43,8 +47,8 @@ class Reading:
                     self._read(child, inside=inside or tag in SECTIONS)
                 if tag in BLOCKS:
                     self._end_block()
-                if tag == "h1" and not self.heading:
-                    self.heading = " ".join(self.blocks[start:])
+                if tag in _TITLES and not self._headings.get(tag):
+                    self._headings[tag] = " ".join(self.blocks[start:])
             if child.tail:
                 self._text.append(child.tail)
 

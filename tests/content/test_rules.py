@@ -150,6 +150,7 @@ def test_regions(body: str, text: str) -> None:
         ("Ice", "", "Ice", "Ice - Site"),
         ("", "Ice", "Ice", "Ice - Site"),
         ("", "", "", ""),
+        ("Site 1.2 - Ice", "</h1><h2>Ice</h2><h2>More", "Ice", "Ice"),
     ],
 )
 def test_titles(title: str, heading: str, shown: str, same: str) -> None:
