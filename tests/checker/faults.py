@@ -273,6 +273,7 @@ ALONE: dict[str, Single] = {
     "X04 MUST not read": (WHOLE, None, FEW),
     "X04 MUST index": (document("changelistindex", entry("changes-1.xml", tag="sitemap"), root="sitemapindex",
         links=UP), None, STANDARD_LIMITS),
+    "X04 MUST invented": (text(CIX).replace('"changelist"', '"changelistindex"'), None, STANDARD_LIMITS),
     "CH03 SHOULD": (changes((*FIRST, LATE, ""), (*SECOND, EARLY, "")), 2017, STANDARD_LIMITS),
     # A manifest that tells times by lastmod alone is held to their order too.
     "CD02 MUST by lastmod": (UNORDERED.replace("<rs:md change", '<rs:md type="a/b" path="/0" change', 1)
