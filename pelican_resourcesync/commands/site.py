@@ -29,6 +29,7 @@ def add_verbs(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     where = verb.add_mutually_exclusive_group()
     where.add_argument("target", nargs="?", metavar="TARGET", help="an output folder, or the URL of a site")
     _add_settings(where)
+    verb.add_argument("--why", metavar="URL", help="what differs in the content of this page from the one that is live")
     _add_json(verb)
 
     verb = verbs.add_parser("forget", help="remove resources from everything that is published")
@@ -74,6 +75,11 @@ def show(options: Namespace) -> int:
     from pelican_resourcesync.terminal import as_json, spinner, write_sections
 
     target = options.target or _output_of(options.settings or SETTINGS)
+    if options.why:
+        from pelican_resourcesync.commands.why import differences
+
+        _say("\n".join(differences(Path(target), options.why)))
+        return DONE
     with spinner(f"reading {target}", PROGRAM):
         report = report_on(target)
     if options.json:
