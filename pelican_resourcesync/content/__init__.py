@@ -3,7 +3,18 @@
 The function judges one page alone. It is documented for owners of sites in `docs/content.md`.
 """
 
+from pelican_resourcesync.content.dates import Dates, Stamps, content_dates, read_dates
 from pelican_resourcesync.content.markdown import to_markdown
 from pelican_resourcesync.content.page import VERSION, Page, content_hash, read_page
 
-__all__ = ["VERSION", "Page", "content_hash", "read_page", "to_markdown"]
+__all__ = [
+    "VERSION",
+    "Dates",
+    "Page",
+    "Stamps",
+    "content_dates",
+    "content_hash",
+    "read_dates",
+    "read_page",
+    "to_markdown",
+]

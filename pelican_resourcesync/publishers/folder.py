@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from pelican_resourcesync.content import content_dates, read_dates
 from pelican_resourcesync.errors import HistoryError, PublicationError, SettingsError, failing_disk
 from pelican_resourcesync.http import path_of_uri
 from pelican_resourcesync.protocol import Link
@@ -267,13 +268,27 @@ class _Folder:
         pages = pages if self._settings.html_links else {}
         measured, headless = link_pages(self._path, pages, self._uris, write=write)
         self.hints += [headless] if headless else []
-        links = self._alternate_links()
+        links, dates = self._alternate_links(), self._content_dates()
         resources = {
-            path: Resource(uri, file, None, measured.get(path) or Resource(uri, file).represent(), links.get(path, ()))
+            path: Resource(
+                uri,
+                file,
+                measured=measured.get(path) or Resource(uri, file).represent(),
+                links=links.get(path, ()),
+                content_since=dates.get(path),
+            )
             for path, uri in self._uris.items()
             for file in [robots if path == ROBOTS else self._path / path]
         }
         return [self._request(name, [resources[path] for path in paths]) for name, paths in self._sets.items()]
+
+    def _content_dates(self) -> Mapping[str, datetime]:
+        """Return when the content of pages was last modified by what they say, by path, for a first publication."""
+        if any(predecessor.previous for predecessor in self._predecessors.values()):
+            return {}
+        return content_dates(
+            {path: read_dates((self._path / path).read_bytes()) for path in self._uris if is_html(path)}, self.built
+        )
 
     def _alternate_links(self) -> dict[str, tuple[Link, ...]]:
         """Return the links between pages and what they name as their alternates in other media types (LN02), by path.

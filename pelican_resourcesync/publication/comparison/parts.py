@@ -46,7 +46,7 @@ from pelican_resourcesync.protocol import (
 )
 from pelican_resourcesync.publication.model.kinds import FOREVER
 from pelican_resourcesync.publication.model.ranges import Body
-from pelican_resourcesync.publication.model.resource import EDITION, Resources, Row, is_later
+from pelican_resourcesync.publication.model.resource import EDITION, Resources, Row, is_later, render_time
 from pelican_resourcesync.publication.model.state import Counts, sortable
 from pelican_resourcesync.publication.model.versions import AddedLinks
 from pelican_resourcesync.publication.previous.previous import rows_in
@@ -377,6 +377,8 @@ class _Comparison:
             body = resource.file.read_bytes()
         found = content_hash(body, uri)
         version = known.partition("-")[0] if known else VERSION
+        if known is None and not self._terms.tracked and resource.content_since:
+            return render_content(found, render_time(resource.content_since))
         same = known is not None and known == (found if version == VERSION else content_hash(body, uri, version))
         return render_content(found, since if same else None)
 

@@ -123,7 +123,8 @@ class Resource(NamedTuple):
 
     `modified` is the time of its last change (UTC) for resources without history, if known. `measured` describes the
     bytes, if they were read before. `links` lead to related resources (LN). `title` is what people call it, empty if
-    people do not read it, and `None` if that is only in its bytes.
+    people do not read it, and `None` if that is only in its bytes. `content_since` is when the content of a page became
+    what it is, for a page that was never seen to change, if that is known.
     """
 
     uri: str
@@ -132,6 +133,7 @@ class Resource(NamedTuple):
     measured: Representation | None = None
     links: tuple[Link, ...] = ()
     title: str | None = None
+    content_since: datetime | None = None
 
     def represent(self) -> Representation:
         """Return the representation, reading the bytes if necessary; `PublicationError` if they are unreadable."""

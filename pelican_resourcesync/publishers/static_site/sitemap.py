@@ -5,16 +5,17 @@ In a sitemap that another program wrote, the dates alone are corrected; everythi
 
 import gzip
 import pyexpat
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from heapq import merge
 from itertools import chain, count, groupby
 from operator import itemgetter
 from pathlib import Path
+from typing import NamedTuple, Self
 from xml.sax.saxutils import escape
 
+from pelican_resourcesync.content import Stamps
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.http import path_of_uri, served_paths, uri_of_path
 from pelican_resourcesync.protocol import (
@@ -173,8 +174,6 @@ _SPARE = 1_000  # bytes for the beginning and the end of a file
 #: The media types of what search engines show as pages.
 _PAGES = frozenset(("text/html", "application/xhtml+xml", "application/pdf"))
 _INDEX = "index.html"
-#: One day on this share of so many pages is when the site was built.
-_NEARLY_ALL, _SEVERAL = 0.9, 10
 _DAY = len("2026-01-01")
 
 
@@ -254,13 +253,13 @@ def _files(layouts: Collection[Layout], output: Path, name: str) -> Iterator[tup
 
 
 def _pages(layouts: Iterable[Layout], output: Path) -> Iterator[Row]:
-    """Yield the pages in all Resource Lists, each URI once, with the times of their content."""
+    """Yield the pages in all Resource Lists, each URI once."""
     states = [read_state(output, layout) for layout in layouts]
     lists = [ResourceList(output.joinpath, known.parts).rows() for known in states if known]
     for _, same in groupby(merge(*lists, key=itemgetter(0)), key=itemgetter(0)):
         row = next(same)
         if is_page(parse_representation(row.representation).type):
-            yield row._replace(lastmod=content_time(row.representation, row.lastmod))
+            yield row
 
 
 def _parts(rows: Iterable[Row]) -> Iterator[tuple[list[str], str]]:
@@ -268,14 +267,15 @@ def _parts(rows: Iterable[Row]) -> Iterator[tuple[list[str], str]]:
     part: list[str] = []
     size, latest = _SPARE, ""
     for row in rows:
-        line = _line("url", row.uri, row.lastmod)
+        time = content_time(row.representation, row.lastmod)
+        line = _line("url", row.uri, time)
         length = len(line.encode())
         if part and (len(part) == MOST_ENTRIES or size + length > MOST_BYTES):
             yield part, latest
             part, size, latest = [], _SPARE, ""
         part.append(line)
         size += length
-        latest = row.lastmod if is_later(row.lastmod, latest) else latest
+        latest = time if is_later(time, latest) else latest
     if part:
         yield part, latest
 
@@ -287,6 +287,19 @@ def _text(root: str, lines: Iterable[str]) -> str:
 def _line(name: str, loc: str, time: str) -> str:
     lastmod = f"<lastmod>{time}</lastmod>" if time else ""
     return f"<{name}><loc>{escape(loc)}</loc>{lastmod}</{name}>\n"
+
+
+class _Known(NamedTuple):
+    """What is known of a page: when it was seen to change, if it was, or what it says itself; and since when."""
+
+    changed: str = ""
+    said: str = ""
+    began: datetime | None = None
+
+    @classmethod
+    def of(cls, page: Row, began: datetime) -> Self:
+        time = content_time(page.representation, page.lastmod)
+        return cls(time, "", began) if page.lastmod else cls("", time, began)
 
 
 class _Correction:
@@ -301,13 +314,11 @@ class _Correction:
     def __init__(self, output: Path, layouts: Collection[Layout]) -> None:
         self._output, self._built = output, build_time()
         self._siteurl = next(iter(layouts)).siteurl
-        self._known = dict[str, tuple[str, datetime]]()  # when each page changed, and since when that is known
+        self._known = dict[str, _Known]()
         for layout in layouts:
             if known := read_state(output, layout):
-                rows = _pages([layout], output)
-                self._known = {row.uri: (row.lastmod, known.began) for row in rows} | self._known
-        self._stamps: Collection[date] = ()
-        self._stamped_today = False
+                pages = {page.uri: _Known.of(page, known.began) for page in _pages([layout], output)}
+                self._known = pages | self._known
         self._unknown: list[str] = []
 
     def correct(self, file: Path) -> str:
@@ -318,7 +329,7 @@ class _Correction:
         parts = {file: None} | {
             part: None for entry in _read_foreign(file).entries if (part := self._part(entry, file))
         }
-        self._find_stamps(entry for part in parts for entry in _read_foreign(part).entries)
+        self._stamps = self._find_stamps(entry for part in parts for entry in _read_foreign(part).entries)
         latest: dict[Path | None, str] = {}
         for part in reversed(parts):  # the index is the last one
             sitemap = _read_foreign(part)
@@ -339,50 +350,38 @@ class _Correction:
         part = self._output / path if path else index
         return part if part != index and part.is_file() and not leads_outside(part, self._output) else None
 
-    def _find_stamps(self, entries: Iterable[SitemapEntry]) -> None:
+    def _find_stamps(self, entries: Iterable[SitemapEntry]) -> Stamps:
         """Find the stamps among the dates of all pages that were not seen to change, in all files together.
 
         The other pages do not count: their dates may come from an earlier run, and a second run must change nothing.
         """
-        days, total, today = Counter[date](), 0, 0
-        for entry in entries:
-            if entry.is_part or self._page(entry.uri)[0]:
-                continue
-            total += 1
-            if moment := _moment(entry.date):
-                days[moment.date()] += len(entry.date) >= _DAY  # a year is no day
-                today += self._is_of_today(moment)
-        self._stamped_today = today > total / 2
-        if total >= _SEVERAL:
-            self._stamps = {day for day, number in days.items() if number >= total * _NEARLY_ALL}
-
-    def _is_of_today(self, moment: datetime) -> bool:
-        return self._built.astimezone(moment.tzinfo).date() == moment.date()
+        unseen = [entry.date for entry in entries if not (entry.is_part or self._page(entry.uri).changed)]
+        moments = [moment for date in unseen if len(date) >= _DAY and (moment := _moment(date))]  # a year is no day
+        return Stamps(moments, len(unseen), self._built)
 
     def _date(self, entry: SitemapEntry, latest: str | None) -> str:
         """Return the right date of an entry: the one that it has, if that means the same; of a part the `latest`."""
         before, right = _moment(entry.date), latest
         if right is None:
-            changed, began = self._page(entry.uri)
-            if began is None:
+            page = self._page(entry.uri)
+            if page.began is None:
                 self._unknown.append(entry.uri)
-            right = changed or self._without_stamp(entry.date, before, began)
+            right = page.changed or self._without_stamp(entry.date, before, page)
         return entry.date if before and before == _moment(right) else right
 
-    def _without_stamp(self, text: str, moment: datetime | None, began: datetime | None) -> str:
-        """Return the date of a page that was not seen to change since it `began`, or an empty text for a stamp."""
+    def _without_stamp(self, text: str, moment: datetime | None, page: _Known) -> str:
+        """Return the date of a page that was not seen to change: its own instead of a stamp, or an empty text."""
         if moment is None:
+            return text or page.said
+        if self._stamps.has(moment):
+            return page.said
+        if page.began is None or moment <= page.began:
             return text
-        of_build = moment > self._built or (self._stamped_today and self._is_of_today(moment))
-        if of_build or moment.date() in self._stamps:
-            return ""
-        if began is None or moment <= began:
-            return text
-        return render_datetime(began)[: len(text) if len(text) <= _DAY else None]
+        return render_datetime(page.began)[: len(text) if len(text) <= _DAY else None]
 
-    def _page(self, loc: str) -> tuple[str, datetime | None]:
-        """Return when a page changed, if that was seen, and since when it would have been; `None` for no page."""
-        return next((self._known[uri] for uri in self._spellings(loc) if uri in self._known), ("", None))
+    def _page(self, loc: str) -> _Known:
+        """Return what is known of the page at a URL."""
+        return next((self._known[uri] for uri in self._spellings(loc) if uri in self._known), _Known())
 
     def _spellings(self, loc: str) -> Iterator[str]:
         """Yield the URIs that the page at a URL may have: generators link to the same file in different ways."""

@@ -42,6 +42,35 @@ FIRST = re.sub(r"\s*<lastmod>[^<]*</lastmod>", "", GENERATED)
 NEXT = FIRST.replace("    <!-- the others", "    <lastmod>2026-02-01T10:00:00Z</lastmod>\n    <!-- the others")
 
 
+def dates(folder: Folder) -> dict[str, str | None]:
+    """Return the dates of our sitemap, by path."""
+    text = (folder.public / "sitemap.xml").read_text("utf-8")
+    found = re.findall(rf"<loc>{URL}/([^<]*)</loc>(?:<lastmod>([^<]*)</lastmod>)?", text)
+    return {path: date or None for path, date in found}
+
+
+@pytest.mark.parametrize("wanted", ["true", '"correct"'])
+def test_dates_of_content(folder: Folder, at: At, wanted: str) -> None:
+    """What a page says is its date until its content is seen to change; a footer, or what no one may find, is none."""
+    written = page("A", head='<meta property="article:modified_time" content="2025-12-24T10:00:00Z">')
+    if wanted != "true":
+        listed = "".join(f"<url><loc>{URL}/{path}</loc></url>" for path in ("", "a.html", "about/"))
+        folder.write({"sitemap.xml": f'<urlset xmlns="{NS}">{listed}</urlset>'})
+    folder.configure(f"sitemap = {wanted}")
+    folder.write({"a.html": written, "hidden.html": page("h", head='<meta name="robots" content="noindex">')})
+    at("2026-01-01T10:00:00Z")
+    folder.run()
+    assert dates(folder) == {"": None, "a.html": "2025-12-24T10:00:00Z", "about/": None}
+    at("2026-02-01T10:00:00Z")
+    folder.update(
+        {"a.html": written.replace("</body>", "<footer>2026</footer></body>"), "about/index.html": page("We")}
+    )
+    assert dates(folder) == {"": None, "a.html": "2025-12-24T10:00:00Z", "about/": "2026-02-01T10:00:00Z"}
+    at("2026-03-01T10:00:00Z")
+    folder.update({"a.html": page("B"), "about/index.html": page("We", footer="2026")})
+    assert dates(folder) == {"": None, "a.html": "2026-03-01T10:00:00Z", "about/": "2026-02-01T10:00:00Z"}
+
+
 def test_own(folder: Folder, at: At) -> None:
     """Pages alone, undated until they are seen to change; it is no resource, and comes and goes by the setting."""
     folder.write({"paper.pdf": b"%PDF-", "feed.xml": "<rss/>"})
