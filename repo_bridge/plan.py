@@ -195,7 +195,7 @@ def _options(
     has_dumps = name == dumped or (settings.set_dumps and not needs_records_set(settings))
     of_set = replace(
         settings,
-        dumps=settings.dumps if has_dumps and not settings.of_others else Dumps(),
+        dumps=settings.dumps if has_dumps else Dumps(),
         describedby=reader.pages.get(name) or settings.describedby,
         allow_deletions=settings.allow_deletions or not (is_complete or settings.partition_by),
         patches=settings.patches and name == dumped,

@@ -21,6 +21,7 @@ from sqlalchemy import Connection
 
 from pelican_resourcesync.errors import SettingsError, TransportError, failing_disk
 from pelican_resourcesync.http import BucketPath
+from pelican_resourcesync.protocol import render_link
 from pelican_resourcesync.publication import (
     FOLDER,
     Layout,
@@ -357,7 +358,9 @@ class QueryReader(RepositoryReader):
     def _entry(self, row: QueryRow) -> InventoryEntry:
         changed = render_time(latest(self._settings.at, row.lastmod))
         within = (self.sets.name(row.set),) if row.set else ()
-        return InventoryEntry(row.uri, row.representation, changed=changed, sets=within)
+        known = (("collection", row.collection), ("license", row.license))
+        links = "".join([render_link(rel, href) for rel, href in known if href])
+        return InventoryEntry(row.uri, row.representation, links, changed=changed, sets=within)
 
     def _describe(self, inventory: Inventory, builder: EntryBuilder) -> None:
         """Add a record of each item that has resources; metadata of others, which may be hidden, are left out."""
@@ -443,10 +446,10 @@ def needs_records_set(settings: BridgeSettings) -> bool:
     """Return whether the records need a set of their own, because the complete set cannot be dumped.
 
     A dump contains all resources of its set (`CL06`). The bytes of a repository's files are available only from an
-    assetstore, those of an archive always.
+    assetstore, those of an archive always, those of the resources of a query never.
     """
     has_dumps = settings.dumps.resourcedump or settings.dumps.changedump
-    return has_dumps and not settings.of_others and settings.saf is None and not settings.assetstore
+    return has_dumps and settings.saf is None and not settings.assetstore
 
 
 def _database(settings: BridgeSettings, folder: Path, progress: Progress) -> str:

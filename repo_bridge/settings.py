@@ -223,6 +223,17 @@ _REPLACED = {
 }
 
 
+#: The settings that say something only of DSpace, or need what other sources do not have.
+_OF_DSPACE = (
+    *("assetstore", "version-files", "server-url", "signposting", "sets-by", "set-dumps", "bundles", "entities"),
+    *("fingerprints", "schema", "interface"),
+)
+_UNSUPPORTED = {
+    "query": _OF_DSPACE,
+    "table": (*_OF_DSPACE, "metadata", "crosswalks", "hidden", "dumps", "versions", "patches"),
+}
+
+
 def read_settings(options: Mapping[str, str | bool], config: Path | None = None) -> BridgeSettings:
     """Read the settings from `options`, by the name of the setting, and from the file `config`.
 
@@ -241,6 +252,7 @@ def read_settings(options: Mapping[str, str | bool], config: Path | None = None)
         if values.get(key) not in {None, 0, 1 if key == "jobs" else 0, ""} and "table" not in values:
             message = f"{given[key]} needs a table, because only its parts can be read independently: leave it out"
             raise SettingsError(message)
+    _require_supported(values, given)
     _require_all(values, file or Path(FILE))
     beside = file.absolute().parent if file else Path.cwd()
     if "metadata" in values:
@@ -298,6 +310,19 @@ def _require_one_source(given: Mapping[str, Setting], values: Mapping[str, Any])
     else:
         return
     raise SettingsError(message)
+
+
+def _require_supported(values: Mapping[str, Any], given: Mapping[str, Setting]) -> None:
+    """Raise `SettingsError` for a setting that would have no effect."""
+    for source in (source for source in _UNSUPPORTED if values.get(source)):
+        for key in _UNSUPPORTED[source]:
+            if key in values:
+                message = f"{given[key]} has no effect on a {source}: leave it out"
+                raise SettingsError(message)
+    query, dumps = values.get("query"), values.get("dumps")
+    if query and not query.metadata and dumps and (dumps.resourcedump or dumps.changedump):
+        message = f"{given['dumps']} can have records alone, whose bytes are here: write metadata under [query]"
+        raise SettingsError(message)
 
 
 def _require_all(values: Mapping[str, Any], file: Path) -> None:

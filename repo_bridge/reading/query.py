@@ -33,7 +33,10 @@ _ELEMENTS = (
     *("title", "creator", "subject", "description", "publisher", "contributor", "date", "type"),
     *("format", "identifier", "source", "language", "relation", "coverage", "rights"),
 )
-_FIELD = re.compile(rf"dc\.({'|'.join(_ELEMENTS)})(?:\.([A-Za-z]{{1,60}}))?", re.ASCII)
+_FIELD = re.compile(
+    rf"(dc(?=\.(?:{'|'.join(_ELEMENTS)})(?:\.|\Z))|(?!dc\.)[a-z][a-z0-9-]{{0,31}})\.([A-Za-z]{{1,60}})(?:\.([A-Za-z]{{1,60}}))?",
+    re.ASCII,
+)
 _YES, _NO = frozenset({"1", "t", "true", "y", "yes"}), frozenset({"", "0", "f", "false", "n", "no"})
 
 
@@ -42,7 +45,7 @@ class QueryRow:
     """One row: a resource at `uri`, or a deleted one. Columns that the statement does not have are `None`.
 
     `lastmod` is in UTC, `length` in bytes, `md5` and `sha256` are hexadecimal, `set` is the name of the set it is in.
-    Resources with the same `item` have one record in common.
+    Resources with the same `item` have one record in common. `collection` and `license` are URIs.
     """
 
     uri: str
@@ -54,6 +57,8 @@ class QueryRow:
     deleted: bool = False
     set: str | None = None
     item: str | None = None
+    collection: str | None = None
+    license: str | None = None
 
     @property
     def owner(self) -> str:
@@ -114,7 +119,7 @@ class _Columns:
                 except (ValueError, OverflowError, DocumentError):
                     shown = f"the invalid {name} {str(value)[:80]!a}"
                     fields = f"dc.{', dc.'.join(_ELEMENTS)}"
-                    hint = f": fields are {fields}, with or without a qualifier, as in dc.date.issued"
+                    hint = f": fields are {fields}, with a qualifier or none, as in dc.date.issued, or of other schemas"
                     message = f"row {number} of the {self.statement} has {shown}{hint if name == 'field' else ''}"
                     raise QueryError(message) from None
         return values
@@ -154,6 +159,8 @@ def _parsers(zone: ZoneInfo) -> Mapping[str, Callable[[Any], object]]:
         "deleted": _flag,
         "set": str,
         "item": _text,
+        "collection": _uri,
+        "license": _uri,
     }
 
 
@@ -165,11 +172,11 @@ def _text(value: object) -> str:
 
 
 def _field(value: object) -> Field:
-    """Parse a field of Dublin Core, with or without a qualifier."""
+    """Parse a field of Dublin Core, or of another schema, with or without a qualifier."""
     found = _FIELD.fullmatch(str(value))
     if found is None:
         raise ValueError
-    return Field("dc", found[1], found[2] or "")
+    return Field(found[1], found[2], found[3] or "")
 
 
 def _uri(value: object) -> str:

@@ -72,7 +72,10 @@ class EntryBuilder:
         deposited = [(uri, file) for uri, file in files if file.type != HTML]  # else it is a page about the item
         records = records_of(known, deposited, self.addresses, self.formats, described)
         sets = tuple(sorted({name for entry in about for name in entry.sets}))
-        entries = tuple(record.entry(self._write(record), sets) for record in records)
+        with_records = (*sets, self.sets.records) if self.apart else sets
+        more = "".join(dict.fromkeys(link for entry in about for link in entry.links.splitlines(keepends=True)))
+        described_records = (record.entry(self._write(record), with_records) for record in records)
+        entries = tuple(entry._replace(links=entry.links + more) for entry in described_records)
         return ItemEntries(item, entries, len(entries)), _links(tuple(described_by(records)))
 
     def record_uris(self, item: str) -> list[str]:

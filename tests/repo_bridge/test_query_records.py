@@ -6,11 +6,16 @@ from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
+from zipfile import ZipFile
 from zoneinfo import ZoneInfo
 
 import pytest
 
+from pelican_resourcesync.settings import Dumps
 from repo_bridge import QueryError
+from repo_bridge.model import Field
+from repo_bridge.reading.database import open_database
+from repo_bridge.reading.query import read_query_metadata
 from repo_bridge.settings import Query
 from tests.kit.repository.eprints import EPRINTS, EPRINTS_ROWS
 from tests.kit.repository.ojs import OJS, OJS_ROWS
@@ -242,6 +247,36 @@ def test_every_element(press: Press) -> None:
     (record,) = files_in(press.records).values()
     body = "".join(f"  <dc:{name}>the {name}</dc:{name}>\n" for name in names)
     assert record.decode() == f"{HEAD}{body}</oai_dc:dc>\n"
+
+
+def test_dumps(press: Press) -> None:
+    """The records are a set of their own, with a dump; the bytes of what they describe are elsewhere."""
+    publish(press, ROWS, KNOWN, dumps=Dumps(resourcedump=True, changedump=True))
+    home = press.public / "resourcesync"
+    assert len(press.listed("repository-metadata")) == 3
+    (package,) = (home / "repository-metadata").glob("resourcedump-2*.zip")
+    with ZipFile(package) as archive:
+        assert {archive.read(name) for name in archive.namelist() if name != "manifest.xml"} == {
+            file.read_bytes() for file in press.records.rglob("*.xml")
+        }
+    assert not (home / "repository/resourcedump.xml").exists()
+
+
+def test_links_and_other_fields(press: Press) -> None:
+    """A row names its collection and its license, to which its record leads, too; fields may be of any schema."""
+    rows = [(f"{HERE}1", 1), (f"{HERE}1.pdf", 1)]
+    query = Query(
+        f"SELECT uri, item, '{HERE}coins' AS collection, 'https://license.example/by' AS license FROM row",
+        "SELECT 1 AS item, 'thesis.degree.name' AS field, 'Doctor' AS value UNION SELECT 1, 'dc.title', 'Coins'",
+    )
+    press.publish_query(query, {"row (uri, item)": rows})
+    shared = {("collection", f"{HERE}coins"), ("license", "https://license.example/by")}
+    assert len(press.listed()) == 3
+    assert all(shared <= {*entry.links} for entry in press.listed().values())
+    with open_database(f"sqlite:///{press.folder}/journal.db") as connection:
+        ((_, values),) = read_query_metadata(connection, query.metadata)
+    assert {value.field for value in values} == {Field("thesis", "degree", "name"), Field("dc", "title", "")}
+    assert press.findings() == {}
 
 
 def test_item_without_values(press: Press) -> None:

@@ -210,6 +210,23 @@ def test_wrong_values(text: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("source", "more", "message"),
+    [
+        ("query", 'assetstore = "store"', "assetstore in repo_bridge.toml has no effect on a query: leave it out"),
+        ("query", "fingerprints = false", "fingerprints in repo_bridge.toml has no effect on a query"),
+        ("query", 'sets-by = "collection"', "sets-by in repo_bridge.toml has no effect on a query"),
+        ("query", "dumps = true", "dumps in repo_bridge.toml can have records alone, whose bytes are here: write meta"),
+        ("table", "dumps = true", "dumps in repo_bridge.toml has no effect on a table"),
+        ("table", 'metadata = ["mods"]', "metadata in repo_bridge.toml has no effect on a table"),
+    ],
+)
+def test_what_has_no_effect(source: str, more: str, message: str) -> None:
+    """A setting that a source does not support is refused, and never ignored."""
+    given = {"query": "database = 'x.db'\nquery = {statement = 'SELECT 1'}", "table": "table = 'x.csv'"}
+    assert message in refused(f"{given[source]}\n{more}\n", BASE)
+
+
+@pytest.mark.parametrize(
     ("given", "message"),
     [
         ({}, "database is missing, the repository to publish: pass --database, --saf or --table"),
