@@ -6,8 +6,9 @@ from pelican_resourcesync.content.normalize import code, plain, target
 from pelican_resourcesync.content.regions import regions
 from pelican_resourcesync.content.rules import BLOCKS, SECTIONS, is_left_out, line_numbers
 
-#: Elements that show something from elsewhere.
-_MEDIA = frozenset(("iframe", "frame", "video", "audio", "source", "embed", "track"))
+#: Elements that show a page or a file from elsewhere.
+_FRAMES = frozenset(("iframe", "frame", "embed"))
+_MEDIA = frozenset(("video", "audio", "source", "track"))
 
 #: Headings that may be the title of the page.
 _TITLES = ("h1", "h2")
@@ -62,8 +63,8 @@ class Reading:
             self.blocks.extend(filter(None, [_code_of(element)]))
         elif tag == "input":
             self._text.append("\N{BALLOT BOX WITH CHECK}" if "checked" in element.attrib else "\N{BALLOT BOX}")
-        elif tag in _MEDIA:
-            self._add(self.links, element.get("src"), media=True)
+        elif tag in _FRAMES or tag in _MEDIA:
+            self._add(self.links, element.get("src"), media=tag in _MEDIA)
 
     def _read_picture(self, element: etree._Element) -> None:
         self._text.append(element.get("alt") or "")

@@ -46,7 +46,7 @@ _PAGER = re.compile(
 
 #: Classes of elements around the content; what is not printed is.
 _CLASSES = _names(
-    "colophon comments comments-area copy-code copybtn copyright d-print-none disqus dt-updated feedback footer giscus"
+    "colophon copy-code copybtn copyright d-print-none disqus dt-updated feedback footer giscus"
     " hidden-print main-footer md-source-file navigation next no-print noprint page-footer prev previous print:hidden"
     " related share site-footer social sourcelink sphinxsidebar sr-only toc updated utterances viewcode-back"
     " viewcode-link visually-hidden widget"
@@ -55,12 +55,12 @@ _CLASSES = _names(
 _WORDS = tuple(
     f"-{words}-"
     for words in _names(
-        "breadcrumb breadcrumbs date-modified edit-link edit-page edit-this-page git-revision-date last-modified"
-        " last-update last-updated lastmod next-page next-post page-edit page-info page-nav page-navigation pager"
-        " pagination paginator paginav post-nav post-navigation prev-next prev-page prev-post read-time reading-time"
-        " recent-posts related-articles related-content related-pages related-posts share-buttons side-nav sidebar-nav"
-        " sidebar-widget sidenav skip-link skip-to-content skiplink social-links social-share table-of-contents"
-        " tableofcontents view-source word-count"
+        "breadcrumb breadcrumbs comments date-modified edit-link edit-page edit-this-page git-revision-date"
+        " last-modified last-update last-updated lastmod next-page next-post nextprev page-edit page-info page-nav"
+        " page-navigation pager pagination paginator paginav post-nav post-navigation prev-next prev-page prev-post"
+        " prevnext read-time reading-time recent-posts related-articles related-content related-pages related-posts"
+        " share-buttons side-nav sidebar-nav sidebar-widget sidenav skip-link skip-to-content skiplink social-links"
+        " social-share table-of-contents tableofcontents view-source word-count"
     )
 )
 #: Words in the class of an `aside` that is around.
