@@ -16,7 +16,7 @@ from functools import partial, wraps
 from itertools import groupby
 from mimetypes import guess_type
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, NamedTuple, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
 from pelican_resourcesync.errors import DocumentError, SettingsError
@@ -83,8 +83,7 @@ Result = TypeVar("Result")
 ProgressCallback = Callable[[int, int, int, int], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """A row: the heading in the help, and the default, what it takes and what it is for, as users read them.
 
     `metavar` is empty for a switch, and `parse` returns the value that a text means, of one of `several`, if it may be

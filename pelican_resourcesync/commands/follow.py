@@ -4,13 +4,11 @@ import json
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 import time
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace, _SubParsersAction
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from pelican_resourcesync.commands import running
@@ -18,7 +16,6 @@ from pelican_resourcesync.commands.running import PASSWORD, USER, options_of
 from pelican_resourcesync.errors import SettingsError, failing_disk
 from pelican_resourcesync.options import add_options, add_reading, guessed_type
 from pelican_resourcesync.system.exits import CLOSED, DONE, flush_output
-from pelican_resourcesync.system.files import replace_file
 from pelican_resourcesync.system.printable import get_logger
 
 if TYPE_CHECKING:
@@ -97,6 +94,8 @@ def _handle_all(arguments: Namespace) -> int:
     handle = _handler(arguments)
 
     def once(_: running.Done) -> int:
+        from tempfile import TemporaryDirectory
+
         from pelican_resourcesync.destination import follow, locked
         from pelican_resourcesync.errors import IncompleteError
         from pelican_resourcesync.terminal import format_count
@@ -156,6 +155,7 @@ def _save_cursor(file: Path, cursor: str) -> None:
     if not cursor:
         return
     from pelican_resourcesync.errors import IncompleteError
+    from pelican_resourcesync.system.files import replace_file
 
     advice = "correct that; some changes will be sent again"
     with failing_disk(f"{file} cannot be written", advice, IncompleteError):
@@ -241,6 +241,8 @@ def _ask(described: dict[str, Any]) -> str:
 
 def _run_command(command: list[str], environment: dict[str, str], described: dict[str, Any]) -> str:
     """Run a command for a change, which is described in its environment and on its standard input."""
+    import subprocess
+
     named = {key: described[key] for key in ("source", "uri", "kind", "time", "hash", "length", "type", "file")}
     texts = {key: "" if value is None else str(value) for key, value in named.items()}
     # What is too long for the environment, where the system has limits, is on standard input alone.
