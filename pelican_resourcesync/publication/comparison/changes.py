@@ -168,10 +168,12 @@ class Decision:
 
     def _add(self, changes: Sequence[tuple[str, Candidate]]) -> None:
         if changes:
-            times, changed = zip(*changes, strict=True)
-            uris, kinds, *_ = zip(*changed, strict=True)
-            linked = (each._replace(links=each.links + self._added.links(each.uri, each.md, OPEN)) for each in changed)
-            self.sorter.add(zip(times, uris, kinds, _entries([*linked], self._edition), strict=True))
+            times, found = zip(*changes, strict=True)
+            uris, kinds, *_ = zip(*found, strict=True)
+            links = self._added.links
+            if self._added.are_any:
+                found = tuple(each._replace(links=each.links + links(each.uri, each.md, OPEN)) for each in found)
+            self.sorter.add(zip(times, uris, kinds, _entries(found, self._edition), strict=True))
 
 
 class DecisionByBytes(Decision):

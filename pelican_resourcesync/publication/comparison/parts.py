@@ -365,7 +365,7 @@ class _Comparison:
         `before` is what was said, of content that is as old as `since`. It `stays` if the bytes did.
         """
         resources = self._task.resources
-        if not (self._terms.contents and resources and any(type_ in md for type_ in _PAGE_TYPES)):
+        if not (self._terms.contents and resources and any(map(md.__contains__, _PAGE_TYPES))):
             return ""
         known = hash_of_content(before)
         if stays and known is not None:

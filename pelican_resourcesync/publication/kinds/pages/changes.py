@@ -25,7 +25,6 @@ from pelican_resourcesync.publication.model.history import (
     parse_change,
 )
 from pelican_resourcesync.publication.model.ranges import Range
-from pelican_resourcesync.publication.model.resource import parse_representation
 from pelican_resourcesync.publication.model.state import PublicationState
 from pelican_resourcesync.publication.previous.previous import DamagedError, PreviousPublication, explain_damage
 from pelican_resourcesync.system.html_titles import HTML
@@ -205,11 +204,8 @@ class _Writer:
         """
         bodies = [each for each in found.bodies if each.is_draft or not is_shown]
         entries = [entry for each in bodies for entry in each.read().split(_END)[:-1]]
-        latest = [
-            parse_change(text)
-            for entry in reversed(entries[-MOST_CHANGES:])
-            for text in split_entries((entry + _END).decode())
-        ]
+        texts = split_entries("".join((entry + _END).decode() for entry in entries[-MOST_CHANGES:]))
+        latest = [parse_change(text) for text in reversed(texts)]
         changes = [change for change in latest if change.news]
         oldest = {(each.time.astimezone(UTC).date(), each.uri): each.kind for each in changes}
         shown = []
@@ -240,9 +236,10 @@ class _Writer:
             page = next(self._unread, None)
             if page is None:
                 row = self._previous.resources.row(uri) if self._previous else None
-                is_page = parse_representation(row.representation).type in HTML if row else is_html(uri)
+                is_page = any(f' type="{type_}"' in row.representation for type_ in HTML) if row else is_html(uri)
                 return shown_path(uri, self._options.layout) if is_page else ""
-            self._titles = {each.uri: each.title for each in reversed(page[1].changes)} | self._titles
+            for each in page[1].changes:
+                self._titles.setdefault(each.uri, each.title)
         return self._titles[uri]
 
     def _render(

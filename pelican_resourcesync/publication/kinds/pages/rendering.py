@@ -301,8 +301,10 @@ def is_html(uri: str) -> bool:
 def shown_path(uri: str, layout: Layout) -> str:
     """Return a URI as people read it: without the address of the site, and with its characters."""
     path = uri.removeprefix(layout.siteurl) if uri.startswith(f"{layout.siteurl}/") else uri
-    shown = (character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in unquote(path))
-    return clean("".join(shown))
+    shown = unquote(path)
+    if not shown.isprintable():
+        shown = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in shown)
+    return clean(shown)
 
 
 def _title_of_record(file: Path) -> str:
