@@ -59,6 +59,7 @@ def test_pages_that_changed(site: Site) -> None:
     )
 
 
+@pytest.mark.promise("Content")
 def test_pages_of_which_the_content_changed(site: Site) -> None:
     """A footer is no news, nor are hidden pages and later pages of a listing; what becomes hidden is, once."""
     hidden = '<meta name="robots" content="noindex">'

@@ -46,6 +46,7 @@ def changes(source: Source) -> list[XmlEntry]:
     return [entry for entry in source.changes() if entry.uri == URI]
 
 
+@pytest.mark.promise("Content")
 @pytest.mark.parametrize(
     ("states", "modified"),
     [
@@ -98,6 +99,7 @@ def test_another_version_of_the_function_is_no_change(source: Source, monkeypatc
         assert changes(source)[-1].content == said
 
 
+@pytest.mark.promise("Content")
 def test_equal_bytes_are_not_read_again(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     """The content of a page is looked at where its bytes changed, and nowhere else."""
     read: list[str] = []
@@ -112,6 +114,7 @@ def test_equal_bytes_are_not_read_again(source: Source, monkeypatch: pytest.Monk
     assert read == [URI, f"{SITEURL}/c.html", URI]
 
 
+@pytest.mark.promise("Content")
 def test_what_is_no_news_is_on_no_page_for_people(source: Source) -> None:
     """The pages and the feed have changes of content; the page about a list has the number of the others."""
     publish(source, ONE, AROUND, TWO, AGAIN, AGAIN, HIDDEN, HIDDEN_TOO)

@@ -49,6 +49,7 @@ def dates(folder: Folder) -> dict[str, str | None]:
     return {path: date or None for path, date in found}
 
 
+@pytest.mark.promise("Content")
 @pytest.mark.parametrize("wanted", ["true", '"correct"'])
 def test_dates_of_content(folder: Folder, at: At, wanted: str) -> None:
     """What a page says is its date until its content is seen to change; a footer, or what no one may find, is none."""
