@@ -133,28 +133,6 @@ class Follower:
             changes.close()
 
 
-@pytest.mark.parametrize("restart", [False, True])
-def test_following_the_future(source: FakeSource, clock: Clock, restart: bool) -> None:
-    """No position is later than our clock; where changes lead nowhere, everything comes again."""
-    source.begin = BEGIN
-    source.publish()
-    follower = Follower(source)
-    assert follower.run() == source.resources
-    change(source, source.now + DAY, restart=False)
-    assert follower.run() == source.resources
-    clock.now += DAY
-    change(source, clock.now, restart=restart)
-    if restart:
-        assert follower.run() == source.resources
-        clock.now += DAY
-        change(source, clock.now, restart=False)
-        assert follower.run() == source.resources
-        assert "reset" not in follower.kinds
-    else:  # the changes are out of order
-        assert follower.run() == source.resources
-        assert follower.kinds[:1] == ["reset"]
-
-
 def test_cursor_of_the_future(clock: Clock) -> None:
     """A cursor of the time when our own clock was wrong is worth nothing: everything comes again."""
     with fake_source(PAGES) as source:

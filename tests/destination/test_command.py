@@ -170,31 +170,6 @@ def test_log_of_a_program(source: FakeSource, tmp_path: Path, caplog: pytest.Log
     assert names[0] == ("pelican_resourcesync", "created", f"{source.url}a.html")
 
 
-def test_exit_statuses(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """2 where nothing can be mirrored at all; 3 where another run may well do better."""
-    folder = tmp_path / "copy"
-    assert run(capsys, "audit", source.url, tmp_path)[0] == 2
-    source.published, published = {}, source.published
-    code, _, err = run(capsys, source.url, folder)
-    assert (code, err.partition(":")[0]) == (2, "pelican-resourcesync")
-    source.published = published
-    source.site.manner = status(503)
-    assert run(capsys, source.url, folder)[0] == 2
-    source.site.manner = source.answer
-    assert run(capsys, source.url, folder)[0] == 0
-    source.site.manner = status(503)
-    code, out, err = run(capsys, source.url, folder)
-    assert (code, out) == (3, "")
-    assert "503 Service Unavailable" in err
-    source.site.manner = source.answer
-    source.resources.clear()
-    source.publish()
-    source.published["rs/changelist.xml"] = b""
-    code, _, err = run(capsys, source.url, folder)
-    assert (code, "--max-deletions 100" in err) == (3, True)
-    assert len(files_of(folder)) == 5
-
-
 def test_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     """Units that do not exist, and actions that exclude each other."""
     for wrong in (

@@ -115,25 +115,6 @@ def test_interrupted_beginning(source: FakeSource) -> None:
     ]
 
 
-def test_large(source: FakeSource) -> None:
-    """What is large is not held in memory, and one that is longer than listed is refused."""
-    data = b"0123456789" * 100_000
-    source.update({"d.bin": data})
-    changes = Following(source.url, None, replace(FAST, only=("*.bin",)))
-    change = next(changes)
-    assert change.content
-    file = Path(change.content.name)
-    assert change.content.read() == data
-    assert file.exists()
-    assert next(changes, None) is None
-    assert not file.exists()
-    source.update({"d.bin": "x" * 99})
-    source.published["d.bin"] = data
-    changes = Following(source.url, changes.cursor, replace(FAST, only=("*.bin",)))
-    with pytest.raises(IncompleteError, match="longer"):
-        next(changes)
-
-
 @pytest.mark.parametrize("how", ["cut", "gone", "another"])
 def test_reset(source: FakeSource, how: str) -> None:
     """Where the changes do not reach back, what is known is void, and everything comes again."""

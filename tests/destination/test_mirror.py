@@ -447,28 +447,6 @@ def test_capability_list_that_moved(source: FakeSource, folder: Path, *, said: b
     assert (result.complete, result.fetched, result.deleted) == (True, 0, 0)
 
 
-def move_lists(source: FakeSource, number: int) -> None:
-    """Start over: the same resources in a set of another URI."""
-    folder, new = f"{source.url}rs/".encode(), f"{source.url}{number}/".encode()
-    for path in [path for path in source.published if path.startswith("rs/")]:
-        source.published[path.replace("rs/", f"{number}/")] = source.published.pop(path).replace(folder, new)
-    known = ".well-known/resourcesync"
-    source.edit(known, folder, new)
-
-
-def test_set_that_starts_over_often(source: FakeSource, folder: Path) -> None:
-    """Only sets that are there now count against the limit, and what was missing of earlier ones is missing no more."""
-    source.site.manners["a.html"] = status(404)
-    for number in range(3):
-        source.publish()
-        move_lists(source, number)
-        assert mirror(source, folder).run().left == 1
-        assert remembered(folder, "bits") == [f"{source.url}{number}/capabilitylist.xml"]
-    source.update({"a.html": None})
-    move_lists(source, 4)
-    in_step(source, folder)
-
-
 # --- harm ---------------------------------------------------------------------
 
 

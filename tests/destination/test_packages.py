@@ -236,16 +236,6 @@ def test_dump_without_lists(source: ArchivedSource, tmp_path: Path) -> None:
     assert Mirror(source.url, tmp_path / "copy True", FAST).audit() == []
 
 
-def test_files_that_are_there_already(source: ArchivedSource, tmp_path: Path) -> None:
-    """Where files are adopted, no package is fetched before it is known what is missing."""
-    copy = tmp_path / "copy"
-    copy.mkdir()
-    (copy / "0").mkdir()
-    (copy / "0/0.html").write_bytes(source.resources["0/0.html"])
-    result, singly = run(source, copy, replace(FAST, adopt=True))
-    assert (result.adopted, result.plan.packages, singly) == (1, [], 29)
-
-
 def test_limits_and_leave(source: ArchivedSource, tmp_path: Path) -> None:
     """Too many packages, packages of another host or of another format, and what is no longer there: all is fetched."""
     lists = dict(source.published)

@@ -309,17 +309,6 @@ def test_packages_that_nobody_expects(source: ArchivedSource, tmp_path: Path) ->
     assert not restored(source, then, tmp_path / "nothing at all").complete
 
 
-def test_packages_for_what_is_listed_and_not_there(tmp_path: Path) -> None:
-    """What should be there singly and is not comes from packages that were not needed before."""
-    with archived_source(PAGES) as source:
-        for text in ("two", "three"):
-            source.update({"a.html": text})
-        then = BEGIN + 5 * MINUTE
-        for path in ("e.bin", f"rs/dump-{stamp(then).replace(':', '')}.zip"):
-            source.site.manners[path] = status(404)
-        assert restored(source, then, tmp_path / "copy").complete
-
-
 NAMES = st.sampled_from(["a.html", "b.html", "c/d.html", "c/e.txt", "f.bin"])
 STEPS = st.lists(
     st.one_of(
