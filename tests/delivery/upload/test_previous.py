@@ -1,5 +1,6 @@
 """A build that continues what is in a bucket, with its credentials."""
 
+import gzip
 import hashlib
 import json
 import shutil
@@ -33,6 +34,17 @@ def test_each_clone_continues_the_bucket(folder: Folder, store: BucketServer) ->
     folder.run()
     assert len([*(folder.public / "resourcesync/site").glob("changedump-*.zip")]) == 2
     upload(folder.public, Bucket(store.bucket))
+
+
+def test_bucket_in_gzip(folder: Folder, store: BucketServer) -> None:
+    """What another tool compressed in the bucket, and marked so, is continued."""
+    folder.configure("allow_deletions = true", previous=store.bucket)
+    upload(folder.public, Bucket(store.bucket))
+    for path, data in store.contents().items():
+        Bucket(store.bucket).put(path, gzip.compress(data), {"Content-Encoding": "gzip"}, replace=True)
+    folder.rebuild({"index.html": page("of a fresh clone")})
+    folder.run()
+    assert json.loads((folder.public / STATE).read_bytes())["generation"] == 2
 
 
 @pytest.mark.parametrize("last", ["Z.xml", "resourcelist.xml", "site/index.html", "publication.json"])
