@@ -189,7 +189,7 @@ def test_bombs(client: Client, site: Live, bomb: tuple[bytes, str, str], is_stat
 
     bounds = Bounds(size=600_000 if "larger" in said else 100_000_000)
     hash_ = f"sha-256:{'0' * 64}" if is_stated else ""
-    site.manner, url = content(sent, Content_Encoding=encoding), f"{site.url}/page.html"
+    site.manner, url = chunked(sent, Content_Encoding=encoding), f"{site.url}/page.html"
     with pytest.raises(TransportError) as caught:
         client.get(Request(url=url, sink=Counting(), public=False, bounds=bounds, hash=hash_))  # type: ignore[arg-type]
     assert str(caught.value).replace(url, "URL") == said
