@@ -68,7 +68,7 @@ def temporary(press: Press) -> list[Path]:
     """Return what lies about in the output and beside the settings."""
     beside = press.beside / ".resourcesync"
     found = [*press.public.glob(".resourcesync-*"), *press.public.glob("resourcesync/.*")]
-    return found + [each for each in beside.glob("*") if each.name not in (".gitignore", press.kept.name)]
+    return found + [each for each in beside.glob("*") if each.name not in (".gitignore", "templates", press.kept.name)]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no umask")
