@@ -120,7 +120,9 @@ class _Columns:
                     shown = f"the invalid {name} {str(value)[:80]!a}"
                     fields = f"dc.{', dc.'.join(_ELEMENTS)}"
                     hint = f": fields are {fields}, with a qualifier or none, as in dc.date.issued, or of other schemas"
-                    message = f"row {number} of the {self.statement} has {shown}{hint if name == 'field' else ''}"
+                    known = next((str(row[key])[:200] for key in ("uri", "item") if row.get(key) and key != name), "")
+                    which = f"row {number} of the {self.statement}{f', {known!a},' if known else ''}"
+                    message = f"{which} has {shown}{hint if name == 'field' else ''}"
                     raise QueryError(message) from None
         return values
 

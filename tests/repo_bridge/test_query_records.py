@@ -170,7 +170,7 @@ def test_file_of_two_items(press: Press) -> None:
         ("SELECT item, field, value, 1 AS place FROM known", "metadata statement has an unknown column 'place'"),
         ("SELECT item, field, value, value FROM known", "metadata statement has one column twice"),
         ("SELECT 1 AS item, 'dc.titel' AS field, 1 AS value", "the invalid field 'dc.titel': .*dc.title,"),
-        ("SELECT 1 AS item, NULL AS field, 1 AS value", "row 1 of the metadata statement has the invalid field 'None'"),
+        ("SELECT 1 AS item, NULL AS field, 1 AS value", "row 1 of the metadata statement, '1', has the invalid field"),
         ("SELECT ' ' AS item, 'dc.title' AS field, 1 AS value", "row 1 of the metadata statement has the invalid item"),
         ("SELECT 9 AS item, 'dc.title' AS field, 1 AS value", "no item of the metadata statement, such as '9', is in"),
         (

@@ -91,7 +91,10 @@ def test_live_database(server: Server) -> None:
         ("'https://x' || char(10) AS uri", "the invalid uri"),
         ("'https://x/' || hex(zeroblob(2000)) AS uri", "the invalid uri 'https://x/0000"),
         ("'https://xy/' || substr(hex(zeroblob(1020)), 4) AS uri", "the invalid uri 'https://xy/0000"),  # 2048
-        ("'https://x' AS uri, 'yesterday' AS lastmod", "the invalid lastmod 'yesterday'"),
+        (
+            "'https://x' AS uri, 'yesterday' AS lastmod",
+            "row 1 of the statement, 'https://x', has the invalid lastmod 'yesterday'",
+        ),
         ("'https://x' AS uri, 5 AS lastmod", "the invalid lastmod '5'"),
         ("'https://x' AS uri, '9999-12-31T23:59:59-23:00' AS lastmod", "the invalid lastmod '9999"),
         ("'https://x' AS uri, -1 AS length", "the invalid length '-1'"),
