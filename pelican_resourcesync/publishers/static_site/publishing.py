@@ -152,6 +152,6 @@ def unstable_warnings(
         why = "" if only_many else " although no source changed"
         yield (
             f"{number} on every build{why}, for example {unstable[0]}, and every Destination downloads that each time. "
-            "Such pages often show the time of the build or a random number: remove it from the templates, or exclude "
-            f"them ({settings.setting('exclude')})"
+            "Such pages often show the time of the build or a random number, which show --why finds: remove it from "
+            f"the templates, or exclude them ({settings.setting('exclude')})"
         )
