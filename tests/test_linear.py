@@ -7,6 +7,7 @@ from time import process_time
 import pytest
 
 from pelican_resourcesync.checker.resources import _SITEMAP
+from pelican_resourcesync.content import read_title
 from pelican_resourcesync.http import Headers, links_of_headers, links_of_page
 from pelican_resourcesync.http.buckets import _why
 from pelican_resourcesync.http.client import _FIELD
@@ -15,7 +16,6 @@ from pelican_resourcesync.publication.kinds.pages.pages import _with_others
 from pelican_resourcesync.publishers.pelican.site import _SITEURL
 from pelican_resourcesync.publishers.static_site import alternates_of, with_link
 from pelican_resourcesync.publishers.static_site.sitemap import ForeignSitemap
-from pelican_resourcesync.system.html_titles import title_of_html
 from pelican_resourcesync.system.printable import printable
 from repo_bridge.reading.dump import parse_head, parse_row
 from repo_bridge.reading.saf import _PERMISSION
@@ -31,10 +31,10 @@ MARKUP = (
 )
 
 
-def title_of(page: str, folder: Path) -> str:
+def title_of(page: str, folder: Path) -> str | None:
     """Return the title of a page."""
     (folder / "page.html").write_text(page, "utf-8")
-    return title_of_html(folder / "page.html", "Site", "page.html")
+    return read_title(folder / "page.html", URL)
 
 
 #: For each function what comes before the filler, and the fillers.

@@ -5,7 +5,7 @@ The function judges one page alone. It is documented for owners of sites in `doc
 
 from pelican_resourcesync.content.dates import Dates, Stamps, content_dates, read_dates
 from pelican_resourcesync.content.markdown import to_markdown
-from pelican_resourcesync.content.page import VERSION, Page, content_hash, read_page
+from pelican_resourcesync.content.page import VERSION, Page, content_hash, read_page, read_title
 
 __all__ = [
     "VERSION",
@@ -16,5 +16,6 @@ __all__ = [
     "content_hash",
     "read_dates",
     "read_page",
+    "read_title",
     "to_markdown",
 ]

@@ -4,6 +4,7 @@ import json
 import re
 from base64 import urlsafe_b64encode
 from hashlib import sha256
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
@@ -16,6 +17,7 @@ from pelican_resourcesync.content.reading import Reading
 #: The number of the function, with which each hash begins. A change of what it returns for any page gives a new one.
 VERSION = "1"
 
+_HEAD = 1 << 16  # bytes of a page that are searched for its title
 _HASH_CHARACTERS = 22  # of base64, which are 132 bits of SHA-256
 
 #: What stands between the title of a page and the name of its site.
@@ -87,7 +89,7 @@ def read_page(body: bytes, uri: str) -> Page:
     own_title = _without_site(title, reading.heading)
     canonical = _canonical(root, uri)
     is_other = is_special or _is_error(path, reading.blocks) or _is_hidden(root) or _leads_elsewhere(root, uri)
-    is_copy = bool(canonical) and _address(canonical)[1] != _address(uri)[1]
+    is_copy = bool(canonical) and not _is_same(_address(canonical), _address(uri))
     # Where a block ends is a matter of the theme.
     content = [own_title, " ".join(reading.blocks), reading.links, reading.pictures, data]
     return Page(
@@ -101,6 +103,18 @@ def read_page(body: bytes, uri: str) -> Page:
         tuple(reading.pictures),
         tuple(data),
     )
+
+
+def read_title(file: Path, uri: str) -> str | None:
+    """Return the title at the beginning of an HTML page; `None` if the page only leads to another one.
+
+    Raises `OSError` if it cannot be read.
+    """
+    with file.open("rb") as stream:
+        root = parse(stream.read(_HEAD))
+    if root is None:
+        return ""
+    return None if _leads_elsewhere(root, uri) else plain(root.findtext("head/title") or "")
 
 
 def _hash(data: bytes) -> str:
@@ -157,6 +171,12 @@ def _canonical(root: etree._Element, uri: str) -> str:
             url = _absolute(uri, link.get("href") or "")
             return url if url.startswith(("http://", "https://")) else ""
     return ""
+
+
+def _is_same(canonical: tuple[str, str], own: tuple[str, str]) -> bool:
+    """Return whether an address is that of the page; on another host, the site may be in another folder."""
+    (host, path), (own_host, own_path) = canonical, own
+    return path == own_path or (host != own_host and (path.endswith(own_path) or own_path.endswith(path)))
 
 
 def _absolute(uri: str, url: str) -> str:

@@ -59,7 +59,8 @@ def _utf8(body: bytes) -> bytes:
     # ISO-2022 switches between alphabets in ASCII, which is UTF-8 as well.
     for encoding in (*known, "utf-8", _WINDOWS) if b"\x1b" in body else ("utf-8", *known, _WINDOWS):
         try:
-            return body.decode(encoding).encode()
+            text = codecs.getincrementaldecoder(encoding)().decode(body)  # which may end within a character
         except (LookupError, UnicodeDecodeError):
-            pass
+            continue
+        return str(text).encode()
     return body.decode("latin-1").encode()

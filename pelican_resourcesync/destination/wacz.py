@@ -18,11 +18,12 @@ from typing import IO, Any, NamedTuple, cast
 from uuid import NAMESPACE_URL, uuid5
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from pelican_resourcesync.content import read_title
 from pelican_resourcesync.destination.routes import NEVER
 from pelican_resourcesync.destination.state import PastVersion, StoredResource
 from pelican_resourcesync.system.extras import extra
 from pelican_resourcesync.system.files import sha256
-from pelican_resourcesync.system.html_titles import HTML, title_of_html
+from pelican_resourcesync.system.html_titles import HTML, clean
 from pelican_resourcesync.version import __version__
 
 _PAGES = {"format": "json-pages-1.0", "id": "pages", "title": "Pages"}
@@ -150,9 +151,15 @@ def _write_records(stream: IO[bytes], captured: Iterable[Capture], folder: Path)
     for capture in captured:
         for time in capture.times:
             _write_record(writer, capture, time, first, folder)
-        if capture.is_page and (title := title_of_html(folder / capture.file, "", capture.uri)):
+        title = read_title(folder / capture.file, capture.uri) if capture.is_page else None
+        if title is not None:
             about = _headers(capture.uri, capture.time)
-            yield {"id": about["WARC-Record-ID"], "url": capture.uri, "ts": about["WARC-Date"], "title": title}
+            yield {
+                "id": about["WARC-Record-ID"],
+                "url": capture.uri,
+                "ts": about["WARC-Date"],
+                "title": clean(title) or capture.uri,
+            }
 
 
 def _write_record(writer: Any, capture: Capture, time: str, first: dict[str, tuple[str, str]], folder: Path) -> None:

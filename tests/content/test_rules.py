@@ -169,6 +169,7 @@ def test_titles(title: str, heading: str, shown: str, same: str) -> None:
         ("", "<meta http-equiv=Refresh content=\"1;URL='https://other.example/p/'\">"),
         ("", '<meta http-equiv="refresh" content="0; https://site.example/q/">'),
         ("", '<link rel="canonical" href="/q/">'),
+        ("", '<link rel="canonical" href="https://other.example/q/">'),
         ("404.html", ""),
         ("fr/404.html", ""),
         ("404/", "<title>404</title><h1>404"),
@@ -195,6 +196,7 @@ def test_pages_that_nobody_should_find(path: str, head: str) -> None:
         ("", '<meta name="refresh" content="0; url=/q/">'),
         ("", '<link rel="canonical" href="https://other.example/p">'),
         ("q.html", '<link rel="canonical" href="https://site.example/p/q">'),
+        ("q/", '<link rel="canonical" href="https://other.example/folder/p/q/index.html">'),
         ("", '<link rel="canonical" href="http://[">'),
         ("", '<link rel="alternate" href="/q/">'),
         ("404/", "<title>Our 400th article"),
@@ -213,9 +215,9 @@ def test_pages(path: str, head: str) -> None:
         (PAGE.encode(), PAGE.encode("utf-16")),
         (PAGE.encode(), PAGE.replace("utf-8", "iso-8859-1").encode("latin-1", "xmlcharrefreplace")),
         ("<main>\u6a4b".encode(), '<meta charset="iso-2022-jp"><main>\u6a4b'.encode("iso-2022-jp")),
-        ("<main>\u20ac".encode(), '<meta charset="iso-8859-1"><main>\u20ac'.encode("cp1252")),
-        ("<main>\u20ac".encode(), '<meta charset="punycode"><main>\u20ac'.encode("cp1252")),
-        ("<main>\u0436".encode(), '<?xml version="1.0" encoding="koi8-r"?><main>\u0436'.encode("koi8-r")),
+        ("<main>\u20ac".encode(), '<meta charset="iso-8859-1"><main>\u20ac '.encode("cp1252")),
+        ("<main>\u20ac".encode(), '<meta charset="punycode"><main>\u20ac '.encode("cp1252")),
+        ("<main>\u0436".encode(), '<?xml version="1.0" encoding="koi8-r"?><main>\u0436 '.encode("koi8-r")),
     ],
 )
 def test_encodings(page: bytes, same: bytes) -> None:

@@ -30,11 +30,12 @@ from jinja2.bccache import Bucket
 from lxml import etree
 from markupsafe import Markup
 
+from pelican_resourcesync.content import read_title
 from pelican_resourcesync.protocol import ChangeKind, render_datetime
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, HTML_PAGE, Layout
 from pelican_resourcesync.publication.model.options import Options, PageOptions
 from pelican_resourcesync.publication.model.resource import Resource
-from pelican_resourcesync.system.html_titles import HTML, clean, short, title_of_html, visible
+from pelican_resourcesync.system.html_titles import HTML, clean, short, visible
 from pelican_resourcesync.system.media_types import media_type
 from pelican_resourcesync.system.printable import get_logger
 
@@ -285,12 +286,19 @@ def title_of(resource: Resource, layout: Layout, site_name: str) -> str:
         return ""
     try:
         if type_ in HTML:
-            return title_of_html(resource.file, site_name, shown_path(resource.uri, layout))
+            title = read_title(resource.file, resource.uri)
+            return "" if title is None else _without(site_name, clean(title)) or shown_path(resource.uri, layout)
         if type_ in _XML and resource.file.stat().st_size <= _LONGEST_RECORD:
             return clean(_title_of_record(resource.file))
     except (OSError, etree.XMLSyntaxError):
         pass  # the page shows the path instead
     return ""
+
+
+def _without(site_name: str, title: str) -> str:
+    """Return a title without the name of the site at its end."""
+    name = clean(site_name)
+    return re.sub(rf"(?<=.)\s*[-\u2013\u2014|\u00b7:\u00bb]\s*{re.escape(name)}$", "", title) if name else title
 
 
 def is_html(uri: str) -> bool:
