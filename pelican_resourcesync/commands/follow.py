@@ -191,7 +191,7 @@ def _description_of(arguments: Namespace, change: "FollowedChange") -> dict[str,
 def _text_of(change: "FollowedChange") -> dict[str, str]:
     """Return what a page says; nothing of anything else."""
     from pelican_resourcesync.content import read_page, to_markdown
-    from pelican_resourcesync.system.html_titles import HTML
+    from pelican_resourcesync.system.titles import HTML
 
     type_ = change.type or guessed_type(change.uri)
     if change.content is None or type_.partition(";")[0] not in HTML:

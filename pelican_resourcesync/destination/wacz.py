@@ -23,7 +23,7 @@ from pelican_resourcesync.destination.routes import NEVER
 from pelican_resourcesync.destination.state import PastVersion, StoredResource
 from pelican_resourcesync.system.extras import extra
 from pelican_resourcesync.system.files import sha256
-from pelican_resourcesync.system.html_titles import HTML, clean
+from pelican_resourcesync.system.titles import HTML, clean
 from pelican_resourcesync.version import __version__
 
 _PAGES = {"format": "json-pages-1.0", "id": "pages", "title": "Pages"}

@@ -40,7 +40,7 @@ from pelican_resourcesync.publication.model.state import (
 )
 from pelican_resourcesync.publication.model.versions import AddedLinks
 from pelican_resourcesync.publication.previous.previous import PreviousPublication
-from pelican_resourcesync.system.html_titles import visible
+from pelican_resourcesync.system.titles import visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,7 +50,7 @@ from pelican_resourcesync.publication.model.resource import EDITION, Resources, 
 from pelican_resourcesync.publication.model.state import Counts, sortable
 from pelican_resourcesync.publication.model.versions import AddedLinks
 from pelican_resourcesync.publication.previous.previous import rows_in
-from pelican_resourcesync.system.html_titles import HTML
+from pelican_resourcesync.system.titles import HTML
 
 #: Applies a function to all items, in their order, as the built-in `map` does.
 Map = Callable[..., Iterable[Any]]

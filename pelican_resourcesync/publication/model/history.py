@@ -24,8 +24,8 @@ from pelican_resourcesync.publication.model.resource import (
     parse_representation,
     parse_time,
 )
-from pelican_resourcesync.system.html_titles import clean
 from pelican_resourcesync.system.strict_json import parse_json
+from pelican_resourcesync.system.titles import clean
 
 
 class Change(NamedTuple):

@@ -40,7 +40,7 @@ PACKAGES: Mapping[str, str] = {
     "pelican_resourcesync/system/files.py": f"system/test_files.py {DISK} publication/kinds/test_versions.py",
     "pelican_resourcesync/publishers/folder.py": "publishers/folder campaigns/folder",
     "pelican_resourcesync/publishers/git": "publishers/git",
-    "pelican_resourcesync/system/html_titles.py": "publication/kinds/pages test_linear.py",
+    "pelican_resourcesync/system/titles.py": "publication/kinds/pages test_linear.py",
     "pelican_resourcesync/http": "http checker/test_package.py",
     "pelican_resourcesync/destination/listening.py": "destination/test_listening.py",
     "pelican_resourcesync/system/lock.py": "publication/disk/test_lock.py",

@@ -27,7 +27,7 @@ from pelican_resourcesync.publication.model.history import (
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.state import PublicationState
 from pelican_resourcesync.publication.previous.previous import DamagedError, PreviousPublication, explain_damage
-from pelican_resourcesync.system.html_titles import HTML
+from pelican_resourcesync.system.titles import HTML
 
 _END = b"  </url>\n"
 

@@ -35,9 +35,9 @@ from pelican_resourcesync.protocol import ChangeKind, render_datetime
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, HTML_PAGE, Layout
 from pelican_resourcesync.publication.model.options import Options, PageOptions
 from pelican_resourcesync.publication.model.resource import Resource
-from pelican_resourcesync.system.html_titles import HTML, clean, short, visible
 from pelican_resourcesync.system.media_types import media_type
 from pelican_resourcesync.system.printable import get_logger
+from pelican_resourcesync.system.titles import HTML, clean, short, visible
 
 logger = get_logger(__name__)
 

@@ -7,7 +7,7 @@ import pytest
 from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication.kinds.pages.rendering import is_html, title_of
 from pelican_resourcesync.publication.model.resource import Representation, Resource
-from pelican_resourcesync.system.html_titles import clean
+from pelican_resourcesync.system.titles import clean
 from tests.kit.publications import LAYOUT, SITEURL
 
 _RECORD = b"""<oai_dc:dc xmlns:oai_dc="http://www.openarchives.org/OAI/2.0/oai_dc/"
