@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.http import BucketPath, is_bucket
-from pelican_resourcesync.publication import build_time, whole_milliseconds
+from pelican_resourcesync.publication import build_time, whole_seconds
 from pelican_resourcesync.settings import (
     OPTIONS,
     PublishSettings,
@@ -138,7 +138,7 @@ def at(setting: Setting, value: object) -> datetime:
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else value
         if isinstance(moment, datetime) and moment.tzinfo is not None:
-            return whole_milliseconds(moment.astimezone(UTC))
+            return whole_seconds(moment.astimezone(UTC))
     except (ValueError, OverflowError):
         pass
     raise setting.wrong(value, "a time with its offset from UTC, such as 2025-06-15T12:00:00Z")

@@ -24,7 +24,7 @@ from pelican_resourcesync.publication.former import former_states
 from pelican_resourcesync.publication.kinds.pages.overview import DOCUMENTS, Amount, Overview
 from pelican_resourcesync.publication.kinds.pages.rendering import mirror_command
 from pelican_resourcesync.publication.kinds.versions import VersionIndex
-from pelican_resourcesync.publication.model.clock import TICK, build_time, later, whole_milliseconds
+from pelican_resourcesync.publication.model.clock import TICK, build_time, later, whole_seconds
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.kinds import RESOURCE_LIST_PART, VERSION, headers_of, kind_of
 from pelican_resourcesync.publication.model.layout import (
@@ -191,6 +191,6 @@ __all__ = [
     "state_in_output",
     "temporary_sibling",
     "well_known_hints",
-    "whole_milliseconds",
+    "whole_seconds",
     "work_folder_for",
 ]

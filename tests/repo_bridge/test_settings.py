@@ -88,7 +88,7 @@ def test_versions_are_those_that_are_known() -> None:
         ("schema", "10", "10", "schema", 10),
         ("interface", "xmlui", "'xmlui'", "interface", Interface.XMLUI),
         ("timezone", "Europe/Berlin", "'Europe/Berlin'", "timezone", ZoneInfo("Europe/Berlin")),
-        ("at", "2024-02-03T04:05:06.7891+01:00", "2024-02-03T04:05:06.7891+01:00", "at", "2024-02-03T03:05:06.789Z"),
+        ("at", "2024-02-03T04:05:06.7891+01:00", "2024-02-03T04:05:06.7891+01:00", "at", "2024-02-03T03:05:06Z"),
         ("at", "2024-02-03T04:05:06Z", "'2024-02-03T04:05:06Z'", "at", "2024-02-03T04:05:06Z"),
         ("changes-by", "week", "'week'", "changes_by", "week"),
         ("on-withdrawal", "keep", "'keep'", "on_withdrawal", "keep"),
@@ -161,7 +161,7 @@ def test_the_file_is_looked_for_in_the_current_folder(folder: Path) -> None:
 
 
 def test_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The time is now, in whole milliseconds, or that of reproducible builds; what is set goes before both."""
+    """The time is now, in whole seconds, or that of reproducible builds; what is set goes before both."""
     assert options(at="2020-01-01T00:00:00Z").at == datetime(2020, 1, 1, tzinfo=UTC)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "soon")
     with pytest.raises(PublicationError, match="SOURCE_DATE_EPOCH is 'soon'"):
@@ -169,8 +169,8 @@ def test_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SOURCE_DATE_EPOCH")
     before = datetime.now(UTC)
     at = options().at
-    assert -0.001 <= (at - before).total_seconds() < 60
-    assert at.microsecond % 1000 == 0
+    assert -1 < (at - before).total_seconds() < 60
+    assert at.microsecond == 0
 
 
 @pytest.mark.parametrize(

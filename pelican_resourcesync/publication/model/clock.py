@@ -48,9 +48,9 @@ def _after(time: datetime, built: datetime) -> datetime:
     return second if second <= built else time + TICK
 
 
-def whole_milliseconds(time: datetime) -> datetime:
-    """Truncate a time to milliseconds, the precision of everything published."""
-    return time.replace(microsecond=time.microsecond // 1000 * 1000)
+def whole_seconds(time: datetime) -> datetime:
+    """Truncate a time to seconds, so that only ties within a second need fractions."""
+    return time.replace(microsecond=0)
 
 
 def build_time() -> datetime:
@@ -64,7 +64,7 @@ def build_time() -> datetime:
     except (ValueError, OverflowError, OSError) as error:
         message = f"{_EPOCH} is {epoch!r}: make it a number of seconds since 1970, or leave it unset"
         raise PublicationError(message) from error
-    return whole_milliseconds(now)
+    return whole_seconds(now)
 
 
 def is_ahead(at: datetime, host_time: datetime | None = None) -> bool:

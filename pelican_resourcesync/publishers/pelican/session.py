@@ -36,7 +36,7 @@ from pelican_resourcesync.publication import (
     state_in_output,
     temporary_sibling,
     well_known_hints,
-    whole_milliseconds,
+    whole_seconds,
 )
 from pelican_resourcesync.publishers.pelican.history import GitHistory, PreviousState, SetHistory
 from pelican_resourcesync.publishers.pelican.outputs import OutputFile, Run
@@ -274,7 +274,7 @@ class Publisher:
             return None
         file = Path(self._run.settings["PATH"]) / written.source if written.source else None
         stat = (file if file and file.is_file() else self._run.output / written.path).stat()
-        return whole_milliseconds(datetime.fromtimestamp(stat.st_mtime, UTC))
+        return whole_seconds(datetime.fromtimestamp(stat.st_mtime, UTC))
 
 
 logger = get_logger(__name__)

@@ -12,7 +12,7 @@ from pelican_resourcesync.publication.model.clock import (
     earlier,
     later,
     off_boundary,
-    whole_milliseconds,
+    whole_seconds,
 )
 from tests.kit.publications import MILLISECOND, utc
 
@@ -78,20 +78,19 @@ def test_earlier(time: str, before: str) -> None:
     assert earlier(utc(f"2024-03-01T{time}")) == utc(f"2024-03-01T{before}")
 
 
-def test_whole_milliseconds() -> None:
+def test_whole_seconds() -> None:
     """A time is cut down, never up."""
-    assert whole_milliseconds(utc("2024-03-01T12:00:00.123999")) == utc("2024-03-01T12:00:00.123")
-    assert whole_milliseconds(utc("2024-03-01T12:00:00.000999")) == utc("2024-03-01T12:00")
+    assert whole_seconds(utc("2024-03-01T12:00:01.999999")) == utc("2024-03-01T12:00:01")
 
 
 def test_time_of_a_publication_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In UTC and whole milliseconds; an empty variable is none."""
+    """In UTC and whole seconds; an empty variable is none."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "")
-    before = whole_milliseconds(datetime.now(UTC))
+    before = whole_seconds(datetime.now(UTC))
     found = build_time()
     assert before <= found <= datetime.now(UTC)
     assert found.tzinfo is UTC
-    assert whole_milliseconds(found) == found
+    assert whole_seconds(found) == found
 
 
 def test_time_of_a_publication_is_what_reproducible_builds_say(monkeypatch: pytest.MonkeyPatch) -> None:
