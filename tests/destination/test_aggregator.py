@@ -48,11 +48,11 @@ def listed(folder: Path) -> XmlDocument:
 
 
 def entries(file: Path) -> dict[str, list[dict[str, str]]]:
-    """Return what a document says of each resource: the attributes of `rs:md` and of each `rs:ln`."""
+    """Return what a document says of each resource in terms of the standard: the attributes of `rs:md` and `rs:ln`."""
     found = {}
     for url in etree.parse(file).getroot().iterfind(f"{SITEMAP}url"):
         found[str(url.findtext(f"{SITEMAP}loc"))] = [
-            {str(name): str(value) for name, value in each.attrib.items()}
+            {str(name): str(value) for name, value in each.attrib.items() if not str(name).startswith("{")}
             for each in url
             if each.tag in (f"{RS}md", f"{RS}ln")
         ]
