@@ -15,7 +15,7 @@ def to_markdown(body: bytes, uri: str) -> str:
 
     Raises `SettingsError` without the extra `text`.
     """
-    with extra("text", "Markdown needs another package"):
+    with extra("text", "Markdown needs an extra"):
         from markdownify import markdownify
 
     root = parse(body)
