@@ -143,10 +143,10 @@ class Site:
         self.git("commit", "-q", "--allow-empty", "-m", message, GIT_AUTHOR_DATE=time, GIT_COMMITTER_DATE=time)
         return self.git("rev-parse", "HEAD")
 
-    @property
-    def not_live(self) -> list[str]:
-        """Options of `pelican` with which nobody's site is asked what is public there."""
-        return [] if "RESOURCESYNC" in self.settings else ["-e", f"RESOURCESYNC={json.dumps(NOT_LIVE)}"]
+    def not_live(self, arguments: Sequence[str]) -> list[str]:
+        """Options of `pelican` after others with which nobody's site is asked what is public there."""
+        given = "RESOURCESYNC" in self.settings or any(text.startswith("RESOURCESYNC=") for text in arguments)
+        return [] if given else ["-e", f"RESOURCESYNC={json.dumps(NOT_LIVE)}"]
 
     def build(self, *, first: bool = False, **overrides: Any) -> None:
         """Build the site in this process, as `pelican` does, with these settings overridden; `first` starts over."""
@@ -158,7 +158,7 @@ class Site:
     ) -> subprocess.CompletedProcess[str]:
         """Build the site with the command `pelican`, in a process of its own."""
         return subprocess.run(
-            [sys.executable, "-m", "pelican", "--log-handler", "plain", *arguments, *self.not_live],
+            [sys.executable, "-m", "pelican", "--log-handler", "plain", *arguments, *self.not_live(arguments)],
             cwd=self.folder,
             env={**os.environ, **(environment or {})},
             check=check,
@@ -186,7 +186,7 @@ def run(site: Site, *arguments: str, **environment: str) -> tuple[int, str]:
     if "PLUGIN_PATHS" in site.settings or "PYTHONPATH" in environment:
         done = site.command(*arguments, environment=environment, check=False)
     else:
-        done = run_program("pelican", site.folder, *arguments, *site.not_live, **environment)
+        done = run_program("pelican", site.folder, *arguments, *site.not_live(arguments), **environment)
     return done.returncode, done.stdout + done.stderr
 
 

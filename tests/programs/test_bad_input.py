@@ -51,7 +51,7 @@ def test_no_repository(bare: Site) -> None:
     assert f"{bare.folder / 'content'} is not in a git repository" in warning
     assert "run git init there and commit the site, or build in a clone of its repository" in warning
     assert capabilities(bare) == {"resourcelist"}
-    assert bare.resources() == {"/a.html": "2023-11-14T22:13:20.500Z"}
+    assert bare.resources() == {"/a.html": "2023-11-14T22:13:20Z"}
 
 
 def test_commit_dated_in_the_future(bare: Site) -> None:
