@@ -20,7 +20,7 @@ from tests.tools.content.judge import judge, judge_experiments
 from tests.tools.content.truth import URL, write_truth
 
 DATA = Path(__file__).parents[2] / "data" / "content"
-COLUMNS = ("commits", "states", "changed", "moved", "must", "found", "right", "wrong", "missed")
+COLUMNS = ("commits", "states", "changed", "moved", "must", "found", "list", "right", "wrong", "missed")
 
 
 def main() -> int:
