@@ -44,6 +44,9 @@ _PAGER = re.compile(
     r"\W*(?:prev(?:ious)?|next|older|newer)(?: (?:page|post|posts|article|articles|entries))?\W*", re.IGNORECASE
 )
 
+#: Where a link to the front page is the name of the site, and no part of a text.
+_PLACES_OF_NAMES = _names("article div header main section")
+
 #: Classes of elements around the content; what is not printed is.
 _CLASSES = _names(
     "colophon copy-code copybtn copyright d-print-none disqus dt-updated feedback footer giscus"
@@ -98,7 +101,8 @@ def _is_marked(element: etree._Element, tag: str, parent: str, attributes: dict[
         return True
     if attributes.get("role") in _ROLES and tag not in SECTIONS:
         return True
-    if tag == "a" and _is_sign(element, attributes.get("href", "")):
+    url = attributes.get("href", "") if tag == "a" else None
+    if url is not None and (_is_sign(element, url) or (url == "/" and parent in _PLACES_OF_NAMES)):
         return True
     classes = attributes.get("class", "")[:_LONGEST_CLASS]
     if tag == "aside" and _is_side(classes):

@@ -70,6 +70,7 @@ def changed(old: str, new: str) -> str:
             '<div><h3>All</h3><ul><li><a href="/a">A</a><li><a href="/b">B</a><li><a href="./">C</a></ul></div><p>Some',
         ),
         ("Site 1.2", "Site 1.2-3-gabcdef1"),
+        ("<article>", '<div><a href="/">Name of the site</a></div><article>'),
         ("<p>Some <b>old</b> text, ", "<div>Some <b>old</b></div><p>text, "),
     ],
 )
@@ -110,6 +111,7 @@ def test_around(old: str, new: str) -> None:
             '<ul><li><a href="/a">A</a><li><a href="/b">B</a>, written<li><a href="/p/">C</a></ul></article>',
         ),
         ("</article>", '<ul><li><p>A <a href="/a">A</a><li><a href="/b">B</a><li><a href="/p/">C</a></ul></article>'),
+        ("</article>", '<p>See the <a href="/">front page</a></article>'),
         ("</article>", '<p><time datetime="2026-05-05">5 May</time></p></article>'),
     ],
 )

@@ -22,6 +22,15 @@ class FaultByHand(NamedTuple):
 
 #: Each fault: its name, the lines that it replaces, and what it puts there, as in a diff.
 _WRITTEN = r"""
+a change without a time is as old as the one before it
+-        yield from ((*undated, True) for undated in waiting)
++        yield from ((*undated, False) for undated in waiting)
+the TimeGate leads to a file of another resource or time
+-        if leads and index.first_uses[version.name] == (uri, version):
++        if leads:
+MySQL is read without a snapshot
+-    "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
++    "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
 until of a full list is the time of the next change (lists overlap)
 -        return last if full else None
 +        return time if full else None
