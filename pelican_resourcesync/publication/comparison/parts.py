@@ -309,13 +309,14 @@ class _Comparison:
         mds: list[str] = []
         all_links: list[str] = []
         added = terms.added.links if terms.added.are_any else lambda *_: ""
+        content_of = self._content if terms.contents else lambda *_, **__: ""
         candidates: _Texts = []
         differs = other_bytes = False
         for uri, md, links, time in chunk:
             before = known.pop(uri, None)
             if before is None:
                 differs = other_bytes = True
-                mds.append(with_content(md, self._content(uri, md)))
+                mds.append(with_content(md, content_of(uri, md)))
                 if terms.tracked:
                     candidates.append((uri, _CREATED, mds[-1], links, "", time))
                 times.append(OPEN if terms.tracked else time)
@@ -340,7 +341,7 @@ class _Comparison:
             differs |= other_md or listed != links_before
             other_bytes |= other_md
             if kind == _UPDATED:
-                content = self._content(uri, md, content, content_time(listed_md, lastmod), stays=not other_md)
+                content = content_of(uri, md, content, content_time(listed_md, lastmod), stays=not other_md)
             mds.append(with_content(md, content))
             if kind:
                 candidates.append((uri, kind, mds[-1], links, lastmod, time))
@@ -365,7 +366,7 @@ class _Comparison:
         `before` is what was said, of content that is as old as `since`. It `stays` if the bytes did.
         """
         resources = self._task.resources
-        if not (self._terms.contents and resources and any(map(md.__contains__, _PAGE_TYPES))):
+        if resources is None or not any(map(md.__contains__, _PAGE_TYPES)):
             return ""
         known = hash_of_content(before)
         if stays and known is not None:
