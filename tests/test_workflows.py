@@ -33,7 +33,7 @@ SCHEMAS = {
 }
 #: What each job of ours needs its token for; no other may do anything.
 PERMISSIONS = {
-    "ci.yml": {name: {"contents": "read"} for name in ("test", "other", "workflows")},
+    "ci.yml": {name: {"contents": "read"} for name in ("test", "other", "indexes", "workflows")},
     "release.yml": {
         "build": {"contents": "read"},
         "attest": {"id-token": "write", "attestations": "write"},

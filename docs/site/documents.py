@@ -118,7 +118,10 @@ def reference() -> str:
     classes = [each for each in exported.values() if isinstance(each, type)]
     errors, mirror = [each for each in classes if issubclass(each, Exception)], [package.Mirror, package.MirrorOptions]
     groups = {
-        "Functions": [package.publish, package.mirror, package.follow, package.check],
+        "Functions": [
+            *(package.publish, package.mirror, package.follow, package.check),
+            *(package.read_page, package.to_markdown),
+        ],
         "Options": [package.options.MirrorOptions, package.options.SourceOptions, package.options.CheckOptions],
         "What they return": [package.destination.Following, *(each for each in classes if each not in errors + mirror)],
         "More of a mirror": [package.Mirror],

@@ -14,6 +14,7 @@ import pytest
 
 from pelican_resourcesync.errors import (
     AbsentError,
+    EncodingError,
     NoHostError,
     PermanentError,
     StatusError,
@@ -56,7 +57,7 @@ def failure(site: Live, manner: Manner, **bounds: Any) -> str:
     web = Web(site.url, Bounds(**bounds))
     with pytest.raises(TransportError) as caught:
         web.read("a/b.xml")
-    kinds = (TransportError, PermanentError, TooLargeError, StatusError)
+    kinds = (TransportError, PermanentError, TooLargeError, StatusError, EncodingError)
     assert type(caught.value) in kinds, "no other kind, which would mean that nothing is there"
     message = str(caught.value)
     assert message.count("resourcesync=") == 0, "the query is no one's business"

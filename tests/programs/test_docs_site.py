@@ -113,7 +113,7 @@ def test_reference_of_the_code(pages: dict[str, Any]) -> None:
     assert "0x" not in text  # where something was in memory
     assert not re.search(r"^- |\s- \w+: ", page.xpath("string(//main)"))  # an item of a list that is not one
     described = page.xpath("//h3[code='Following']/following-sibling::ul[1]/li/code[1]/text()")
-    assert described == ["cursor", "notes", "close"]
+    assert described == ["cursor", "notes", "foreign", "close"]
     assert "pelican_resourcesync." not in page.xpath("string(//main/h2[1]/following-sibling::div[1])")
 
 

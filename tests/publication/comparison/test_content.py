@@ -122,7 +122,7 @@ def test_what_is_no_news_is_on_no_page_for_people(source: Source) -> None:
     feed = etree.parse(source.output / LAYOUT.feed).getroot()
     assert [each.findtext("{*}updated") for each in feed.iter(entry)] == [day(6), day(4), day(3), day(1)]
     [page_of_list] = (source.output / LAYOUT.change_pages).parent.glob("2026*.html")
-    assert "Changes only around the content of pages: 2" in page_of_list.read_text()
+    assert "Changes only around the content of pages: 2" in page_of_list.read_text("utf-8")
 
 
 def test_a_takedown_keeps_what_is_said_of_other_pages(source: Source) -> None:
