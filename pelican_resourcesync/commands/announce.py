@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from pelican_resourcesync.settings import Hub
 
 
+#: The receiver of lines, in the file of a cursor.
+_LINES = "lines"
+
+
 def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     """Add the command."""
     text = "tell search engines (by IndexNow) and hubs what changed"
@@ -75,43 +79,48 @@ def run(options: Namespace) -> int:
     site, failures = None, list[str]()
     try:
         site = PublishedSite(options.target)
-        since = _read_cursor(options.cursor) if options.cursor else options.since
+        position = _Position(options)
         if options.json_lines:
-            _write_lines(site, since, options)
+            _write_lines(site, position, options)
         else:
-            failures.extend(_announce(site, since, options))
+            failures.extend(_announce(site, position, options))
     except (TransportError, NotAnnouncedError, KeyboardInterrupt) as error:
         failures.append(f"nothing was announced: {str(error) or 'stopped'}")
     if failures:
         *lines, last = [*failures, *([_catch_up(site, options)] if site else [])]
         sys.stderr.writelines(f"{PROGRAM}: {printable(line)}\n" for line in lines)
         raise IncompleteError(last)
-    if site and options.cursor and not options.dry_run:
-        _save_cursor(options.cursor, site)
     return DONE
 
 
-def _announce(site: "PublishedSite", since: "Since", options: Namespace) -> Iterator[str]:
-    """Announce changes to each that is to be notified of them; yield what failed."""
-    pages, names = site.changed(since, all_bytes=options.all_bytes)
-    hubs = site.hubs(names)
+def _announce(site: "PublishedSite", position: "_Position", options: Namespace) -> Iterator[str]:
+    """Announce to each receiver what it has not heard of; yield what failed."""
+    from pelican_resourcesync.delivery.announce import ENDPOINT
+
+    endpoint = options.endpoint or ENDPOINT
+    hubs = {hub: site.changed_sets(position.since(hub.url), names) for hub, names in site.hubs(site.sets).items()}
+    hubs = {hub: names for hub, names in hubs.items() if names}
+    pages = site.changed(position.since(endpoint), all_bytes=options.all_bytes)
     if options.dry_run:
         sys.stdout.writelines(f"{printable(kind)} {printable(uri)}\n" for uri, kind in pages.items())
         sys.stdout.writelines(f"notify {printable(hub.url)}\n" for hub in hubs)
     elif not pages and not hubs:
         sys.stdout.write(f"{printable(_nothing(site))}\n")
+        position.reached(endpoint, site)
     else:
         key = options.key or site.find_key() if pages else ""
         if site.folder:
             site.wait_until_live(options.wait)
-        yield from _notify(site, hubs)
-        if key and _are_suspiciously_many(site, pages, options):
+        yield from _notify(site, hubs, position)
+        if not pages:
+            position.reached(endpoint, site)
+        elif key and _are_suspiciously_many(site, pages, options):
             yield (
                 f"more than half of {site.pages:,} pages changed at once, and no search engine was told: a template "
                 "may have changed what all pages say; add --yes if that is right"
             )
         elif key:
-            yield from _announce_pages(site, key, pages, options)
+            yield from _announce_pages(site, key, pages, endpoint, position)
 
 
 def _are_suspiciously_many(site: "PublishedSite", pages: "Mapping[str, ChangeKind]", options: Namespace) -> bool:
@@ -128,7 +137,7 @@ def _are_suspiciously_many(site: "PublishedSite", pages: "Mapping[str, ChangeKin
     return not answer.strip().lower().startswith("y")
 
 
-def _notify(site: "PublishedSite", hubs: "Mapping[Hub, Sequence[str]]") -> Iterator[str]:
+def _notify(site: "PublishedSite", hubs: "Mapping[Hub, Sequence[str]]", position: "_Position") -> Iterator[str]:
     from pelican_resourcesync.delivery.announce import NotAnnouncedError, notify
 
     for hub, names in hubs.items():
@@ -137,30 +146,32 @@ def _notify(site: "PublishedSite", hubs: "Mapping[Hub, Sequence[str]]") -> Itera
         except (NotAnnouncedError, KeyboardInterrupt) as error:
             yield f"a hub was not notified: {str(error) or f'{hub.url}: stopped'}"
         else:
+            position.reached(hub.url, site)
             sys.stdout.write(f"Notified {printable(hub.url)} of changes: {printable(', '.join(names))}.\n")
 
 
 def _announce_pages(
-    site: "PublishedSite", key: str, pages: "Mapping[str, ChangeKind]", options: Namespace
+    site: "PublishedSite", key: str, pages: "Mapping[str, ChangeKind]", endpoint: str, position: "_Position"
 ) -> Iterator[str]:
-    from pelican_resourcesync.delivery.announce import ENDPOINT, NotAnnouncedError, announce
+    from pelican_resourcesync.delivery.announce import NotAnnouncedError, announce
 
-    endpoint, announced = options.endpoint or ENDPOINT, 0
+    announced = 0
     try:
         for announced in announce(site.siteurl, key, [*pages], endpoint):  # noqa: B007 - the last is printed below
             pass
     except (NotAnnouncedError, KeyboardInterrupt) as error:
         yield f"{announced:,} of {len(pages):,} pages were announced: {str(error) or 'stopped'}"
     else:
+        position.reached(endpoint, site)
         sys.stdout.write(f"Announced to {printable(endpoint)}: {printable(_counts(pages))}.\n")
 
 
-def _write_lines(site: "PublishedSite", since: "Since", options: Namespace) -> None:
+def _write_lines(site: "PublishedSite", position: "_Position", options: Namespace) -> None:
     """Write a line of JSON for each change, described as `follow` does, as soon as they are live."""
     from pelican_resourcesync.delivery.announce import NotAnnouncedError, change_time
     from pelican_resourcesync.protocol import Metadata, render_datetime
 
-    changes = site.changes(since)
+    changes = site.changes(position.since(_LINES))
     if site.folder and not options.dry_run:
         site.wait_until_live(options.wait)
     for name, entry in changes:
@@ -180,28 +191,51 @@ def _write_lines(site: "PublishedSite", since: "Since", options: Namespace) -> N
         except OSError as error:
             message = f"the lines cannot be written: {error.strerror}"
             raise NotAnnouncedError(message) from error
+    if not options.dry_run:
+        position.reached(_LINES, site)
 
 
-def _read_cursor(cursor: Path) -> "Since":
-    """Return up to when the changes of each set were announced; `None` if nothing was yet."""
+class _Position:
+    """Up to when each receiver has heard of the changes of each set: as a file says, if there is one."""
+
+    def __init__(self, options: Namespace) -> None:
+        self._file: Path | None = options.cursor
+        self._since: Since = options.since
+        self._known = _read_cursor(self._file) if self._file else {}
+
+    def since(self, receiver: str) -> "Since":
+        return self._known.get(receiver) if self._file else self._since
+
+    def reached(self, receiver: str, site: "PublishedSite") -> None:
+        """Save that a receiver has heard of all changes."""
+        from pelican_resourcesync.protocol import render_datetime
+        from pelican_resourcesync.publication import replace_file
+
+        if self._file:
+            self._known[receiver] = {name: known.at for name, known in site.sets.items()}
+            texts = {
+                receiver: {name: render_datetime(time) for name, time in times.items()}
+                for receiver, times in self._known.items()
+            }
+            replace_file(self._file, f"{json.dumps(texts)}\n".encode())
+
+
+def _read_cursor(cursor: Path) -> dict[str, dict[str, datetime]]:
     from pelican_resourcesync.protocol import parse_datetime
 
     try:
-        data = cursor.read_bytes()
-        return parse_json(data, lambda times: {name: parse_datetime(time) for name, time in times.items()})
+        return parse_json(
+            cursor.read_bytes(),
+            lambda known: {
+                receiver: {name: parse_datetime(time) for name, time in times.items()}
+                for receiver, times in known.items()
+            },
+        )
     except FileNotFoundError:
-        return None
+        return {}
     except (OSError, ValueError) as error:
         message = f"{cursor} cannot be read ({type(error).__name__}): use the file of an earlier run, or a new one"
         raise SettingsError(message) from error
-
-
-def _save_cursor(cursor: Path, site: "PublishedSite") -> None:
-    from pelican_resourcesync.protocol import render_datetime
-    from pelican_resourcesync.publication import replace_file
-
-    times = {name: render_datetime(known.at) for name, known in site.sets.items()}
-    replace_file(cursor, f"{json.dumps(times)}\n".encode())
 
 
 def _nothing(site: "PublishedSite") -> str:

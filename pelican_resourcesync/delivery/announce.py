@@ -79,7 +79,7 @@ class PublishedSite:
         """
         self.folder = None if "://" in target else Path(target)
         self._web = None if self.folder else Web(target)
-        self._where = target
+        self._where, self._read = target, dict[str, bytes]()
         try:
             names = [name for name in self._names() if self._has(Layout("", name).state)]
             first = self._state(names[0])
@@ -131,23 +131,26 @@ class PublishedSite:
         counts = (part.counts.types for state in self.sets.values() for part in state.parts)
         return sum(number for types in counts for type_, (number, _) in types.items() if is_page(type_))
 
-    def changed(self, since: Since = None, *, all_bytes: bool = False) -> tuple[dict[str, ChangeKind], set[str]]:
-        """Return the last change of each page, by URI, and the names of the sets with changes: see `changes`.
+    def changed_sets(self, since: Since, names: Iterable[str]) -> list[str]:
+        """Return those of some sets that have changes: see `changes`."""
+        changed = {name for name, _ in self.changes(since)}
+        return [name for name in names if name in changed]
+
+    def changed(self, since: Since = None, *, all_bytes: bool = False) -> dict[str, ChangeKind]:
+        """Return the last change of each page, by URI: see `changes`.
 
         Later pages of a listing are left out, and what changed only around the content of a page, unless `all_bytes`
         are asked for.
         """
         pages: dict[str, ChangeKind] = {}
-        names = set()
         here = f"{self.siteurl}/"  # and not a former address
-        for name, entry in self.changes(since):
-            names.add(name)
+        for _, entry in self.changes(since):
             md = entry.md
             if not (md and md.change and entry.loc.startswith(here) and _shows_page(entry.loc, md.type)):
                 continue
             if all_bytes or (tells_news(md) and not _LATER_PAGE.search(entry.loc)):
                 pages[entry.loc] = md.change
-        return dict(sorted(pages.items())), names
+        return dict(sorted(pages.items()))
 
     def _changes(self, name: str, floor: datetime) -> Iterator[Entry]:
         state = self.sets[name]
@@ -158,11 +161,13 @@ class PublishedSite:
                         yield entry
 
     def _document(self, state: PublicationState, path: str) -> bytes:
-        data = self._bytes(path)
-        if sha256(data) != state.documents.get(path):
-            message = f"{path} does not match publication.json: deploy the site again"
-            raise PublicationError(message)
-        return data
+        if path not in self._read:
+            data = self._bytes(path)
+            if sha256(data) != state.documents.get(path):
+                message = f"{path} does not match publication.json: deploy the site again"
+                raise PublicationError(message)
+            self._read[path] = data
+        return self._read[path]
 
     def hubs(self, names: Collection[str]) -> dict[Hub, list[str]]:
         """Return the hubs of these sets, each with the names of its sets."""

@@ -196,7 +196,11 @@ def test_publishers_side_by_side(site: Site, hubs: tuple[Hub, Hub]) -> None:
     site.deploy()
     assert site.announce("--cursor", "position").startswith(f"Notified {thin.url} of changes: repository, site.\n")
     assert site.told() == ["b.html"]
-    assert [*json.loads((site.base / "position").read_bytes())] == ["site", "repository"]
+    position = json.loads((site.base / "position").read_bytes())
+    assert {receiver: [*times] for receiver, times in position.items()} == {
+        thin.url: ["site", "repository"],
+        site.endpoint: ["site", "repository"],
+    }
     for each in ("site", "publication.json"):
         path = site.public / "resourcesync" / each
         shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -216,13 +220,14 @@ def test_by_url(site: Site, hubs: tuple[Hub, Hub], monkeypatch: pytest.MonkeyPat
 
 
 def test_cursor(site: Site, hubs: tuple[Hub, Hub]) -> None:
-    """With a file for the position, each change is announced until that succeeded, and then not again."""
+    """With a file for the position, each change is announced to each receiver until that succeeded, and not again."""
     thin, _ = hubs
     configure(site, thin.url, key=KEY)
     done = f"Notified {thin.url} of changes: site.\n"
     site.release({"b.html": page("BB")})
     assert site.announce("--cursor", "position").startswith(done)
-    assert json.loads((site.base / "position").read_bytes()) == {"site": "2026-02-02T10:00:00Z"}
+    heard = {"site": "2026-02-02T10:00:00Z"}
+    assert json.loads((site.base / "position").read_bytes()) == {thin.url: heard, site.endpoint: heard}
     assert site.told() == ["b.html"]
     assert site.announce("--cursor", "position") == "Nothing to announce: no page has changed.\n"
     assert len(thin.published) == 2
@@ -235,13 +240,13 @@ def test_cursor(site: Site, hubs: tuple[Hub, Hub]) -> None:
     site.announce("--cursor", "position", "--dry-run")
     thin.down = False
     assert site.announce("--cursor", "position").startswith(done)
-    assert site.told() == ["", "a/"]
+    assert site.told() == ["a/"]
     configure(site, thin.url, key=KEY, more='[sets.site]\n[sets.a]\npaths = ["a"]')
     site.release({})
     assert site.announce("--cursor", "position") == "Nothing to announce: no page has changed.\n"
     site.release({"a/index.html": page("AAA")})
     assert site.announce("--cursor", "position").startswith(f"Notified {thin.url} of changes: a, site.\n")
-    for wrong in ("{", "[1]", '{"site": "soon"}', '{"site": 1}'):
+    for wrong in ("{", "[1]", '{"lines": "soon"}', '{"lines": {"site": "soon"}}'):
         (site.base / "position").write_text(wrong)
         said = site.announce("--cursor", "position", status=2)
         assert "position cannot be read (" in said

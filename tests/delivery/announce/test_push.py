@@ -82,9 +82,8 @@ def test_from_a_publication_to_a_copy(
                 deploy(folder)
                 begin = time.monotonic()
                 published = PublishedSite(str(folder))
-                _, names = published.changed()
                 published.wait_until_live(10)
-                for each, sets in published.hubs(names).items():
+                for each, sets in published.hubs(published.sets).items():
                     notify(published, each, sets)
                 wait(has(copy, folder))
                 took.append(time.monotonic() - begin)
