@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pelican_resourcesync.destination import FollowedChange, Following
 
 _logger = get_logger("pelican_resourcesync")
+_LARGEST_PAGE = 20_000_000  # bytes, which are read into memory
 _LONGEST = 10_000  # characters of a value in the environment
 _SAVED = 1.0  # seconds between two times that the cursor is saved
 
@@ -189,12 +190,12 @@ def _description_of(arguments: Namespace, change: "FollowedChange") -> dict[str,
 
 
 def _text_of(change: "FollowedChange") -> dict[str, str]:
-    """Return what a page says; nothing of anything else."""
+    """Return what a page says; nothing of anything else, or of what is too large for a page."""
     from pelican_resourcesync.content import read_page, to_markdown
     from pelican_resourcesync.system.titles import HTML
 
     type_ = change.type or guessed_type(change.uri)
-    if change.content is None or type_.partition(";")[0] not in HTML:
+    if change.content is None or (change.length or 0) > _LARGEST_PAGE or type_.partition(";")[0] not in HTML:
         return {}
     body = change.content.read()
     change.content.seek(0)

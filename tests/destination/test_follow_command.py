@@ -209,6 +209,16 @@ def test_texts_of_content_that_changed(tmp_path: Path, capsys: pytest.CaptureFix
         cursor = ["--since", json.loads(out.splitlines()[-1])["cursor"]]
 
 
+def test_text_of_what_is_too_large_for_a_page(
+    source: FakeSource, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A Source that calls anything a page fills no memory with it."""
+    monkeypatch.setattr("pelican_resourcesync.commands.follow._LARGEST_PAGE", 100)
+    source.update({"a.html": "<p>small", "b.html": f"<p>{'large' * 100}"})
+    code, out, _ = run(capsys, source.url, "--json-lines", "--text")
+    assert (code, [json.loads(line).get("text") for line in out.splitlines()]) == (0, ["small", None])
+
+
 def test_many_deletions(source: FakeSource, capsys: pytest.CaptureFixture[str]) -> None:
     """Where a large part of a Source goes at once, nothing is passed on before the user says that this is right."""
     source.update({f"p{number}.html": "1" for number in range(10)})
