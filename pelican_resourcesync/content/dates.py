@@ -1,6 +1,7 @@
 """The dates that pages give of themselves, and which of these are dates of their content."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
@@ -21,6 +22,8 @@ _NAMES = {
     "dcterms.created": "published",
     "datepublished": "published",
 }
+#: What a page with a date of its last change contains.
+_MARK = re.compile(b"[Mm]odified|MODIFIED|updated_time")
 #: One day on this share of so many pages is when the site was built.
 _NEARLY_ALL, _SEVERAL = 0.9, 10
 
@@ -34,7 +37,7 @@ class Dates(NamedTuple):
 
 def read_dates(body: bytes) -> Dates:
     """Return the dates that a page gives of itself, in JSON-LD, in its head, or in its text; the first of each kind."""
-    root = parse(body)
+    root = parse(body) if _MARK.search(body) else None  # which few pages have, and parsing takes long
     if root is None:
         return Dates()
     found: dict[str, datetime] = {}
