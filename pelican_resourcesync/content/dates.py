@@ -22,8 +22,8 @@ _NAMES = {
     "dcterms.created": "published",
     "datepublished": "published",
 }
-#: What a page with a date of its last change contains.
-_MARK = re.compile(b"[Mm]odified|MODIFIED|updated_time")
+#: What a page with such dates contains.
+_MARK = re.compile(b"modified|updated_time|published|dcterms.created", re.IGNORECASE)
 #: One day on this share of so many pages is when the site was built.
 _NEARLY_ALL, _SEVERAL = 0.9, 10
 
