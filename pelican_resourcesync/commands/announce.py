@@ -98,23 +98,23 @@ def _announce(site: "PublishedSite", position: "_Position", options: Namespace) 
     from pelican_resourcesync.delivery.announce import ENDPOINT
 
     endpoint = options.endpoint or ENDPOINT
-    hubs = {hub: site.changed_sets(position.since(hub.url), names) for hub, names in site.hubs(site.sets).items()}
-    hubs = {hub: names for hub, names in hubs.items() if names}
+    known = {hub: site.changed_sets(position.since(hub.url), names) for hub, names in site.hubs(site.sets).items()}
+    hubs = {hub: names for hub, names in known.items() if names}
     pages = site.changed(position.since(endpoint), all_bytes=options.all_bytes)
     if options.dry_run:
         sys.stdout.writelines(f"{printable(kind)} {printable(uri)}\n" for uri, kind in pages.items())
         sys.stdout.writelines(f"notify {printable(hub.url)}\n" for hub in hubs)
-    elif not pages and not hubs:
+        return
+    for receiver in [hub.url for hub in known if hub not in hubs] + ([] if pages else [endpoint]):
+        position.reached(receiver, site)  # there is nothing that it has not heard of
+    if not pages and not hubs:
         sys.stdout.write(f"{printable(_nothing(site))}\n")
-        position.reached(endpoint, site)
     else:
         key = options.key or site.find_key() if pages else ""
         if site.folder:
             site.wait_until_live(options.wait)
         yield from _notify(site, hubs, position)
-        if not pages:
-            position.reached(endpoint, site)
-        elif key and _are_suspiciously_many(site, pages, options):
+        if key and _are_suspiciously_many(site, pages, options):
             yield (
                 f"more than half of {site.pages:,} pages changed at once, and no search engine was told: a template "
                 "may have changed what all pages say; add --yes if that is right"

@@ -255,6 +255,17 @@ def test_cursor(site: Site, hubs: tuple[Hub, Hub]) -> None:
     assert "not allowed with argument" in both
 
 
+def test_who_has_nothing_to_hear_begins_there(site: Site, hubs: tuple[Hub, Hub]) -> None:
+    """A receiver without changes is remembered, too, so that it misses none of several publications later."""
+    thin, _ = hubs
+    configure(site, thin.url, key=KEY)
+    site.release({})
+    assert site.announce("--cursor", "position") == "Nothing to announce: no page has changed.\n"
+    assert json.loads((site.base / "position").read_bytes()).keys() == {thin.url, site.endpoint}
+    assert site.announce("--cursor", "other", "--dry-run") == ""
+    assert not (site.base / "other").exists()
+
+
 def test_json_lines(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every change as a line, with the keys of `follow`; nothing else is announced."""
     site.release({"b.html": page("BB"), "f.woff2": b"1"}, "a/index.html")
