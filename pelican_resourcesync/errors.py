@@ -69,6 +69,10 @@ class NoSourceError(MirrorError):
     """Raised when there is no Source, or not the set or list that was asked for; where there was one, it may return."""
 
 
+class NotYetError(MirrorError):
+    """Raised when the Source lists nothing of a set from before the time that was asked for."""
+
+
 class ForeignError(SourceError):
     """Raised for a document on a host that may not be requested; the message names the option that allows it."""
 

@@ -42,8 +42,9 @@ from pelican_resourcesync.destination.state import (
     unwritable,
 )
 from pelican_resourcesync.destination.wacz import captures, require_wacz, write_wacz
-from pelican_resourcesync.errors import IncompleteError, MirrorError, failing_disk
+from pelican_resourcesync.errors import IncompleteError, MirrorError, SettingsError, failing_disk
 from pelican_resourcesync.options import MirrorOptions
+from pelican_resourcesync.protocol import render_datetime
 from pelican_resourcesync.source import REBUILT, Source, find_sets, text_of
 from pelican_resourcesync.system.exchange import can_exchange, exchange
 
@@ -184,6 +185,9 @@ class Mirror:
         self._where = str(Path(source).resolve()) if "://" not in source and Path(source).is_dir() else source
         self._folder = folder.absolute()
         self._options = options or MirrorOptions()
+        if (time := self._options.at) and time > datetime.now(UTC):
+            message = f"at {render_datetime(time)} nothing has been published yet: choose a time that has passed"
+            raise SettingsError(message)
 
     def plan(self) -> FetchPlan:
         """Return what `run` would do now; nothing is changed."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from pelican_resourcesync.destination.routes import NEVER
 from pelican_resourcesync.destination.state import CopyState, PastVersion
-from pelican_resourcesync.errors import DocumentError, MirrorError, ResourceSyncError, TransportError
+from pelican_resourcesync.errors import DocumentError, MirrorError, NotYetError, ResourceSyncError, TransportError
 from pelican_resourcesync.protocol import (
     OF_SOME,
     VERSION_HISTORY,
@@ -116,7 +116,8 @@ class Past:
         """Let the table `version` say what the set was at a time; return that time.
 
         `or_later`: where nothing says that, load the first time after it of which something does. Raises `MirrorError`
-        if there is none, and the errors of documents if none of those that say it can be read.
+        if there is none, `NotYetError` if nothing is listed from before it, and the errors of documents if none of
+        those that say it can be read.
         """
         if self._since <= time:
             self._clear()
@@ -142,12 +143,13 @@ class Past:
         if failure is not None:
             raise failure
         first = min([*(snapshot.at for snapshot in self._snapshots), self._since])
+        kind = NotYetError if time < min([first, *(run[0].begin for run in self._runs)]) else MirrorError
         message = (
-            f"the state of the set {self._set.name!a} at {time} is not known, because the Source lists no state from "
-            f"before {first} and no changes that lead there: restore --list-times shows the times that can be "
-            "restored. Its publisher may be able to add the past (backfill)"
+            f"the state of the set {self._set.name!a} at {_short(time)} is not known, because the Source lists no "
+            f"state from before {_short(first)} and no changes that lead there: restore --list-times shows the times "
+            "that can be restored. Its publisher may be able to add the past (backfill)"
         )
-        raise MirrorError(message)
+        raise kind(message)
 
     def _nearest(self, time: str) -> list[PastState]:
         """Return the snapshots from which to begin: the latest before a time, and last the first after it."""
@@ -430,6 +432,10 @@ def _resource(row: Iterable[Any]) -> ListedResource:
     uri, time, hash_, length, media_type, memento = row
     links = (Link(rel="duplicate", href=memento),) if memento else ()
     return ListedResource(uri, "", time, hash_, length, media_type, links, "")
+
+
+def _short(time: str) -> str:
+    return time.replace(".000000Z", "Z")
 
 
 def _end(run: list[_Part]) -> str:

@@ -14,6 +14,7 @@ from pelican_resourcesync.errors import (
     IncompleteError,
     MirrorError,
     NoSourceError,
+    NotYetError,
     ResourceSyncError,
     SourceError,
     TransportError,
@@ -184,12 +185,16 @@ class _Planner:
     def try_to_plan(self, *, reconcile: bool) -> ResourceSyncError | None:
         """Plan, or return why the set cannot be read: then it stays as it was. Raises the errors of the past.
 
-        It stays, too, where nearly all of it is on other hosts now.
+        It stays, too, where nearly all of it is on other hosts now. It is empty where it did not exist yet.
         """
         before = self.found = self._known_hosts()
         self._state.db.execute("SAVEPOINT one_set")
         try:
             self.plan(reconcile=reconcile)
+        except NotYetError as error:
+            self._merge(complete=True)
+            self._note("nothing is listed from before that time, so nothing was copied")
+            return error
         except (*UNREAD, MirrorError) as error:
             if self._options.at is not None or self._state.versions is not None:
                 raise

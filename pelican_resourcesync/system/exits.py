@@ -45,6 +45,13 @@ class CommandLine(ArgumentParser):
             self.error(f"{what}{suggestion(name, known)}")
         return given, rest
 
+    def _match_arguments_partial(self, actions: Any, arg_strings_pattern: str) -> list[int]:
+        """Let an argument that may be left out wait while there are options, after which it may come."""
+        counts: list[int] = super()._match_arguments_partial(actions, arg_strings_pattern)
+        while "O" in arg_strings_pattern and counts and not counts[-1]:
+            counts.pop()
+        return counts
+
     def _check_value(self, action: Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:
             message = f"there is no {value!r}{suggestion(value, action.choices)}"

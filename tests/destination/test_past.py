@@ -205,6 +205,31 @@ def test_command(source: ArchivedSource, tmp_path: Path, capsys: pytest.CaptureF
     assert "is not a time such as 2024-01-31" in capsys.readouterr().err
     assert main(["restore", source.url, "--at", "2024-01-01"]) == 2
     assert "the FOLDER of the copy is missing: add it" in capsys.readouterr().err
+    assert main(["restore", source.url, str(tmp_path / "part"), "--at", "9999-01-01"]) == 2
+    assert "at 9999-01-01T00:00:00Z nothing has been published yet: choose a time" in capsys.readouterr().err
+    # Options may stand between the arguments.
+    assert main(["restore", source.url, "--set", "rs", str(tmp_path / "mixed"), "--at", "2024-01-01T00:06:00Z"]) == 3
+
+
+def test_set_that_came_later(source: ArchivedSource, tmp_path: Path) -> None:
+    """It is empty before its first list, where another set was there; before all sets, nothing is restored."""
+    with_second = source.published[".well-known/resourcesync"].replace(
+        b"</urlset>", (source.entry("late/caps.xml", {"capability": "capabilitylist"}) + "</urlset>").encode()
+    )
+    late = source.entry("late/list.xml", {"capability": "resourcelist"})
+    source.published |= {
+        ".well-known/resourcesync": with_second,
+        "late/caps.xml": document("urlset", {"capability": "capabilitylist"}, late),
+        "late/list.xml": document(
+            "urlset", {"capability": "resourcelist", "at": stamp(source.now)}, source.entry("late/page.html")
+        ),
+    }
+    result = restored(source, BEGIN + 6 * MINUTE, tmp_path / "then")
+    assert result.plan.notes == ["late: nothing is listed from before that time, so nothing was copied"]
+    for alone in (replace(FAST, set=("late",)), replace(FAST, at=BEGIN - timedelta(days=1))):
+        then = replace(alone, at=alone.at or BEGIN + 6 * MINUTE)
+        with pytest.raises(MirrorError, match="is not known, because the Source lists no state from before"):
+            Mirror(source.url, tmp_path / "none", then).run()
 
 
 def without(source: ArchivedSource, *capabilities: str) -> None:
