@@ -76,7 +76,7 @@ def show(options: Namespace) -> int:
 
     target = options.target or _output_of(options.settings or SETTINGS)
     if options.why:
-        from pelican_resourcesync.commands.why import differences
+        from pelican_resourcesync.publishers.static_site import differences
 
         _say("\n".join(differences(Path(target), options.why)))
         return DONE

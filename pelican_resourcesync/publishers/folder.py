@@ -44,6 +44,7 @@ from pelican_resourcesync.publishers.static_site import (
     PublishResult,
     Selector,
     SiteUrls,
+    UnstablePages,
     add_discovery_files,
     add_robots_lines,
     alternates_of,
@@ -62,7 +63,6 @@ from pelican_resourcesync.publishers.static_site import (
     require_private_work_folder,
     scan,
     selection_warnings,
-    unstable_warnings,
     update_sitemap,
 )
 from pelican_resourcesync.settings import FolderSettings, in_file, parse_folder_settings, read_toml
@@ -122,7 +122,7 @@ def publish(
         hints = [*site.hints, update_sitemap(output, layouts, wanted=settings.sitemap)]
         site.warnings += [
             *removed_set_warnings(site.removed_sets, settings),
-            *unstable_warnings(publications, settings, only_many=True),
+            *site.unstable.warnings(publications, settings, only_many=True),
         ]
         notes = [note for publication in publications for note in publication.notes]
         by_name = dict(zip(site.layouts, publications, strict=True))
@@ -193,6 +193,7 @@ class _Folder:
         self._commit = self._commit_of(base)
         output = Output(folder)
         self._predecessors: Mapping[str, Predecessor] = find_predecessors(base, settings, self._siteurl, output, stack)
+        self.unstable = UnstablePages(folder, self._siteurl, self._predecessors.values())
         self.removed_sets = find_removed_sets(self._predecessors, settings, self._siteurl, output, base)
         self.layouts = layouts_of(settings, self._siteurl, self._predecessors)
         self.hints += [*predecessor_messages(self._predecessors), *well_known_hints(self._siteurl)]

@@ -1,5 +1,6 @@
 """Promise 5, *reproducible*: the same documents, byte for byte, on any machine, in any time zone and locale."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -92,6 +93,9 @@ def test_page_that_prints_the_time_of_the_build(restless: Site) -> None:
     (warning,) = said[2]
     assert "1 resource changes on every build although no source changed" in warning
     assert "for example https://example.org/pages/now.html" in warning
+    shown = re.search(r'It first differs at "(\d+)", which was "(\d+)" before', warning)
+    assert shown
+    assert 0 < int(shown[1]) - int(shown[2]) < 3600 * 10**9
     assert "or exclude them (RESOURCESYNC['exclude'])" in warning
     updates = [path for _time, kind, path in restless.changes() if kind == "updated"]
     assert updates.count("/pages/now.html") == 2

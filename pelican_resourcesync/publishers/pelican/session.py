@@ -45,6 +45,7 @@ from pelican_resourcesync.publishers.pelican.site import find_site_predecessors,
 from pelican_resourcesync.publishers.static_site import (
     PublishResult,
     SiteUrls,
+    UnstablePages,
     add_discovery_files,
     find_removed_sets,
     layouts_of,
@@ -54,7 +55,6 @@ from pelican_resourcesync.publishers.static_site import (
     removed_set_warnings,
     require_free_places,
     require_private_work_folder,
-    unstable_warnings,
     update_sitemap,
 )
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
@@ -215,7 +215,7 @@ class Publisher:
         )
         self._hints |= dict.fromkeys(filter(None, [*site.hints, headless, sitemap]))
         ended = removed_set_warnings(self._removed_sets, self._settings)
-        self._warnings += [*site.warnings, *ended, *unstable_warnings(publications, self._settings)]
+        self._warnings += [*site.warnings, *ended]
         notes = [note for publication in publications for note in publication.notes]
         names = [resource_set.settings.name for resource_set in site.sets]
         return PublishResult(dict(zip(names, publications, strict=True)), self._warnings, [*self._hints], notes)
@@ -327,6 +327,7 @@ class Session:
             if not self._tolerates(error):
                 raise
             return
+        self._unstable = UnstablePages(self._output, self._siteurl, self._predecessors.values())
         own = self._settings
         self._run = Run(settings, SiteUrls(self._siteurl, own.clean_urls, own.index_urls))
         for line in predecessor_messages(self._predecessors):
@@ -416,7 +417,8 @@ class Session:
                 self._saved.restore()
 
     def _report(self, outcome: PublishResult) -> None:
-        for warning in outcome.warnings:
+        unstable = self._unstable.warnings(outcome.publications.values(), self._settings)
+        for warning in (*outcome.warnings, *unstable):
             logger.warning("ResourceSync: %s", warning)
         for note in outcome.notes:
             logger.info("ResourceSync: %s", note)

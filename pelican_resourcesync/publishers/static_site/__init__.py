@@ -37,9 +37,9 @@ from pelican_resourcesync.publishers.static_site.publishing import (
     removed_layouts,
     removed_set_warnings,
     require_private_work_folder,
-    unstable_warnings,
 )
 from pelican_resourcesync.publishers.static_site.sitemap import is_page, own_sitemaps, update_sitemap
+from pelican_resourcesync.publishers.static_site.unstable import UnstablePages, differences
 
 __all__ = [
     "ALLOW_DELETIONS",
@@ -51,11 +51,12 @@ __all__ = [
     "Selector",
     "SiteUrls",
     "Slugify",
+    "UnstablePages",
     "add_discovery_files",
     "add_robots_lines",
     "alternates_of",
     "as_is",
-    "failing_disk",
+    "differences",
     "files_of",
     "find_predecessors",
     "find_removed_sets",
@@ -75,7 +76,6 @@ __all__ = [
     "require_private_work_folder",
     "scan",
     "selection_warnings",
-    "unstable_warnings",
     "update_sitemap",
     "walk",
     "with_link",

@@ -26,8 +26,6 @@ from pelican_resourcesync.system.signing import signing_key
 
 #: The environment variable that allows many deletions in one build.
 ALLOW_DELETIONS = "RESOURCESYNC_ALLOW_DELETIONS"
-#: Of so many resources, and of one in so many, it is said that they change with every publication.
-_MANY, _SHARE = 10, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,22 +134,3 @@ def require_private_work_folder(base: Path, output: Path) -> None:
             "folder .resourcesync would be public: write to a folder of its own, such as output"
         )
         raise SettingsError(message)
-
-
-def unstable_warnings(
-    publications: Sequence[Publication], settings: Settings, *, only_many: bool = False
-) -> Iterator[str]:
-    """Yield a warning about resources whose bytes change on every build: each Destination fetches them every time.
-
-    `only_many`: only if they are many. Where bytes alone say what changed, feeds and lists of news change, too.
-    """
-    unstable = sorted({uri for publication in publications for uri in publication.unstable})
-    total = max(publication.resources for publication in publications)
-    if len(unstable) >= (max(_MANY, total / _SHARE) if only_many else 1):
-        number = f"{len(unstable):,} of {total:,} resources change" if len(unstable) > 1 else "1 resource changes"
-        why = "" if only_many else " although no source changed"
-        yield (
-            f"{number} on every build{why}, for example {unstable[0]}, and every Destination downloads that each time. "
-            "Such pages often show the time of the build or a random number, which show --why finds: remove it from "
-            f"the templates, or exclude them ({settings.setting('exclude')})"
-        )

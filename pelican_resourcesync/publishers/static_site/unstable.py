@@ -1,0 +1,127 @@
+"""What differs in the content of pages: from the live page, and from build to build although nobody edited them."""
+
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
+from difflib import unified_diff
+from itertools import takewhile, zip_longest
+from pathlib import Path
+
+from pelican_resourcesync.content import Page, read_page
+from pelican_resourcesync.errors import AbsentError, PublicationError, SettingsError, TransportError, failing_disk
+from pelican_resourcesync.http import Web, path_of_uri, served_paths
+from pelican_resourcesync.publication import Predecessor, Publication, local_status
+from pelican_resourcesync.publishers.static_site.files import is_html
+from pelican_resourcesync.settings import Settings
+from pelican_resourcesync.system.titles import clean
+
+_LINES_AROUND = 1
+#: Of the words that differ, how many are shown, and how many of those before them.
+_WORDS, _WORDS_BEFORE = 6, 2
+#: Of so many resources, and of one in so many, it is said that they change with every publication.
+_MANY, _SHARE = 10, 5
+_EXAMPLES = 3  # pages that are read before they are built again
+
+
+def differences(folder: Path, uri: str) -> Iterator[str]:
+    """Yield lines that say what differs in the content of a page, which is live at its URI.
+
+    Raises `SettingsError` where the folder has no publication or no such page, and `TransportError` where the live page
+    cannot be read.
+    """
+    status = local_status(folder) if folder.is_dir() else None
+    if status is None:
+        message = f"there is no publication in {folder}: --why needs the folder that was published"
+        raise SettingsError(message)
+    path, file = path_of_uri(status.siteurl, uri), _file_of(folder, status.siteurl, uri)
+    if path is None or file is None:
+        message = f"there is no file for {uri} in {folder}: pass the URL of a page below {status.siteurl}/"
+        raise SettingsError(message)
+    with failing_disk(f"{file} cannot be read", "try again", PublicationError):
+        body = file.read_bytes()
+    try:
+        live = Web(status.siteurl).read(path)[1]
+    except AbsentError:
+        yield f"{uri} is not live yet: the whole page is new."
+        return
+    if body == live:
+        yield f"{uri} is live with the same bytes."
+        return
+    now, before = read_page(body, uri), read_page(live, uri)
+    hidden = [where for where, page in (("live", before), ("in the folder", now)) if not page.is_news]
+    if hidden:
+        yield f"The page {' and '.join(hidden)} is not for people: an error page, a redirect, noindex, or a copy."
+    lines = [*unified_diff(_lines(before), _lines(now), "live", str(file), lineterm="", n=_LINES_AROUND)]
+    same = now.hash == before.hash
+    yield "The content is the same, and only what is around it differs." if same else "The content differs."
+    yield from lines
+
+
+class UnstablePages:
+    """Pages that change with every build, as they were before one: in the output, or with the previous publication."""
+
+    def __init__(self, output: Path, siteurl: str, predecessors: Iterable[Predecessor]) -> None:
+        """Read a few such pages before they are built again, or at least published."""
+        self._output, self._siteurl = output, siteurl
+        self._before: dict[str, bytes] = {}
+        for previous in filter(None, (predecessor.previous for predecessor in predecessors)):
+            for uri in sorted(previous.state.unstable)[:_EXAMPLES]:
+                for file in filter(None, (_file_of(folder, siteurl, uri) for folder in (previous.folder, output))):
+                    self._before[uri] = file.read_bytes()
+
+    def warnings(
+        self, publications: Collection[Publication], settings: Settings, *, only_many: bool = False
+    ) -> Iterator[str]:
+        """Yield a warning about resources that change on every build: each Destination fetches them every time.
+
+        It says where the content of an example first differs. `only_many`: only if they are many. Where bytes alone say
+        what changed, feeds and lists of news change, too.
+        """
+        unstable = sorted({uri for publication in publications for uri in publication.unstable})
+        total = max(publication.resources for publication in publications)
+        if len(unstable) >= (max(_MANY, total / _SHARE) if only_many else 1):
+            number = f"{len(unstable):,} of {total:,} resources change" if len(unstable) > 1 else "1 resource changes"
+            why = "" if only_many else " although no source changed"
+            example = next((uri for uri in unstable if uri in self._before), unstable[0])
+            yield (
+                f"{number} on every build{why}, for example {example}, and every Destination downloads that each time. "
+                f"{self._place(example)}Such pages often show the time of the build or a random number: remove it from "
+                f"the templates, or exclude them ({settings.setting('exclude')})"
+            )
+
+    def _place(self, uri: str) -> str:
+        """Return a sentence that says where a page first differs, or how to see it; nothing of what is no page."""
+        path, file = path_of_uri(self._siteurl, uri), _file_of(self._output, self._siteurl, uri)
+        if path is None or file is None or not is_html(file.name):
+            return ""
+        now, where = read_page(file.read_bytes(), uri), "before"
+        words = _first_difference(read_page(self._before[uri], uri), now) if uri in self._before else None
+        if words is None:
+            with suppress(TransportError):
+                live, where = Web(self._siteurl).read(path)[1], "on the live page"
+                words = _first_difference(read_page(live, uri), now)
+        if words is None:
+            return "Its former text is neither in the folder nor live; when it is, show --why shows what differs. "
+        return f'It first differs at "{words[1]}", which was "{words[0]}" {where}. '
+
+
+def _first_difference(before: Page, now: Page) -> tuple[str, str] | None:
+    """Return the first words that differ, before and now, after a few that do not."""
+    pairs = zip_longest(_lines(before), _lines(now), fillvalue="")
+    words = next(([one.split(), other.split()] for one, other in pairs if one != other), None)
+    if words is None:
+        return None
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*words, strict=False)))
+    was, is_now = (clean(" ".join(line[max(0, same - _WORDS_BEFORE) : same + _WORDS])) for line in words)
+    return was, is_now
+
+
+def _lines(page: Page) -> list[str]:
+    """Return all that counts of a page, line by line."""
+    others = (("link", page.links), ("picture", page.pictures), ("data", page.data))
+    return [f"title: {page.title}", *page.blocks, *(f"{name}: {value}" for name, values in others for value in values)]
+
+
+def _file_of(folder: Path, siteurl: str, uri: str) -> Path | None:
+    """Return the file of a URI in a folder, if there is one."""
+    names = served_paths(path_of_uri(siteurl, uri) or "")
+    return next((folder / name for name in names if (folder / name).is_file()), None)
