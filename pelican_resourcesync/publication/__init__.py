@@ -11,6 +11,7 @@ from pelican_resourcesync.publication.comparison.parts import Map
 from pelican_resourcesync.publication.disk.durable import (
     RESERVED_PREFIX,
     TEMPORARY_PREFIX,
+    extend_file,
     remove_tree,
     replace_file,
     replace_files,
@@ -149,6 +150,7 @@ __all__ = [
     "build_time",
     "changes_since",
     "explanation_of",
+    "extend_file",
     "find_other_sets",
     "forget_uris",
     "former_states",

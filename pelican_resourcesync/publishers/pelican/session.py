@@ -200,7 +200,7 @@ class Publisher:
         add_discovery_files(output, self._settings, layouts)
         site = find_resources(self._run, self._settings, layouts)
         pages = site.pages if self._settings.html_links else {}
-        linked, headless = link_pages(output, pages, {file.path for file in site.written})
+        linked, headless = link_pages(output, pages, {file.path for file in site.written}, ours=True)
         measured = {
             file.uri: linked.get(file.path) or Resource(file.uri, output / file.path).represent()
             for file in site.written

@@ -16,6 +16,7 @@ from pelican_resourcesync.http import links_of_page
 from pelican_resourcesync.publication import (
     Layout,
     Representation,
+    extend_file,
     find_other_sets,
     media_type,
     replace_file,
@@ -155,12 +156,13 @@ def _save(file: Path, text: str) -> None:
 
 
 def link_pages(
-    output: Path, pages: Mapping[str, Layout], paths: Collection[str], *, write: bool = True
+    output: Path, pages: Mapping[str, Layout], paths: Collection[str], *, write: bool = True, ours: bool = False
 ) -> tuple[dict[str, Representation], str]:
     """Add to each of the `pages`, by path, a link to the Capability List of that layout; `paths` are all resources.
 
     A page without a head, or with such a link already, is not changed. Returns what these pages are then, so that they
-    need not be read again, and a hint if some have no head. Without `write`, no page is changed.
+    need not be read again, and a hint if some have no head. Without `write`, no page is changed. Pages that are `ours`,
+    because this run has written them, are changed in place where possible.
     """
     uris = {layout: layout.uri(layout.capability_list) for layout in set(pages.values())}
     linked, headless = {}, list[str]()
@@ -172,8 +174,9 @@ def link_pages(
                 new = with_link(page, uris[layout])
                 linked[path] = Representation.measured(sha256(new or page), len(new or page), media_type(path))
                 headless.extend([path] if new is None else [])
-                if new not in (None, page) and write:
-                    yield output / path, new or page
+                if new is None or new == page or not write or (ours and extend_file(output / path, page, new)):
+                    continue
+                yield output / path, new
 
     replace_files(changed())
     if not headless:

@@ -133,9 +133,9 @@ def test_a_parser_sees_one_link_in_the_head(before: str, head: str, body: str) -
     assert linked.replace(LINK, b"") == page
 
 
-def add_link(page: Path) -> None:
+def add_link(page: Path, *, ours: bool) -> None:
     """Link a page of an output, and compare what is said of it with what it is."""
-    [(_, of)] = link_pages(page.parent, {page.name: LAYOUT}, [page.name])[0].items()
+    [(_, of)] = link_pages(page.parent, {page.name: LAYOUT}, [page.name], ours=ours)[0].items()
     assert (of.hash, of.length) == (Resource("", page).represent().hash, page.stat().st_size)
 
 
@@ -149,20 +149,24 @@ def test_pages_without_a_head_are_counted(tmp_path: Path) -> None:
     assert [(tmp_path / name).read_bytes() for name in pages] == [b"<p>A", b"<title>B</title>" + LINK, b""]
 
 
-def test_file_is_linked_once(tmp_path: Path) -> None:
-    """A page is changed once, and keeps its permissions."""
+@pytest.mark.parametrize("ours", [False, True])
+def test_file_is_linked_once(tmp_path: Path, *, ours: bool) -> None:
+    """A page is changed once, in place only if it is ours, and keeps its permissions."""
     page = tmp_path / "a.html"
     page.write_bytes(b"<head></head>")
     page.chmod(0o640)
+    number = page.stat().st_ino
     for _ in range(2):
-        add_link(page)
+        add_link(page, ours=ours)
+        assert (page.stat().st_ino == number) == ours
         assert page.read_bytes() == b"<head>" + LINK + b"</head>"
         assert page.stat().st_mode & 0o777 == 0o640
     assert [each.name for each in tmp_path.iterdir()] == ["a.html"]
 
 
 @pytest.mark.promise("Yours stays yours")
-def test_no_room_for_the_link(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ours", [False, True])
+def test_no_room_for_the_link(tmp_path: Path, *, ours: bool) -> None:
     """The page that does not fit keeps its bytes, whatever comes before it, and the next run links all of them."""
     pages = {"a.html": b"<head></head>", "b.html": b"<head></head>" + b"x" * 10_000, "c.html": b"<head></head>"}
     for name, data in pages.items():
@@ -173,12 +177,14 @@ def test_no_room_for_the_link(tmp_path: Path) -> None:
         with pytest.raises(
             PublicationError, match=r"b\.html cannot be written: File too large: raise the limit of the"
         ):
-            link_pages(tmp_path, dict.fromkeys(pages, LAYOUT), pages)
+            link_pages(tmp_path, dict.fromkeys(pages, LAYOUT), pages, ours=ours)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == pages
-    link_pages(tmp_path, dict.fromkeys(pages, LAYOUT), pages)
     linked = {name: data.replace(b"<head>", b"<head>" + LINK) for name, data in pages.items()}
+    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == pages | (
+        {"a.html": linked["a.html"]} if ours else {}
+    )
+    link_pages(tmp_path, dict.fromkeys(pages, LAYOUT), pages, ours=ours)
     assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == linked
 
 
@@ -188,7 +194,7 @@ def test_source_that_the_page_is_a_link_to_is_not_altered(tmp_path: Path, link: 
     source, page = tmp_path / "source.html", tmp_path / "page.html"
     source.write_bytes(b"<head></head>")
     os.link(source, page) if link == "hard" else page.symlink_to(source)
-    add_link(page)
+    add_link(page, ours=True)
     assert source.read_bytes() == b"<head></head>"
     assert page.read_bytes() == b"<head>" + LINK + b"</head>"
     assert not page.is_symlink()
