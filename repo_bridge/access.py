@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, Self
-from zoneinfo import ZoneInfo
 
 from sqlalchemy import ColumnElement, CompoundSelect, FromClause, and_, func, or_, select, true, union
 
@@ -43,7 +42,7 @@ class AnonymousView:
     """
 
     at: datetime
-    zone: ZoneInfo | None = None
+    zone: tzinfo | None = None
     bundles: tuple[str, ...] = ("ORIGINAL",)
     entities: tuple[str, ...] = ("Publication",)
     hidden: frozenset[str] = frozenset()

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -210,6 +210,7 @@ def _options(
         remove_deleted=settings.on_withdrawal == "remove",
         bucket=settings.bucket,
         page=PageOptions(
+            timezone=settings.timezone or UTC,
             home=settings.ui_url or "",
             facts=facts if is_complete else (),
             compiled=Workspace(settings.beside).templates,

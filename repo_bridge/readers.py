@@ -8,14 +8,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import fields
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryDirectory
 from typing import TypeVar
-from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
 
@@ -324,9 +323,7 @@ class QueryReader(RepositoryReader):
         self._progress.say("reading the rows of the query")
         builder = self._builder(record_files)
         removed: dict[str, datetime | None] = {}
-        rows = self._reporting(
-            read_query(self._connection, self._query.statement, self._settings.timezone or ZoneInfo("UTC"))
-        )
+        rows = self._reporting(read_query(self._connection, self._query.statement, self._settings.timezone or UTC))
         while batch := [*islice(rows, _STEP)]:
             for row in (row for row in batch if row.deleted):
                 changed = latest(builder.at, row.lastmod)
@@ -413,7 +410,7 @@ class TableReader(RepositoryReader):
         """Sort the table; raise `TableError` if it has more bad rows than are allowed."""
         del inventory, record_files
         self._progress.say("sorting the table")
-        settings, zone = self._settings, self._settings.timezone or ZoneInfo("UTC")
+        settings, zone = self._settings, self._settings.timezone or UTC
         how = Sorting(at=settings.at, zone=zone, memory=settings.memory, threads=settings.jobs)
         with mapped(1, settings.cluster if self.drafts else "") as run:
             if settings.cluster and self.drafts:

@@ -8,11 +8,10 @@ import re
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.http import BucketPath, is_bucket
@@ -30,7 +29,6 @@ from pelican_resourcesync.settings import (
     set_name,
     shown,
 )
-from pelican_resourcesync.system.printable import suggestion
 from repo_bridge.records import FORMATS, Interface
 
 FILE = "repo_bridge.toml"
@@ -124,15 +122,6 @@ def hidden(setting: Setting, value: object) -> frozenset[str]:
     return frozenset(_FIELDS(setting, value))
 
 
-def timezone(setting: Setting, value: object) -> ZoneInfo:
-    """Check the name of a time zone."""
-    try:
-        return ZoneInfo(value if isinstance(value, str) else "")
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        near = suggestion(value, sorted(available_timezones()))
-    raise setting.wrong(value, f"the name of a time zone, such as 'Europe/Berlin'{near}")
-
-
 def at(setting: Setting, value: object) -> datetime:
     """Check a time, as text or as a TOML value: without an offset it would be ambiguous."""
     try:
@@ -195,7 +184,9 @@ class BridgeSettings(PublishSettings):
     fingerprints: bool = row(True, checks.boolean, "publish hash and length of files (yes)", metavar="")
     schema: int | None = row(None, checks.one_of(*SCHEMAS), "DSpace's version: 5, 6, 7 or 10", metavar="VERSION")
     interface: Interface = row(Interface.JSPUI, _INTERFACE, "for DSpace 5 and 6: jspui or xmlui", metavar="NAME")
-    timezone: ZoneInfo | None = row(None, timezone, "the time zone of the machine that DSpace runs on", metavar="NAME")
+    timezone: tzinfo | None = row(
+        None, checks.timezone, "the time zone of the machine that DSpace runs on", metavar="NAME"
+    )
     at: datetime = row(build_time, at, "the time of evaluation (now)", metavar="TIME")
     on_withdrawal: str = row("remove", _ON_WITHDRAWAL, "remove bytes from packages, or keep (remove)", metavar="WHAT")
     version_files: bool = row(False, checks.boolean, "versions of files, too", metavar="")

@@ -127,7 +127,7 @@ def test_documents_of_the_table_are_those_written(site: Site) -> None:
 def test_every_key_of_the_state_is_told(site: Site) -> None:
     """The table of `publication.json` names the keys of a written one, of several sets, and no other."""
     site.article("a.md", at="2024-01-01T12:00:00Z")
-    site.build(RESOURCESYNC={"sets": {"site": {}, "pages": {"types": ["text/html"]}}})
+    site.build(TIMEZONE="Asia/Tokyo", RESOURCESYNC={"sets": {"site": {}, "pages": {"types": ["text/html"]}}})
     text = (ROOT / "docs/publication-json.md").read_text("utf-8")
     described = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
     written = json.loads((site.output / "resourcesync/publication.json").read_bytes()).keys()

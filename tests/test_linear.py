@@ -13,6 +13,7 @@ from pelican_resourcesync.http.buckets import _why
 from pelican_resourcesync.http.client import _FIELD
 from pelican_resourcesync.protocol import SITEMAP_NS
 from pelican_resourcesync.publication.kinds.pages.pages import _with_others
+from pelican_resourcesync.publication.model.options import PageOptions
 from pelican_resourcesync.publishers.pelican.site import _SITEURL
 from pelican_resourcesync.publishers.static_site import alternates_of, with_link
 from pelican_resourcesync.publishers.static_site.sitemap import ForeignSitemap
@@ -44,7 +45,11 @@ SEARCHES: dict[str, tuple[Callable[[str, Path], object], str, tuple[str, ...]]] 
     "links": (lambda text, _: links_of_page(text.encode(), URL), "<head>", MARKUP),
     "links in a tag": (lambda text, _: links_of_page(text.encode(), URL), "<link ", MARKUP),
     "title": (title_of, "<head><title>", MARKUP),
-    "page of the site": (lambda text, _: _with_others(text, [], "en"), "", ("<!-- other sets: begin -->\n", "<!-- ")),
+    "page of the site": (
+        lambda text, _: _with_others(text, [], PageOptions()),
+        "",
+        ("<!-- other sets: begin -->\n", "<!-- "),
+    ),
     "Link headers": (
         lambda text, _: links_of_headers(Headers([f"Link: {text}".encode()]), URL),
         "<a>",

@@ -297,6 +297,7 @@ class _Planning:
             hubs=self._options.hubs,
             site_name=visible(self._options.site_name),
             language=visible(self._options.page.language),
+            timezone=self._options.page.timezone,
             home=visible(self._options.page.home),
             documents={},
         )

@@ -194,7 +194,7 @@ def _options(previous: PreviousPublication, output: Path, uris: Collection[str],
         )
         if versions
         else None,
-        page=PageOptions(language=state.language, home=state.home),
+        page=PageOptions(language=state.language, timezone=state.timezone, home=state.home),
         hubs=state.hubs,
         key=key,
         publisher=state.publisher,

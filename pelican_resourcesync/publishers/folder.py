@@ -321,7 +321,9 @@ class _Folder:
             settings,
             next(set_settings for set_settings in settings.sets if set_settings.name == name),
             site_name=settings.site_name,
-            page=PageOptions(language=settings.language, compiled=self._workspace.templates),
+            page=PageOptions(
+                language=settings.language, timezone=settings.timezone, compiled=self._workspace.templates
+            ),
             on_deletions=(
                 "was the site built completely? If the deletions are right, publish once with "
                 f"{ALLOW_DELETIONS}=1 in the environment"

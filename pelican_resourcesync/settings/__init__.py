@@ -12,6 +12,7 @@ from pelican_resourcesync.settings.resourcesync import (
     parse_folder_settings,
     parse_settings,
     parse_siteurl,
+    parse_timezone,
     set_name,
 )
 from pelican_resourcesync.settings.setting import (
@@ -48,6 +49,7 @@ __all__ = [
     "parse_folder_settings",
     "parse_settings",
     "parse_siteurl",
+    "parse_timezone",
     "read_toml",
     "row",
     "rows_of",

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterable
+from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any, TypeGuard
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.http import BucketPath, is_bucket
@@ -128,6 +130,15 @@ def web_page(setting: Setting, value: object) -> str:
     if not isinstance(value, str) or (value and not _is_web_url(value)):
         raise setting.wrong(value, "the absolute http(s) URI of a page")
     return value
+
+
+def timezone(setting: Setting, value: object) -> tzinfo:
+    """Check the name of a time zone."""
+    try:
+        return UTC if value == "UTC" else ZoneInfo(value if isinstance(value, str) else "")
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        near = suggestion(value, sorted(available_timezones()))
+    raise setting.wrong(value, f"the name of a time zone, such as 'Europe/Berlin'{near}")
 
 
 def path(setting: Setting, value: object) -> Path:

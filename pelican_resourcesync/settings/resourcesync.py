@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -164,6 +165,7 @@ class FolderSettings(Settings):
     base_url: str = row("", checks.site_url, "the URL at which the folder is public")
     site_name: str = row("", checks.text, "the name of the site, for the page for people")
     language: str = row("en", checks.required_text("a language, such as 'en'"), "the language of the page for people")
+    timezone: tzinfo = row(UTC, checks.timezone, "the time zone of the days on the page for people")
     history: str = row("none", _only_of_builds, "only sites that Pelican builds have a history before publication")
     changes_by: str | int = row("month", checks.one_of(*PERIODS), "the period that a Change List covers")
     on_error: str = row("stop", _only_of_builds, "only builds by Pelican go on, or do not")
@@ -212,6 +214,14 @@ def _parse(table: type[AnySettings], raw: object, notation: Notation) -> AnySett
     return settings
 
 
+_PELICAN = Notation(str, python=True)  # of the settings of Pelican itself
+
+
 def parse_siteurl(siteurl: object) -> str:
     """Check Pelican's `SITEURL` and return it without a trailing slash, `""` where it is not set."""
-    return checks.site_url(Setting("SITEURL", Notation(str, python=True)), siteurl) if siteurl else ""
+    return checks.site_url(Setting("SITEURL", _PELICAN), siteurl) if siteurl else ""
+
+
+def parse_timezone(timezone: object) -> tzinfo:
+    """Check Pelican's `TIMEZONE`, and return UTC where it is not set."""
+    return checks.timezone(Setting("TIMEZONE", _PELICAN), timezone or "UTC")

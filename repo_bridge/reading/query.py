@@ -11,7 +11,6 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 from urllib.parse import quote, urlsplit
-from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
 
@@ -127,7 +126,7 @@ class _Columns:
         return values
 
 
-def read_query(connection: Connection, statement: str, zone: ZoneInfo) -> Iterator[QueryRow]:
+def read_query(connection: Connection, statement: str, zone: dt.tzinfo) -> Iterator[QueryRow]:
     """Yield the rows of a statement as they arrive; times without an offset are in `zone`.
 
     Raises `QueryError` for an unknown or missing column, and for an invalid value, with the number of the row; and what
@@ -150,7 +149,7 @@ def read_query_metadata(connection: Connection, statement: str) -> Iterator[tupl
         yield item, tuple(MetadataValue(row["field"], row["value"], row.get("language", "")) for row in filled)
 
 
-def _parsers(zone: ZoneInfo) -> Mapping[str, Callable[[Any], object]]:
+def _parsers(zone: dt.tzinfo) -> Mapping[str, Callable[[Any], object]]:
     return {
         "uri": _uri,
         "lastmod": lambda value: _time(value, zone),
@@ -193,7 +192,7 @@ def _uri(value: object) -> str:
     return uri
 
 
-def _time(value: object, zone: ZoneInfo) -> dt.datetime:
+def _time(value: object, zone: dt.tzinfo) -> dt.datetime:
     """Parse a time, a day (its first moment), or a text of either."""
     moment = value
     if isinstance(value, str):

@@ -11,13 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
-from zoneinfo import ZoneInfo
 
 from pelican_resourcesync.http import BucketPath
 from pelican_resourcesync.protocol import LONGEST_LOC
@@ -136,7 +135,7 @@ class Sorting:
     """
 
     at: datetime
-    zone: ZoneInfo
+    zone: tzinfo
     memory: str
     threads: int = 1
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,14 @@ def is_repository(publisher: str) -> bool:
 class PageOptions:
     """What the HTML pages show besides the publication, and how.
 
-    `language` is a tag such as `en` or `de-AT`. `home` is the URI of the front page, by default the address of the
-    site. `license` and `contact` are URIs or texts. `facts` are further numbers, such as those of a repository's items,
-    by their English names. Templates in the folders `templates` replace ours; they also see `variables` and `filters`.
-    The folder `compiled` keeps them compiled for the next run.
+    `language` is a tag such as `en` or `de-AT`, and `timezone` that of the days that are shown. `home` is the URI of
+    the front page, by default the address of the site. `license` and `contact` are URIs or texts. `facts` are further
+    numbers, such as those of a repository's items, by their English names. Templates in the folders `templates` replace
+    ours; they also see `variables` and `filters`. The folder `compiled` keeps them compiled for the next run.
     """
 
     language: str = "en"
+    timezone: tzinfo = UTC
     home: str = ""
     license: str = ""
     contact: str = ""

@@ -3,10 +3,12 @@
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import parse_datetime, render_datetime
@@ -121,7 +123,7 @@ class PublicationState:
     - `first`: the first publication, if it listed no past, and nothing hinders from adding that.
     - `read_as_of`: the time as of which a repository was read. Earlier changes that were missed then get a later time.
     - `hubs`: those to which the change notifications of the set are sent.
-    - `site_name`, `language` and `home`: what the pages for people show of the site, which a takedown writes again.
+    - `site_name`, `language`, `timezone` and `home`: of the pages for people, which a takedown writes again.
     - `digest`: the SHA-256 of the bytes that it was read from, by which later states know it.
     """
 
@@ -151,6 +153,7 @@ class PublicationState:
     hubs: tuple[Hub, ...] = ()
     site_name: str = ""
     language: str = ""
+    timezone: tzinfo = UTC
     home: str = ""
     digest: str = field(default="", compare=False)
 
@@ -199,6 +202,7 @@ def render_state(state: PublicationState, tool: str, key: SigningKey | None = No
         **({"hubs": [each._asdict() for each in state.hubs]} if state.hubs else {}),
         **({"site_name": state.site_name} if state.site_name else {}),
         **({"language": state.language} if state.language else {}),
+        **({"timezone": str(state.timezone)} if state.timezone != UTC else {}),
         **({"home": state.home} if state.home else {}),
     }
     if key:
@@ -272,9 +276,17 @@ def _state(name: str, digest: str, content: Mapping[str, Any]) -> PublicationSta
         hubs=tuple(Hub(_text(each["url"]), bool(each["fat"])) for each in content.get("hubs", ())),
         site_name=_string(content.get("site_name", "")),
         language=_string(content.get("language", "")),
+        timezone=_zone(_string(content.get("timezone", ""))),
         home=_string(content.get("home", "")),
         digest=digest,
     )
+
+
+def _zone(name: str) -> tzinfo:
+    """Return a time zone, or UTC if this system does not know it."""
+    with suppress(ZoneInfoNotFoundError, ValueError, OSError):
+        return ZoneInfo(name)
+    return UTC
 
 
 def _first(content: Mapping[str, Any]) -> FirstPublication:

@@ -39,7 +39,7 @@ from pelican_resourcesync.publishers.static_site import (
     layouts_of,
     require_private_work_folder,
 )
-from pelican_resourcesync.settings import SetSettings, Settings, parse_settings, parse_siteurl
+from pelican_resourcesync.settings import SetSettings, Settings, parse_settings, parse_siteurl, parse_timezone
 
 _ROOT = "."
 _INSTALLED = {"site-packages", "dist-packages"}
@@ -252,6 +252,7 @@ def _page_options(pelican: Mapping[str, Any]) -> PageOptions:
     theme = Path(pelican.get("THEME") or "", "templates")
     return PageOptions(
         language=str(pelican.get("DEFAULT_LANG") or "en"),
+        timezone=parse_timezone(pelican.get("TIMEZONE")),
         templates=(*overrides, theme),
         variables={name: value for name, value in pelican.items() if name.isupper()},
         filters={"strftime": DateFormatter(), **(pelican.get("JINJA_FILTERS") or {})},

@@ -5,10 +5,9 @@ but them. Dates are ISO text or `None`.
 """
 
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone, tzinfo
 from functools import cached_property
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from sample_site.dspace.tables import Rows
 
@@ -65,7 +64,7 @@ class Oracle:
     rows: Rows
     version: int
     at: datetime
-    zone: ZoneInfo | None
+    zone: tzinfo | None
     bundles: tuple[str, ...] = ("ORIGINAL",)
 
     def visible(self) -> dict[Any, Visible]:

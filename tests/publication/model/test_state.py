@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -56,6 +57,7 @@ STATE = PublicationState(
     unstable={"https://example.org/clock": 4},
     site_name="A garden",
     language="de-AT",
+    timezone=ZoneInfo("Europe/Berlin"),
     home="https://example.org/home",
 )
 CONTENT: dict[str, Any] = {
@@ -109,6 +111,7 @@ CONTENT: dict[str, Any] = {
     "site_name": "A garden",
     "siteurl": "https://example.org",
     "superseded": {"resourcesync/s/changelist-20240101T120000Z.xml": "c" * 64},
+    "timezone": "Europe/Berlin",
     "tool": "a tool",
     "unstable": {"https://example.org/clock": 4},
 }
@@ -228,6 +231,7 @@ def test_damaged(data: bytes) -> None:
         ("former", [1]),
         ("site_name", 1),
         ("language", None),
+        ("timezone", 1),
         ("home", ["https://example.org/"]),
         *(("sets", [name]) for name in ("../books", "a/b", "", ".a", "a\n", "A", "a" * 101)),
         ("sets", [1]),
@@ -265,7 +269,7 @@ def test_hostile_digests(digest: object) -> None:
         )
 
 
-@pytest.mark.parametrize("key", sorted(set(CONTENT) - {"tool", "site_name", "language", "home"}))
+@pytest.mark.parametrize("key", sorted(set(CONTENT) - {"tool", "site_name", "language", "timezone", "home"}))
 def test_missing_keys(key: str) -> None:
     """Every key but the tool's name and what the pages for people show is needed."""
     content = {name: value for name, value in CONTENT.items() if name != key}

@@ -409,11 +409,14 @@ def test_where_and_what(folder: Folder) -> None:
     lost = our_command(folder.base / "else", "publish", check=False)
     assert lost.stderr == f"pelican-resourcesync: {missing}\n"
     other = folder.base / "else" / "my.toml"
-    content = f'folder = "../public"\nbase_url = "{URL}/"\nprevious = "output"\nsite_name = "Manual"'
+    content = (
+        f'folder = "../public"\nbase_url = "{URL}/"\nprevious = "output"\nsite_name = "Manual"\ntimezone = "Japan"'
+    )
     other.write_text(content, "utf-8-sig")  # as editors on Windows do
     our_command(folder.base, "publish", "--config", "else/my.toml")
     assert len(folder.listed()) == 3
     assert "Manual" in (folder.public / "resourcesync/index.html").read_text("utf-8")
+    assert '"timezone": "Japan"' in (folder.public / "resourcesync/site/publication.json").read_text("utf-8")
     for options, message in (
         (["nowhere"], f"there is no folder {folder.base / 'nowhere'}: build the site first, or pass the folder "),
         (["."], f"the output {folder.base} contains {folder.base}, the folder of the settings, so settings, "),

@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from functools import partial
 from types import MappingProxyType
 
@@ -62,17 +62,17 @@ def days_of(pages: Iterable[tuple[str, ShownChanges]], state: PublicationState) 
 
     `state` knows when the set was published before.
     """
-    times = sorted({state.began, *state.earlier, state.at})
+    zone, times = state.timezone, sorted({state.began, *state.earlier, state.at})
     groups: dict[tuple[date, int], list[TitledChange]] = {}
     paths: dict[tuple[date, int], str] = {}
     more = Counter[tuple[date, int]]()
     for path, shown in pages:
         for change in shown.changes:
-            key = _published(change.time, times)
+            key = _published(change.time.astimezone(zone), times)
             groups.setdefault(key, []).append(change)
             paths.setdefault(key, path)
         if shown.changes:
-            more[_published(shown.changes[-1].time, times)] += shown.more
+            more[_published(shown.changes[-1].time.astimezone(zone), times)] += shown.more
     several = Counter(day for day, _ in groups)
     found, order = [], {kind: number for number, kind in enumerate(ChangeKind)}
     for key, together in groups.items():
@@ -85,7 +85,7 @@ def days_of(pages: Iterable[tuple[str, ShownChanges]], state: PublicationState) 
                 page=paths[key],
                 more=more[key],
                 shows_time=several[key[0]] > 1,
-                is_first=key == _published(state.began, times),
+                is_first=key == _published(state.began.astimezone(zone), times),
             )
         )
     return found
@@ -93,7 +93,7 @@ def days_of(pages: Iterable[tuple[str, ShownChanges]], state: PublicationState) 
 
 def _published(time: datetime, times: Sequence[datetime]) -> tuple[date, int]:
     """Return the day of a change, and the number of the publication it was in, of those at these times."""
-    return time.astimezone(UTC).date(), bisect_left(times, time)
+    return time.date(), bisect_left(times, time)
 
 
 def read_shown(publication: PreviousPublication, start: datetime) -> ShownChanges | None:
@@ -207,10 +207,11 @@ class _Writer:
         texts = split_entries("".join((entry + _END).decode() for entry in entries[-MOST_CHANGES:]))
         latest = [parse_change(text) for text in reversed(texts)]
         changes = [change for change in latest if change.news]
-        oldest = {(each.time.astimezone(UTC).date(), each.uri): each.kind for each in changes}
+        zone = self._options.page.timezone
+        oldest = {(each.time.astimezone(zone).date(), each.uri): each.kind for each in changes}
         shown = []
         for change in changes:
-            first = oldest.pop((change.time.astimezone(UTC).date(), change.uri), None)
+            first = oldest.pop((change.time.astimezone(zone).date(), change.uri), None)
             if first and (change.kind is not ChangeKind.DELETED or first is not ChangeKind.CREATED):
                 shown.append(self._titled(change, first))
         return ShownChanges(shown, len(entries) - len(latest), len(latest) - len(changes))

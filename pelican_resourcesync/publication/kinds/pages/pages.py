@@ -57,8 +57,9 @@ def write_pages(stage: Stage, sets: Sequence[PageSet], others: Sequence[Entry]) 
             known = _other(options.output, layout, layout.uri(layout.capability_list))
             found.append(replace(known, resources=each.overview.total.number, at=each.overview.at))
         text = file.read_bytes().decode("utf-8", "surrogateescape")
-        language = next(iter(site.values())).language
-        text = _with_others(text, [each for each in found if each.name not in site], language)
+        state = next(iter(site.values()))
+        shown = PageOptions(language=state.language, timezone=state.timezone)
+        text = _with_others(text, [each for each in found if each.name not in site], shown)
         stage.write(HTML_PAGE, text.encode("utf-8", "surrogateescape"))
     else:
         page = Page(options, HTML_PAGE)
@@ -104,10 +105,10 @@ def _sets_of_site(options: Options, own: Sequence[Layout]) -> dict[str, Publicat
     return {name: state for name, state in sets.items() if name not in names}
 
 
-def _with_others(page: str, others: Iterable[_Other], language: str) -> str:
-    """Return a page in a language with these other sets."""
-    environment = environment_of(PageOptions(language=language))
-    text = environment.get_template("resourcesync/others.html").render(others=sorted(set(others)))
+def _with_others(page: str, others: Iterable[_Other], options: PageOptions) -> str:
+    """Return a page with these other sets."""
+    template = environment_of(options).get_template("resourcesync/others.html")
+    text = template.render(others=sorted(set(others)))
     before, begin, rest = page.partition(_BEGIN)
     _, end, after = rest.partition(_END)
     return f"{before}{begin}{text}{end}{after}" if end else page

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -58,19 +58,20 @@ _STEP = 1000
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """One of the languages of the pages: how it writes texts, numbers, sizes and dates."""
+    """One of the languages of the pages: how it writes texts, numbers, sizes and dates, these in a time zone."""
 
     code: str = "en"
     catalog: Mapping[str, str] = field(default_factory=dict)
+    zone: tzinfo = UTC
 
     @classmethod
-    def of(cls, tag: str) -> "Language":
+    def of(cls, tag: str, zone: tzinfo = UTC) -> "Language":
         """Return the language for a tag such as `de-AT`, or English if the pages are not translated into it."""
         code = tag.replace("_", "-").partition("-")[0].lower()
         if code not in TRANSLATED:
-            return cls()
+            return cls(zone=zone)
         catalog = files(__package__) / "languages" / f"{code}.json"
-        return cls(code, json.loads(catalog.read_text("utf-8")))
+        return cls(code, json.loads(catalog.read_text("utf-8")), zone)
 
     def text(self, english: str) -> str:
         """Return the translation of an English text."""
@@ -91,13 +92,17 @@ class Language:
         return f"{self.number(size, 1 if unit else 0)}\u00a0{units[unit]}"
 
     def date(self, moment: datetime) -> str:
-        """Return the day of a moment, in UTC."""
-        day = moment.astimezone(UTC)
+        """Return the day of a moment."""
+        day = moment.astimezone(self.zone)
         if self.code == "ja":
             return f"{day.year}年{day.month}月{day.day}日"
         month = _MONTHS[self.code].split()[day.month - 1]
         number = "1er" if (self.code, day.day) == ("fr", 1) else day.day
         return _DATES[self.code].format(day=number, month=month, year=day.year)
+
+    def minute(self, moment: datetime) -> str:
+        """Return the time of day of a moment."""
+        return f"{moment.astimezone(self.zone):%H:%M %Z}"
 
     def period(self, begin: datetime, end: datetime) -> str:
         """Return an interval: a calendar month, a day, or the first and the last day."""
@@ -120,7 +125,7 @@ class Page:
     def __init__(self, options: Options, path: str) -> None:
         """Render it with the options of its set."""
         self.options, self.path = options, path
-        self.language = Language.of(options.page.language)
+        self.language = Language.of(options.page.language, options.page.timezone)
         self._environment = environment_of(options.page)
 
     def at(self, path: str) -> Self:
@@ -170,7 +175,8 @@ class Page:
                 "remove these, in the theme's templates/resourcesync",
                 *(template, where, type(error).__name__, str(error).rstrip(".")),
             )
-        return environment_of(PageOptions(language=page.language)).get_template(name).render(values).encode()
+        own = environment_of(PageOptions(language=page.language, timezone=page.timezone))
+        return own.get_template(name).render(values).encode()
 
     def href(self, path: str) -> str:
         """Return the link to a document, relative to this page, so that it works from a file too."""
@@ -225,7 +231,7 @@ def environment_of(page: PageOptions) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    language = Language.of(page.language)
+    language = Language.of(page.language, page.timezone)
     environment.filters |= {
         **page.filters,
         "number": language.number,
@@ -233,7 +239,7 @@ def environment_of(page: PageOptions) -> Environment:
         "date": language.date,
         "period": language.period,
         "iso": render_datetime,
-        "minute": lambda time: f"{time.astimezone(UTC):%H:%M}",
+        "minute": language.minute,
         "short": short,
         "linkable": lambda text: text.startswith(("https://", "http://", "mailto:")),
     }

@@ -7,6 +7,7 @@ from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from lxml import etree, html
@@ -106,6 +107,23 @@ def test_days_with_titles(tmp_path: Path) -> None:
 
 
 _LINKED = ("feed.atom", "old.html", "new.html", "style.css", "old.html", "index.html", "style.css")
+
+
+def test_days_of_a_time_zone(tmp_path: Path) -> None:
+    """A day begins and ends where the site is, and a takedown knows where that is; the documents are in UTC."""
+    source, page = Source(tmp_path), PageOptions(timezone=ZoneInfo("Europe/Berlin"))
+    source.publish(FIRST, ChangeHistory(built=utc("2024-03-01T12:00"), complete=False), page=page)
+    source.publish({**FIRST, "a.html": html_of("A")}, "2024-03-09T23:30", page=page)
+    source.publish({**FIRST, "a.html": html_of("Again")}, "2024-03-10T12:00", page=page)
+    expected = [
+        ("10 March 2024, 13:00 CET", "1 changed", ["changed Again"]),
+        ("10 March 2024, 00:30 CET", "1 new", ["new A"]),
+    ]
+    assert shown(page_of(source)) == expected
+    assert page_of(source).xpath("//section[@class='day']//time/@datetime")[1] == "2024-03-09T23:30:00Z"
+    assert b"2024-03-09T23:30:00Z</updated>" in (tmp_path / FEED).read_bytes()
+    source.forget(f"{SITEURL}/first.css", built=utc("2024-03-11T12:00"))
+    assert shown(page_of(source)) == expected
 
 
 def test_the_feed_is_valid(tmp_path: Path) -> None:
