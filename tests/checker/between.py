@@ -2,6 +2,7 @@
 
 from tests.kit.documents import (
     A_SAID,
+    ABOUT,
     B_SAID,
     BASE,
     CAPABILITIES,
@@ -23,7 +24,6 @@ from tests.kit.documents import (
     change,
     document,
     entry,
-    lastmod,
     package,
     text,
 )
@@ -43,29 +43,26 @@ def swap(name: str, old: str, new: str) -> Changed:
 
 
 ELSE = f"{BASE}else.xml"
-ABOUT = f'    <rs:ln rel="describedby" href="{BASE}about.html"/>\n'
-SECOND = entry("second.xml", 'capability="capabilitylist"').replace("  </url>", f"{ABOUT}  </url>")
-
-
-EMPTY_SET = document("capabilitylist", "", links=ABOUT.removeprefix("  "))
+SECOND = entry("second.xml", 'capability="capabilitylist"', links=ABOUT)
+EMPTY_SET = document("capabilitylist", "", links=ABOUT)
 
 
 def only(*capabilities: str) -> Changed:
     """Let the Source have these capabilities alone."""
     entries = "".join(entry(CAPABILITIES[name], f'capability="{name}"') for name in capabilities)
-    return {"capabilitylist.xml": document("capabilitylist", entries, links=ABOUT.removeprefix("  "))}
+    return {"capabilitylist.xml": document("capabilitylist", entries, links=ABOUT)}
 
 
 def dated(name: str, path: str, time: str) -> Changed:
     """Add a lastmod to an entry."""
-    return swap(name, f"{path}</loc>\n", f"{path}</loc>\n{lastmod(time)}")
+    return swap(name, f"{path}</loc>", f"{path}</loc><lastmod>{time}</lastmod>")
 
 
 NESTED = document(
     "resourcelist",
     entry("resources-2.xml", 'at="2024-03-01T00:00:00Z"', tag="sitemap"),
     ' at="2024-03-01T00:00:00Z"',
-    f'  <rs:ln rel="index" href="{BASE}resources.xml"/>\n',
+    f'<rs:ln rel="index" href="{BASE}resources.xml"/>\n',
     root="sitemapindex",
 )
 ARCHIVE_OF_NOW = text("resources-archive-1.xml").replace("-old.xml", "-1.xml").replace("2024-01-15", "2024-03-01")
@@ -154,8 +151,8 @@ FAULTS: dict[str, tuple[Changed, Changed]] = {
     "CL04 of a capability": (
         swap(
             "capabilitylist.xml",
-            f'{BASE}dump.xml</loc>\n    <rs:md capability="resourcedump"',
-            f'{BASE}dump-archive.xml</loc>\n    <rs:md capability="resourcedump"',
+            f'{BASE}dump.xml</loc><rs:md capability="resourcedump"',
+            f'{BASE}dump-archive.xml</loc><rs:md capability="resourcedump"',
         ),
         {},
     ),
@@ -173,7 +170,7 @@ FAULTS: dict[str, tuple[Changed, Changed]] = {
         swap("description.xml", "</urlset>", f"{SECOND}</urlset>")
         | {
             "second.xml": document(
-                "capabilitylist", entry("third.xml", 'capability="resourcelist"'), links=ABOUT.removeprefix("  ")
+                "capabilitylist", entry("third.xml", 'capability="resourcelist"'), links=ABOUT
             ),
             "third.xml": text("resources-old.xml").replace("capabilitylist.xml", "second.xml"),
         },
@@ -184,8 +181,8 @@ FAULTS: dict[str, tuple[Changed, Changed]] = {
 
 def links_of_a(*links: str, where: str = "resources-1.xml") -> Changed:
     """Add links to the entry of `a.txt`."""
-    lines = "".join(f"    <rs:ln {link}/>\n" for link in links)
-    return swap(where, "  </url>\n  <url>", f"{lines}  </url>\n  <url>")
+    lines = "".join(f"<rs:ln {link}/>" for link in links)
+    return swap(where, "</url>\n<url>", f"{lines}</url>\n<url>")
 
 
 DUPLICATE = f'rel="duplicate" href="{BASE}m/a.txt"'
@@ -254,7 +251,7 @@ C_DELETED = change("c.txt", "deleted", "2024-02-05T00:00:00Z")
 #: The Change List Index holds what is of February alone; January is in the archive.
 LATELY: Changed = {
     "changes.xml": document("changelist", entry("changes-2.xml", FEBRUARY, tag="sitemap"),
-        ' from="2024-02-01T00:00:00Z"', f'  <rs:ln rel="archives" href="{BASE}changes-archive.xml"/>\n',
+        ' from="2024-02-01T00:00:00Z"', f'<rs:ln rel="archives" href="{BASE}changes-archive.xml"/>\n',
         root="sitemapindex"),
     "changes-1.xml": document("changelist", JANUARY_CHANGES, f" {JANUARY}"),
 }  # fmt: skip
@@ -278,7 +275,7 @@ def later(manifest: str, more: str) -> Changed:
 
 def parted(first: str, second: str) -> Changed:
     """Let the Change List Archive have two parts of an entry each, with these intervals."""
-    index = f'  <rs:ln rel="index" href="{BASE}changes-archive.xml"/>\n'
+    index = f'<rs:ln rel="index" href="{BASE}changes-archive.xml"/>\n'
     closed = FEBRUARY + ' until="2024-03-01T00:00:00Z"'
     parts = "".join(entry(f"changes-archive-{number}.xml", tag="sitemap") for number in (1, 2))
     changed: Changed = only(*LISTS) | {
@@ -322,9 +319,7 @@ def page(link: str) -> Changed:
 
 #: A second set, of the second resource alone.
 SETS: Changed = swap("description.xml", "</urlset>", f"{SECOND}</urlset>") | {
-    "second.xml": document(
-        "capabilitylist", entry("third.xml", 'capability="resourcelist"'), links=ABOUT.removeprefix("  ")
-    ),
+    "second.xml": document("capabilitylist", entry("third.xml", 'capability="resourcelist"'), links=ABOUT),
     "third.xml": document("resourcelist", entry("b.txt"), SNAPSHOT).replace("capabilitylist.xml", "second.xml"),
     "robots.txt": None,
 }
@@ -412,12 +407,12 @@ def indexed(name: str, path: str, said: str) -> Changed:
     """Let a dump be in an index, which says this of it."""
     index = f"{name}-index.xml"
     capability = {"dump": "resourcedump", "changedump": "changedump"}[name]
-    link = f'  <rs:ln rel="index" href="{BASE}{index}"/>\n  <rs:md cap'
+    link = f'<rs:ln rel="index" href="{BASE}{index}"/>\n<rs:md cap'
     times = SNAPSHOT if name == "dump" else YEAR
     return {
         "capabilitylist.xml": text("capabilitylist.xml").replace(f"/{path}<", f"/{index}<"),
         index: document(capability, entry(path, said, tag="sitemap"), times, root="sitemapindex"),
-        path: text(path).replace("  <rs:md cap", link, 1),
+        path: text(path).replace("<rs:md cap", link, 1),
     }
 
 
@@ -425,8 +420,8 @@ def incomplete(capability: str) -> tuple[Changed, Changed]:
     """Let an archive be in parts, of which one is not there."""
     name = CAPABILITIES[capability]
     index = document(capability, entry("part.xml", tag="sitemap"), root="sitemapindex")
-    link = f'  <rs:ln rel="index" href="{BASE}{name}"/>\n'
-    part = text(name).replace("  <rs:md cap", f"{link}  <rs:md cap")
+    link = f'<rs:ln rel="index" href="{BASE}{name}"/>\n'
+    part = text(name).replace("<rs:md cap", f"{link}  <rs:md cap")
     return {name: index}, {name: index, "part.xml": part}
 
 

@@ -220,7 +220,7 @@ def test_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", folder]) == 1
     shown = capsys.readouterr().out
     assert "error X09: length is a number of bytes, type a media type [core §7] (2 times)\n" in shown
-    assert f"  {BASE}resources-1.xml, line 7, entry '{BASE}a.txt': length 'five' is not a number of bytes\n" in shown
+    assert f"  {BASE}resources-1.xml, line 6, entry '{BASE}a.txt': length 'five' is not a number of bytes\n" in shown
     assert main(["check", "--json", folder]) == 1
     report = json.loads(capsys.readouterr().out)
     assert {name: report[name] for name in ("target", "conforming", "documents")} == {
@@ -232,7 +232,7 @@ def test_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "rule": "X09",
         "level": "error",
         "document": f"{BASE}resources-1.xml",
-        "line": 7,
+        "line": 6,
         "entry": f"{BASE}a.txt",
         "message": "length 'five' is not a number of bytes",
     }

@@ -21,7 +21,7 @@ def faulty(address: str) -> dict[str, str | bytes]:
     files: dict[str, str | bytes] = {**SOURCE, "changes-2.xml": str(SOURCE["changes-2.xml"]).replace("deleted", "lost")}
     for number in range(PARTS):
         wrong = entry(f"{number}.txt", f'length="{"x" * number}"')
-        files[f"part-{number}{'-' * number}.xml"] = part.split("  <url>", maxsplit=1)[0] + wrong + "</urlset>"
+        files[f"part-{number}{'-' * number}.xml"] = part.split("<url>", maxsplit=1)[0] + wrong + "</urlset>"
     listed = "".join(
         entry(f"part-{number}{'-' * number}.xml", 'at="2024-03-01T00:00:00Z"', tag="sitemap") for number in range(PARTS)
     )

@@ -15,7 +15,7 @@ from tests.kit.bounds import bounded
 from tests.kit.documents import checked, document, entry, lay, names
 
 LISTED = document("resourcelist", entry("a.txt", 'length="1"'), ' at="2024-01-01T00:00:00Z"').encode()
-HEAD = LISTED.partition(b"  <url>")[0]
+HEAD = LISTED.partition(b"<url>")[0]
 INTERNAL, EXTERNAL = b'<!ENTITY a "b">', b'<!ENTITY a SYSTEM "file:///etc/passwd">'
 LAUGHS = b'<!ENTITY a0 "lol">' + b"".join(b'<!ENTITY a%d "%s">' % (n, b"&a%d;" % (n - 1) * 10) for n in range(1, 10))
 
@@ -32,7 +32,7 @@ def in_loc(data: bytes) -> bytes:
 
 def in_entry(data: bytes) -> bytes:
     """Put something before the end of an entry."""
-    return LISTED.replace(b"  </url>", data + b"  </url>")
+    return LISTED.replace(b"</url>", data + b"</url>")
 
 
 FORBIDDEN, BROKEN = "a DOCTYPE is refused", "not well-formed XML in UTF-8"

@@ -123,7 +123,7 @@ def test_package_as_target(tmp_path: Path) -> None:
     report = check(str(file))
     assert names(report.findings) == ["RD06 MUST"]
     assert (report.packages, report.documents) == (1, 1)
-    assert f"manifest.xml, line 10, entry '{BASE}b.txt': the path '/sub/b.txt' names no member" in report.as_text()
+    assert f"manifest.xml, line 6, entry '{BASE}b.txt': the path '/sub/b.txt' names no member" in report.as_text()
 
 
 ZEROS = bytes(12_000_000)

@@ -80,7 +80,7 @@ def test_parts_together_have_ten(tmp_path: Path) -> None:
     folder = site(tmp_path / "a", 30, set(range(30)))
     parts = "".join(entry(f"part-{n}.xml", AT.strip(), tag="sitemap") for n in range(15))
     (folder / "resources.xml").write_text(document("resourcelist", parts, AT, root="sitemapindex"), "utf-8")
-    index = f'  <rs:ln rel="index" href="{BASE}resources.xml"/>\n'
+    index = f'<rs:ln rel="index" href="{BASE}resources.xml"/>\n'
     for n in range(15):
         part = document("resourcelist", entry(f"{n}.html"), AT, index)
         (folder / f"part-{n}.xml").write_text(part, "utf-8")
@@ -90,7 +90,7 @@ def test_parts_together_have_ten(tmp_path: Path) -> None:
 
 def test_resources_elsewhere(tmp_path: Path) -> None:
     """Resources of other hosts are left out, and all others of a list are compared with it."""
-    there = '  <url>\n    <loc>https://elsewhere.example/x</loc>\n    <rs:md length="1"/>\n  </url>\n'
+    there = '<url>\n<loc>https://elsewhere.example/x</loc>\n<rs:md length="1"/>\n</url>\n'
     listed = document("resourcelist", there + entry("a.txt", 'length="1" type="text/plain"'), AT)
     lay_small(tmp_path, {"resourcelist": "resources.xml"}, {"resources.xml": listed, "a.txt": "longer"})
     assert "X09 MUST" in names(check(str(tmp_path), deep=True).findings)
@@ -103,7 +103,7 @@ def test_links_are_compared_once(tmp_path: Path) -> None:
     elsewhere = 'rel="duplicate" href="https://mirror.example/a.txt"'
     linked = links_of_a(missing, *there, elsewhere)
     linked["resources-1.xml"] = str(linked["resources-1.xml"]).replace(
-        "  </url>\n</urlset>", f"    <rs:ln {missing}/>\n  </url>\n</urlset>"
+        "</url>\n</urlset>", f"<rs:ln {missing}/>\n</url>\n</urlset>"
     )
     report = check(str(lay(tmp_path, {**linked, "m/a.txt": A})), deep=True)
     assert [(rule, group.count) for rule, _, group in report.findings.groups()] == [("LN02", 1)]
@@ -119,7 +119,7 @@ def test_what_is_too_large_to_be_read_is_no_fault(tmp_path: Path) -> None:
         with (folder / name).open("wb") as stream:
             stream.truncate(5_000_000_000)
     listed = entry("resources.xml", 'capability="resourcelist"') + entry("dump.xml", 'capability="resourcedump"')
-    (folder / "capabilitylist.xml").write_text(document("capabilitylist", listed, links=f"  {ABOUT}"))
+    (folder / "capabilitylist.xml").write_text(document("capabilitylist", listed, links=ABOUT))
     package = entry("packages.zip", 'type="application/zip" length="5000000000"')
     (folder / "dump.xml").write_text(document("resourcedump", package, AT))
     report = check(str(folder))

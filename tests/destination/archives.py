@@ -99,7 +99,7 @@ class ArchivedSource(FakeSource):
             self.published[f"{path}.xml"] = listed
             link = f'<rs:ln rel="contents" href="{self.url}{path}.xml" type="application/xml"/>'
         found = {"type": "application/zip", "length": str(len(data)), "hash": digest(data), **md}
-        return self.entry(path, found).replace("</url>", f"{link}</url>")
+        return self.entry(path, found, links=link)
 
     def _resource_dump(self, path: str, each: Published) -> None:
         at, entries = stamp(each.at), self.entries(each.resources, each.times, "/resources/")
@@ -126,7 +126,7 @@ class ArchivedSource(FakeSource):
                     if data is not None and not (link and self.patches == "instead"):
                         md["path"] = f"/{number}/{path}"
                         members[f"{number}/{path}"] = data
-                    entries += self.entry(path, md, stamp(time)).replace("</url>", f"{link}</url>")
+                    entries += self.entry(path, md, stamp(time), links=link)
             md = {"from": stamp(each.begin), "until": stamp(each.at)}
             name = f"rs/changedump-{stamp(each.at).replace(':', '')}.zip"
             pointers += self._package(name, manifest("changedump", entries, **md), members, md)

@@ -45,7 +45,7 @@ def at(value: str) -> Edit:
 
 def lastmod(value: str) -> Edit:
     """Let the last entry of the Resource List have this `lastmod`."""
-    return sub(RL, r"<lastmod>[^<]*</lastmod>(?=<rs:md [^>]*></url></urlset>)", f"<lastmod>{value}</lastmod>")
+    return sub(RL, r"<lastmod>[^<]*</lastmod>(?=<rs:md [^>]*></url>\s*</urlset>)", f"<lastmod>{value}</lastmod>")
 
 
 def of_entries(old: str, new: str) -> Edit:
@@ -379,7 +379,7 @@ INCOMPLETE: dict[str, Incomplete] = {
     "a part on another host": Incomplete(
         both(index("list"), sub(RL, "</sitemapindex>", ELSEWHERE)), "add --allow-host other.test"),
     "a part that is cut short": Incomplete(
-        both(index("list"), sub("list", r"<url><loc>[^<]*d.txt.*", "")), "not well-formed XML", "a.html b/c.html"),
+        both(index("list"), sub("list", r"(?s)<url><loc>[^<]*d.txt.*", "")), "not well-formed XML", "a.html b/c.html"),
     "an index that names itself": Incomplete(index("list", RL), "is named again"),
     "an entry without a loc": Incomplete(
         sub(RL, "<loc>[^<]*d.txt</loc>", "<loc/>"), "an entry has no loc", "a.html b/c.html"),

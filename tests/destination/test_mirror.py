@@ -151,8 +151,7 @@ def test_ways_in(source: FakeSource, folder: Path, robots: str, start: str, outc
         described if robots == BELOW else robots.format(url).encode()
     )
     for name, path in (("one", "a.html"), ("two", "b/c.html")):
-        text = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>{url}{path}</loc></url></urlset>'
-        source.published[f"{name}.xml"] = text.encode()
+        source.published[f"{name}.xml"] = document("urlset", {}, source.entry(path))
     source.published |= {"bad.xml": source.published["one.xml"][:-9], "feed": b'<rss version="2.0"/>'}
     if start == "shop" or ".test" in robots or "[" in robots:
         with pytest.raises(SourceError, match=outcome):
@@ -203,12 +202,8 @@ def test_plain_sitemap(source: FakeSource, folder: Path) -> None:
     """A sitemap without ResourceSync is mirrored by its dates, and the summary says what that does not prove."""
 
     def sitemap() -> bytes:
-        urls = "".join(
-            f"<url><loc>{source.url}{path}</loc><lastmod>{time:%Y-%m-%dT%H:%M:%SZ}</lastmod></url>"
-            for path, time in source.times.items()
-            if path in source.resources
-        )
-        return f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>'.encode()
+        urls = (source.entry(path, "", stamp(source.times[path])) for path in source.resources)
+        return document("urlset", {}, "".join(urls))
 
     def publish() -> None:
         source.published = {**source.resources, "sitemap.xml": sitemap()}

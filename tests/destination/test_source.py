@@ -32,8 +32,7 @@ INDEX = {"capability": "changelist", "from": "2024-01-01T00:00:00Z"}
 
 def test_sitemap_without_dates(source: FakeSource, folder: Path) -> None:
     """Each resource is asked for on condition that it has changed."""
-    urls = "".join(f"<url><loc>{source.url}{path}</loc></url>" for path in PAGES)
-    sitemap = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>'.encode()
+    sitemap = document("urlset", {}, "".join(map(source.entry, PAGES)))
     source.published = {**source.resources, "sitemap.xml": sitemap}
     assert Mirror(f"{source.url}sitemap.xml", folder, FAST).run().fetched == 4
     assert Mirror(f"{source.url}sitemap.xml", folder, FAST).run().fetched == 0
@@ -308,9 +307,7 @@ def test_description_of_others(source: FakeSource, folder: Path) -> None:
     source.published["page.html"] = b'<!doctype html><head><link rel="resourcesync" href="own.xml"></head>'
     assert Mirror(f"{source.url}page.html", folder, replace(FAST, set=("all",))).run().complete
     assert files_of(folder).keys() == {"a.html"}
-    known = source.published[".well-known/resourcesync"].decode()
-    own = source.entry("own.xml", {"capability": "capabilitylist"})
-    source.published[".well-known/resourcesync"] = known.replace("</urlset>", f"{own}</urlset>").encode()
+    source.add(".well-known/resourcesync", source.entry("own.xml", {"capability": "capabilitylist"}))
     assert Mirror(f"{source.url}page.html", folder.with_name("all"), FAST).run().complete
     assert files_of(folder.with_name("all")) == source.resources
 

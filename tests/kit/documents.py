@@ -10,6 +10,7 @@ from pelican_resourcesync.checker import RULES
 from pelican_resourcesync.checker.document import CheckedDocument, RuleOptions, check_document
 from pelican_resourcesync.checker.rule import Findings
 from pelican_resourcesync.checker.scan import STANDARD_LIMITS, CheckLimits
+from tests.kit import sources
 from tests.kit.live import live, static
 from tests.kit.sources import digest as sha
 
@@ -18,29 +19,15 @@ A, B = b"alpha", b"beta!"
 OLD = b"old"
 
 
-def document(capability: str, content: str, md: str = "", links: str = "", root: str = "urlset") -> str:
+def document(capability: str, entries: str, md: str = "", links: str = "", root: str = "urlset") -> str:
     """Make a document with its link up, if it has one."""
     up = {"description": "", "capabilitylist": "description.xml"}.get(capability, "capabilitylist.xml")
-    up = f'  <rs:ln rel="up" href="{BASE}{up}"/>\n' if up else ""
-    return (
-        '<?xml version="1.0" encoding="UTF-8"?>\n'
-        f'<{root} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"\n'
-        '        xmlns:rs="http://www.openarchives.org/rs/terms/">\n'
-        f"{up}{links}"
-        f'  <rs:md capability="{capability}"{md}/>\n'
-        f"{content}</{root}>\n"
-    )
+    return sources.document(root, f'capability="{capability}"{md}', entries, up and BASE + up, links).decode()
 
 
-def entry(path: str, md: str = "", more: str = "", tag: str = "url") -> str:
-    """Make an entry; `more` comes where lastmod does."""
-    described = f"    <rs:md {md}/>\n" if md else ""
-    return f"  <{tag}>\n    <loc>{BASE}{path}</loc>\n{more}{described}  </{tag}>\n"
-
-
-def lastmod(time: str) -> str:
-    """Make a lastmod."""
-    return f"    <lastmod>{time}</lastmod>\n"
+def entry(path: str, md: str = "", lastmod: str = "", tag: str = "url", links: str = "") -> str:
+    """Make an entry of a URL of the Source."""
+    return sources.entry(BASE + path, md, lastmod, tag, links)
 
 
 ABOUT = f'<rs:ln rel="describedby" href="{BASE}about.html"/>\n'
@@ -48,7 +35,7 @@ SNAPSHOT = ' at="2024-03-01T00:00:00Z" completed="2024-03-01T00:10:00Z"'
 YEAR = ' from="2024-01-01T00:00:00Z"'
 JANUARY = 'from="2024-01-01T00:00:00Z" until="2024-02-01T00:00:00Z"'
 FEBRUARY = 'from="2024-02-01T00:00:00Z"'
-INDEXED = f'  <rs:ln rel="index" href="{BASE}changes.xml"/>\n'
+INDEXED = f'<rs:ln rel="index" href="{BASE}changes.xml"/>\n'
 A_SAID = f'hash="{sha(A)}" length="{len(A)}" type="text/plain"'
 B_SAID = f'hash="{sha(B)}" length="{len(B)}" type="text/plain"'
 OLD_SAID = f'hash="{sha(OLD)}" length="{len(OLD)}" type="text/plain"'
@@ -56,7 +43,7 @@ OLD_SAID = f'hash="{sha(OLD)}" length="{len(OLD)}" type="text/plain"'
 
 def change(path: str, kind: str, time: str, said: str = "") -> str:
     """Make a change with lastmod and datetime, as both editions ask."""
-    return entry(path, f'change="{kind}" datetime="{time}"{" " if said else ""}{said}', lastmod(time))
+    return entry(path, f'change="{kind}" datetime="{time}"{" " if said else ""}{said}', time)
 
 
 def package(manifest: str | bytes, members: Mapping[str, bytes]) -> bytes:
@@ -76,18 +63,14 @@ JANUARY_CHANGES = (
 FEBRUARY_CHANGES = change("a.txt", "updated", "2024-02-02T00:00:00Z", A_SAID) + change(
     "lost.txt", "deleted", "2024-02-03T00:00:00Z"
 )
-RESOURCES = entry("a.txt", A_SAID, lastmod("2024-02-02T00:00:00Z")) + entry(
-    "b.txt", B_SAID, lastmod("2024-01-03T00:00:00Z")
-)
+RESOURCES = entry("a.txt", A_SAID, "2024-02-02T00:00:00Z") + entry("b.txt", B_SAID, "2024-01-03T00:00:00Z")
 RESOURCE_MANIFEST = document(
     "resourcedump-manifest",
     entry("a.txt", f'{A_SAID} path="/a.txt"') + entry("b.txt", f'{B_SAID} path="/sub/b.txt"'),
     SNAPSHOT,
 )
 OLD_SNAPSHOT = ' at="2024-01-15T00:00:00Z"'
-OLD_RESOURCES = entry("a.txt", OLD_SAID, lastmod("2024-01-02T00:00:00Z")) + entry(
-    "b.txt", B_SAID, lastmod("2024-01-03T00:00:00Z")
-)
+OLD_RESOURCES = entry("a.txt", OLD_SAID, "2024-01-02T00:00:00Z") + entry("b.txt", B_SAID, "2024-01-03T00:00:00Z")
 OLD_MANIFEST = document(
     "resourcedump-manifest",
     entry("a.txt", f'{OLD_SAID} path="/a.txt"') + entry("b.txt", f'{B_SAID} path="/b.txt"'),
@@ -112,9 +95,8 @@ CHANGE_PACKAGE = package(CHANGE_MANIFEST, PACKAGES["changes.zip"][1])
 
 
 def _packed(path: str, data: bytes, times: str, manifest: str) -> str:
-    link = f'    <rs:ln rel="contents" href="{BASE}{manifest}" type="application/xml"/>\n'
-    md = f'type="application/zip" length="{len(data)}" {times}'
-    return entry(path, md).replace("  </url>", f"{link}  </url>")
+    link = f'<rs:ln rel="contents" href="{BASE}{manifest}" type="application/xml"/>'
+    return entry(path, f'type="application/zip" length="{len(data)}" {times}', links=link)
 
 
 CAPABILITIES = {
@@ -130,18 +112,17 @@ CAPABILITIES = {
 SOURCE: dict[str, str | bytes] = {
     ".well-known/resourcesync": "",
     "description.xml": document("description",
-        entry("capabilitylist.xml", 'capability="capabilitylist"').replace("  </url>", f"    {ABOUT}  </url>"),
-        links=f"  {ABOUT}"),
+        entry("capabilitylist.xml", 'capability="capabilitylist"', links=ABOUT), links=ABOUT),
     "capabilitylist.xml": document("capabilitylist",
         "".join(entry(path, f'capability="{capability}"') for capability, path in CAPABILITIES.items()),
-        links=f"  {ABOUT}"),
+        links=ABOUT),
     "resources.xml": document("resourcelist", entry("resources-1.xml", 'at="2024-03-01T00:00:00Z"', tag="sitemap"),
         SNAPSHOT, root="sitemapindex"),
     "resources-1.xml": document("resourcelist", RESOURCES, ' at="2024-03-01T00:00:00Z"',
-        f'  <rs:ln rel="index" href="{BASE}resources.xml"/>\n'),
+        f'<rs:ln rel="index" href="{BASE}resources.xml"/>\n'),
     "changes.xml": document("changelist", entry("changes-1.xml", JANUARY, tag="sitemap")
         + entry("changes-2.xml", FEBRUARY, tag="sitemap"), YEAR,
-        f'  <rs:ln rel="archives" href="{BASE}changes-archive.xml"/>\n', root="sitemapindex"),
+        f'<rs:ln rel="archives" href="{BASE}changes-archive.xml"/>\n', root="sitemapindex"),
     "changes-1.xml": document("changelist", JANUARY_CHANGES, f" {JANUARY}", INDEXED),
     "changes-2.xml": document("changelist", FEBRUARY_CHANGES, f" {FEBRUARY}", INDEXED),
     "changes-archive.xml": document("changelist-archive", entry("changes-1.xml", JANUARY)),
@@ -157,7 +138,7 @@ SOURCE: dict[str, str | bytes] = {
         root="sitemapindex"),
     "resources-archive-1.xml": document("resourcelist-archive",
         entry("resources-old.xml", 'at="2024-01-15T00:00:00Z"'),
-        links=f'  <rs:ln rel="index" href="{BASE}resources-archive.xml"/>\n'),
+        links=f'<rs:ln rel="index" href="{BASE}resources-archive.xml"/>\n'),
     "resources-old.xml": document("resourcelist", OLD_RESOURCES, OLD_SNAPSHOT),
     "dump-archive.xml": document("resourcedump-archive", entry("dump-old.xml", 'at="2024-01-15T00:00:00Z"')),
     "dump-old.xml": document("resourcedump",
@@ -223,7 +204,7 @@ def lay_small(folder: Path, capabilities: Mapping[str, str], files: Mapping[str,
     """Write a Source of these files alone, which offers these capabilities at these paths."""
     folder.mkdir(exist_ok=True)
     listed = "".join(entry(path, f'capability="{name}"') for name, path in capabilities.items())
-    described = {"capabilitylist.xml": document("capabilitylist", listed, links=f"  {ABOUT}")}
+    described = {"capabilitylist.xml": document("capabilitylist", listed, links=ABOUT)}
     described |= dict.fromkeys(("description.xml", ".well-known/resourcesync"), text("description.xml"))
     (folder / ".well-known").mkdir()
     for name, data in (described | {**files}).items():

@@ -16,7 +16,7 @@ from pelican_resourcesync.cli import main
 from pelican_resourcesync.destination.listening import Listener
 from tests.kit.hub import Hub, call
 from tests.kit.live import closed_port, live
-from tests.kit.sources import BEGIN, FakeSource, document, entry, files_of, living, stamp
+from tests.kit.sources import BEGIN, CAPABILITIES, FakeSource, document, entry, files_of, living, stamp
 
 TOPIC = "rs/notification.xml"
 
@@ -37,14 +37,13 @@ class PushedSource(FakeSource):
     def publish(self) -> None:
         """Let the host serve what there is now, with the notification of what changed since the last time."""
         super().publish()
-        named = entry(self.topic, {"capability": "change-notification"})
-        named = named.replace("</url>", f'<rs:ln rel="hub" href="{self.hub_url}"/></url>') if self.hub_url else ""
-        document_of_set = self.published["rs/capabilitylist.xml"]
-        self.published["rs/capabilitylist.xml"] = document_of_set.replace(b"</urlset>", f"{named}</urlset>".encode())
+        if self.hub_url:
+            hub = f'<rs:ln rel="hub" href="{self.hub_url}"/>'
+            self.add(CAPABILITIES, self.entry(TOPIC, {"capability": "change-notification"}, links=hub))
         new = [each for each in self.changes if self.reached < each[0]]
         changes = "".join(entry(self.url + path, {"change": kind}, stamp(when)) for when, path, kind, _ in new)
         md = {"capability": "change-notification", "from": stamp(self.reached), "until": stamp(self.now)}
-        self.published[TOPIC] = document("urlset", md, changes, up=f"{self.url}rs/capabilitylist.xml")
+        self.published[TOPIC] = document("urlset", md, changes, up=self.url + CAPABILITIES)
         self.reached = self.now
 
     def change(self, *, number: int = 10) -> None:

@@ -25,26 +25,29 @@ def stamp(time: datetime) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def document(root: str, md: Mapping[str, str], entries: str, up: str = "", extra: str = "") -> bytes:
-    """Write a document."""
-    attributes = " ".join(f'{name}="{escape(value)}"' for name, value in md.items())
-    link = f'<rs:ln rel="up" href="{escape(up)}"/>' if up else ""
+def attributes(values: Mapping[str, str] | str) -> str:
+    """Write attributes, which may be written already."""
+    return values if isinstance(values, str) else " ".join(f'{key}="{escape(value)}"' for key, value in values.items())
+
+
+def document(root: str, md: Mapping[str, str] | str, entries: str, up: str = "", links: str = "") -> bytes:
+    """Write a document, an entry a line."""
+    if up:
+        links = f'<rs:ln rel="up" href="{escape(up)}"/>\n{links}'
+    if md:
+        links += f"<rs:md {attributes(md)}/>\n"
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         f'<{root} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:rs="http://www.openarchives.org/rs/terms/">'
-        f"<rs:md {attributes}/>{link}{extra}{entries}</{root}>"
+        f"\n{links}{entries}</{root}>"
     ).encode()
 
 
-def entry(uri: str, md: Mapping[str, str] | None = None, lastmod: str = "", tag: str = "url") -> str:
+def entry(uri: str, md: Mapping[str, str] | str = "", lastmod: str = "", tag: str = "url", links: str = "") -> str:
     """Write an entry."""
-    attributes = " ".join(f'{name}="{escape(value)}"' for name, value in (md or {}).items())
-    return (
-        f"<{tag}><loc>{escape(uri)}</loc>"
-        + (f"<lastmod>{lastmod}</lastmod>" if lastmod else "")
-        + (f"<rs:md {attributes}/>" if attributes else "")
-        + f"</{tag}>"
-    )
+    lastmod = f"<lastmod>{lastmod}</lastmod>" if lastmod else ""
+    described = f"<rs:md {attributes(md)}/>" if md else ""
+    return f"<{tag}><loc>{escape(uri)}</loc>{lastmod}{described}{links}</{tag}>\n"
 
 
 def digest(data: bytes) -> str:
@@ -150,9 +153,11 @@ class FakeSource:
         md = {"capability": "changelist", "from": stamp(self.begin)}
         return written | {"rs/changelist.xml": document("sitemapindex", md, pointers, up=self.url + CAPABILITIES)}
 
-    def entry(self, path: str, md: Mapping[str, str] | None = None, lastmod: str = "", tag: str = "url") -> str:
+    def entry(
+        self, path: str, md: Mapping[str, str] | str = "", lastmod: str = "", tag: str = "url", links: str = ""
+    ) -> str:
         """Write an entry of a URL of the site."""
-        return entry(self.url + path, md, lastmod, tag)
+        return entry(self.url + path, md, lastmod, tag, links)
 
     def edit(self, path: str, old: str | bytes, new: str | bytes, count: int = -1) -> None:
         """Replace a text that a published document has."""
