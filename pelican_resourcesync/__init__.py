@@ -25,7 +25,7 @@ from pelican_resourcesync.version import __version__
 
 if TYPE_CHECKING:
     from pelican_resourcesync.checker import CheckError, CheckReport, check
-    from pelican_resourcesync.content import Page, read_page, to_markdown
+    from pelican_resourcesync.content import Page, read_page
     from pelican_resourcesync.destination import FollowedChange, Mirror, MirrorResult, follow
     from pelican_resourcesync.errors import (
         AbsentError,
@@ -79,7 +79,6 @@ __all__ = [
     "publish",
     "read_page",
     "register",
-    "to_markdown",
 ]
 #: Where these names are, what is quick to import first.
 _MODULES = (

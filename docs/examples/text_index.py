@@ -1,6 +1,6 @@
 """Keep an index of what the pages of a site say: `python text_index.py https://example.org/ index.json`.
 
-Only pages whose content changed are fetched again. A store has `put`, which adds or replaces a text, `remove` and
+Only pages whose content changed come again, of any site. A store has `put`, which adds or replaces a text, `remove` and
 `clear`. Below are adapters for those of LangChain and LlamaIndex that are in memory; others differ in a few lines.
 """
 
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pelican_resourcesync import ResourceSyncError, follow, read_page, to_markdown
+from pelican_resourcesync import ResourceSyncError, follow
 
 
 class LangChain:
@@ -60,19 +60,14 @@ class LlamaIndex:
 
 def update(source: str, store: Any, since: str | None = None, **options: Any) -> str:
     """Bring a store up to date, and return the cursor from which the next update goes on."""
-    changes = follow(source, since=since, content_changes=True, type=["text/html"], **options)
+    changes = follow(source, since=since, content_changes=True, text=True, type=["text/html"], **options)
     for change in changes:
         if change.kind == "reset":
             store.clear()
-        elif change.content is None:
+        elif (page := change.page) and page.is_news:
+            store.put(change.uri, page.markdown, {"title": page.title, "language": page.language})
+        else:  # it is gone, is not to be found, or leads elsewhere
             store.remove(change.uri)
-        else:
-            body = change.content.read()
-            page = read_page(body, change.uri)
-            if page.is_news:
-                store.put(change.uri, to_markdown(body, change.uri), {"title": page.title, "language": page.language})
-            else:  # it is not to be found, or leads elsewhere
-                store.remove(change.uri)
     return changes.cursor
 
 
@@ -93,7 +88,7 @@ if __name__ == "__main__":
     saved = json.loads(file.read_text()) if file.exists() else {"cursor": None, "texts": {}}
     texts = Texts(saved["texts"])
     try:
-        cursor = update(site, texts, saved["cursor"])
+        cursor = update(site, texts, saved["cursor"], contents=f"{file}.contents")
     except ResourceSyncError as error:  # the host is down, say: the next run goes on from the file
         sys.exit(str(error))
     file.write_text(json.dumps({"cursor": cursor, "texts": texts}))

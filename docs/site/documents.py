@@ -120,7 +120,7 @@ def reference() -> str:
     groups = {
         "Functions": [
             *(package.publish, package.mirror, package.follow, package.check),
-            *(package.read_page, package.to_markdown),
+            package.read_page,
         ],
         "Options": [package.options.MirrorOptions, package.options.SourceOptions, package.options.CheckOptions],
         "What they return": [package.destination.Following, *(each for each in classes if each not in errors + mirror)],

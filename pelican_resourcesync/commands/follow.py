@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pelican_resourcesync.commands import running
 from pelican_resourcesync.commands.running import PASSWORD, USER, options_of
 from pelican_resourcesync.errors import SettingsError, failing_disk
-from pelican_resourcesync.options import add_options, add_reading, guessed_type
+from pelican_resourcesync.options import add_options, add_reading
 from pelican_resourcesync.system.exits import CLOSED, DONE, flush_output
 from pelican_resourcesync.system.printable import get_logger
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pelican_resourcesync.destination import FollowedChange, Following
 
 _logger = get_logger("pelican_resourcesync")
-_LARGEST_PAGE = 20_000_000  # bytes, which are read into memory
 _LONGEST = 10_000  # characters of a value in the environment
 _SAVED = 1.0  # seconds between two times that the cursor is saved
 
@@ -45,6 +44,12 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     running.add_repeating(task, task)
     task.add_argument(
         "--text", action="store_true", help="with the title, language, canonical URL and main text of each page"
+    )
+    task.add_argument(
+        "--contents",
+        type=Path,
+        metavar="FILE",
+        help="a file that remembers the content of pages, for --content-changes",
     )
     add_options(task, "content_changes", "max_deletions", "accept_older", "by")
     running.add_logging(verb)
@@ -72,7 +77,7 @@ def _write_all(arguments: Namespace) -> int:
         from pelican_resourcesync.errors import IncompleteError
 
         nonlocal since
-        changes = follow(arguments.source, since, content=arguments.text, **options_of(arguments))
+        changes = follow(arguments.source, since, content=False, **_wanted(arguments))
         try:
             for change in changes:
                 write_line({**_description_of(arguments, change), "cursor": change.cursor})
@@ -106,7 +111,7 @@ def _handle_all(arguments: Namespace) -> int:
             TemporaryDirectory() as folder,
             running.progress(arguments) as show,
         ):
-            changes = follow(arguments.source, _read_cursor(file), **options_of(arguments), progress=show)
+            changes = follow(arguments.source, _read_cursor(file), **_wanted(arguments), progress=show)
             count, saved = 0, 0.0
             try:
                 for change in changes:
@@ -129,6 +134,14 @@ def _handle_all(arguments: Namespace) -> int:
         return DONE
 
     return running.run(once, arguments, begun=file.exists)
+
+
+def _wanted(arguments: Namespace) -> dict[str, Any]:
+    """Return what is wanted of the changes; with a cursor in a file, contents are in another beside it."""
+    file, options = arguments.contents, options_of(arguments)
+    if file is None and arguments.cursor and options.get("content_changes"):
+        file = arguments.cursor.with_name(f"{arguments.cursor.name}.contents")
+    return {**options, "text": arguments.text, "contents": file}
 
 
 def _close(changes: "Following") -> None:
@@ -186,27 +199,10 @@ def _description_of(arguments: Namespace, change: "FollowedChange") -> dict[str,
         "type": change.type,
         "links": [{"rel": link.rel, "href": link.href, "type": link.type} for link in change.links],
     }
-    return described | (_text_of(change) if arguments.text and change.content else {})
-
-
-def _text_of(change: "FollowedChange") -> dict[str, str]:
-    """Return what a page says; nothing of anything else, or of what is too large for a page."""
-    from pelican_resourcesync.content import read_page, to_markdown
-    from pelican_resourcesync.system.titles import HTML
-
-    type_ = change.type or guessed_type(change.uri)
-    if change.content is None or (change.length or 0) > _LARGEST_PAGE or type_.partition(";")[0] not in HTML:
-        return {}
-    body = change.content.read()
-    change.content.seek(0)
-    page = read_page(body, change.uri)
-    return {
-        "title": page.title,
-        "language": page.language,
-        "canonical": page.canonical,
-        "text": to_markdown(body, change.uri),
-        "content_hash": page.hash,
-    }
+    if (page := change.page) and arguments.text:
+        described |= {"title": page.title, "language": page.language, "canonical": page.canonical}
+        described |= {"text": page.markdown, "content_hash": page.hash}
+    return described
 
 
 def write_line(described: Mapping[str, Any]) -> None:

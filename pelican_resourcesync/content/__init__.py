@@ -4,7 +4,6 @@ The function judges one page alone. It is documented for owners of sites in `doc
 """
 
 from pelican_resourcesync.content.dates import Dates, Stamps, content_dates, read_dates
-from pelican_resourcesync.content.markdown import to_markdown
 from pelican_resourcesync.content.page import VERSION, Page, content_hash, read_page, read_title
 
 __all__ = [
@@ -17,5 +16,4 @@ __all__ = [
     "read_dates",
     "read_page",
     "read_title",
-    "to_markdown",
 ]

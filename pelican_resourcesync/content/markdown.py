@@ -4,22 +4,20 @@ from urllib.parse import urljoin
 
 from lxml import etree
 
-from pelican_resourcesync.content.parsing import parse
 from pelican_resourcesync.content.regions import regions
 from pelican_resourcesync.content.rules import SECTIONS, is_left_out
 from pelican_resourcesync.system.extras import extra
 
 
-def to_markdown(body: bytes, uri: str) -> str:
-    """Return the content of a page as Markdown, with absolute links; empty if it cannot be read.
+def to_markdown(root: etree._Element, uri: str) -> str:
+    """Return the content of a page as Markdown, with absolute links; the tree is changed.
 
     Raises `SettingsError` without the extra `text`.
     """
     with extra("text", "Markdown needs an extra"):
         from markdownify import markdownify
 
-    root = parse(body)
-    for region in regions(root, uri) if root is not None else ():
+    for region in regions(root, uri):
         for element in region:
             _leave_out(element, uri, inside=element is not root)
         markup = "".join(etree.tostring(part, encoding="unicode", method="html", with_tail=False) for part in region)

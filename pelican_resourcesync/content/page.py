@@ -3,6 +3,7 @@
 import json
 import re
 from base64 import urlsafe_b64encode
+from copy import deepcopy
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +11,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from lxml import etree
 
+from pelican_resourcesync.content.markdown import to_markdown
 from pelican_resourcesync.content.normalize import plain, structured
 from pelican_resourcesync.content.parsing import parse
 from pelican_resourcesync.content.reading import Reading
@@ -59,6 +61,8 @@ class Page(NamedTuple):
     pictures: tuple[str, ...] = ()
     #: What it says as JSON-LD, or as a page whose text a program writes in the browser.
     data: tuple[str, ...] = ()
+    #: The main region as Markdown, where it was asked for.
+    markdown: str = ""
 
 
 def content_hash(body: bytes, uri: str, version: str = VERSION) -> str:
@@ -70,16 +74,18 @@ def content_hash(body: bytes, uri: str, version: str = VERSION) -> str:
     return page.hash if page and page.is_news else ""
 
 
-def read_page(body: bytes, uri: str) -> Page:
-    """Return the content of an HTML page.
+def read_page(body: bytes, uri: str, *, markdown: bool = False) -> Page:
+    """Return the content of an HTML page, perhaps also as `markdown`, which needs the extra `text`.
 
-    A page that the parser cannot read, that exceeds its limits or that says nothing has the hash of its bytes.
+    A page that the parser cannot read, that exceeds its limits or that says nothing has the hash of its bytes. Raises
+    `SettingsError` without the extra.
     """
     path = urlsplit(uri).path
     is_special = bool(_ERROR_FILE.search(path) or _VERIFICATION.search(path))
     root = parse(body)
     if root is None:
         return Page(_hash(body), not is_special)
+    text = to_markdown(deepcopy(root), uri) if markdown else ""
     reading = Reading(root, uri)
     scripts = _scripts(root)
     data = structured(scripts.get("application/ld+json", ()))
@@ -102,6 +108,7 @@ def read_page(body: bytes, uri: str) -> Page:
         tuple(reading.links),
         tuple(reading.pictures),
         tuple(data),
+        text,
     )
 
 

@@ -44,7 +44,7 @@ class Cursor:
 
     `after`: the last resource of the Resource Lists that was yielded, in order of URIs; None if all were. `postponed`
     are resources that could not be fetched yet. `verified` is which keys and states of a signed Source are known, and
-    `private` whether it was at a private address from the first.
+    `private` whether it was at a private address from the first. `contents` is the mark of the file with the contents.
     """
 
     selection: str
@@ -54,6 +54,7 @@ class Cursor:
     postponed: Mapping[str, LatestState] = field(default_factory=dict)
     verified: Mapping[str, Any] | None = None
     private: bool | None = None
+    contents: tuple[str, int] | None = None
 
     def postponing(self, uri: str, latest: LatestState | None) -> "Cursor":
         """Return the cursor with a resource that is postponed, or with one that is no longer."""
@@ -75,6 +76,8 @@ class Cursor:
             whole["verified"] = self.verified
         if self.private is not None:
             whole["private"] = self.private
+        if self.contents:
+            whole["contents"] = self.contents
         return json.dumps(whole, separators=(",", ":"))
 
     @classmethod
@@ -98,12 +101,13 @@ class Cursor:
         states = [LatestState(*_typed(row, *types)) for row in whole.get("postponed", [])]
         selection, after = _typed([whole["selection"], whole.get("after")], str, str | None)
         verified, private = _typed([whole.get("verified"), whole.get("private")], dict | None, bool | None)
+        contents = tuple(_typed(whole["contents"], str, int)) if "contents" in whole else None
         for state in states:
             state.parsed_links(), state.parsed_time()
         if verified is not None:
             _typed(verified["keys"], *(str for _ in verified["keys"]))
             [_typed(verified_state, int, int, str) for verified_state in verified["states"].values()]
-        return cls(selection, sets, after, read, {state.uri: state for state in states}, verified, private)
+        return cls(selection, sets, after, read, {state.uri: state for state in states}, verified, private, contents)
 
 
 def _link(content: list[Any]) -> Link:

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, BinaryIO, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
+from pelican_resourcesync.content import Page, read_page
+from pelican_resourcesync.destination.contents import Contents
 from pelican_resourcesync.destination.cursor import Cursor, LatestState
 from pelican_resourcesync.destination.links import Mirrors
 from pelican_resourcesync.destination.plan import FEW
@@ -29,8 +31,8 @@ from pelican_resourcesync.errors import (
     SourceError,
     TransportError,
 )
-from pelican_resourcesync.http import DamagedZipError, Request, allowing, is_url, shown
-from pelican_resourcesync.options import SourceOptions, by_keyword
+from pelican_resourcesync.http import DamagedZipError, Request, allowing, is_url, looks_like_page, shown
+from pelican_resourcesync.options import SourceOptions, by_keyword, guessed_type
 from pelican_resourcesync.protocol import Capability, ChangeKind, Link
 from pelican_resourcesync.source import (
     PRIVATE,
@@ -56,6 +58,7 @@ from pelican_resourcesync.source import (
     why_unreadable,
     why_unusable,
 )
+from pelican_resourcesync.system.titles import HTML
 
 _ROUNDS = 3  # how often the lists are read again for resources that have changed meanwhile
 _MOST_POSTPONED = 1_000  # resources that a cursor names
@@ -64,6 +67,7 @@ _MOST_PACKED = 2_000_000_000  # bytes of packages that are stored until the foll
 _PAGE = 500  # resources that are fetched together
 _PAGE_SIZE = 200_000_000  # bytes of these
 _UNKNOWN = 100_000  # bytes, where a length is not listed
+_LARGEST_PAGE = 20_000_000  # bytes, which are read into memory
 _FAILURES = (TransportError, DocumentError, DamagedZipError, SourceError)
 _CREATED, _UPDATED, _DELETED = (str(each) for each in (ChangeKind.CREATED, ChangeKind.UPDATED, ChangeKind.DELETED))
 _READ = 5  # fields of a position that a change leads to; the others are of the whole set
@@ -100,7 +104,8 @@ class FollowedChange:
     `algorithm:hexadecimal`: the strongest that is listed, else the SHA-256 of the bytes. `length` is in bytes.
 
     `content` has the bytes from their beginning, verified; it is closed when the next change is asked for. It is None
-    for `deleted` and `reset`, and if `follow` was called without it.
+    for `deleted` and `reset`, and if `follow` was called without it. `page` is what a page says, if `follow` was called
+    with `text` or `contents`.
     """
 
     uri: str
@@ -111,6 +116,7 @@ class FollowedChange:
     type: str = ""
     links: tuple[Link, ...] = ()
     content: BinaryIO | None = None
+    page: Page | None = None
     done: Cursor = field(repr=False)
 
     @property
@@ -142,10 +148,10 @@ class Following(Iterator[_Typed]):
     """The changes of a Source. What it has opened is closed at their end, or when nothing refers to it any more."""
 
     def __init__(
-        self, source: str, since: str | None = None, options: SourceOptions | None = None, *, content: bool = True
+        self, source: str, since: str | None = None, options: SourceOptions | None = None, **wanted: Any
     ) -> None:
-        """Take the URL or the folder of a Source, the cursor, the options, and whether resources are fetched."""
-        self._follower = _Follower(source, since, options or SourceOptions(), content=content)
+        """Take the URL or the folder of a Source, the cursor, the options, and what else `follow` takes."""
+        self._follower = _Follower(source, since, options or SourceOptions(), **wanted)
         self._changes = self._follower.follow()  # which does not refer to this object
 
     def __next__(self) -> _Typed:
@@ -179,6 +185,8 @@ class Following(Iterator[_Typed]):
 class _Arguments(SourceOptions):
     since: str | None = field(default=None, kw_only=False)
     content: bool = True
+    text: bool = False
+    contents: str | Path | None = None
 
 
 @by_keyword(_Arguments)
@@ -188,13 +196,18 @@ def follow(source: str, given: _Arguments) -> Following:
     `source` is a URL or the folder of a site. Store the `cursor` of each change when it was handled, and pass it to the
     next call as `since`. Nothing is lost and changes are in order of time; they come twice only where a cursor was not
     stored. Of several changes of a resource, only the last is yielded. Without `content`, no resource is fetched, and
-    a change has only what the lists say. The other options are those of `SourceOptions`.
+    a change has only what the lists say. With `text`, each change of a page has a `page`, with its main text as
+    Markdown. The other options are those of `SourceOptions`.
 
-    Raises `MirrorError` if `since` is not a cursor; while it is iterated, `SourceError` if no Source was found,
-    `TransportError` or `DocumentError` for a list that cannot be fetched or read, and at the end `IncompleteError` if
-    some resources cannot be fetched now.
+    `contents` is a file that remembers what the content of each page was, and implies `content_changes`: pages of which
+    only what is around that changed are left out of any site, and changes of a site without Change Lists, such as one
+    with only a sitemap, are those of its resources. It belongs to the cursor, and fetches all that changed.
+
+    Raises `MirrorError` if `since` is not a cursor; while it is iterated, `MirrorError` if `contents` cannot be used,
+    `SourceError` if no Source was found, `TransportError` or `DocumentError` for a list that cannot be fetched or read,
+    and at the end `IncompleteError` if some resources cannot be fetched now.
     """
-    return Following(source, given.since, given, content=given.content)
+    return Following(source, given.since, given, content=given.content, text=given.text, contents=given.contents)
 
 
 class _Follower:
@@ -205,9 +218,20 @@ class _Follower:
     _mirrors: Mirrors
     _packed: "_Packed"
 
-    def __init__(self, source: str, since: str | None, options: SourceOptions, *, content: bool) -> None:
+    def __init__(  # noqa: PLR0913 - keyword-only, as in `follow`
+        self,
+        source: str,
+        since: str | None,
+        options: SourceOptions,
+        *,
+        content: bool = True,
+        text: bool = False,
+        contents: str | Path | None = None,
+    ) -> None:
         self._where = source
-        self._options, self._content = options, content
+        self._options, self._text, self._file = options, text, contents
+        self._content = content or text or contents is not None
+        self._contents: Contents | None = None
         self.cursor = Cursor.decode(since) if since else None
         self.notes: list[str] = []
         self._reasons: dict[str, str] = {}  # why resources are postponed
@@ -231,6 +255,9 @@ class _Follower:
                 self._state.set(PRIVATE, self.cursor.private)
             self._source = stack.enter_context(closing(Source(self._where, self._options, self._state)))
             self._mirrors = Mirrors(self._state, self._source)
+            if self._file is not None:
+                mark = self.cursor.contents if self.cursor else None
+                self._contents = stack.enter_context(closing(Contents(Path(self._file), mark)))
             self._source.read_robots()
             for _ in range(_ROUNDS):
                 self._changed = False
@@ -283,18 +310,26 @@ class _Follower:
                         self._done += 1
                         self._size += content.length if content else 0
                         self._options.progress(self._done, whole, self._size, 0)
-                        change = _change(latest, sinks.get(latest.uri), content, now)
-                        log_change(change.kind, change.uri)
-                        try:
-                            yield change
-                        finally:
-                            if change.content:
-                                change.content.close()
+                        change, is_around = self._record(_change(latest, sinks.get(latest.uri), content, now), latest)
+                        now = change.done
+                        yield from _handed_over(change, is_around=is_around)
                         self.cursor = now
                 finally:
                     for sink in sinks.values():
                         sink.discard()
         self.cursor = replace(now, after=None, sets=self._end, read={})  # also if there was none
+
+    def _record(self, change: FollowedChange, latest: LatestState) -> tuple[FollowedChange, bool]:
+        """Return a change with what its page says, if that is wanted, and whether only what is around that changed."""
+        if change.content and (self._text or self._contents):
+            change = replace(change, page=_page_of(change, markdown=self._text))
+        if self._contents is None:
+            return change, False
+        _, before = self._contents.get(change.uri)
+        content = None if change.kind == _DELETED else change.page.hash if change.page else change.hash
+        self._contents.put(change.uri, _listing(latest), content)
+        done = replace(change.done, contents=self._contents.mark)
+        return replace(change, done=done), change.kind == _UPDATED and content == before
 
     def _pages(self) -> Iterator[list[_Found]]:
         """Yield what was read, in order, some at a time."""
@@ -389,10 +424,15 @@ class _Follower:
                     self.notes.append("the sets or resources to follow have changed: everything is read again")
                 elif any(position.is_ahead for position in cursor.sets.values()):
                     self.notes.append("the cursor is dated in the future: everything is read again")
+                elif self._contents and self._contents.mark != cursor.contents:
+                    self.notes.append(f"{self._file} does not belong to this cursor: everything is read again")
                 elif self._continue(cursor):
                     self._refuse_deletions()
                     return replace(cursor, **known), False
             self._clear()
+            if self._contents:
+                self._contents.clear()
+                known["contents"] = self._contents.mark
             self._read_lists(after="")
             self._read_changes(dict(self._lists), {}, fresh=True)
             self._refuse_older(cursor)
@@ -403,9 +443,27 @@ class _Follower:
         """Read the changes since a cursor; return False if they do not reach back to it, for a reason that is noted."""
         for latest in self._known_better(cursor.postponed):
             self._state.db.execute(_IN_LIST, (latest.uri, "", _POSTPONED, 0, "", latest.kind, *latest[1:]))
+        if self._contents and not any(Capability.CHANGELIST in one.documents for one in self._sets):
+            self._compare(self._contents)
+            return True
         if cursor.after is not None:
             self._read_lists(after=cursor.after)
         return self._read_changes(cursor.sets, cursor.read, fresh=False)
+
+    def _compare(self, contents: Contents) -> None:
+        """Read what the Resource Lists, or sitemaps, have other than the follower had it; nothing else has changes."""
+        for one in self._sets:
+            for each in self._listed(one):
+                if self._kind(each) == _CREATED:
+                    contents.is_present(each.uri)
+                    known, _ = contents.get(each.uri)
+                    kind = _UPDATED if known else _CREATED
+                    if known != _listing(each) or not (each.time or each.hash):
+                        row = (each.uri, "", _POSTPONED, 0, "", kind, kind, *_described(each))
+                        self._state.db.execute(_IN_LIST, row)
+            self._end[one.uri] = self._lists[one.uri].remembered()
+        gone = ((uri, "", _POSTPONED, 0, "", _DELETED, _DELETED, "", None, "", "", "[]") for uri in contents.absent())
+        self._state.db.executemany(_IN_LIST, gone)
 
     def _known_better(self, postponed: Mapping[str, LatestState]) -> Iterator[LatestState]:
         """Yield what is postponed; where its entry could not be read, with what the lists say of it now."""
@@ -557,7 +615,12 @@ class _Follower:
     def _is_around(self, change: ListedResource, begin: Position) -> bool:
         """Return whether only changes of content are wanted, and that of a page is as it was where reading began."""
         since = change.content_since
-        if not self._options.content_changes or change.change != _UPDATED or since is None or since > begin.at:
+        if (
+            not (self._options.content_changes or self._contents)
+            or change.change != _UPDATED
+            or since is None
+            or since > begin.at
+        ):
             return False
         return not self._state.db.execute("SELECT 1 FROM change WHERE uri = ?", (change.uri,)).fetchone()
 
@@ -680,6 +743,33 @@ def _change(
         uri=uri, kind=kind, time=time, hash=content.hash, length=content.length, type=latest.type or sink.media_type,
         links=links, content=sink.open(), done=done,
     )  # fmt: skip
+
+
+def _handed_over(change: FollowedChange, *, is_around: bool) -> Iterator[FollowedChange]:
+    """Yield a change, unless only what is around the content changed, and then close what it has."""
+    try:
+        if not is_around:
+            log_change(change.kind, change.uri)
+            yield change
+    finally:
+        if change.content:
+            change.content.close()
+
+
+def _page_of(change: FollowedChange, *, markdown: bool) -> Page | None:
+    """Return what a page says; nothing of anything else, or of what is too large for a page."""
+    if change.content is None or (change.length or 0) > _LARGEST_PAGE:
+        return None
+    type_ = (change.type or guessed_type(change.uri)).partition(";")[0]
+    body = change.content.read() if not type_ or type_ in HTML else b""
+    change.content.seek(0)
+    is_page = looks_like_page(body, type_)
+    return read_page(body, change.uri, markdown=markdown) if is_page else None
+
+
+def _listing(each: ListedResource | LatestState) -> str:
+    """Return what a list says of the bytes of a resource, of which any part may be missing."""
+    return f"{each.time} {each.hash} {each.length}"
 
 
 def _described(each: ListedResource) -> tuple[str, int | None, str, str, str]:

@@ -93,7 +93,7 @@ def test_costs(name: str) -> None:
 def test_bytes_decide(name: str) -> None:
     """What exceeds a limit, and what says nothing, has the hash of its bytes."""
     body = HOSTILE[name]
-    assert read_page(body, URI)[2:] == ("", "", "", (), (), (), ())
+    assert read_page(body, URI)[2:] == ("", "", "", (), (), (), (), "")
     assert content_hash(body, URI) != content_hash(body + b" ", URI)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pelican_resourcesync.content import to_markdown
+from pelican_resourcesync.content import read_page
 
 URI = "https://site.example/p/"
 
@@ -26,4 +26,6 @@ URI = "https://site.example/p/"
 )
 def test_markdown(body: str, text: str) -> None:
     """It is the main region, with absolute links; nothing of a page that cannot be read."""
-    assert to_markdown(body.encode(), URI) == text
+    page = read_page(body.encode(), URI, markdown=True)
+    assert page.markdown == text
+    assert page._replace(markdown="") == read_page(body.encode(), URI)

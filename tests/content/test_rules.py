@@ -250,6 +250,7 @@ def test_values() -> None:
         ("/other/#a",),
         ("/i/pic.png",),
         ('{"@type": "Article", "headline": "Ice"}',),
+        "",
     )
     assert content_hash(PAGE.encode(), URI, "0") == ""
 

@@ -209,11 +209,21 @@ def test_texts_of_content_that_changed(tmp_path: Path, capsys: pytest.CaptureFix
         cursor = ["--since", json.loads(out.splitlines()[-1])["cursor"]]
 
 
+def test_contents_beside_the_cursor(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without Change Lists, too, what only moved around is left out."""
+    source.change_lists = False
+    arguments = [source.url, "--exec", "true", "--cursor", tmp_path / "cursor", "--content-changes"]
+    for text, handled in (("one", "2 changes"), ("one", "0 changes"), ("two", "1 change")):
+        source.update({"a.html": f"<nav>{source.now}</nav><main>A", "b.html": f"<nav>{source.now}</nav><main>{text}"})
+        assert run(capsys, *arguments) == (0, "", f"Complete: {handled} handled.\n")
+    assert (tmp_path / "cursor.contents").exists()
+
+
 def test_text_of_what_is_too_large_for_a_page(
     source: FakeSource, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A Source that calls anything a page fills no memory with it."""
-    monkeypatch.setattr("pelican_resourcesync.commands.follow._LARGEST_PAGE", 100)
+    monkeypatch.setattr("pelican_resourcesync.destination.following._LARGEST_PAGE", 100)
     source.update({"a.html": "<p>small", "b.html": f"<p>{'large' * 100}"})
     code, out, _ = run(capsys, source.url, "--json-lines", "--text")
     assert (code, [json.loads(line).get("text") for line in out.splitlines()]) == (0, ["small", None])

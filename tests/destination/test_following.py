@@ -3,9 +3,9 @@
 import hashlib
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -222,6 +222,68 @@ def test_no_change_lists(source: FakeSource) -> None:
     assert found == ["reset", "created b/c.html two", "created d.bin three"]
     halfway = next(Following(source.url, None, FAST)).cursor
     assert history(source, halfway)[0] == ["created d.bin three"]
+
+
+def sitemap(source: FakeSource, pages: Mapping[str, tuple[str, str]]) -> None:
+    """Let the host serve pages with these dates and texts, and other navigation than before, and a sitemap of them."""
+    source.now += timedelta(minutes=1)
+    entries = (
+        f"<loc>{source.url}{path}</loc>{date and f'<lastmod>{date}</lastmod>'}" for path, (date, _) in pages.items()
+    )
+    body = "".join(f"<url>{entry}</url>" for entry in entries)
+    source.published = {
+        path: f"<title>{text}</title><nav>{source.now}</nav><main>{text}".encode() for path, (_, text) in pages.items()
+    }
+    text = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{body}</urlset>'
+    source.published["sitemap.xml"] = text.encode()
+
+
+def test_contents_of_a_plain_sitemap(source: FakeSource, tmp_path: Path) -> None:
+    """The content of pages is compared: what only moved around is left out, and what was not handled comes again."""
+
+    def after(cursor: str | None, file: str = "contents") -> list[tuple[str, str]]:
+        changes = Following(source.url, cursor, FAST, contents=tmp_path / file)
+        found = [(f"{each.kind} {each.uri.removeprefix(source.url)}", each.cursor) for each in changes]
+        return [*found, ("", changes.cursor)]
+
+    def kinds(found: list[tuple[str, str]]) -> list[str]:
+        return [kind for kind, _ in found[:-1]]
+
+    pages = {"a.html": ("2026-01-01", "A"), "b.html": ("2026-01-01", "B"), "c.html": ("", "C"), "d.html": ("", "D")}
+    sitemap(source, pages)
+    first = after(None)
+    assert kinds(first) == ["created a.html", "created b.html", "created c.html", "created d.html"]
+    assert kinds(after(first[-1][1])) == []
+    pages |= {"a.html": ("2026-01-02", "A"), "b.html": ("2026-01-02", "B new"), "c.html": ("", "C new")}
+    pages["e.html"] = ("2026-01-02", "E")
+    del pages["d.html"]
+    sitemap(source, pages)
+    source.site.asks.clear()
+    second = after(first[-1][1])
+    assert kinds(second) == ["updated b.html", "updated c.html", "deleted d.html", "created e.html"]
+    sitemap(source, {path: ("2026-01-03", text) for path, (_, text) in pages.items()})
+    assert kinds(after(second[1][1])) == ["deleted d.html", "created e.html"]
+    assert kinds(after(second[1][1])) == ["deleted d.html", "created e.html"]
+    third = after(second[1][1])
+    assert kinds(after(third[-1][1])) == []
+    assert kinds(after(second[1][1])) == kinds(after(third[-1][1], "other")) == ["reset ", *created(pages)]
+
+
+def created(paths: Iterable[str]) -> list[str]:
+    """Return what comes of new resources."""
+    return [f"created {path}" for path in sorted(paths)]
+
+
+def test_contents_file_that_cannot_be_used(source: FakeSource, tmp_path: Path) -> None:
+    """A file of something else, and one that another run uses, are named, and no file is harmed."""
+    (file := tmp_path / "contents").write_text("text " * 2000)
+    with pytest.raises(MirrorError, match=r"contents cannot be used \(file is not a database\)"):
+        next(Following(source.url, None, FAST, contents=file))
+    assert file.read_text() == "text " * 2000
+    running = Following(source.url, None, FAST, contents=tmp_path / "used")
+    next(running)
+    with pytest.raises(MirrorError, match=r"used cannot be used \(database is locked\)"):
+        next(Following(source.url, None, FAST, contents=tmp_path / "used"))
 
 
 def test_changes_begin_late(source: FakeSource) -> None:

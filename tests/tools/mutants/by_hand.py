@@ -122,11 +122,9 @@ parts are not flushed before they are renamed
 -self._copy.sync(parts, renamed)
 +self._copy.sync([], renamed)
 follow: the cursor moves before the change is handled
--                        try:
--                            yield change
+-                        yield from _handed_over(change, is_around=is_around)
 +                        self.cursor = now
-+                        try:
-+                            yield change
++                        yield from _handed_over(change, is_around=is_around)
 follow: a resource that failed is forgotten, not postponed
 -        now = now.postponing(latest.uri, latest)
 +        now = now.postponing(latest.uri, None)
