@@ -102,11 +102,16 @@ def _set(status: SetStatus, *, several: bool) -> Iterator[Section]:
             [(change_list.created, change_list.updated, change_list.deleted) for change_list in shown],
         )
     if overview.days:
-        changes = [
-            (_minute(change.time), str(change.kind), change.title or change.uri.removeprefix(status.siteurl))
-            for day in overview.days
-            for change in (*day.read, *day.files)
-        ]
+        changes = []
+        for day in overview.days:
+            changes += [
+                (_minute(change.time), str(change.kind), change.title or change.uri.removeprefix(status.siteurl))
+                for change in (*day.read, *day.files)
+            ]
+            changes += [
+                (_minute(day.time), str(kind), f"{number:,}; what is withdrawn is not named")
+                for kind, number in day.unnamed
+            ]
         yield Section("Latest changes", changes[:_MOST_CHANGES])
     if overview.types:
         types = [*overview.types.items()][:_MOST]

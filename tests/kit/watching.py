@@ -268,7 +268,7 @@ class Watch:
         for item, each in now.lists:
             assert item.md == {name: each.md[name] for name in ("from", "until") if name in each.md}
             begin, until = each.md["from"], each.md.get("until")
-            assert each.entries
+            assert each.entries or (until and begin == now.source.state()["began"])  # in the first period
             assert all(datetime.fromisoformat(begin) < time_of(change) for change in each.entries)
             assert not until or all(time_of(change) <= datetime.fromisoformat(until) for change in each.entries)
         intervals = [each.md for _, each in now.lists]

@@ -410,7 +410,7 @@ class ChangeListBuilder:
             self._range = Range(start=begin if begin is not None else mark or earlier(time))
         elif self._range.unchanged:
             self._reopen(self._range)
-        if self._entries and (end := self._end(time, mark, len(together), len(data))):
+        if end := self._end(mark, len(together), len(data)):
             self._found.ranges.append(self._range._replace(until=end))
             self._range, self._entries, self._bytes, self._draft = Range(start=end), 0, 0, None
         if self._draft is None:
@@ -446,13 +446,12 @@ class ChangeListBuilder:
             self._last = parse_datetime(data[last + 9 : data.index(b"<", last + 9)].decode())
         self._range = opened._replace(unchanged=False)
 
-    def _end(self, time: datetime, mark: datetime | None, entries: int, size: int) -> datetime | None:
+    def _end(self, mark: datetime | None, entries: int, size: int) -> datetime | None:
         """Return the end of the current range, or `None` if it stays open; never earlier than its last change."""
-        last = self._last or time
         if mark is not None and self._range and mark > self._range.start:
-            return max(mark, last)
-        full = self._entries + entries > self._most or self._bytes + size > self._size
-        return last if full else None
+            return max(mark, self._last or mark)
+        full = self._entries and (self._entries + entries > self._most or self._bytes + size > self._size)
+        return self._last if full else None
 
 
 def changes_since(

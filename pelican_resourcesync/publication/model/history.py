@@ -123,7 +123,8 @@ class ChangeHistory:
 class TitledChange:
     """A change for people: `title` is empty for a file that they do not read, and `href` for what is gone.
 
-    `version` is the address of the resource as it was after the change, if that stays public.
+    `version` is the address of the resource as it was after the change, if that stays public. What is withdrawn has no
+    `uri`: it is counted, and not named.
     """
 
     uri: str
@@ -175,8 +176,11 @@ class ShownChanges(NamedTuple):
     around: int = 0
 
     def after(self, new: "ShownChanges", hidden: Collection[str]) -> "ShownChanges":
-        """Return these with `new` ones before them, without those of `hidden` URIs."""
-        changes = latest_first(each for each in (*new.changes, *self.changes) if each.uri not in hidden)
+        """Return these with `new` ones before them; those of `hidden` URIs are not named any more."""
+        known = (*new.changes, *self.changes)
+        changes = latest_first(
+            TitledChange("", change.kind, change.time, "", "") if change.uri in hidden else change for change in known
+        )
         more = self.more + new.more + len(changes[MOST_CHANGES:])
         return ShownChanges(changes[:MOST_CHANGES], more, self.around + new.around)
 

@@ -1,7 +1,8 @@
 """Commit ranges: the interval `(from, until]` that one Change List covers, and where one ends and the next begins.
 
 There are no gaps between ranges. A range closes because a later change landed, never because time passed. A range
-without changes gets no document: the `until` of the list before it covers it too (`CH06`, `AR06`).
+without changes gets no document: the `until` of the list before it covers it too (`CH06`, `AR06`). Only where there is
+none before it, because nothing changed in the first period of a publication, a list without changes covers it.
 """
 
 from bisect import bisect_left

@@ -160,10 +160,18 @@ def test_a_full_range_ends_at_its_last_change() -> None:
 
 
 def test_where_the_first_range_begins() -> None:
-    """At the time given, so that nothing since the first Resource List is left out, else at the cut before."""
+    """At the time given, so that nothing since the first Resource List is left out, else at the cut before.
+
+    A first month without changes is a list without any, so that what changes in March is in the list of March.
+    """
     first = change("2024-03-10T12:00", "a")
     begin = utc("2024-01-20T12:00")
-    assert divide([first], Calendar("month"), opened=None, begin=begin, limit=9) == [Division(begin, None, (first,))]
+    for boundaries, mark in ((Calendar("month"), "2024-03-01"), (Calendar("day"), "2024-03-10")):
+        assert divide([first], boundaries, opened=None, begin=begin, limit=9) == [
+            Division(begin, utc(mark), ()),
+            Division(utc(mark), None, (first,)),
+        ]
+    assert divide([first], Calendar("year"), opened=None, begin=begin, limit=9) == [Division(begin, None, (first,))]
     assert divide([first], Calendar("month"), opened=None, begin=None, limit=9)[0].start == utc("2024-03-01")
     assert divide([], Calendar("month"), opened=None, begin=begin, limit=9) == []
 
@@ -174,11 +182,11 @@ def test_an_open_range_without_news_stays() -> None:
     assert divide([], Calendar("day"), opened=opened, begin=None, limit=9) == [opened]
 
 
-def test_an_open_range_without_changes_is_not_closed() -> None:
-    """A list is never closed empty: what comes, however late, goes there."""
+def test_an_open_range_without_changes_is_closed() -> None:
+    """A list whose changes were all forgotten ends where the period of the next change begins, as any other."""
     late = change("2024-03-02T12:00", "a")
     ranges = divide([late], Calendar("day"), opened=Division(utc("2024-01-01"), None, ()), begin=None, limit=9)
-    assert ranges == [Division(utc("2024-01-01"), None, (late,))]
+    assert ranges == [Division(utc("2024-01-01"), utc("2024-03-02"), ()), Division(utc("2024-03-02"), None, (late,))]
 
 
 def test_retain() -> None:

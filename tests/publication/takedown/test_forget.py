@@ -110,7 +110,7 @@ def test_changes_are_listed_from_the_takedown_on_if_there_was_no_change_list(tmp
     take_down(source, "b.html")
     assert source.change_lists() == []
     source.publish({"a.html": b"new"}, "2024-06-01T12:00")
-    assert intervals(source) == [("2024-05-01T12:00:00Z", None)]
+    assert intervals(source) == [("2024-05-01T12:00:00Z", "2024-06-01T00:00:00Z"), ("2024-06-01T00:00:00Z", None)]
 
 
 def test_forgetting_twice_writes_nothing(source: Source) -> None:

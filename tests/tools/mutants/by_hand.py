@@ -31,15 +31,15 @@ the TimeGate leads to a file of another resource or time
 MySQL is read without a snapshot
 -    "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
 +    "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
-until of a full list is the time of the next change (lists overlap)
--        return last if full else None
-+        return time if full else None
+until of a full list is the boundary before it, which its changes are after
+-        return self._last if full else None
++        return mark if full else None
 until is the boundary though a change of the list is later
--            return max(mark, last)
+-            return max(mark, self._last or mark)
 +            return mark
 a Change List may have 50,001 changes
--full = self._entries + entries > self._most or
-+full = self._entries + entries > self._most + 1 or
+-full = self._entries and (self._entries + entries > self._most or
++full = self._entries and (self._entries + entries > self._most + 1 or
 `at` of the Resource List ignores its newest change
 -return max([*times, new.last] if new.last else times)
 +return max(times) if times else new.last

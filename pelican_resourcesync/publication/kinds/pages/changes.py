@@ -36,14 +36,16 @@ _END = b"  </url>\n"
 class ChangeDay:
     """The changes of one day that were published together: of what people `read`, and of other `files`.
 
-    What is new comes first, then what changed, and what was removed. `page` is the path of the page that shows all, and
-    `more` is the number of changes that no page shows. `time` is the time of the last change, and `shows_time` is
-    whether others on the page are of the same day. `is_first` is whether this was the first publication.
+    What is new comes first, then what changed, and what was removed. `unnamed` are the numbers of changes of what is
+    withdrawn, by kind. `page` is the path of the page that shows all, and `more` is the number of changes that no page
+    shows. `time` is the time of the last change, and `shows_time` is whether others on the page are of the same day.
+    `is_first` is whether this was the first publication.
     """
 
     time: datetime
     read: Sequence[TitledChange]
     files: Sequence[TitledChange]
+    unnamed: Sequence[tuple[ChangeKind, int]]
     page: str
     more: int
     shows_time: bool
@@ -81,7 +83,8 @@ def days_of(pages: Iterable[tuple[str, ShownChanges]], state: PublicationState) 
             ChangeDay(
                 time=together[0].time,
                 read=[each for each in ordered if each.title],
-                files=[each for each in ordered if not each.title],
+                files=[change for change in ordered if change.uri and not change.title],
+                unnamed=[*Counter(change.kind for change in ordered if not change.uri).items()],
                 page=paths[key],
                 more=more[key],
                 shows_time=several[key[0]] > 1,
@@ -253,6 +256,8 @@ class _Writer:
             "changes.html",
             [page.text("Changes"), page.language.period(found.start, end)],
             at=end,
+            start=found.start,
+            until=found.until,
             days=days_of([(path, shown)], self._state),
             more=shown.more,
             around=shown.around,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from itertools import islice, pairwise
 from operator import attrgetter
 from pathlib import Path
@@ -11,8 +11,10 @@ from urllib.parse import unquote
 
 from pelican_resourcesync.protocol import Capability, ChangeKind, Entry
 from pelican_resourcesync.publication.disk.staging import Stage
+from pelican_resourcesync.publication.kinds.pages.changes import ChangeDay
 from pelican_resourcesync.publication.kinds.pages.overview import DOCUMENTS, Amount, Overview
 from pelican_resourcesync.publication.kinds.pages.rendering import Page, environment_of, mirror_command
+from pelican_resourcesync.publication.model.history import TitledChange
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, HTML_PAGE, Layout, set_of
 from pelican_resourcesync.publication.model.options import SITE, Options, PageOptions
 from pelican_resourcesync.publication.model.state import ChangeListSummary, PublicationState
@@ -124,7 +126,14 @@ def _feed(page: Page, shown: PageSet, heading: Sequence[str]) -> bytes:
     """Return the Atom feed of the latest changes of what people read or, if there is nothing, of all (RFC 4287)."""
     overview, layout = shown.overview, shown.options.layout
     read = [each for day in overview.days for each in day.read]
-    found = sorted(read or (each for day in overview.days for each in day.files), key=attrgetter("time"), reverse=True)
+    found = read or [each for day in overview.days for each in day.files]
+    text = "%(counts)s; what is withdrawn is not named"
+    for day in overview.days:
+        href = layout.uri(day.page)
+        if removed := dict(day.unnamed).get(ChangeKind.DELETED):
+            title = page.text(text, counts=page.language.number(removed))
+            found.append(TitledChange(href, ChangeKind.DELETED, day.time, title, href))
+    found.sort(key=attrgetter("time"), reverse=True)
     return page.render(
         "changes.atom",
         heading,
@@ -145,7 +154,7 @@ def _shown(page: Page, sets: Sequence[PageSet]) -> dict[str, Any]:
     options = page.options.page
     return {
         "feeds": [each.options.layout.feed for each in sets],
-        "sets": [_shown_set(page, each) for each in sets],
+        "sets": [_shown_set(page, each, days) for each, days in zip(sets, _days(sets), strict=True)],
         "at": max(each.overview.at for each in sets),
         "command": mirror_command(sets[0].options.layout.siteurl),
         "facts": options.facts if len(sets) == 1 else (),
@@ -154,7 +163,20 @@ def _shown(page: Page, sets: Sequence[PageSet]) -> dict[str, Any]:
     }
 
 
-def _shown_set(page: Page, shown: PageSet) -> dict[str, Any]:
+def _days(sets: Sequence[PageSet]) -> Iterator[Sequence[ChangeDay]]:
+    """Yield the latest changes of each set, without those of a day that a set before it has, too."""
+    seen = set[tuple[str, ChangeKind, date]]()
+
+    def others(changes: Sequence[TitledChange]) -> list[TitledChange]:
+        return [change for change in changes if (change.uri, change.kind, change.time.date()) not in seen]
+
+    for shown in sets:
+        days = [replace(day, read=others(day.read), files=others(day.files)) for day in shown.overview.days]
+        seen.update((new.uri, new.kind, new.time.date()) for day in days for new in (*day.read, *day.files))
+        yield [day for day in days if day.read or day.files or day.unnamed]
+
+
+def _shown_set(page: Page, shown: PageSet, days: Sequence[ChangeDay]) -> dict[str, Any]:
     overview, layout = shown.overview, shown.options.layout
     types = list(overview.types.items())
     return {
@@ -165,7 +187,7 @@ def _shown_set(page: Page, shown: PageSet) -> dict[str, Any]:
         "began": overview.began,
         "open": overview.open,
         "chart": Chart.of(overview.ranges, overview.at, lambda start: page.href(layout.change_page(start))),
-        "days": overview.days[:_MOST_DAYS],
+        "days": days[:_MOST_DAYS],
         "names": _MOST_NAMES,
         "of_repository": overview.of_repository,
         "is_restart": overview.is_restart,

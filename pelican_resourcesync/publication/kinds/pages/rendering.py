@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from functools import partial
 from importlib.resources import files
@@ -105,13 +105,13 @@ class Language:
         return f"{moment.astimezone(self.zone):%H:%M %Z}"
 
     def period(self, begin: datetime, end: datetime) -> str:
-        """Return an interval: a calendar month, a day, or the first and the last day."""
+        """Return an interval in UTC, as boundaries are: a calendar month, a day, or the first and the last day."""
         start = begin.astimezone(UTC)
         if start.day == 1 and end == (start + timedelta(days=31)).replace(day=1) and start.time() == time():
             if self.code == "ja":
                 return f"{start.year}年{start.month}月"
             return f"{_MONTHS[self.code].split()[start.month - 1]} {start.year}"
-        first, last = self.date(begin), self.date(end)
+        first, last = map(replace(self, zone=UTC).date, (begin, max(begin, end - timedelta.resolution)))
         return first if first == last else f"{first} \N{EN DASH} {last}"
 
 
@@ -240,6 +240,7 @@ def environment_of(page: PageOptions) -> Environment:
         "period": language.period,
         "iso": render_datetime,
         "minute": language.minute,
+        "utc": lambda time: f"{time.astimezone(UTC):%Y-%m-%d %H:%M} UTC",
         "short": short,
         "linkable": lambda text: text.startswith(("https://", "http://", "mailto:")),
     }

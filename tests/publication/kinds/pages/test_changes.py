@@ -123,7 +123,7 @@ def test_days_of_a_time_zone(tmp_path: Path) -> None:
     assert page_of(source).xpath("//section[@class='day']//time/@datetime")[1] == "2024-03-09T23:30:00Z"
     assert b"2024-03-09T23:30:00Z</updated>" in (tmp_path / FEED).read_bytes()
     source.forget(f"{SITEURL}/first.css", built=utc("2024-03-11T12:00"))
-    assert shown(page_of(source)) == expected
+    assert shown(page_of(source)) == [("11 March 2024", "1 removed; what is withdrawn is not named", []), *expected]
 
 
 def test_the_feed_is_valid(tmp_path: Path) -> None:
@@ -337,6 +337,13 @@ def test_what_is_withdrawn_leaves_the_pages(tmp_path: Path, *, closed: bool) -> 
     later = "2024-04-03" if closed else "2024-03-03"
     source.publish(keep, f"{later}T12:00", remove_deleted=True)
     source.publish({**keep, "last.html": html_of("Last")}, f"{later}T13:00", remove_deleted=True)
+    days = [(day.partition(",")[0], sentence.rpartition(" | ")[2]) for day, sentence, _ in shown(page_of(source))]
+    day = f"{int(later[-2:])} {'April' if closed else 'March'} 2024"
+    assert (day, "1 removed; what is withdrawn is not named") in days
+    assert ("2 March 2024", "1 new; what is withdrawn is not named") in days
+    entries = etree.parse(tmp_path / FEED).iterfind(f"{ATOM}entry")
+    assert [entry[1].text for entry in entries][:2] == ["new: Last", "removed: 1; what is withdrawn is not named"]
+    assert feed_faults((tmp_path / FEED).read_bytes()) == []
     text = everything_of(source)
     assert "Withdrawn" not in text
     assert "secret" not in text
@@ -473,7 +480,7 @@ def test_a_theme_breaks_nothing(tmp_path: Path, theme: str) -> None:
     source.publish({**FIRST, "c.html": b""}, "2024-03-05T12:00", page=page, site_name="A & B")
     source.forget(f"{SITEURL}/c.html", built=utc("2024-03-06T12:00"))
     after = page_of(source)
-    assert [names for _, _, names in shown(after)] == expected
+    assert [names for _, _, names in shown(after)] == [[], *expected]
     assert (after.get("lang"), after.xpath("//h1/a/@href")) == ("de", ["https://x.example/?a=1&b=2"])
     assert after.xpath("//meta[@name='application-name']/@content") == ["A & B"]
 
@@ -587,7 +594,7 @@ def test_another_name(tmp_path: Path, name: str, expected: str) -> None:
 
 
 def test_the_front_page_of_several_sets(tmp_path: Path) -> None:
-    """It shows each with its numbers and its latest changes, and leads to its page and its feed."""
+    """It shows each with its numbers and its latest changes, each change once, and leads to its page and its feed."""
     sources = [Source(tmp_path, set_name=name) for name in ("site", "letters")]
     for day in (1, 2):
         contents: list[Contents] = [{"a.html": html_of("A")}, {"a.html": html_of("A"), "b.html": html_of(f"B{day}")}]
@@ -601,7 +608,7 @@ def test_the_front_page_of_several_sets(tmp_path: Path) -> None:
     ]
     heads = [" ".join(each.text_content().split()) for each in page.xpath("//section/h2")]
     assert heads == ["Latest changes: site", "Latest changes: letters"]
-    assert [names for _, _, names in shown(page)] == [["new A"], ["changed B2"], ["new B1", "new A"]]
+    assert [names for _, _, names in shown(page)] == [["new A"], ["changed B2"], ["new B1"]]  # A is in both
     feeds = page.xpath("//link[@type='application/atom+xml']")
     assert [(each.get("title"), each.get("href")) for each in feeds] == [
         ("Changes: site", "site/changes.atom"),
