@@ -5,7 +5,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -102,17 +102,13 @@ def _publishing(pelican: Pelican, run: Callable[[], None]) -> Callable[[], None]
 
 
 def _begin(pelican: Pelican) -> "Session | None":
-    """Begin a build. Return `None` where nothing is published, and what is in the output is kept by Pelican itself.
-
-    Pelican cannot keep documents in an output among its sources, because it would read them as sources.
-    """
+    """Begin a build; return `None` where nothing is published. Pelican keeps the documents that are in the output."""
     began = time.perf_counter()
     settings = pelican.settings
     settings["IGNORE_FILES"] = list(dict.fromkeys([*settings["IGNORE_FILES"], WORK_FOLDER]))
     why_not = why_not_to_publish(settings, os.environ, sys.argv)
     if why_not:
-        output, sources = Path(settings["OUTPUT_PATH"]), Path(settings["PATH"])
-        published = published_names(output)
+        output = Path(settings["OUTPUT_PATH"])
         line, has_documents = f"nothing is published, because {why_not}", (output / "resourcesync").is_dir()
         if has_documents:  # they describe other pages
             line += f": the documents in {output} come from an earlier build, so publish again before you upload it"
@@ -120,15 +116,13 @@ def _begin(pelican: Pelican) -> "Session | None":
             print_line(f"ResourceSync: {line}.")
         else:
             logger.info("ResourceSync: %s", line)
-        if not (published and output.resolve().is_relative_to(sources.resolve())):
-            _retain(pelican, published)
-            return None
-    else:
-        settings["RESOURCESYNC_URL"] = PAGE_URL
+        _retain(pelican, published_names(output))
+        return None
+    settings["RESOURCESYNC_URL"] = PAGE_URL
     with _frozen_heap():
         from pelican_resourcesync.publishers.pelican import Session
 
-        session = Session(settings, publishes=not why_not, began=began)
+        session = Session(settings, began=began)
     _retain(pelican, session.output_retention)
     return session
 
@@ -143,9 +137,18 @@ def _frozen_heap() -> Iterator[None]:
         gc.unfreeze()
 
 
-def _retain(pelican: Pelican, names: Iterable[str]) -> None:
-    """Let Pelican keep these names when it cleans the output."""
+def _retain(pelican: Pelican, names: Sequence[str]) -> None:
+    """Let Pelican keep these names when it cleans the output, and not read them where that is among its sources."""
     pelican.output_retention = list(dict.fromkeys([*pelican.output_retention, *names]))
+    settings = pelican.settings
+    output = Path(settings["OUTPUT_PATH"]).resolve()
+    for kind in ("ARTICLE", "PAGE", "STATIC"):
+        for path in settings[f"{kind}_PATHS"]:
+            folder = Path(settings["PATH"], path).resolve()
+            if output.is_relative_to(folder):
+                place = os.path.join(path, output.relative_to(folder))  # noqa: PTH118 - has to begin as it is set
+                excluded = [f"{place}/{name}" for name in names]
+                settings[f"{kind}_EXCLUDES"] = [*settings[f"{kind}_EXCLUDES"], *excluded]
 
 
 def _all_generators_finalized(generators: list[Any]) -> None:

@@ -26,7 +26,6 @@ from pelican_resourcesync.publication import (
     REPOSITORY,
     Layout,
     Options,
-    Output,
     PageOptions,
     Predecessor,
     PredecessorSearch,
@@ -152,7 +151,7 @@ def _is_over(settings: BridgeSettings, reader: RepositoryReader, name: str, pred
 def _predecessor(settings: BridgeSettings, name: str, stack: ExitStack) -> Predecessor:
     search = PredecessorSearch(
         Layout(settings.base_url, name),
-        Output(settings.out),
+        settings.out,
         settings.beside,
         previous=settings.previous,
         moved_from=settings.moved_from,

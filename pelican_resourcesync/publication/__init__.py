@@ -72,7 +72,6 @@ from pelican_resourcesync.publication.previous.previous import (
 )
 from pelican_resourcesync.publication.previous.search import (
     LastPublishedCopy,
-    Output,
     Predecessor,
     PredecessorSearch,
     is_published,
@@ -125,7 +124,6 @@ __all__ = [
     "Listed",
     "Map",
     "Options",
-    "Output",
     "Overview",
     "PageOptions",
     "Predecessor",

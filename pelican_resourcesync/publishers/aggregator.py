@@ -18,7 +18,6 @@ from pelican_resourcesync.publication import (
     FileResources,
     Layout,
     Options,
-    Output,
     PredecessorSearch,
     PublishRequest,
     Representation,
@@ -59,7 +58,7 @@ class Aggregator(Mirror):
         with recovered(output, state.parts.parent):
             known = read_state(output, layout)
             before = known.siteurl if known else ""
-            search = PredecessorSearch(layout, Output(output), output, previous="output", moved_from=before)
+            search = PredecessorSearch(layout, output, output, previous="output", moved_from=before)
             with closing(search):
                 found = search.find()
                 layout = found.layout(layout)

@@ -19,7 +19,6 @@ from pelican_resourcesync.publication import (
     ChangeHistory,
     ExpectedSet,
     FileResources,
-    Output,
     PageOptions,
     Predecessor,
     PublishRequest,
@@ -191,10 +190,9 @@ class _Folder:
         self.hints: list[str] = []
         self.warnings: list[str] = []
         self._commit = self._commit_of(base)
-        output = Output(folder)
-        self._predecessors: Mapping[str, Predecessor] = find_predecessors(base, settings, self._siteurl, output, stack)
+        self._predecessors: Mapping[str, Predecessor] = find_predecessors(base, settings, self._siteurl, folder, stack)
         self.unstable = UnstablePages(folder, self._siteurl, self._predecessors.values())
-        self.removed_sets = find_removed_sets(self._predecessors, settings, self._siteurl, output, base)
+        self.removed_sets = find_removed_sets(self._predecessors, settings, self._siteurl, folder, base)
         self.layouts = layouts_of(settings, self._siteurl, self._predecessors)
         self.hints += [*predecessor_messages(self._predecessors), *well_known_hints(self._siteurl)]
         self._uris = self._find_resources()

@@ -15,7 +15,7 @@ import pytest
 from pelican_resourcesync.cli import main
 from pelican_resourcesync.destination import Following, Mirror
 from pelican_resourcesync.errors import PublicationError, ResourceSyncError, SettingsError
-from pelican_resourcesync.publication import Output, PredecessorSearch
+from pelican_resourcesync.publication import PredecessorSearch
 from pelican_resourcesync.system.files import sha256
 from pelican_resourcesync.system.signing import ADOPT, ENVIRONMENT, SignatureError, SigningKey, verify_state
 from sample_site.repository import DAYS, make_repository, publish_repository
@@ -284,7 +284,7 @@ def test_without_the_extra(source: Source, monkeypatch: pytest.MonkeyPatch) -> N
 
 def find(source: Source, key: SigningKey | None) -> object:
     """Find what the next publication continues."""
-    search = PredecessorSearch(source.layout, Output(source.output), source.output.parent, previous="output", key=key)
+    search = PredecessorSearch(source.layout, source.output, source.output.parent, previous="output", key=key)
     return search.find().previous
 
 

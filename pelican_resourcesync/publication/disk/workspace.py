@@ -27,11 +27,6 @@ class Workspace:
         return self.base / WORK_FOLDER
 
     @property
-    def saved_documents(self) -> Path:
-        """The folder of the documents that are saved from Pelican's cleaning during a build."""
-        return self.folder / "saved"
-
-    @property
     def backfill(self) -> Path:
         """The folder of the builds of past commits."""
         return self.folder / "backfill"

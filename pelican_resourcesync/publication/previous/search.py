@@ -71,18 +71,6 @@ def predecessor_messages(predecessors: Mapping[str, Predecessor]) -> Iterator[st
     yield from (f"{name}: {line}" for name, line in lines.items())
 
 
-class Output(NamedTuple):
-    """An output at `path`; a tool that cleans it may have `moved` the documents that were in it to another folder."""
-
-    path: Path
-    moved: Path | None = None
-
-    @property
-    def folder(self) -> Path:
-        """The folder with the documents, if there are any, laid out like an output."""
-        return self.moved or self.path
-
-
 class LastPublishedCopy:
     """The saved copy of the publication last seen live, in `.resourcesync/live`, laid out like an output.
 
@@ -136,13 +124,13 @@ class LastPublishedCopy:
         shutil.rmtree(self._old, ignore_errors=True)
 
 
-def state_in_output(output: Output, base: Path, layout: Layout) -> PublicationState | None:
+def state_in_output(output: Path, base: Path, layout: Layout) -> PublicationState | None:
     """Return the state in an output, if nothing else of the set is known to have been live since.
 
     `base` is the folder of the settings file, where a copy of what was last seen live is. Raises `PublicationError` if
     one of the states is damaged.
     """
-    found = _state_of(layout, output.folder)
+    found = _state_of(layout, output)
     seen = _state_of(layout, LastPublishedCopy(base, layout).folder)
     return found if found and (not seen or found.continues(seen)) else None
 
@@ -173,7 +161,7 @@ class PredecessorSearch:
     def __init__(  # noqa: PLR0913 - keyword-only options
         self,
         layout: Layout,
-        output: Output,
+        output: Path,
         base: Path,
         *,
         previous: str,
@@ -234,10 +222,10 @@ class PredecessorSearch:
         if "://" in where:
             return self._at(where)
         folder = self._base / where
-        return self._in_output() if folder.resolve() == self._output.path.resolve() else self._in(folder)
+        return self._in_output() if folder.resolve() == self._output.resolve() else self._in(folder)
 
     def _in_output(self) -> Predecessor:
-        return Predecessor(self._read(self._output.folder, "the output"))
+        return Predecessor(self._read(self._output, "the output"))
 
     def _live(self) -> Predecessor:
         """Return the publication at `SITEURL` or at the former address of the site, else the copy last seen live."""
@@ -259,7 +247,7 @@ class PredecessorSearch:
             why = str(found)
         if saved is None:
             with suppress(PublicationError):
-                if _state_of(self._layout, self._output.folder):
+                if _state_of(self._layout, self._output):
                     return Predecessor(line=f"{why}: not live yet", not_live=True)
             named = why_described(_files_at(self._layout.siteurl), self._layout.state)
             if named and isinstance(found, NoPublication):
@@ -369,7 +357,7 @@ class PredecessorSearch:
                 found = fetch_state(_files_at(url), layout.state, bounds)
                 known += [parse_state(found[1], url)] if found else []
         named = None if "://" in where else self._base / where
-        folders = filter(None, (self._saved.folder, self._output.folder, named))
+        folders = filter(None, (self._saved.folder, self._output, named))
         known += filter(None, (state_in(folder, layout) for folder in folders))
         latest = max(known, key=lambda each: (each.restart_number, each.generation))
         # The real time, because builds with one `SOURCE_DATE_EPOCH` would use the same addresses again.

@@ -1,13 +1,12 @@
-"""One build, from its start to its publication: saving documents, collecting outputs, publishing, and warnings.
+"""One build, from its start to its publication: the one before it, collecting outputs, publishing, and warnings.
 
 `Publisher.publish` is the story: it passes the resources of the output and their history in git to `publication`.
 """
 
 import os
-import shutil
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,18 +17,13 @@ from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication import (
     DESCRIPTION,
     FOLDER,
-    STATE,
     WELL_KNOWN,
     ChangeHistory,
     FileResources,
-    Layout,
-    Output,
     Predecessor,
     PublishRequest,
     Representation,
     Resource,
-    Workspace,
-    parse_state,
     predecessor_messages,
     publish_sets,
     recovered,
@@ -58,116 +52,30 @@ from pelican_resourcesync.publishers.static_site import (
     update_sitemap,
 )
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
-from pelican_resourcesync.system.files import link_or_copy
 from pelican_resourcesync.system.printable import get_logger, print_line
 from pelican_resourcesync.terminal import Progress, summaries
 
 
-class SavedDocuments:
-    """The documents in an `output` as they were before a build.
+class WellKnown:
+    """The well-known copy in an `output`, which Pelican may delete, because its folder is of others too."""
 
-    Every method raises `OSError` where the disk fails.
-    """
-
-    def __init__(self, output: Path, workspace: Workspace | None = None) -> None:
-        """Save the documents in the output.
-
-        The well-known copy is read into memory; all other documents stay in place. Where Pelican may delete them, they
-        are also copied to the `workspace`, so that they survive a killed build. Documents that an earlier killed
-        build left there are restored first.
-        """
-        safe = workspace.saved_documents if workspace else None
-        self._owed = False
-        self._stack = ExitStack()
-        if safe and (safe / FOLDER).is_dir():
-            _fill(safe / FOLDER, output / FOLDER, but=_later(safe, output))
-        self._safe = self._save_copy(output, workspace) if workspace and (output / FOLDER).is_dir() else None
-        self.output = Output(output, self._safe)
-        found = (file for file in (output / WELL_KNOWN, output / DESCRIPTION) if file.is_file())
+    def __init__(self, output: Path) -> None:
+        """Read it, before Pelican cleans the output. Raises `OSError` where the disk fails."""
+        self._file = output / WELL_KNOWN
+        found = (file for file in (self._file, output / DESCRIPTION) if file.is_file())
         file = next(found, None)  # a killed build may have left only the other copy
-        self._well_known = (file.read_bytes(), file.stat()) if file else None
-
-    def _save_copy(self, output: Path, workspace: Workspace) -> Path:
-        workspace.create()
-        folder = workspace.saved_documents
-        part = folder.with_name(f"{folder.name}.part")  # renamed when complete, so that an interrupted copy is not used
-        for left in (part, folder):
-            shutil.rmtree(left, ignore_errors=True)
-            self._stack.callback(shutil.rmtree, left, ignore_errors=True)
-        _fill(output / FOLDER, part / FOLDER)
-        part.rename(folder)
-        return folder
+        self._before = (file.read_bytes(), file.stat()) if file else None
 
     def restore(self) -> None:
-        """Restore missing documents, so that the next build finds them and other publishers' documents are kept."""
-        self._owed = True
-        if self._safe:
-            _fill(self._safe, self.output.path)
-        file = self.output.path / WELL_KNOWN
-        if self._well_known and not file.is_file():
-            data, stat = self._well_known
-            file.parent.mkdir(parents=True, exist_ok=True)
-            with temporary_sibling(file) as new:
+        """Write it with its time if it is missing, so that another publisher's is kept. Raises `OSError`."""
+        if self._before and not self._file.is_file():
+            data, stat = self._before
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            with temporary_sibling(self._file) as new:
                 new.write_bytes(data)
                 new.chmod(stat.st_mode & 0o7777)
                 os.utime(new, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-                new.replace(file)
-        self._owed = False
-
-    def close(self) -> None:
-        """Delete the saved documents, unless they still have to be restored: the next build does that."""
-        if not self._owed:
-            self._stack.close()
-
-
-def _later(safe: Path, output: Path) -> set[str]:
-    """Return the names in `safe` that must not be restored, because the output has a later publication.
-
-    These are folders of sets and the name of a state file. If one set is later, so are all the sets that were published
-    together with it.
-    """
-    names = [entry.name for entry in (safe / FOLDER).iterdir() if entry.is_dir()]
-    states = {name: Layout("", name).state for name in names}
-    data = {name: (safe / path).read_bytes() for name, path in states.items() if (safe / path).is_file()}
-    later = {
-        name
-        for name, old in data.items()
-        if (output / states[name]).is_file() and (output / states[name]).read_bytes() != old
-    }
-    later |= {name for name in data if not later.isdisjoint(_together(data[name]))}
-    return later | {Path(states[name]).name for name in later if states[name] == STATE}
-
-
-def _together(data: bytes) -> Sequence[str]:
-    """Return the names of the sets that were published together, as recorded in a state."""
-    try:
-        return parse_state(data, STATE).sets
-    except PublicationError:
-        return ()
-
-
-def _fill(folder: Path, target: Path, but: Collection[str] = ()) -> None:
-    """Copy the files of `folder` that `target` lacks, each one atomically and with its times.
-
-    Names in `but` are left out.
-    """
-    target.mkdir(parents=True, exist_ok=True)
-    for entry in (entry for entry in folder.iterdir() if entry.name not in but):
-        there = target / entry.name
-        if entry.is_dir() and not entry.is_symlink():
-            _fill(entry, there)
-        elif not os.path.lexists(there):
-            _bring(entry, there)
-
-
-def _bring(file: Path, target: Path) -> None:
-    if file.is_symlink():
-        target.symlink_to(file.readlink())
-        return
-    with temporary_sibling(target) as new:
-        new.unlink()
-        link_or_copy(file, new)
-        new.replace(target)
+                new.replace(self._file)
 
 
 class Publisher:
@@ -281,12 +189,9 @@ logger = get_logger(__name__)
 
 
 class Session:
-    """A build of Pelican, which is published when it is finished.
+    """A build of Pelican, which is published when it is finished."""
 
-    One that does not publish keeps the documents that another build published into its output.
-    """
-
-    def __init__(self, settings: Mapping[str, Any], *, publishes: bool = True, began: float | None = None) -> None:
+    def __init__(self, settings: Mapping[str, Any], *, began: float | None = None) -> None:
         """Check the settings and find the previous publication, before Pelican cleans the output.
 
         The time that the plug-in takes is counted from `began` on (a value of `time.perf_counter`; by default now).
@@ -297,13 +202,13 @@ class Session:
         self._seconds = 0.0
         self._settings: Settings = parse_settings(settings.get("RESOURCESYNC"))
         self._siteurl = parse_siteurl(settings.get("SITEURL"))
-        self._output, self._path = Path(settings["OUTPUT_PATH"]), Path(settings["PATH"])
+        self._output = Path(settings["OUTPUT_PATH"])
         self._predecessors: Mapping[str, Predecessor] = {}
         self._removed_sets: Sequence[str] = ()
         self._run: Run | None = None
         self._published = False
-        self._sitemaps = tuple(file.name for file in own_sitemaps(self._output))
-        self._publishes = publishes
+        #: The names in the output that Pelican must not delete, so that the last publication survives a killed build.
+        self.output_retention = (FOLDER, *(file.name for file in own_sitemaps(self._output)))
         with failing_disk("nothing can be built"), ExitStack() as stack:
             self._begin(settings, stack)
             self._stack = stack.pop_all()
@@ -311,17 +216,13 @@ class Session:
 
     def _begin(self, settings: Mapping[str, Any], stack: ExitStack) -> None:
         self._base = base = settings_folder_of(settings)
-        if self._publishes:
-            require_private_work_folder(base, self._output)
+        require_private_work_folder(base, self._output)
         stack.enter_context(recovered(self._output, base))
-        self._saved = saved = SavedDocuments(self._output, None if self.output_retention else Workspace(base))
-        stack.callback(saved.close)
-        if not self._publishes:
-            return
+        self._well_known = WellKnown(self._output)
         try:
-            self._predecessors = find_site_predecessors(settings, self._settings, self._siteurl, saved.output, stack)
+            self._predecessors = find_site_predecessors(settings, self._settings, self._siteurl, self._output, stack)
             self._removed_sets = find_removed_sets(
-                self._predecessors, self._settings, self._siteurl, saved.output, base
+                self._predecessors, self._settings, self._siteurl, self._output, base
             )
         except PublicationError as error:
             if not self._tolerates(error):
@@ -332,14 +233,6 @@ class Session:
         self._run = Run(settings, SiteUrls(self._siteurl, own.clean_urls, own.index_urls))
         for line in predecessor_messages(self._predecessors):
             print_line(f"ResourceSync: {line}.")
-
-    @property
-    def output_retention(self) -> tuple[str, ...]:
-        """The names in the output that Pelican must not delete, so that the last publication survives a killed build.
-
-        Empty where the output is inside Pelican's `PATH`, because Pelican would read the documents as sources.
-        """
-        return () if self._output.resolve().is_relative_to(self._path.resolve()) else (FOLDER, *self._sitemaps)
 
     def generated(self, generators: list[Any]) -> None:
         """Record Pelican's generators, when all have read their sources."""
@@ -361,7 +254,7 @@ class Session:
     def publish(self) -> None:
         """Publish what was built, and print a one-line summary for each set."""
         with failing_disk("the site is built but not published"), self._counted():
-            self._saved.restore()
+            self._well_known.restore()
             if self._run is None:
                 return
             with Progress.shown(sys.stderr) as progress:
@@ -396,7 +289,7 @@ class Session:
             return False
         layouts = layouts_of(self._settings, self._siteurl).values()
         with suppress(PublicationError):
-            if all(state_in_output(self._saved.output, self._base, layout) for layout in layouts):
+            if all(state_in_output(self._output, self._base, layout) for layout in layouts):
                 logger.warning("ResourceSync: nothing is published; the documents in %s stay: %s", self._output, error)
                 return True
         print_line("ResourceSync: 'on_error' is 'warn', but the output lacks the documents that are live.")
@@ -411,10 +304,10 @@ class Session:
             self._seconds += time.perf_counter() - began
 
     def close(self) -> None:
-        """Release the lock and the saved documents. Where nothing was published, restore them first."""
+        """Release the lock. Where nothing was published, restore the well-known copy first."""
         with failing_disk("the documents in the output cannot be restored"), self._stack:
             if not self._published:
-                self._saved.restore()
+                self._well_known.restore()
 
     def _report(self, outcome: PublishResult) -> None:
         unstable = self._unstable.warnings(outcome.publications.values(), self._settings)

@@ -23,7 +23,6 @@ from pelican_resourcesync.errors import HistoryError, PublicationError, Settings
 from pelican_resourcesync.publication import (
     Layout,
     Options,
-    Output,
     PageOptions,
     Predecessor,
     PreviousPublication,
@@ -274,7 +273,7 @@ def predecessors(site: Configuration, output: Path) -> Iterator[Mapping[str, Pre
     require_private_work_folder(site.folder, output)
     with ExitStack() as stack:
         with failing_disk(f"the publication that a build into {output} would continue cannot be read"):
-            found = find_site_predecessors(site.pelican, site.settings, site.siteurl, Output(output), stack)
+            found = find_site_predecessors(site.pelican, site.settings, site.siteurl, output, stack)
         yield found
 
 
@@ -292,7 +291,7 @@ def require_latest(site: Configuration, output: Path, sets: Mapping[str, Previou
 
 
 def find_site_predecessors(
-    pelican: Mapping[str, Any], settings: Settings, siteurl: str, output: Output, stack: ExitStack
+    pelican: Mapping[str, Any], settings: Settings, siteurl: str, output: Path, stack: ExitStack
 ) -> Mapping[str, Predecessor]:
     """Return the predecessor of each set. Fetched files exist until `stack` is closed.
 

@@ -12,7 +12,6 @@ from pelican_resourcesync.publication import (
     SITE,
     Layout,
     Options,
-    Output,
     PageOptions,
     Predecessor,
     PredecessorSearch,
@@ -47,7 +46,7 @@ def layouts_of(
 
 
 def find_predecessors(
-    base: Path, settings: Settings, siteurl: str, output: Output, stack: ExitStack
+    base: Path, settings: Settings, siteurl: str, output: Path, stack: ExitStack
 ) -> dict[str, Predecessor]:
     """Return the predecessor of each set, by its name. Fetched files exist until `stack` is closed.
 
@@ -63,7 +62,7 @@ def find_predecessors(
 
 
 def find_removed_sets(
-    found: Mapping[str, Predecessor], settings: Settings, siteurl: str, output: Output, base: Path
+    found: Mapping[str, Predecessor], settings: Settings, siteurl: str, output: Path, base: Path
 ) -> Sequence[str]:
     """Return the names of former sets: those published together with the predecessors of today's sets.
 
@@ -79,7 +78,7 @@ def find_removed_sets(
             before = _known(search.find())
             names |= {site.set_name, *before.sets} if before else set()
     if not known:
-        names.update(sets_published_by(SITE, output.folder, [siteurl, settings.moved_from]))
+        names.update(sets_published_by(SITE, output, [siteurl, settings.moved_from]))
     return sorted(names - found.keys())
 
 

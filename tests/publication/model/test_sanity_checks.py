@@ -13,7 +13,7 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.sanity_checks import is_loopback, require_few_deletions, require_same_site
 from pelican_resourcesync.publication.plan import PublishRequest
-from pelican_resourcesync.publication.previous.search import Output, PredecessorSearch
+from pelican_resourcesync.publication.previous.search import PredecessorSearch
 from pelican_resourcesync.publication.publish import plan_sets, publish_sets, require_plausible
 from tests.kit.publications import SITEURL, Source
 
@@ -157,7 +157,7 @@ def test_what_commits_explain(gone: int, stops: bool) -> None:
 @pytest.mark.parametrize("moved_from", ["", "https://third.example"])
 def test_another_siteurl_stops_the_build(source: Source, moved_from: str) -> None:
     """The search for what to carry forward names both addresses and the setting."""
-    output = Output(source.output)
+    output = source.output
     search = PredecessorSearch(Layout(MOVED), output, source.output, previous="output", moved_from=moved_from)
     with closing(search), pytest.raises(PublicationError) as error:
         search.find()

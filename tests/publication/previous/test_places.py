@@ -26,7 +26,7 @@ from pelican_resourcesync.errors import (
     TransportError,
 )
 from pelican_resourcesync.http import Bucket
-from pelican_resourcesync.publication import Layout, Output, PredecessorSearch, local_status, remote_status
+from pelican_resourcesync.publication import Layout, PredecessorSearch, local_status, remote_status
 from pelican_resourcesync.publication.previous import search
 from tests.kit.bucket import BucketServer, bucket_server
 from tests.kit.live import Live, Manner, files, front, hosts, live, page, redirect, status
@@ -230,7 +230,7 @@ class Scene:
 
     def find(self, previous: str, moved_from: str = "") -> str:
         """Return the generation that would be continued, or started over from, and what is said about it."""
-        output = Output(self.base / "output")
+        output = self.base / "output"
         search = PredecessorSearch(Layout(MUSEUM), output, self.base, previous=previous, moved_from=moved_from)
         with closing(search):
             found = search.find()

@@ -13,7 +13,6 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication import (
     STATE,
     Layout,
-    Output,
     Predecessor,
     PredecessorSearch,
     is_published,
@@ -42,7 +41,7 @@ def find(base: Path, monkeypatch: pytest.MonkeyPatch, previous: str = "live") ->
     with live(hosts({MUSEUM: files(base.parent / "public")}), proxy=True) as host:
         monkeypatch.setenv("http_proxy", host.url)
         monkeypatch.delenv("no_proxy", raising=False)
-        search = PredecessorSearch(Layout(MUSEUM), Output(base / "output"), base, previous=previous)
+        search = PredecessorSearch(Layout(MUSEUM), base / "output", base, previous=previous)
         try:
             found = search.find()
         finally:
@@ -119,7 +118,7 @@ def test_what_was_saved_is_not_fetched_again(base: Path, monkeypatch: pytest.Mon
         monkeypatch.delenv("no_proxy", raising=False)
         asked = []
         for _ in "12":
-            with closing(PredecessorSearch(Layout(MUSEUM), Output(base / "output"), base, previous="live")) as it:
+            with closing(PredecessorSearch(Layout(MUSEUM), base / "output", base, previous="live")) as it:
                 it.find()
             asked.append(host.asked())
     documents = json.loads((base.parent / "public" / STATE).read_bytes())["documents"]
@@ -161,7 +160,7 @@ def test_this_machine_is_not_asked(base: Path, previous: str) -> None:
     """Whatever answers at an address of this machine is not what was published there: only the output is looked at."""
     with live(files(base.parent / "public")) as host:
         Source(base / "output", siteurl=host.url).publish({"a.html": b"a"}, "2024-01-05T12:00")
-        search = PredecessorSearch(Layout(host.url), Output(base / "output"), base, previous=previous)
+        search = PredecessorSearch(Layout(host.url), base / "output", base, previous=previous)
         with closing(search):
             found = search.find()
         assert found.known

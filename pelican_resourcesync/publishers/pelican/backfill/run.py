@@ -17,7 +17,6 @@ from pelican_resourcesync.publication import (
     FOLDER,
     FileResources,
     Layout,
-    Output,
     Predecessor,
     PreviousPublication,
     Publication,
@@ -202,7 +201,7 @@ class _Backfill:
     @contextmanager
     def _find_public(self) -> Iterator[Mapping[str, Predecessor]]:
         """Yield the publication to continue, or to start over from, for each set. A build looks in the same places."""
-        today, output = self.today, Output(self.today.output)
+        today = self.today
         with ExitStack() as stack:
             try:
                 found = stack.enter_context(predecessors(today, today.output))
@@ -211,7 +210,7 @@ class _Backfill:
                     raise
                 today = today._replace(settings=replace(today.settings, previous="none"))
                 found = stack.enter_context(predecessors(today, today.output))
-            base = today.folder
+            output, base = today.output, today.folder
             self.removed_sets = find_removed_sets(found, today.settings, today.siteurl, output, base)
             yield found
 

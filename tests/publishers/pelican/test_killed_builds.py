@@ -1,0 +1,123 @@
+"""The last publication while Pelican builds: it stays in the output, and no kill or cleaning loses it."""
+
+import os
+import shutil
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from pelican_resourcesync.publication import DESCRIPTION, WELL_KNOWN
+from pelican_resourcesync.publishers.pelican.session import WellKnown
+from tests.kit.museum import Tree, tree
+from tests.kit.sites import Site, run, strip
+
+OTHER = "resourcesync/other"
+
+#: Kills the build once the output was cleaned.
+KILLER = """
+    import os, signal
+    from pelican import signals
+
+    def kill(generators):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def register():
+        signals.all_generators_finalized.connect(kill)
+"""
+
+
+@pytest.mark.parametrize("there", [[WELL_KNOWN, DESCRIPTION], [DESCRIPTION], []])
+def test_well_known_copy_comes_back(tmp_path: Path, there: list[str]) -> None:
+    """With its time; where a killed build had lost it, its other copy is as good; where there is none, nothing."""
+    for path in there:
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text("described")
+        os.utime(tmp_path / path, (1_700_000_000, 1_700_000_000))
+    before = tree(tmp_path)
+    saved = WellKnown(tmp_path)
+    shutil.rmtree(tmp_path / ".well-known", ignore_errors=True)
+    saved.restore()
+    after = tree(tmp_path)
+    assert after == (before | {WELL_KNOWN: before[DESCRIPTION]} if there else {})
+
+
+# --- real builds -------------------------------------------------------------
+
+
+@pytest.fixture
+def flat(site: Site) -> Site:
+    """Return a site whose output lies among its sources."""
+    strip(site)
+    site.configure(PATH=".", ARTICLE_EXCLUDES=["theme", "plugins"], PAGE_PATHS=[], PLUGIN_PATHS=["plugins"])
+    site.write("plugins/killer.py", dedent(KILLER))
+    site.write("a.md", "Title: A\nDate: 2024-01-01\n\nText.\n")
+    site.commit("2024-01-01T10:00:00Z")
+    return site
+
+
+def kill(site: Site) -> None:
+    """Build, and be killed once the output was cleaned."""
+    status, _ = run(site, "--extra-settings", 'PLUGINS=["killer", "pelican_resourcesync"]')
+    assert status == -9
+
+
+def documents(site: Site) -> Tree:
+    """Return the documents of the output."""
+    return tree(site.output / "resourcesync")
+
+
+def test_killed_build_is_followed_by_one_that_publishes_nothing(flat: Site) -> None:
+    """The documents stay in the output, and the next build that publishes continues them."""
+    flat.build()
+    before = documents(flat)
+    kill(flat)
+    assert documents(flat) == before
+    flat.build(SITEURL="")
+    assert documents(flat) == before
+    flat.build()
+    assert documents(flat) == before
+
+
+def test_what_is_ours_is_never_published(flat: Site) -> None:
+    """Where all files beside the settings are static files, ours are not; the site's own stay what they are."""
+    flat.configure(STATIC_PATHS=["./"], STATIC_EXCLUDES=[".git"], RESOURCESYNC={"previous": "output"})
+    flat.write("b.txt", "b")
+    flat.write("texts/resourcesync/c.txt", "c")
+    flat.commit("2024-02-01T10:00:00Z")
+    for place in ("live", "cache"):
+        flat.write(f".resourcesync/{place}/x.txt", "x")
+        flat.write(f".resourcesync/{place}/x.md", "Title: X\nDate: 2024-01-01\n\nText.\n")
+    for _ in range(2):
+        flat.build()
+        assert (flat.output / "b.txt").is_file()
+        assert not [*flat.output.rglob("x.*"), *flat.output.rglob(".resourcesync"), *flat.output.rglob("output")]
+    assert flat.resources().keys() >= {"/b.txt", "/texts/resourcesync/c.txt"}
+    assert not [path for path in flat.resources() if "/x." in path or "publication.json" in path]
+
+
+@pytest.mark.promise("All or nothing")
+def test_killed_build_loses_no_set(flat: Site) -> None:
+    """Its sets and another's outlive it in the output, are no sources, and the next build continues all."""
+    named = {"pages": {"paths": ["*.html"]}, "texts": {"paths": ["*.txt"]}}
+    flat.configure(STATIC_PATHS=["texts"], RESOURCESYNC={"previous": "output", "dumps": True, "sets": named})
+    flat.write("texts/b.txt", "b")
+    flat.commit("2024-01-02T10:00:00Z")
+    flat.build()
+    flat.write(f"output/{OTHER}/publication.json", "theirs")
+    flat.write(f"output/{OTHER}/page.html", "<title>No article</title><meta name='date' content='2024-01-01'/>")
+    before = documents(flat)
+    flat.write("texts/b.txt", "another b", at="2024-02-01T10:00:00Z")
+    for _ in range(2):
+        kill(flat)
+        assert documents(flat) == before
+    assert flat.git("status", "--porcelain") == ""
+    status, said = run(flat)
+    assert status == 0
+    assert "1 article," in said
+    assert "texts: 1 resource, 2 changes" in said
+    assert "nothing changed" in said.split("pages: ")[1].splitlines()[0], said
+    after = documents(flat)
+    for path in ("other/publication.json", "other/page.html"):
+        assert after[path] == before[path]
+    assert {path for path in before if path.startswith("pages/")} == {p for p in after if p.startswith("pages/")}
