@@ -1,12 +1,10 @@
 """The command line: its commands, each a function that returns an exit status or raises an error."""
 
-from argparse import ArgumentParser
 from collections.abc import Sequence
-from functools import partial
 
 from pelican_resourcesync.commands import announce, check, follow, key, mirror, publish, serve, site, upload
 from pelican_resourcesync.commands.running import PROGRAM
-from pelican_resourcesync.system.exits import CommandLine, run_command
+from pelican_resourcesync.system.command_line import CommandLine, program, run_program
 from pelican_resourcesync.version import __version__
 
 
@@ -15,23 +13,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Raises `SystemExit` for wrong usage, and for `--help` and `--version`, as `argparse` does.
     """
-    return run_command(PROGRAM, partial(_run_verb, arguments))
+    return run_program(parser(), arguments, lambda options: options.verb(options))
 
 
-def _run_verb(arguments: Sequence[str] | None) -> int:
-    options = parser().parse_args(arguments)
-    status: int = options.verb(options)
-    return status
-
-
-def parser() -> ArgumentParser:
+def parser() -> CommandLine:
     """Return the parser of the whole command line, with the commands in the order of `docs/commands.md`."""
-    top: ArgumentParser = CommandLine(
-        prog=PROGRAM,
-        description="Publish sites, inspect what is published, and copy it, over ResourceSync (ANSI/NISO Z39.99).",
-    )
-    top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    verbs = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    text = "Publish sites, inspect what is published, and copy it, over ResourceSync (ANSI/NISO Z39.99)."
+    top, verbs = program(PROGRAM, text, __version__)
     for add in (
         publish.add_verb,
         upload.add_verb,

@@ -95,9 +95,12 @@ class Written:
     files: tuple[str, ...]
     settings: Mapping[str, object]
     notes: tuple[str, ...]
+    dry_run: bool = False
 
     def text(self) -> str:
-        """Return what was written, and what comes next."""
+        """Return what was written, and what comes next; in a dry run what would be written."""
+        if self.dry_run:
+            return "\n".join([f"Would be written: {', '.join(self.files)}", *self.notes])
         units = (
             f"cp {SERVICE} {TIMER} /etc/systemd/system/ && systemctl daemon-reload && systemctl enable --now {TIMER}"
         )
@@ -110,8 +113,10 @@ class Written:
         )
 
 
-def write_files(folder: Path, settings: Mapping[str, object], read: str = "") -> Written:
+def write_files(folder: Path, settings: Mapping[str, object], read: str = "", *, dry_run: bool = False) -> Written:
     """Write the settings, for their owner alone, and the units; `read` is a note on where the settings are from.
+
+    A `dry_run` writes nothing.
 
     Raises `SettingsError` if one of them exists or cannot be written.
     """
@@ -139,12 +144,13 @@ def write_files(folder: Path, settings: Mapping[str, object], read: str = "") ->
     if existing:
         message = f"{existing} already exists: remove it to have it written again"
         raise SettingsError(message)
-    for name, text in texts.items():
+    for name, text in texts.items() if not dry_run else ():
         with failing_disk(f"{folder / name} cannot be written", kind=SettingsError):
             handle = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if name == FILE else 0o644)
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(text)
-    return Written(tuple(str(folder / name) for name in texts), settings, (*filter(None, [read]), *_notes(settings)))
+    files, notes = tuple(str(folder / name) for name in texts), (*filter(None, [read]), *_notes(settings))
+    return Written(files, settings, notes, dry_run)
 
 
 def _notes(settings: Mapping[str, object]) -> Iterator[str]:

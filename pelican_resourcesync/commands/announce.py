@@ -1,6 +1,7 @@
 """The command `announce`: tell search engines and hubs what changed, after the site was deployed."""
 
 import json
+import logging
 import shlex
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, _SubParsersAction
@@ -8,14 +9,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pelican_resourcesync.commands.follow import write_line
 from pelican_resourcesync.commands.running import PROGRAM
 from pelican_resourcesync.errors import DocumentError, IncompleteError, SettingsError, TransportError
 from pelican_resourcesync.options import seconds
+from pelican_resourcesync.system.command_line import add_command
 from pelican_resourcesync.system.exits import DONE
-from pelican_resourcesync.system.printable import printable
+from pelican_resourcesync.system.printable import get_logger, printable
 from pelican_resourcesync.system.strict_json import parse_json
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from pelican_resourcesync.settings import Hub
 
 
+_logger = get_logger("pelican_resourcesync")
 #: The receiver of lines, in the file of a cursor.
 _LINES = "lines"
 
@@ -31,8 +34,8 @@ _LINES = "lines"
 def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     """Add the command."""
     text = "tell search engines (by IndexNow) and hubs what changed"
-    verb = verbs.add_parser("announce", help=text, description=f"{text[0].upper()}{text[1:]}.")
-    verb.set_defaults(verb=run)
+    site = "https://manual.example --key 0123456789abcdef --since 2026-05-31T10:00:00Z"
+    verb = add_command(verbs, "announce", text, run, "public", site)
     verb.add_argument("target", metavar="TARGET", help="the folder that was deployed, or the URL of the site")
     verb.add_argument(
         "--wait", type=seconds, default=600.0, metavar="TIME", help="how long to wait until the folder is live (10m)"
@@ -50,7 +53,6 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
         "--all-bytes", action="store_true", help="also pages of which only the navigation, a footer or the like changed"
     )
     verb.add_argument("--yes", action="store_true", help="also where more than half of all pages changed")
-    verb.add_argument("--dry-run", action="store_true", help="print the pages and hubs, and announce nothing")
     verb.add_argument(
         "--json-lines", action="store_true", help="write a line of JSON for each change instead, once it is live"
     )
@@ -72,20 +74,24 @@ def run(options: Namespace) -> int:
     """Notify hubs, announce the pages that changed, and print what was done."""
     from pelican_resourcesync.delivery.announce import NotAnnouncedError, PublishedSite
     from pelican_resourcesync.http import origin
+    from pelican_resourcesync.terminal import answer
 
     if options.endpoint and origin(options.endpoint) is None:
         message = f"--endpoint is {options.endpoint!a}: it may be an http(s) URL"
         raise SettingsError(message)
     site, failures = None, list[str]()
+    done: _Done = {"pages": {}, "hubs": []}
     try:
         site = PublishedSite(options.target)
         position = _Position(options)
         if options.json_lines:
             _write_lines(site, position, options)
         else:
-            failures.extend(_announce(site, position, options))
+            failures.extend(_announce(site, position, options, done))
     except (TransportError, NotAnnouncedError, KeyboardInterrupt) as error:
         failures.append(f"nothing was announced: {str(error) or 'stopped'}")
+    if options.json and not options.json_lines:
+        answer(options, "", {**done, "failed": failures})
     if failures:
         *lines, last = [*failures, *([_catch_up(site, options)] if site else [])]
         sys.stderr.writelines(f"{PROGRAM}: {printable(line)}\n" for line in lines)
@@ -93,7 +99,16 @@ def run(options: Namespace) -> int:
     return DONE
 
 
-def _announce(site: "PublishedSite", position: "_Position", options: Namespace) -> Iterator[str]:
+#: The pages and hubs that were told, as `--json` prints them.
+_Done = dict[str, Any]
+
+
+def _say(options: Namespace, *lines: str) -> None:
+    if not options.json and options.level < logging.ERROR:
+        sys.stdout.writelines(f"{printable(line)}\n" for line in lines)
+
+
+def _announce(site: "PublishedSite", position: "_Position", options: Namespace, done: _Done) -> Iterator[str]:
     """Announce to each receiver what it has not heard of; yield what failed."""
     from pelican_resourcesync.delivery.announce import ENDPOINT
 
@@ -102,25 +117,25 @@ def _announce(site: "PublishedSite", position: "_Position", options: Namespace) 
     hubs = {hub: names for hub, names in known.items() if names}
     pages = site.changed(position.since(endpoint), all_bytes=options.all_bytes)
     if options.dry_run:
-        sys.stdout.writelines(f"{printable(kind)} {printable(uri)}\n" for uri, kind in pages.items())
-        sys.stdout.writelines(f"notify {printable(hub.url)}\n" for hub in hubs)
+        done |= {"pages": pages, "hubs": [hub.url for hub in hubs]}
+        _say(options, *(f"{kind} {uri}" for uri, kind in pages.items()), *(f"notify {hub.url}" for hub in hubs))
         return
     for receiver in [hub.url for hub in known if hub not in hubs] + ([] if pages else [endpoint]):
         position.reached(receiver, site)  # there is nothing that it has not heard of
     if not pages and not hubs:
-        sys.stdout.write(f"{printable(_nothing(site))}\n")
+        _say(options, _nothing(site))
     else:
         key = options.key or site.find_key() if pages else ""
         if site.folder:
             site.wait_until_live(options.wait)
-        yield from _notify(site, hubs, position)
+        yield from _notify(site, hubs, position, options, done)
         if key and _are_suspiciously_many(site, pages, options):
             yield (
                 f"more than half of {site.pages:,} pages changed at once, and no search engine was told: a template "
                 "may have changed what all pages say; add --yes if that is right"
             )
         elif key:
-            yield from _announce_pages(site, key, pages, endpoint, position)
+            yield from _announce_pages(site, key, pages, position, options, done)
 
 
 def _are_suspiciously_many(site: "PublishedSite", pages: "Mapping[str, ChangeKind]", options: Namespace) -> bool:
@@ -137,7 +152,9 @@ def _are_suspiciously_many(site: "PublishedSite", pages: "Mapping[str, ChangeKin
     return not answer.strip().lower().startswith("y")
 
 
-def _notify(site: "PublishedSite", hubs: "Mapping[Hub, Sequence[str]]", position: "_Position") -> Iterator[str]:
+def _notify(
+    site: "PublishedSite", hubs: "Mapping[Hub, Sequence[str]]", position: "_Position", options: Namespace, done: _Done
+) -> Iterator[str]:
     from pelican_resourcesync.delivery.announce import NotAnnouncedError, notify
 
     for hub, names in hubs.items():
@@ -147,15 +164,21 @@ def _notify(site: "PublishedSite", hubs: "Mapping[Hub, Sequence[str]]", position
             yield f"a hub was not notified: {str(error) or f'{hub.url}: stopped'}"
         else:
             position.reached(hub.url, site)
-            sys.stdout.write(f"Notified {printable(hub.url)} of changes: {printable(', '.join(names))}.\n")
+            done["hubs"].append(hub.url)
+            _say(options, f"Notified {hub.url} of changes: {', '.join(names)}.")
 
 
-def _announce_pages(
-    site: "PublishedSite", key: str, pages: "Mapping[str, ChangeKind]", endpoint: str, position: "_Position"
+def _announce_pages(  # noqa: PLR0913, PLR0917 - what is told, and where that is said
+    site: "PublishedSite",
+    key: str,
+    pages: "Mapping[str, ChangeKind]",
+    position: "_Position",
+    options: Namespace,
+    done: _Done,
 ) -> Iterator[str]:
-    from pelican_resourcesync.delivery.announce import NotAnnouncedError, announce
+    from pelican_resourcesync.delivery.announce import ENDPOINT, NotAnnouncedError, announce
 
-    announced = 0
+    announced, endpoint = 0, options.endpoint or ENDPOINT
     try:
         for announced in announce(site.siteurl, key, [*pages], endpoint):  # noqa: B007 - the last is printed below
             pass
@@ -163,7 +186,10 @@ def _announce_pages(
         yield f"{announced:,} of {len(pages):,} pages were announced: {str(error) or 'stopped'}"
     else:
         position.reached(endpoint, site)
-        sys.stdout.write(f"Announced to {printable(endpoint)}: {printable(_counts(pages))}.\n")
+        done["pages"] = pages
+        for uri, kind in pages.items():
+            _logger.info("%s %s", kind, uri)
+        _say(options, f"Announced to {endpoint}: {_counts(pages)}.")
 
 
 def _write_lines(site: "PublishedSite", position: "_Position", options: Namespace) -> None:

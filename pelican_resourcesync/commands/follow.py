@@ -1,6 +1,7 @@
 """The command `follow`: the changes of a Source as lines, or handled by a program of the user, without a copy."""
 
 import json
+import logging
 import os
 import shlex
 import shutil
@@ -15,8 +16,9 @@ from pelican_resourcesync.commands import running
 from pelican_resourcesync.commands.running import PASSWORD, USER, options_of
 from pelican_resourcesync.errors import SettingsError, failing_disk
 from pelican_resourcesync.options import add_options, add_reading
+from pelican_resourcesync.system.command_line import add_command
 from pelican_resourcesync.system.exits import CLOSED, DONE, flush_output
-from pelican_resourcesync.system.printable import get_logger
+from pelican_resourcesync.system.printable import get_logger, print_line
 
 if TYPE_CHECKING:
     from pelican_resourcesync.destination import FollowedChange, Following
@@ -29,8 +31,9 @@ _SAVED = 1.0  # seconds between two times that the cursor is saved
 def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     """Add the command."""
     text = "write the changes of a Source as lines, or let a program handle them"
-    verb = verbs.add_parser("follow", help=text, description=f"{text[0].upper()}{text[1:]}.")
-    verb.set_defaults(verb=run)
+    site = "https://example.org/"
+    examples = f"{site} --json-lines", f"{site} --cursor example.cursor --exec ./handle"
+    verb = add_command(verbs, "follow", text, run, *examples)
     running.add_source(verb)
     task = verb.add_argument_group("the run")
     how, position = (task.add_mutually_exclusive_group(required=is_required) for is_required in (True, False))
@@ -41,7 +44,7 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
         "--ack", action=BooleanOptionalAction, default=False, help="wait for an answer, `ok`, after each line (no)"
     )
     position.add_argument("--cursor", type=Path, metavar="FILE", help="where the position of what was handled is saved")
-    running.add_repeating(task, task)
+    running.add_repeating(task)
     task.add_argument(
         "--text", action="store_true", help="with the title, language, canonical URL and main text of each page"
     )
@@ -52,7 +55,6 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
         help="a file that remembers the content of pages, for --content-changes",
     )
     add_options(task, "content_changes", "max_deletions", "accept_older", "by")
-    running.add_logging(verb)
     add_reading(verb)
 
 
@@ -64,6 +66,9 @@ def run(arguments: Namespace) -> int:
             "--exec and --ack need --cursor FILE, and --cursor FILE needs one of them, because otherwise it is not "
             "known what was handled. To continue after a line, pass its cursor to --since"
         )
+        raise SettingsError(message)
+    if not answers and (arguments.dry_run or arguments.json):
+        message = "--json-lines has no --dry-run and no --json: its lines are all that it does"
         raise SettingsError(message)
     return _handle_all(arguments) if answers else _write_all(arguments)
 
@@ -97,7 +102,7 @@ def _write_all(arguments: Namespace) -> int:
 def _handle_all(arguments: Namespace) -> int:
     """Let a program handle all changes since the last run."""
     file: Path = arguments.cursor
-    handle = _handler(arguments)
+    handle = _show(arguments) if arguments.dry_run else _handler(arguments)
 
     def once(_: running.Done) -> int:
         from tempfile import TemporaryDirectory
@@ -115,7 +120,7 @@ def _handle_all(arguments: Namespace) -> int:
             count, saved = 0, 0.0
             try:
                 for change in changes:
-                    if time.monotonic() - saved >= _SAVED:
+                    if time.monotonic() - saved >= _SAVED and not arguments.dry_run:
                         _save_cursor(file, changes.cursor)
                         saved = time.monotonic()
                     content = _save_content(change, Path(folder, "content"))
@@ -129,8 +134,14 @@ def _handle_all(arguments: Namespace) -> int:
                 raise IncompleteError(message) from error
             finally:
                 _close(changes)
-                _save_cursor(file, changes.cursor)
-        running.say(arguments, [f"Complete: {format_count(count, 'change')} handled."], sys.stderr)
+                if not arguments.dry_run:
+                    _save_cursor(file, changes.cursor)
+        done = "to handle" if arguments.dry_run else "handled"
+        stream = sys.stderr if arguments.ack else sys.stdout
+        if arguments.json:
+            print_line(json.dumps({"source": arguments.source, "end": running.now(), "changes": count}))
+        else:
+            running.say(arguments, [f"Complete: {format_count(count, 'change')} {done}."], stream)
         return DONE
 
     return running.run(once, arguments, begun=file.exists)
@@ -221,6 +232,17 @@ def _handler(arguments: Namespace) -> Callable[[dict[str, Any]], str]:
         raise SettingsError(message)
     environment = {name: value for name, value in os.environ.items() if name not in (USER, PASSWORD)}
     return lambda described: _run_command(command, environment, described)
+
+
+def _show(arguments: Namespace) -> Callable[[dict[str, Any]], str]:
+    """Return what prints a change that would be handled."""
+
+    def show(change: dict[str, Any]) -> str:
+        if not arguments.json and arguments.level < logging.ERROR:
+            print_line(f"{change['kind']} {change['uri']}")
+        return ""
+
+    return show
 
 
 def _ask(described: dict[str, Any]) -> str:

@@ -1,9 +1,11 @@
 """The command `key`: make the key that signs publications, replace it, or show its public part."""
 
+import json
 import sys
 from argparse import ArgumentParser, Namespace, _SubParsersAction
 
 from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.system.command_line import add_command, messages
 from pelican_resourcesync.system.exits import DONE
 from pelican_resourcesync.system.printable import printable
 from pelican_resourcesync.system.signing import ENVIRONMENT, SigningKey, signing_key
@@ -12,8 +14,7 @@ from pelican_resourcesync.system.signing import ENVIRONMENT, SigningKey, signing
 def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     """Add the command."""
     text = "make a key that signs publications"
-    verb = verbs.add_parser("key", help=text, description=f"{text[0].upper()}{text[1:]}, and print it.")
-    verb.set_defaults(verb=run)
+    verb = add_command(verbs, "key", text, run, "", "--public", writes=False)
     what = verb.add_mutually_exclusive_group()
     what.add_argument("--replace", action="store_true", help=f"let the new key replace the one in ${ENVIRONMENT}")
     what.add_argument("--public", action="store_true", help=f"only print the public key of the one in ${ENVIRONMENT}")
@@ -25,13 +26,19 @@ def run(options: Namespace) -> int:
     if (options.replace or options.public) and there is None:
         message = f"{ENVIRONMENT} is not set: set it to the private key that `pelican-resourcesync key` printed"
         raise SettingsError(message)
-    if there and options.public:
-        sys.stdout.write(f"{printable(there.public)}\n")
-        return DONE
-    key = SigningKey.generate(there)
-    public = key.public  # which needs an extra, so that nothing is printed without it
-    sys.stderr.write(f"Secret: set {ENVIRONMENT} to this where you publish, and store it nowhere else.\n")
-    sys.stdout.write(f"{printable(key)}\n")
-    sys.stderr.write("Public: share this for `mirror --key`, for example on your site.\n")
-    sys.stdout.write(f"{printable(public)}\n")
+    keys = {"public": there.public} if there and options.public else _new_keys(there)
+    texts = {
+        "private": f"Secret: set {ENVIRONMENT} to this where you publish, and store it nowhere else.\n",
+        "public": "Public: share this for `mirror --key`, for example on your site.\n",
+    }
+    for name, value in keys.items() if not options.json else ():
+        messages(options).write(texts[name] * (not options.public))
+        sys.stdout.write(f"{printable(value)}\n")
+    if options.json:
+        sys.stdout.write(f"{json.dumps(keys)}\n")
     return DONE
+
+
+def _new_keys(there: SigningKey | None) -> dict[str, str]:
+    key = SigningKey.generate(there)
+    return {"private": str(key), "public": key.public}  # needs an extra, so nothing is printed before

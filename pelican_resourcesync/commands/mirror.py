@@ -13,6 +13,7 @@ from pelican_resourcesync.commands import running
 from pelican_resourcesync.commands.running import options_of
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
 from pelican_resourcesync.options import MirrorOptions, add_options, add_reading
+from pelican_resourcesync.system.command_line import add_command
 from pelican_resourcesync.system.exits import DONE, INCOMPLETE, PROBLEMS
 from pelican_resourcesync.system.printable import printable
 
@@ -29,19 +30,20 @@ UPDATE = ("atomic", "keep", "accept_older", "max_deletions", "publish", "by", "p
 
 def add_verbs(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     """Add the commands."""
-    mirror = _add(verbs, "mirror", "copy a Source into a folder, and keep the copy up to date", partial(_run, _update))
+    site = "https://example.org/"
+    text = "copy a Source into a folder, and keep the copy up to date"
+    mirror = _add(verbs, "mirror", text, partial(_run, _update), f"{site} copy", "--config sources.toml")
     task = mirror.add_argument_group("the run")
-    what = task.add_mutually_exclusive_group()
-    what.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
-    running.add_repeating(task, what)
+    running.add_repeating(task)
     add_options(task, "adopt")
     _add_update(mirror)
     text = "compare a copy with the Source's list, and {}"
-    audit = _add(verbs, "audit", text.format("change nothing"), partial(_run, _compare))
+    audit = _add(verbs, "audit", text.format("change nothing"), partial(_run, _compare), f"{site} copy", writes=False)
     add_options(audit, "prefer")
-    repair = _add(verbs, "repair", text.format("correct what differs"), partial(_run, _correct))
+    repair = _add(verbs, "repair", text.format("correct what differs"), partial(_run, _correct), f"{site} copy")
     _add_update(repair)
-    restore = _add(verbs, "restore", "copy a Source as it was at a past time", _restore)
+    examples = f"{site} october --at 2024-10-01", f"{site} past.wacz --all-times", f"{site} --list-times"
+    restore = _add(verbs, "restore", "copy a Source as it was at a past time", _restore, *examples)
     task = restore.add_argument_group("the run")
     what = task.add_mutually_exclusive_group(required=True)
     add_options(what, "at")
@@ -49,23 +51,25 @@ def add_verbs(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     what.add_argument(
         "--list-times", action="store_true", help="list the times that can be restored, and what is missing"
     )
-    task.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
     add_options(task, "by")
     for verb in (mirror, audit, repair, restore):
-        verb.add_argument("--json", action="store_const", const="counts", help="report in a line of JSON")
         # As an option of its own: a value that may be left out would take the SOURCE that follows.
         verb.add_argument(
             "--json=resources", action="store_const", const="resources", dest="json", help="and list the resources"
         )
-        running.add_logging(verb)
         add_reading(verb)
 
 
 def _add(
-    verbs: "_SubParsersAction[ArgumentParser]", name: str, text: str, run: Callable[[Namespace], int]
+    verbs: "_SubParsersAction[ArgumentParser]",
+    name: str,
+    text: str,
+    run: Callable[[Namespace], int],
+    *examples: str,
+    writes: bool = True,
 ) -> ArgumentParser:
-    verb = verbs.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
-    verb.set_defaults(verb=run)
+    verb = add_command(verbs, name, text, run, *examples, writes=writes)
+    verb.set_defaults(dry_run=False, every=None)
     needed = [running.add_source(verb)]
     nargs = "?" if run is _restore else None
     needed.append(
@@ -73,7 +77,7 @@ def _add(
     )
 
     def config(text: str) -> Path:
-        for action in needed:  # with `nargs="?"`, argparse would take no FOLDER after an option
+        for action in needed:  # with `nargs="?"`, nothing would say that they are missing
             action.required = False
         return Path(text)
 
@@ -110,6 +114,8 @@ def _compare(mirror: "Mirror", arguments: Namespace) -> "_Report":
 
 
 def _correct(mirror: "Mirror", arguments: Namespace) -> "_Report":
+    if arguments.dry_run:
+        return _compare(mirror, arguments)
     return _result_report(mirror.repair(), arguments.folder)
 
 

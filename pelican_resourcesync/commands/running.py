@@ -42,18 +42,6 @@ def options_of(arguments: Namespace) -> dict[str, Any]:
     return known | {"user": user}
 
 
-def add_logging(verb: ArgumentParser) -> None:
-    """Add the options `-v` and `-q`."""
-    how = verb.add_mutually_exclusive_group()
-    how.add_argument(
-        "-v", "--verbose", action="store_const", dest="level", const=logging.INFO, default=logging.WARNING,
-        help="list each resource that is created, updated or deleted",
-    )  # fmt: skip
-    how.add_argument(
-        "-q", "--quiet", action="store_const", dest="level", const=logging.ERROR, help="print nothing but errors"
-    )
-
-
 class _Listen(Action):
     """Also sets `--every`, unless it is given: a call that is lost costs so much time at most."""
 
@@ -61,10 +49,10 @@ class _Listen(Action):
         namespace.listen, namespace.every = values, namespace.every or _POLL
 
 
-def add_repeating(task: _ActionsContainer, what: _ActionsContainer) -> None:
-    """Add how a run is repeated: `what` is the group of `--every`."""
+def add_repeating(task: _ActionsContainer) -> None:
+    """Add how a run is repeated."""
     text = "keep running, and repeat after TIME, such as 10m (with --listen, 10m)"
-    what.add_argument("--every", type=seconds, metavar="TIME", help=text)
+    task.add_argument("--every", type=seconds, metavar="TIME", help=text)
     text = "keep running, and repeat when a hub of the Source calls (127.0.0.1, if there is no HOST)"
     task.add_argument("--listen", type=_address, action=_Listen, metavar="[HOST]:PORT", help=text)
     task.add_argument("--callback", metavar="URL", help="the URL at which hubs reach --listen")
@@ -109,8 +97,11 @@ def run(once: Callable[[Done], int], arguments: Namespace, *, begun: Callable[[]
 def _listening(arguments: Namespace) -> Iterator[Callable[[float], None]]:
     """Yield what waits until the next run: for some seconds, or with `--listen` until a hub calls."""
     listen, callback = (getattr(arguments, name, None) for name in ("listen", "callback"))
-    if (listen is None) != (callback is None) or (listen and getattr(arguments, "dry_run", False)):
-        message = "--listen and --callback need each other, and are not for --dry-run"
+    if (listen is None) != (callback is None):
+        message = "--listen and --callback need each other"
+        raise SettingsError(message)
+    if arguments.dry_run and arguments.every:
+        message = "--dry-run is for one run: leave out --every and --listen"
         raise SettingsError(message)
     if listen is None or callback is None:
         yield time.sleep
@@ -162,13 +153,13 @@ class _Log(logging.Handler):
             sys.stderr.write(f"{printable(begin + record.getMessage())}\n")
 
     def __enter__(self) -> Self:
-        _logger.addHandler(self)
+        self._before, _logger.handlers = _logger.handlers, [self]
         _logger.setLevel(logging.INFO if self._collects else self._arguments.level)
         return self
 
     def __exit__(self, *_: object) -> None:
-        _logger.removeHandler(self)
-        _logger.setLevel(logging.NOTSET)
+        _logger.handlers = self._before
+        _logger.setLevel(self._arguments.level)
 
 
 @contextmanager

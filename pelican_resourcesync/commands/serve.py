@@ -6,15 +6,14 @@ from contextlib import suppress
 from pathlib import Path
 
 from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.system.command_line import add_command
 from pelican_resourcesync.system.exits import DONE
-from pelican_resourcesync.system.printable import printable
 
 
 def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     """Add the command."""
     text = "serve a folder, with the version of each resource at any time (TimeGate, RFC 7089)"
-    verb = verbs.add_parser("serve", help=text, description=f"{text[0].upper()}{text[1:]}.")
-    verb.set_defaults(verb=run)
+    verb = add_command(verbs, "serve", text, run, "output", writes=False)
     verb.add_argument("folder", metavar="FOLDER", type=Path, help="the folder that was published")
     verb.add_argument("--host", default="127.0.0.1", metavar="HOST", help="the address to listen on (127.0.0.1)")
     verb.add_argument("--port", default=8000, type=int, metavar="PORT", help="the port to listen on (8000)")
@@ -23,6 +22,7 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
 def run(options: Namespace) -> int:
     """Serve the folder until the user stops it."""
     from pelican_resourcesync.delivery.serve import FolderServer
+    from pelican_resourcesync.terminal import answer
 
     if not options.folder.is_dir():
         message = f"{options.folder} is no folder: publish a site first, and pass its output"
@@ -35,9 +35,8 @@ def run(options: Namespace) -> int:
         raise SettingsError(message) from error
     with server:
         host = f"[{options.host}]" if ":" in options.host else options.host
-        sys.stdout.write(
-            f"Serving {printable(options.folder)} at http://{printable(host)}:{printable(server.server_port)}/\n"
-        )
+        url = f"http://{host}:{server.server_port}/"
+        answer(options, f"Serving {options.folder} at {url}", {"folder": str(options.folder), "url": url})
         sys.stdout.flush()
         with suppress(KeyboardInterrupt):
             server.serve_forever()

@@ -61,15 +61,11 @@ def _status_of(target: str) -> Status | None:
     return local_status(Path(target))
 
 
-def as_sections(report: Report) -> Iterator[Section]:
-    """Yield the report for people: each set, and how to follow the site."""
-    status = report.publication
-    if status is None:
-        yield Section(str(report.problem), [])
-        return
+def as_sections(status: Status, *, whole: bool) -> Iterator[Section]:
+    """Yield what is published, for people: each set, and how to follow the site; `whole`: with all Change Lists."""
     several = len(status.sets) > 1
     for set_status in status.sets:
-        yield from _set(set_status, several=several)
+        yield from _set(set_status, several=several, most=None if whole else _MOST)
     lists = [_UNKNOWN] if status.capability_lists is None else status.capability_lists
     yield Section(
         "To follow it",
@@ -81,11 +77,11 @@ def as_sections(report: Report) -> Iterator[Section]:
     )
 
 
-def _set(status: SetStatus, *, several: bool) -> Iterator[Section]:
+def _set(status: SetStatus, *, several: bool, most: int | None) -> Iterator[Section]:
     overview = status.overview
     yield Section(f"{status.siteurl}{f': set {status.name}' if several else ''}", [*_summary(status)])
     if overview.ranges:
-        shown = overview.ranges[: -_MOST - 1 : -1]
+        shown = overview.ranges[::-1][:most]
         rows = [
             (
                 _day(change_list.start),
@@ -97,7 +93,7 @@ def _set(status: SetStatus, *, several: bool) -> Iterator[Section]:
             for change_list in shown
         ]
         yield Section(
-            _cut("Changes", len(overview.ranges)),
+            _cut("Changes", len(overview.ranges), most),
             rows,
             [(change_list.created, change_list.updated, change_list.deleted) for change_list in shown],
         )
@@ -112,11 +108,11 @@ def _set(status: SetStatus, *, several: bool) -> Iterator[Section]:
                 (_minute(day.time), str(kind), f"{number:,}; what is withdrawn is not named")
                 for kind, number in day.unnamed
             ]
-        yield Section("Latest changes", changes[:_MOST_CHANGES])
+        yield Section("Latest changes", changes[: most and _MOST_CHANGES])
     if overview.types:
-        types = [*overview.types.items()][:_MOST]
+        types = [*overview.types.items()][:most]
         yield Section(
-            _cut("Media types", len(overview.types)),
+            _cut("Media types", len(overview.types), most),
             [(name or _UNKNOWN, f"{amount.number:,}", format_bytes(amount.size)) for name, amount in types],
             [(amount.number,) for _, amount in types],
         )
@@ -143,8 +139,8 @@ def _summary(status: SetStatus) -> Iterator[tuple[str, str]]:
         yield "commit", status.commit + (f", landed {render_datetime(status.landed)}" if status.landed else "")
 
 
-def _cut(title: str, number: int) -> str:
-    return f"{title} (the first {_MOST} of {number:,})" if number > _MOST else title
+def _cut(title: str, number: int, most: int | None) -> str:
+    return f"{title} (the first {most} of {number:,})" if most and number > most else title
 
 
 def _documents(overview: Overview) -> Iterator[tuple[str, str, str]]:

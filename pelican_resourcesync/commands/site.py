@@ -1,5 +1,6 @@
 """The commands for a site: `show`, `forget` and `backfill`, what they print, and their exit statuses."""
 
+import logging
 import sys
 from argparse import ArgumentParser, Namespace, _ActionsContainer, _SubParsersAction
 from collections.abc import Mapping, Sequence
@@ -9,9 +10,10 @@ from typing import Any
 from pelican_resourcesync.commands.running import PROGRAM
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.options import count
+from pelican_resourcesync.system.command_line import add_command, messages
 from pelican_resourcesync.system.exits import DONE, PROBLEMS
 from pelican_resourcesync.system.extras import require_pelican
-from pelican_resourcesync.system.printable import printable_lines
+from pelican_resourcesync.system.printable import printable
 from pelican_resourcesync.system.strict_json import parse_json
 
 SETTINGS = Path("pelicanconf.py")
@@ -24,24 +26,21 @@ CODE_OF_THE_PAST = (
 
 def add_verbs(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     """Add the commands."""
-    verb = verbs.add_parser("show", help="show what is published in a folder or at a URL")
-    verb.set_defaults(verb=show)
+    examples = "output", "https://museum.example --json", "--settings publishconf.py"
+    verb = add_command(verbs, "show", "show what is published in a folder or at a URL", show, *examples, writes=False)
     where = verb.add_mutually_exclusive_group()
     where.add_argument("target", nargs="?", metavar="TARGET", help="an output folder, or the URL of a site")
     _add_settings(where)
     verb.add_argument("--why", metavar="URL", help="what differs in the content of this page from the one that is live")
-    _add_json(verb)
 
-    verb = verbs.add_parser("forget", help="remove resources from everything that is published")
-    verb.set_defaults(verb=forget)
+    example = "https://museum.example/letters/17.html --settings publishconf.py"
+    verb = add_command(verbs, "forget", "remove resources from everything that is published", forget, example)
     verb.add_argument("uris", nargs="+", metavar="URI", help="the URI of a resource that is or was listed")
     _add_settings(verb)
     _add_output(verb)
-    _add_json(verb)
 
     text = "build the past commits of the site, and publish its whole history"
-    verb = verbs.add_parser("backfill", help=text, description=CODE_OF_THE_PAST)
-    verb.set_defaults(verb=backfill)
+    verb = add_command(verbs, "backfill", text, backfill, "--settings publishconf.py", more=f" {CODE_OF_THE_PAST}")
     verb.add_argument("--since", metavar="REV", help="the first commit to build (the first of all)")
     verb.add_argument("--jobs", type=count, metavar="N", help="the number of builds at a time (one for each core)")
     verb.add_argument(
@@ -65,27 +64,26 @@ def _add_output(verb: _ActionsContainer) -> None:
     verb.add_argument("--output", type=Path, metavar="DIR", help="the folder to write to (OUTPUT_PATH)")
 
 
-def _add_json(verb: _ActionsContainer) -> None:
-    verb.add_argument("--json", action="store_true", help="print JSON")
-
-
 def show(options: Namespace) -> int:
     """Show what is published in a folder or at a URL."""
     from pelican_resourcesync.commands.show import as_sections, report_on
-    from pelican_resourcesync.terminal import as_json, spinner, write_sections
+    from pelican_resourcesync.terminal import answer, spinner, write_sections
 
     target = options.target or _output_of(options.settings or SETTINGS)
     if options.why:
         from pelican_resourcesync.publishers.static_site import differences
 
-        _say("\n".join(differences(Path(target), options.why)))
+        lines = [*differences(Path(target), options.why)]
+        answer(options, "\n".join(lines), {"url": options.why, "lines": lines})
         return DONE
-    with spinner(f"reading {target}", PROGRAM):
+    with spinner(f"reading {target}", PROGRAM, messages(options)):
         report = report_on(target)
     if options.json:
-        _say(as_json(report))
-    else:
-        write_sections(as_sections(report), sys.stdout)
+        answer(options, "", report)
+    elif report.publication is None:
+        sys.stderr.write(f"{PROGRAM}: {printable(report.problem)}\n")
+    elif options.level < logging.ERROR:
+        write_sections(as_sections(report.publication, whole=options.level < logging.WARNING), sys.stdout)
     return DONE if report.publication else PROBLEMS
 
 
@@ -99,18 +97,18 @@ def _output_of(settings: Path) -> str:
 def forget(options: Namespace) -> int:
     """Remove resources from everything that is published, and say what the user still has to do."""
     from pelican_resourcesync.publishers.takedown import take_down
-    from pelican_resourcesync.terminal import as_json, spinner
+    from pelican_resourcesync.terminal import answer, spinner
 
     if options.output and not options.settings:
-        done = take_down(options.output, options.uris)
+        done = take_down(options.output, options.uris, dry_run=options.dry_run)
     else:
         require_pelican("forget without --output reads Pelican's settings, which needs an extra")
         from pelican_resourcesync.publishers.pelican import read_configuration
 
         site = read_configuration(options.settings or SETTINGS)
-        with spinner("reading what is published", PROGRAM):
-            done = take_down(options.output or site.output, options.uris, site)
-    _say(as_json(done) if options.json else done.text())
+        with spinner("reading what is published", PROGRAM, messages(options)):
+            done = take_down(options.output or site.output, options.uris, site, dry_run=options.dry_run)
+    answer(options, done.text(), done)
     return DONE
 
 
@@ -118,16 +116,18 @@ def backfill(options: Namespace) -> int:
     """Build the past commits of the site, and publish its whole history."""
     require_pelican("backfill builds with Pelican, which needs an extra")
     from pelican_resourcesync.publishers.pelican.backfill import run_backfill
+    from pelican_resourcesync.terminal import answer
 
     done = run_backfill(
         options.settings or SETTINGS,
-        sys.stderr,
+        messages(options),
         output=options.output,
         since=options.since,
         jobs=options.jobs,
         extra=_extra_settings(options.extra_settings),
+        dry_run=options.dry_run,
     )
-    _say(done.text())
+    answer(options, done.text(), done)
     return DONE
 
 
@@ -147,7 +147,3 @@ def _extra_settings(texts: Sequence[str]) -> Mapping[str, Any]:
             )
             raise SettingsError(message) from error
     return found
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"{printable_lines(text)}\n")

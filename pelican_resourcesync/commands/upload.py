@@ -8,15 +8,15 @@ from pathlib import Path
 from pelican_resourcesync.commands.running import progress
 from pelican_resourcesync.errors import IncompleteError, SettingsError, TransportError
 from pelican_resourcesync.options import count, seconds
+from pelican_resourcesync.system.command_line import add_command
 from pelican_resourcesync.system.exits import DONE
-from pelican_resourcesync.system.printable import printable
 
 
 def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
     """Add the command."""
     text = "upload what changed in an output to a bucket of an object store"
-    verb = verbs.add_parser("upload", help=text, description=f"{text[0].upper()}{text[1:]}.")
-    verb.set_defaults(verb=run, level=logging.WARNING)
+    examples = "output s3://museum.example", "output gs://museum.example/site --dry-run"
+    verb = add_command(verbs, "upload", text, run, *examples)
     verb.add_argument("output", metavar="OUTPUT", type=Path, help="the folder that was published")
     where = verb.add_mutually_exclusive_group(required=True)
     where.add_argument("bucket", nargs="?", metavar="BUCKET", help="where to: s3://bucket/prefix, gs://… or az://…")
@@ -26,7 +26,6 @@ def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
         "--grace", type=_grace, default=86_400.0, metavar="TIME", help="when to remove what is no longer there (1d)"
     )
     verb.add_argument("--jobs", type=count, default=16, metavar="N", help="how many files to upload at a time (16)")
-    verb.add_argument("--dry-run", action="store_true", help="print what would be uploaded and removed")
 
 
 def _grace(text: str) -> float:
@@ -38,7 +37,7 @@ def run(options: Namespace) -> int:
     from pelican_resourcesync.delivery.upload import step_files, upload
     from pelican_resourcesync.http import Bucket, is_bucket
     from pelican_resourcesync.system.exits import stopping
-    from pelican_resourcesync.terminal import format_bytes, format_count
+    from pelican_resourcesync.terminal import answer, format_bytes, format_count
 
     if options.order:
         sys.stdout.writelines(f"{path}\n" for path in step_files(options.output, options.order))
@@ -60,14 +59,12 @@ def run(options: Namespace) -> int:
             )
     except (TransportError, KeyboardInterrupt) as error:
         raise IncompleteError(str(error) or "stopped; the next upload goes on from here") from error
-    if options.dry_run:
-        sys.stdout.writelines(f"upload {printable(path)}\n" for path in done.changed)
-        sys.stdout.writelines(f"remove {printable(path)}\n" for path in done.removed)
+    lines = [f"upload {path}" for path in done.changed] + [f"remove {path}" for path in done.removed]
     did = ("would be uploaded", "would be removed") if options.dry_run else ("uploaded", "removed")
     later = f" ({done.waiting:,} later)" if done.waiting else ""
-    line = (
+    summary = (
         f"{len(done.changed):,} of {format_count(done.files, 'file')} {did[0]} ({format_bytes(done.size)}), "
         f"{len(done.removed):,} {did[1]}{later}, in {format_count(done.requests, 'request')}."
     )
-    sys.stdout.write(f"{printable(line)}\n")
+    answer(options, "\n".join([*lines * (options.dry_run or options.level < logging.WARNING), summary]), done)
     return DONE

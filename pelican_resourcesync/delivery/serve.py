@@ -1,5 +1,6 @@
 """Serve a folder over HTTP as static hosts do, and as a TimeGate (RFC 7089): with the version that was in force."""
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
@@ -47,6 +48,11 @@ class _Handler(WSGIRequestHandler):
         """Return the request, which was read."""
         cast("LimitedServer", self.server).note(self.connection)
         return super().get_environ()
+
+    def log_message(self, *args: Any) -> None:
+        """Log a request, unless only errors are wanted."""
+        if _logger.isEnabledFor(logging.WARNING):
+            super().log_message(*args)
 
 
 class FolderServer(LimitedServer):

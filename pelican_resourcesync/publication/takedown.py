@@ -72,19 +72,21 @@ class TakedownResult:
     home: str
 
 
-def forget_uris(
+def forget_uris(  # noqa: PLR0913 - keyword-only options
     sets: Sequence[PreviousPublication],
     asked: Collection[str],
     output: Path,
     *,
     built: datetime,
     key: SigningKey | None = None,
+    dry_run: bool = False,
 ) -> list[TakedownResult]:
     """Write the next generations of `sets` into `output`, in which nothing contains the requested URIs any more.
 
     The only exception is one change for each, which says that it is deleted, at the time `built` and later than all
     others. Everything else stays the same: resources, changes, the intervals of Change Lists, and the contents of
     packages. Sets without these URIs stay as they are. `key` signs the result, and must have signed `sets` if any has.
+    A `dry_run` writes nothing.
 
     Raises `PublicationError` for a URI that is unknown or cannot be removed, and if the documents cannot be written. In
     these cases nothing is written.
@@ -96,7 +98,7 @@ def forget_uris(
     gone = [{uri for uri in uris if kinds.get(uri, set()) - {ChangeKind.DELETED}} for kinds in published]
     options = [_options(previous, output, uris, key) for previous in sets]
     written = [(own.layout, previous.state) for own, previous in zip(options, sets, strict=True)]
-    if any(gone):
+    if any(gone) and not dry_run:
         others = find_other_sets(output, [previous.layout for previous in sets])
         with staging(output) as stage:
             pages = []

@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Takedown:
-    """The result: what was `forgotten` in each set, by its name, in `output`."""
+    """The result: what was `forgotten` in each set, by its name, in `output`; nothing in a `dry_run`."""
 
     forgotten: Mapping[str, TakedownResult]
     output: Path
+    dry_run: bool = False
 
     def text(self) -> str:
         """Return what was removed, and what the user still has to do."""
@@ -36,12 +37,13 @@ class Takedown:
         if not touched:
             generations = " and ".join(str(result.generation) for result in self.forgotten.values())
             return f"Nothing was written: generation {generations} lists these URIs only as deleted."
-        lines = [f"Forgotten: {uri}" for uri in sorted({uri for result in touched.values() for uri in result.uris})]
+        done = "To forget" if self.dry_run else "Forgotten"
+        lines = [f"{done}: {uri}" for uri in sorted({uri for result in touched.values() for uri in result.uris})]
         lines += [
             f"{name}: generation {result.generation}, below {result.home}, lists them only as deleted."
             for name, result in touched.items()
         ]
-        return "\n".join([*lines, *self._to_do()])
+        return "\n".join([*lines, *(() if self.dry_run else self._to_do())])
 
     def _to_do(self) -> Iterator[str]:
         output = self.output
@@ -51,8 +53,10 @@ class Takedown:
         yield "Until then, links in pages, robots.txt and Link headers lead to a Capability List that no longer exists."
 
 
-def take_down(output: Path, uris: Collection[str], site: "Configuration | None" = None) -> Takedown:
-    """Forget URIs in the publication in a folder.
+def take_down(
+    output: Path, uris: Collection[str], site: "Configuration | None" = None, *, dry_run: bool = False
+) -> Takedown:
+    """Forget URIs in the publication in a folder, or in a `dry_run` only find them.
 
     With a `site`, this must be its latest publication, and the result is also saved next to the settings file: a build
     before it is public would otherwise continue the live publication, which still names the URIs. Raises
@@ -74,7 +78,10 @@ def take_down(output: Path, uris: Collection[str], site: "Configuration | None" 
             from pelican_resourcesync.publishers.pelican import require_latest
 
             require_latest(site, output, sets)
-        results = forget_uris([*sets.values()], uris, output, built=build_time(), key=signing_key())
+        now, key = build_time(), signing_key()
+        results = forget_uris([*sets.values()], uris, output, built=now, key=key, dry_run=dry_run)
+        if dry_run:
+            return Takedown(forgotten=dict(zip(sets, results, strict=True)), output=output, dry_run=True)
         for file in own_sitemaps(output):  # they name the URIs; the next build writes them
             file.unlink()
         if site and site.settings.previous == "live" and any(result.uris for result in results):

@@ -6,13 +6,12 @@ Every command of both programs ends like this. Streams may be closed, or their r
 import os
 import signal
 import sys
-from argparse import Action, ArgumentError, ArgumentParser
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from io import BufferedWriter, FileIO, TextIOWrapper
 from pathlib import Path
 from threading import current_thread, main_thread
-from typing import Any, NoReturn
+from typing import Any
 
 from pelican_resourcesync.errors import (
     IncompleteError,
@@ -22,44 +21,7 @@ from pelican_resourcesync.errors import (
     SourceError,
     StoppedError,
 )
-from pelican_resourcesync.system.printable import printable, suggestion
-
-
-class CommandLine(ArgumentParser):
-    """The parser of a program, or of one of its commands: what is wrong is one line, with what may have been meant."""
-
-    def __init__(self, **options: Any) -> None:
-        """Take the options of a parser. Options cannot be abbreviated: `--at` is not `--atomic`."""
-        super().__init__(**{"allow_abbrev": False} | options)
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Return what was given, and no rest: that is an error."""
-        words = [*(sys.argv[1:] if args is None else args)]
-        if words[:1] == ["help"] and self._subparsers:
-            words = [*words[1:], "--help"]
-        given, rest = super().parse_known_args(words, namespace)
-        if rest:
-            name = rest[0].partition("=")[0]
-            known = [option for action in self._actions for option in action.option_strings]
-            what = f"there is no option {name}" if name.startswith("-") else f"unexpected argument {rest[0]!r}"
-            self.error(f"{what}{suggestion(name, known)}")
-        return given, rest
-
-    def _match_arguments_partial(self, actions: Any, arg_strings_pattern: str) -> list[int]:
-        """Let an argument that may be left out wait while there are options, after which it may come."""
-        counts: list[int] = super()._match_arguments_partial(actions, arg_strings_pattern)
-        while "O" in arg_strings_pattern and counts and not counts[-1]:
-            counts.pop()
-        return counts
-
-    def _check_value(self, action: Action, value: object) -> None:
-        if action.choices is not None and value not in action.choices:
-            message = f"there is no {value!r}{suggestion(value, action.choices)}"
-            raise ArgumentError(action, f"{message}: it is one of {', '.join(map(str, action.choices))}")
-
-    def error(self, message: str) -> NoReturn:
-        """End with a line that says what is wrong."""
-        self.exit(UNUSABLE, printable(f"{self.prog}: {message}: see {self.prog} --help") + "\n")
+from pelican_resourcesync.system.printable import printable
 
 
 @contextmanager
@@ -149,6 +111,12 @@ def flush_output() -> None:
 
 #: Done; problems were found; nothing could be done; something is missing, and the next run goes on.
 DONE, PROBLEMS, UNUSABLE, INCOMPLETE = range(4)
+STATUSES = {
+    DONE: "done",
+    PROBLEMS: "problems found",
+    UNUSABLE: "wrong usage or unusable input",
+    INCOMPLETE: "incomplete, the next run tries again",
+}
 #: The reader of the output has ended: as if SIGPIPE had ended the program, which shells know.
 CLOSED = 128 + 13
 

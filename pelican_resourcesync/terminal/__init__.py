@@ -3,6 +3,7 @@
 from pelican_resourcesync.terminal.progress import Progress, spinner
 from pelican_resourcesync.terminal.text import (
     Section,
+    answer,
     as_json,
     duration,
     expectations,
@@ -16,6 +17,7 @@ from pelican_resourcesync.terminal.text import (
 __all__ = [
     "Progress",
     "Section",
+    "answer",
     "as_json",
     "duration",
     "expectations",

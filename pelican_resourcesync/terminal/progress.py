@@ -130,9 +130,9 @@ class Progress:
         return f"{self._done - self._failed:,} built, {self._failed:,} failed, {self._total - self._done:,} left"
 
 
-def spinner(doing: str, name: str) -> AbstractContextManager[object]:
-    """Return a context in which a terminal shows on standard error what is being done; elsewhere nothing is shown."""
+def spinner(doing: str, name: str, stream: TextIO) -> AbstractContextManager[object]:
+    """Return a context in which a terminal shows what is being done; elsewhere nothing is shown."""
     from rich.console import Console
     from rich.text import Text
 
-    return Console(stderr=True).status(Text(f"{name}: {printable(doing)} …"))
+    return Console(file=stream).status(Text(f"{name}: {printable(doing)} …"))

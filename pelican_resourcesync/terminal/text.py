@@ -1,6 +1,9 @@
 """Text for people: summaries of what was published, numbers, and results in sections of rows; and JSON for programs."""
 
 import json
+import logging
+import sys
+from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -8,7 +11,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from pelican_resourcesync.protocol import ChangeKind, render_datetime
-from pelican_resourcesync.system.printable import printable
+from pelican_resourcesync.system.printable import printable, printable_lines
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -36,9 +39,18 @@ def format_bytes(number: int) -> str:
     return f"{size:.1f} {_UNITS[unit]}" if unit else format_count(number, "byte")
 
 
-def as_json(value: "DataclassInstance") -> str:
-    """Return a dataclass as ASCII JSON. Times are in UTC, in the format of the standard; paths are text."""
-    return json.dumps(asdict(value), indent=1, default=_plain)
+def as_json(value: "DataclassInstance | Mapping[str, object]") -> str:
+    """Return a dataclass or a table as ASCII JSON. Times are in UTC, in the format of the standard; paths are text."""
+    table = value if isinstance(value, Mapping) else asdict(value)
+    return json.dumps(table, indent=1, default=_plain)
+
+
+def answer(options: Namespace, text: str, value: "DataclassInstance | Mapping[str, object] | str") -> None:
+    """Print the result of a command: as JSON with `--json`, for people unless `--quiet` is set."""
+    if options.json:
+        text = value if isinstance(value, str) else as_json(value)
+    if options.json or options.level < logging.ERROR:
+        sys.stdout.write(f"{printable_lines(text)}\n")
 
 
 def _plain(value: object) -> object:

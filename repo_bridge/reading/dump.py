@@ -452,17 +452,19 @@ class ImportResult:
         return "\n".join([f"{export}: a repository of DSpace {self.version}", *tables])
 
 
-def import_dump(
+def import_dump(  # noqa: PLR0913 - keyword-only options
     dump: Path,
     export: Path,
     version: int | None = None,
     on_rows: Callable[[int], None] = lambda _: None,
     hidden_fields: AbstractSet[str] | None = frozenset(),
+    *,
+    dry_run: bool = False,
 ) -> ImportResult:
     """Import the tables needed from a `pg_dump` into a new SQLite database, which replaces `export`.
 
     Metadata of people is left out, and hidden metadata, those of `hidden_fields` too, unless that is `None`. `on_rows`
-    is told every so often how many more rows of any table were read.
+    is told every so often how many more rows of any table were read. A `dry_run` replaces nothing.
 
     Raises `DumpError` if the dump cannot be read to its end, and `SchemaError` if it is not from a known version of
     DSpace or lacks a table or a column. The previous `export` is then kept.
@@ -480,7 +482,8 @@ def import_dump(
         with _explained(export), closing(_open(part)) as connection:
             rows["metadatavalue"] -= _remove_hidden(connection, hidden_fields)
         imported = ImportResult(version=found, rows=rows)
-        part.replace(export)
+        if not dry_run:
+            part.replace(export)
     except OSError as error:
         message = f"{export} cannot be written: {error.strerror or error}"
         raise DumpError(message) from error

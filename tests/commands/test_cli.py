@@ -18,6 +18,7 @@ from pelican_resourcesync.cli import main, parser
 from pelican_resourcesync.options import CheckOptions, MirrorOptions
 from tests.commands.conftest import URL, output_of
 from tests.kit.sites import ROOT, Site, our_process
+from tests.kit.sources import files_of
 
 DOCS = (ROOT / "docs/commands.md").read_text("utf-8")
 
@@ -37,13 +38,20 @@ def test_every_command_is_documented_with_its_arguments() -> None:
     sections = re.split(r"^## `([\w-]+)`$", DOCS, flags=re.MULTILINE)[1:]
     documented = dict(zip(sections[::2], sections[1::2], strict=True))
     assert list(documented) == list(verbs())
-    shared = _rows(DOCS.partition("## Options for reading a Source")[2])
+    common, shared = (_rows(DOCS.partition(f"## Options {which}")[2]) for which in ("of every command", "for reading"))
     for name, verb in verbs().items():
         refers = "(#options-for-reading-a-source)" in documented[name]
-        rows = _rows(documented[name]) + shared * refers
+        first = "-n" not in verb._option_string_actions  # it changes nothing
+        rows = common[first:] + _rows(documented[name]) + shared * refers
         assert rows == [_shown(each) for each in verb._actions if each.dest != "help"]
-        for line in re.findall(rf"^    pelican-resourcesync {name}(.*)$", documented[name], re.MULTILINE):
-            verb.parse_args(line.split())
+        assert first == (f"`{name}`" in DOCS.partition("change nothing, so they have no `--dry-run`")[0][-80:])
+        examples = re.findall(
+            rf"^    pelican-resourcesync ({name}.*)$", documented[name].partition("###")[0], re.MULTILINE
+        )
+        assert re.findall(r"^  pelican-resourcesync (.*)$", verb.format_help(), re.MULTILINE) == examples
+        assert f"docs/commands.md#{name}\n" in verb.format_help()
+        for line in examples:
+            verb.parse_args(line.split()[1:])
     assert "--version" in DOCS
 
 
@@ -79,7 +87,7 @@ def test_every_default_is_the_one_that_is_documented() -> None:
                     assert default in (None, False, logging.WARNING), (name, option)
                     compared[name] += 1
     assert compared.keys() >= {"upload", "announce", "check", "mirror", "repair", "restore", "follow", "serve"}
-    assert compared.total() > 100
+    assert compared.total() == 100
 
 
 def _shown(action: argparse.Action) -> str:
@@ -89,12 +97,16 @@ def _shown(action: argparse.Action) -> str:
 
 @pytest.mark.promise("Documented")
 def test_every_exit_is_documented() -> None:
-    """The table of exits is the one in the code."""
+    """The table of exits is the one in the code, and in every help."""
     from pelican_resourcesync.commands import site
     from pelican_resourcesync.system import exits
 
     found = re.findall(r"^\| `(\d)` \|", DOCS, re.MULTILINE)
     assert found == [str(each) for each in (exits.DONE, exits.PROBLEMS, exits.UNUSABLE, exits.INCOMPLETE)]
+    for help_ in (parser().format_help(), *(verb.format_help() for verb in verbs().values())):
+        assert re.findall(r"^  (\d)  (.*)$", help_, re.MULTILINE) == [
+            (str(status), meaning) for status, meaning in exits.STATUSES.items()
+        ]
     assert f"`{site.SETTINGS}`" in DOCS
 
 
@@ -162,6 +174,8 @@ def test_exits_of_the_process(published: Site) -> None:
             " mirror: argument --rate: 'fast' is not a rate: write a number of requests (5) ",
         ),
         ("show output --settings x", " show: argument --settings: not allowed with argument TARGET"),
+        ("show output -n", " show: there is no option -n, because this command changes nothing"),
+        ("key --dry-run", " key: there is no option --dry-run, because this command changes nothing"),
         ("forget", " forget: the following arguments are required: URI"),
     ],
 )
@@ -183,6 +197,62 @@ def test_help(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_.value.code == 0
     usage = "usage: pelican-resourcesync key [-h]" if arguments[1:] else "usage: pelican-resourcesync [-h]"
     assert capsys.readouterr().out.startswith(usage)
+
+
+#: Commands that print for people, with arguments.
+LINES = (
+    "publish public --base-url http://127.0.0.1",
+    "show output",
+    "forget https://example.org/one-title.html --output output",
+    "backfill",
+    "check output",
+    "mirror output copy",
+    "audit output copy",
+    "repair output copy",
+    "restore output --list-times",
+    "follow output --exec true --cursor cursor",
+)
+
+
+@pytest.fixture
+def copied(published: Site, capsys: pytest.CaptureFixture[str]) -> Path:
+    """Return the folder of a site, with a copy of it and a folder to publish."""
+    (published.folder / "public").mkdir()
+    (published.folder / "public/a.html").write_text("<html><head></head><body>a</body></html>")
+    assert main(["mirror", "output", "copy"]) == 0
+    capsys.readouterr()
+    return published.folder
+
+
+def test_options_of_every_command(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A dry run changes no file, and each command answers as JSON, with nothing but errors, or at length."""
+
+    def files(folder: Path) -> dict[str, bytes]:
+        return {path: body for path, body in files_of(folder).items() if not path.endswith((".lock", ".sqlite3"))}
+
+    answers = {}
+    for line in LINES:
+        words = line.split()
+        known = "-n" in verbs()[words[0]]._option_string_actions
+        before = files(copied)
+        for option in ("--json", "-q", "-v", ""):
+            assert main([*words, *["-n"] * known, *filter(None, [option])]) == 0, (line, option)
+            answers[line, option] = capsys.readouterr()
+        assert files(copied) == before
+        assert json.loads(answers[line, "--json"].out)
+        assert answers[line, "-q"] == ("", "")
+        assert answers[line, ""].out
+        assert answers[line, ""].err == ""
+    assert answers[LINES[2], ""].out.startswith("To forget: https://example.org/one-title.html\n")
+    assert answers[LINES[3], ""].out == "2 commits to build, to publish for https://example.org/resourcesync/.\n"
+    assert "read" in answers[LINES[4], "-v"].err
+    assert "created https://example.org/one-title.html\n" in answers[LINES[9], ""].out
+    for line in LINES:  # and it is done
+        assert main([*line.split(), "-q"]) == 0
+        assert capsys.readouterr() == ("", "")
+    (copied / "public/a.html").write_text("<html><head></head><body>b</body></html>")
+    assert main([*LINES[0].split(), "-v"]) == 0
+    assert capsys.readouterr().err == "pelican-resourcesync: updated http://127.0.0.1/a.html\n"
 
 
 def test_help_of_backfill_says_what_runs(capsys: pytest.CaptureFixture[str]) -> None:

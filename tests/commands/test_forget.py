@@ -68,7 +68,7 @@ def test_forget_tells_programs(published: Site, capsys: pytest.CaptureFixture[st
     uri = f"{URL}/one-title.html"
     found = json.loads(output_of(capsys, "forget", uri, "--json"))
     site = {"uris": [uri], "generation": 2, "home": f"{URL}/resourcesync/site/2/"}
-    assert found == {"output": str(published.output), "forgotten": {"site": site}}
+    assert found == {"output": str(published.output), "forgotten": {"site": site}, "dry_run": False}
     again = json.loads(output_of(capsys, "forget", uri, "--json"))["forgotten"]["site"]
     assert (again["uris"], again["generation"]) == ([], 2)
 

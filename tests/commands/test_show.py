@@ -66,7 +66,7 @@ def test_show_a_url(published: Site, capsys: pytest.CaptureFixture[str]) -> None
         assert (found["siteurl"], found["well_known"]["right"]) == (URL, True)
         assert found["sets"] == json.loads(output_of(capsys, "show", "--json"))["publication"]["sets"]
         site.manner = status(404)
-        nothing = f"there is no publication at {site.url}: publish the site first\n"
+        nothing = f"pelican-resourcesync: there is no publication at {site.url}: publish the site first\n"
         assert output_of(capsys, "show", site.url, exits=1) == nothing
         site.manner = status(500)
         assert "500" in output_of(capsys, "show", site.url, exits=2)

@@ -175,7 +175,6 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     for wrong in (
         ["--rate", "fast"],
         ["--every", "10x"],
-        ["--dry-run", "--every", "5"],
         ["--audit"],
         ["--jobs", "0"],
         ["--max-size", "0"],
@@ -186,6 +185,8 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
             main(["mirror", "https://example.org/", "copy", *wrong])
         assert caught.value.code == 2
     assert "see pelican-resourcesync mirror --help" in capsys.readouterr().err
+    assert main(["mirror", "https://example.org/", "copy", "--dry-run", "--every", "5"]) == 2
+    assert "--dry-run is for one run" in capsys.readouterr().err
 
 
 def test_options() -> None:

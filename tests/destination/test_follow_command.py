@@ -57,7 +57,7 @@ def test_exec(
     monkeypatch.setenv("RESOURCESYNC_PASSWORD", "secret")
     cursor, handled = tmp_path / "cursor", tmp_path / "handled"
     arguments = [source.url, "--exec", script, "--cursor", cursor]
-    assert run(capsys, *arguments) == (0, "", "Complete: 2 changes handled.\n")
+    assert run(capsys, *arguments) == (0, "Complete: 2 changes handled.\n", "")
     assert handled.read_text() == (
         f"created {source.url}a.html 2024-01-01T00:01:00Z 4 \none\n"
         f"created {source.url}b.html 2024-01-01T00:02:00Z 4 \ntwo\n"
@@ -80,7 +80,7 @@ def test_exec(
     handled.unlink()
     assert run(capsys, *arguments)[0] == 0
     assert handled.read_text() == f"deleted {source.url}b.html 2024-01-01T00:04:00Z  \n"
-    assert run(capsys, *arguments) == (0, "", "Complete: 0 changes handled.\n")
+    assert run(capsys, *arguments) == (0, "Complete: 0 changes handled.\n", "")
 
 
 def test_hostile_uris(source: FakeSource, tmp_path: Path, script: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,7 +128,7 @@ def test_reset_and_notes(source: FakeSource, tmp_path: Path, script: str, capsys
     kinds = [each.split()[0] for each in (tmp_path / "handled").read_text().splitlines()]
     assert kinds == ["reset", "created", "one", "created", "two"]
     source.site.manners.clear()
-    assert run(capsys, *arguments) == (0, "", "Complete: 1 change handled.\n")
+    assert run(capsys, *arguments) == (0, "Complete: 1 change handled.\n", "")
 
 
 def test_json_lines(

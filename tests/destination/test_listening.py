@@ -479,7 +479,7 @@ def test_slow_callers(source: PushedSource, monkeypatch: pytest.MonkeyPatch) -> 
     [
         (["--listen", ":8000"], "need each other"),
         (["--callback", "https://example.org/"], "need each other"),
-        (["--listen", ":8000", "--callback", "https://example.org/", "--dry-run"], "not for --dry-run"),
+        (["--listen", ":8000", "--callback", "https://example.org/", "--dry-run"], "--dry-run is for one run"),
         (["--listen", ":8000", "--callback", "example.org"], "--callback is 'example.org': use the http"),
         (["--listen", ":8000", "--callback", "https://example.org/?a=b"], "without a query"),
         (["--listen", ":99999", "--callback", "https://example.org/"], "port 99999 of 127.0.0.1 cannot be used"),

@@ -105,7 +105,7 @@ def test_wrong_arguments_and_settings(
         ),
         ("publish here", "publish: unexpected argument 'here'"),
         ("publish --no-keep", "publish: there is no option --no-keep (did you mean '--keep'?)"),
-        ("import --dry-run x y", "import: there is no option --dry-run"),
+        ("import --dryrun x y", "import: there is no option --dryrun (did you mean '--dry-run'?)"),
         *(
             (f"{verb} --js", f"{verb.split()[0]}: there is no option --js (did you mean '--json'?)")
             for verb in ("publish", "init", "import x y")

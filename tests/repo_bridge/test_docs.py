@@ -97,11 +97,14 @@ def test_every_command_is_told_with_its_arguments() -> None:
     documented = dict(zip(sections[::2], sections[1::2], strict=True))
     assert [*documented] == [*action.choices]
     for name, verb in action.choices.items():
-        in_docs = [cells[0].strip("`") for cells in rows(documented[name], "argument")]
+        common = [cells[0].strip("`") for cells in rows(COMMANDS.partition("## Options of every")[2], "argument")]
+        in_docs = common + [cells[0].strip("`") for cells in rows(documented[name], "argument")]
         settings = FIELDS if name == "publish" else {}
         assert in_docs == [_shown(each) for each in verb._actions if each.dest not in {"help", *settings}]
-        for line in re.findall(rf"^    repo-bridge {name}(.*)$", documented[name], re.MULTILINE):
-            verb.parse_args(line.split())
+        examples = re.findall(rf"^    repo-bridge ({name}.*)$", documented[name], re.MULTILINE)
+        assert re.findall(r"^  repo-bridge (.*)$", verb.format_help(), re.MULTILINE) == examples
+        for line in examples:
+            verb.parse_args(line.split()[1:])
 
 
 def _shown(action: argparse.Action) -> str:

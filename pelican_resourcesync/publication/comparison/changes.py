@@ -1,5 +1,6 @@
 """The changes of a publication: which candidates changed, when, and in which Change Lists they are published (CH)."""
 
+import logging
 import marshal
 from bisect import bisect_right
 from collections import Counter, deque
@@ -47,10 +48,12 @@ from pelican_resourcesync.publication.model.resource import (
 )
 from pelican_resourcesync.publication.model.state import sortable
 from pelican_resourcesync.publication.model.versions import AddedLinks
+from pelican_resourcesync.system.printable import get_logger
 
 #: The number of changes that are sorted in memory; more are sorted in files, some of which are read at a time.
 _MOST, _BATCH = 50_000, 1_000
 
+_logger = get_logger(__name__)
 #: At most this many URIs are given as examples.
 MOST_EXAMPLES = 10
 
@@ -424,6 +427,8 @@ class ChangeListBuilder:
         self._entries += len(together)
         self._bytes += len(data)
         self._last = time
+        for change in together if _logger.isEnabledFor(logging.INFO) else ():
+            _logger.info("%s %s", change.kind, change.uri)
         kinds = Counter([each.kind for each in together])
         self._found.kinds.update(kinds)
         self._found.around += sum(not change.is_news for change in together)

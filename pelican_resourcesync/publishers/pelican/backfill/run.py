@@ -68,7 +68,8 @@ _TODAY = ("RESOURCESYNC", "SITEURL", "OUTPUT_PATH", "CACHE_CONTENT", "LOAD_CONTE
 class BackfillSummary:
     """The result of a backfill: the publication of each set, or none where the output already contained exactly that.
 
-    `built` is the number of commits built now, `known` of those built before. `skipped` are the commits left out, with
+    In a `dry_run`, `built` is the number of commits to build, and nothing was published. Otherwise, `built` is the
+    number of commits built now, `known` of those built before. `skipped` are the commits left out, with
     the reasons. `where` is the URL of the documents, `output` the folder to publish.
     """
 
@@ -78,10 +79,13 @@ class BackfillSummary:
     skipped: Mapping[str, str]
     where: str
     output: Path
+    dry_run: bool = False
 
     def text(self) -> str:
         """Return how many commits were built, what was published for each set, and where."""
         known = f" ({self.known:,} more before)" if self.known else ""
+        if self.dry_run:
+            return f"{format_count(self.built, 'commit')} to build{known}, to publish for {self.where}."
         built = f"{format_count(self.built, 'commit')} built{known}, {len(self.skipped):,} skipped."
         if not self.publications:
             return f"{built} Nothing new: the publication for {self.where} is already in {self.output}."
@@ -103,11 +107,14 @@ def run_backfill(  # noqa: PLR0913 - keyword-only options
     jobs: int | None = None,
     extra: Mapping[str, Any] | None = None,
     timeout: float = TIMEOUT,
+    dry_run: bool = False,
 ) -> BackfillSummary:
     """Build the past of the site with that settings file, and publish it to its output, or to another folder.
 
     The commits from `since` on (by default all) are built, `jobs` at a time (by default one for each core), each in at
-    most `timeout` seconds, with the settings in `extra` in place of its own. Progress is written to `stream`. Raises a
+    most `timeout` seconds, with the settings in `extra` in place of its own. Progress is written to `stream`.
+    A `dry_run` only counts commits.
+    Raises a
     `ResourceSyncError` where it fails or is interrupted; the documents in the output are unchanged then.
     """
     imports = tuple(sys.path)  # before the settings file adds folders of today's work tree
@@ -126,7 +133,9 @@ def run_backfill(  # noqa: PLR0913 - keyword-only options
             with recovered(today.output, workspace.base), locked(workspace.backfill):
                 store, environment = BuildStore(workspace.backfill), _environment_of(today, repository.top, extra or {})
                 builder = Builder(environment, store, repository.top, imports, timeout)
-                return _Backfill(today, repository, store, environment, progress).run(builder, since, jobs)
+                return _Backfill(today, repository, store, environment, progress).run(
+                    builder, since, jobs, dry_run=dry_run
+                )
     except KeyboardInterrupt:
         message = "interrupted: run backfill again to continue, finished builds are kept"
         raise PublicationError(message) from None
@@ -148,20 +157,28 @@ class _Backfill:
     #: By plug-in, the number of builds without it.
     missing_plugins: Counter[str] = field(default_factory=Counter)
 
-    def run(self, builder: Builder, since: str | None, jobs: int | None) -> BackfillSummary:
+    def run(self, builder: Builder, since: str | None, jobs: int | None, *, dry_run: bool) -> BackfillSummary:
         """Build the commits without a valid record, and publish the history in all records."""
         self.store.clean()
         with self._find_public() as public:
-            return self._build_and_publish(public, builder, since, jobs)
+            return self._build_and_publish(public, builder, since, jobs, dry_run=dry_run)
 
     def _build_and_publish(
-        self, public: Mapping[str, Predecessor], builder: Builder, since: str | None, jobs: int | None
+        self, public: Mapping[str, Predecessor], builder: Builder, since: str | None, jobs: int | None, *, dry_run: bool
     ) -> BackfillSummary:
         known = [predecessor.known for predecessor in public.values() if predecessor.known]
         postponed = {sha: time for state in known for sha, time in state.postponed.items()}
         landings = landings_of(self.repository, postponed)
         chosen = self._choose(landings, since)
         missing = [landing for landing in chosen if not self._is_recorded(landing)]
+        where, output = f"{self.today.siteurl}/{FOLDER}/", self.today.output
+        if dry_run:
+            new, old = len({landing.commit.sha for landing in missing}), len(chosen) - len(missing)
+            return BackfillSummary(
+                publications={}, built=new, known=old, skipped={}, where=where, output=output, dry_run=True
+            )
+        # From which on, and in which environment, for later builds of the site.
+        self.store.put_environment(self.environment, self.repository.commit(since) if since else None)
         self._build(builder, missing, jobs or default_jobs(), last=chosen[-1])
 
         states = self._states()
@@ -194,8 +211,8 @@ class _Backfill:
             built=built,
             known=len(chosen) - len(history.skipped) - built,
             skipped=history.skipped,
-            where=f"{self.today.siteurl}/{FOLDER}/",
-            output=self.today.output,
+            where=where,
+            output=output,
         )
 
     @contextmanager
@@ -253,16 +270,14 @@ class _Backfill:
         )
 
     def _choose(self, landings: Sequence[Landing], revision: str | None) -> list[Landing]:
-        """Return the commits to build; store from which on, and in which environment, for later builds of the site."""
-        since = self.repository.commit(revision) if revision else None
-        chosen = landings_since(landings, since)
+        """Return the commits to build."""
+        chosen = landings_since(landings, self.repository.commit(revision) if revision else None)
         if not chosen:
             message = f"--since is {revision!r}, a commit that was never the head of this branch: use its merge"
             raise HistoryError(message)
         before, _ = self.store.environment() or (self.environment, None)
         if before != self.environment:
             self.progress.message(f"commits are built again: {self.environment.difference(before)}.")
-        self.store.put_environment(self.environment, since)
         return chosen
 
     def _is_recorded(self, landing: Landing) -> bool:
