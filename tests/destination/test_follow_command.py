@@ -215,7 +215,7 @@ def test_contents_beside_the_cursor(source: FakeSource, tmp_path: Path, capsys: 
     arguments = [source.url, "--exec", "true", "--cursor", tmp_path / "cursor", "--content-changes"]
     for text, handled in (("one", "2 changes"), ("one", "0 changes"), ("two", "1 change")):
         source.update({"a.html": f"<nav>{source.now}</nav><main>A", "b.html": f"<nav>{source.now}</nav><main>{text}"})
-        assert run(capsys, *arguments) == (0, "", f"Complete: {handled} handled.\n")
+        assert run(capsys, *arguments) == (0, f"Complete: {handled} handled.\n", "")
     assert (tmp_path / "cursor.contents").exists()
 
 
