@@ -67,8 +67,8 @@ def run(arguments: Namespace) -> int:
             "known what was handled. To continue after a line, pass its cursor to --since"
         )
         raise SettingsError(message)
-    if not answers and (arguments.dry_run or arguments.json):
-        message = "--json-lines has no --dry-run and no --json: its lines are all that it does"
+    if arguments.json_lines and (arguments.dry_run or arguments.json):
+        message = "--json-lines has no --dry-run and no --json: its lines are all that it writes"
         raise SettingsError(message)
     return _handle_all(arguments) if answers else _write_all(arguments)
 
@@ -116,12 +116,15 @@ def _handle_all(arguments: Namespace) -> int:
             TemporaryDirectory() as folder,
             running.progress(arguments) as show,
         ):
-            changes = follow(arguments.source, _read_cursor(file), **_wanted(arguments), progress=show)
+            position, wanted = file, _wanted(arguments)
+            if arguments.dry_run:
+                position, wanted["contents"] = (_copied(name, folder) for name in (file, wanted["contents"]))
+            changes = follow(arguments.source, _read_cursor(position), **wanted, progress=show)
             count, saved = 0, 0.0
             try:
                 for change in changes:
-                    if time.monotonic() - saved >= _SAVED and not arguments.dry_run:
-                        _save_cursor(file, changes.cursor)
+                    if time.monotonic() - saved >= _SAVED:
+                        _save_cursor(position, changes.cursor)
                         saved = time.monotonic()
                     content = _save_content(change, Path(folder, "content"))
                     if why := handle({**_description_of(arguments, change), "file": content}):
@@ -134,8 +137,7 @@ def _handle_all(arguments: Namespace) -> int:
                 raise IncompleteError(message) from error
             finally:
                 _close(changes)
-                if not arguments.dry_run:
-                    _save_cursor(file, changes.cursor)
+                _save_cursor(position, changes.cursor)
         done = "to handle" if arguments.dry_run else "handled"
         stream = sys.stderr if arguments.ack else sys.stdout
         if arguments.json:
@@ -145,6 +147,14 @@ def _handle_all(arguments: Namespace) -> int:
         return DONE
 
     return running.run(once, arguments, begun=file.exists)
+
+
+def _copied(file: Path | None, folder: str) -> Any:
+    """Return a copy of a file, which may be written in its place."""
+    copy = Path(folder, f"copy of {file.name}") if file else None
+    if file and copy and file.exists():
+        shutil.copyfile(file, copy)
+    return copy
 
 
 def _wanted(arguments: Namespace) -> dict[str, Any]:

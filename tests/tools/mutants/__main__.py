@@ -32,6 +32,7 @@ PACKAGES: Mapping[str, str] = {
     "pelican_resourcesync/errors.py": f"{DISK} system/test_printable.py destination/test_state.py commands",
     "pelican_resourcesync/content": "content",
     "pelican_resourcesync/system/exchange.py": f"{DISK} destination/test_atomic.py",
+    "pelican_resourcesync/system/command_line.py": "commands/test_cli.py",
     "pelican_resourcesync/system/exits.py": (
         "system/test_extras.py system/test_standard_streams.py commands destination/test_follow_command.py "
         "destination/test_many.py"
