@@ -79,7 +79,7 @@ def test_settings_table_names_every_value_of_choice() -> None:
         assert f'`"{value}"`' in table["changes_by"]
     for value in ("_headers", ".htaccess"):
         assert f'`"{value}"`' in table["link_headers"]
-    for value in ("all", "none", "built"):
+    for value in ("all", "none"):
         assert f'`"{value}"`' in table["history"]
 
 

@@ -106,7 +106,7 @@ def changes_by(setting: Setting, value: object) -> str | int:
     raise setting.wrong(value, may_be)
 
 
-_HISTORY = checks.required_text("'all', 'none', 'built' or a git revision to begin at", "(?!-).+")
+_HISTORY = checks.required_text("'all', 'none' or a git revision to begin at", "(?!-).+")
 
 
 def key_file(key: str) -> str:
@@ -119,7 +119,7 @@ class Settings(PublishSettings):
     """The settings of a site, besides those of publishing. `docs/settings.md` says more of each."""
 
     enabled: bool = row(True, checks.boolean, "publish at all; otherwise leave existing documents alone")
-    history: str = row("all", _HISTORY, "where the first publication begins: all, none, built, or a git revision")
+    history: str = row("all", _HISTORY, "where the first publication begins: all, none, or a git revision")
     changes_by: str | int = row("month", changes_by, "what a Change List covers: a period, tag or number")
     timegate: str = row("", checks.web_page, "the URI of a TimeGate, to which that of a resource is appended")
     sets: tuple[SetSettings, ...] = row((THE_SITE,), sets, "the sets of resources, each with its own documents")

@@ -90,7 +90,7 @@ def test_a_setting_of_publishing_is_one_row(table: type[PublishSettings]) -> Non
         ("previous", {"live": "live", "output": "output", "../public copy": "../public copy"}),
         ("previous", {"https://example.org/blog/": "https://example.org/blog", "http://[::1]:80": "http://[::1]:80"}),
         ("previous", {"/srv/site/": "/srv/site/", Path("/srv/site"): "/srv/site"}),
-        ("history", {"all": "all", "none": "none", "built": "built", "v1.0": "v1.0"}),
+        ("history", {"all": "all", "none": "none", "v1.0": "v1.0"}),
         ("changes_by", {"day": "day", "week": "week", "year": "year", "tag": "tag", "tag:v*": "tag:v*", 1: 1}),
         ("keep", {"all": None, 1: 1, 120: 120}),
         ("exclude", {(): ("404.html",), ("drafts/*", "404.html"): ("404.html", "drafts/*")}),
@@ -229,7 +229,7 @@ _CRITERIA = {
 
 WRONG: list[tuple[str, tuple[Any, ...], str]] = [
     ("enabled", (1, "yes", None), _BOOLEAN),
-    ("history", (None, "", "  ", "--all", 5), "'all', 'none', 'built' or a git revision to begin at"),
+    ("history", (None, "", "  ", "--all", 5), "'all', 'none' or a git revision to begin at"),
     ("changes_by", ("months",), f"{_CHANGES_BY} (did you mean 'month'?)"),
     ("changes_by", ("tags", "tag:"), f"{_CHANGES_BY} (did you mean 'tag'?)"),
     ("changes_by", ("xyz", 0, -3, True, 1.5, []), _CHANGES_BY),

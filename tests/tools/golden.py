@@ -326,7 +326,7 @@ def backfill(scenario: Scenario) -> None:
     scenario.own(site.folder, "backfill", "--jobs", "1")
     scenario.keep(site.output)
     site.article("large.md", "A large page", _large(5), at="2025-02-05T10:00:00Z")
-    scenario.pelican(site, SITEURL, {**ALL, "history": "built"})
+    scenario.pelican(site, SITEURL, {**ALL, "previous": "output"})
     scenario.say(site.output)
 
 

@@ -289,7 +289,7 @@ class GitHistory:
     ) -> Sequence[Change] | None:
         """Return the changes up to the commit of the first publication, by the rule, if that listed none."""
         first = self._previous.first if self._previous else None
-        if first is None or first.past or self._settings.history in ("none", "built"):
+        if first is None or first.past or self._settings.history == "none":
             return None
         times = {landing.commit.sha: landing.time for landing in landings}
         if first.commit not in times:
@@ -345,7 +345,7 @@ class GitHistory:
 
     def _first_landing(self, repository: Repository, landings: Sequence[Landing]) -> int:
         """Return the index of the landing that the setting `history` names."""
-        if self._settings.history in ("all", "built"):
+        if self._settings.history == "all":
             return 0
         try:
             begin = repository.commit("HEAD" if self._settings.history == "none" else self._settings.history)

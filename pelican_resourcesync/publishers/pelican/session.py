@@ -114,7 +114,7 @@ class Publisher:
             for file in site.written
         }
         links = links_of(site.listed, filed=self._settings.names_sets)
-        histories = self._read_histories(site, measured)
+        histories = self._read_histories(site)
         requests = [self._request(resource_set, measured, links, histories) for resource_set in site.sets]
         removed = list(removed_layouts(output, self._run.urls.siteurl, self._removed_sets))
         publications = publish_sets(requests, self._on_packed, removed)
@@ -128,18 +128,13 @@ class Publisher:
         names = [resource_set.settings.name for resource_set in site.sets]
         return PublishResult(dict(zip(names, publications, strict=True)), self._warnings, [*self._hints], notes)
 
-    def _read_histories(self, site: SiteResources, measured: Mapping[str, Representation]) -> dict[str, SetHistory]:
+    def _read_histories(self, site: SiteResources) -> dict[str, SetHistory]:
         """Return the history of each set. For sets with the same previous commit it is read only once."""
         histories: dict[str, SetHistory] = {}
         for previous, names in PreviousState.group(
             {name: predecessor.previous for name, predecessor in self._predecessors.items()}
         ):
             sets = [resource_set for resource_set in site.sets if resource_set.settings.name in names]
-            if previous is None and self._settings.history == "built":
-                from pelican_resourcesync.publishers.pelican.backfill import built_history
-
-                histories |= built_history(self._run.settings, self._settings, sets, measured)
-                continue
             history = GitHistory(self._run, self._settings, previous)
             histories |= history.read(site.written, sets)
             self._warnings += [warning for warning in history.warnings if warning not in self._warnings]

@@ -18,15 +18,12 @@ from pelican_resourcesync.errors import HistoryError, PublicationError
 from pelican_resourcesync.http import uri_of_path
 from pelican_resourcesync.publication import (
     TEMPORARY_PREFIX,
-    TICK,
     Change,
     ChangeHistory,
     Layout,
     Listed,
     PreviousPublication,
-    RangeBoundaries,
     Representation,
-    Workspace,
     build_time,
     changes_since,
     media_type,
@@ -38,11 +35,8 @@ from pelican_resourcesync.publishers.pelican.backfill.builds import (
     BuildStore,
     BuiltFile,
     Environment,
-    landings_since,
 )
-from pelican_resourcesync.publishers.pelican.history import boundaries_of, repository_of
-from pelican_resourcesync.publishers.pelican.resources import ResourceSet, slugify_of
-from pelican_resourcesync.publishers.pelican.site import settings_folder_of
+from pelican_resourcesync.publishers.pelican.resources import slugify_of
 from pelican_resourcesync.publishers.static_site import (
     ROBOTS,
     Exclusion,
@@ -54,7 +48,6 @@ from pelican_resourcesync.publishers.static_site import (
 from pelican_resourcesync.settings import Settings
 from pelican_resourcesync.system.files import sha256
 
-_ADVICE = "run pelican-resourcesync backfill, with the options --settings, --since and -e of this site"
 _NOTHING = sha256(b"")
 
 
@@ -183,17 +176,12 @@ class BuildHistory:
         except UnusableBuildError as error:
             self.skipped[record.commit] = str(error)
             return
-        for name in self._changes:
-            self.add_set(name, self.outputs.in_set(name, resources), landing.time)
-
-    def add_set(self, name: str, resources: Mapping[str, Representation], time: datetime) -> None:
-        """Add the resources of one set at a time."""
-        listed = self._listed[name]
-        for change in changes_since(listed, resources, (), unexplained=time):
-            listed.pop(change.uri, None)
-            if change.representation is not None:
-                listed[change.uri] = Listed(change.representation, time)
-            self._changes[name].append(change)
+        for name, listed in self._listed.items():
+            for change in changes_since(listed, self.outputs.in_set(name, resources), (), unexplained=landing.time):
+                listed.pop(change.uri, None)
+                if change.representation is not None:
+                    listed[change.uri] = Listed(change.representation, landing.time)
+                self._changes[name].append(change)
 
     def is_listed(self, name: str, previous: PreviousPublication) -> bool:
         """Return whether a publication of a set lists exactly its changes so far, as long as it still lists them."""
@@ -229,46 +217,6 @@ def _without_time(change: Change) -> tuple[object, ...]:
     return change.uri, change.kind, change.representation.hash if change.representation else None
 
 
-def built_history(
-    pelican: Mapping[str, Any],
-    settings: Settings,
-    sets: Sequence[ResourceSet],
-    measured: Mapping[str, Representation],
-) -> dict[str, tuple[ChangeHistory, RangeBoundaries]]:
-    """Return, for a first publication, the history of each set from the records of `backfill` and its boundaries.
-
-    `pelican` and `settings` are the settings of the current build, `measured` is what it built, by URI. Its differences
-    from the recorded build of the same commit are included as changes made now. Raises `HistoryError`, with the command
-    to run, where a commit has no record.
-    """
-    store = BuildStore(Workspace(settings_folder_of(pelican)).backfill)
-    repository = repository_of(pelican)
-    try:
-        landings = landings_of(repository)
-        boundaries = boundaries_of(settings, repository, landings)
-    finally:
-        repository.close()
-    environment, since = store.environment() or (None, None)
-    recorded = landings_since(landings, since)
-    if environment is None or environment.siteurl != sets[0].layout.siteurl or not recorded:
-        which = f"there is no record of {sets[0].layout.siteurl} in {store.folder}"
-        message = f"RESOURCESYNC['history'] is 'built', but {which}: {_ADVICE}"
-        raise HistoryError(message)
-    outputs = BuildOutputs(
-        store, pelican, settings, {resource_set.settings.name: resource_set.layout for resource_set in sets}
-    )
-    history = BuildHistory(outputs, [resource_set.settings.name for resource_set in sets], landings)
-    for landing, record in records_of(store, recorded, environment):
-        history.add(landing, record)
-    last = landings[-1]
-    now = last.time if last.commit.sha in history.skipped else max(build_time(), last.time + TICK)
-    for resource_set in sets:
-        history.add_set(
-            resource_set.settings.name, {file.uri: measured[file.uri] for file in resource_set.written}, now
-        )
-    return {resource_set.settings.name: (history.of(resource_set.settings.name), boundaries) for resource_set in sets}
-
-
 def landings_of(repository: Repository, known: Mapping[str, datetime] | None = None) -> list[Landing]:
     """Return the landings of all commits, of which `known` are as published; `HistoryError` for a shallow clone."""
     if repository.is_shallow:
@@ -286,6 +234,6 @@ def records_of(
     for landing in landings:
         record = store.record(landing, digest)
         if record is None:
-            message = f"{store.folder} has no valid record of {landing.commit.sha[:10]}: {_ADVICE}"
+            message = f"{store.folder} has no valid record of {landing.commit.sha[:10]}: run backfill again"
             raise HistoryError(message)
         yield landing, record

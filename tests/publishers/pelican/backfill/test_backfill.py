@@ -11,7 +11,7 @@ from pelican_resourcesync.errors import HistoryError, PublicationError
 from pelican_resourcesync.publication import (
     locked,
 )
-from tests.kit.backfills import TIMES, documents, run, worktrees
+from tests.kit.backfills import TIMES, changes_now, documents, run, worktrees
 from tests.kit.sites import Site, changes, our_command, strip
 
 SITEURL = "https://example.org"
@@ -51,6 +51,20 @@ def test_a_commit_that_does_not_build_is_skipped_and_named(past: Site, backfille
     assert worktrees(past) == []
     assert list(temporary.iterdir()) == []
     assert past.git("status", "--porcelain") == ""
+
+
+@pytest.mark.promise("The past, built")
+def test_a_build_continues_what_was_written_aside(
+    recorded: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the build makes otherwise than the last commit had it changed when it was built."""
+    recorded.configure(RESOURCESYNC={"previous": str(tmp_path / "aside")})
+    recorded.commit(TIMES[4])
+    run(recorded, output=tmp_path / "aside")
+    recorded.article("third.md", "Third", "Not committed.")
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1735689700")  # 2025
+    recorded.build()
+    assert sorted(changes_now(recorded)) == sorted([*PAST, ("2025-01-01T00:01:40Z", "updated", "/third.html")])
 
 
 def test_since(recorded: Site) -> None:
