@@ -31,6 +31,7 @@ from pelican_resourcesync.protocol import EDITIONS
 from pelican_resourcesync.source import WELL_KNOWN
 
 SOURCES = ("description", "capabilitylist")
+_NAMED = 5  # files in a note
 LinkFinder = Callable[[str], list[str]]
 """A function that returns the links of a page, whose URI it takes."""
 
@@ -261,6 +262,12 @@ class _Checker:
             )
             raise CheckError(message)
         self._source(fetcher, fetcher.base or "", f"{fetcher.base}{start}")
+        if self.options.deep is not False and self.crawler.complete and (unlisted := [*fetcher.unopened()]):
+            named = ", ".join(unlisted[:_NAMED]) + (", …" if unlisted[_NAMED:] else "")
+            self.notes.append(
+                f"note: {len(unlisted):,} files of the folder are in no list: {named}; unless they are left out on "
+                "purpose, as drafts are, publish the folder after the program that wrote them"
+            )
 
     def _file(self, stream: BinaryIO, path: Path) -> None:
         head = stream.read(STANDARD_LIMITS.page)

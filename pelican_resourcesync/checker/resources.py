@@ -4,11 +4,13 @@ They are read from the output folder of a site or over HTTP. Of the resources th
 that have the same content in some form (LN).
 """
 
+import os
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from io import BytesIO
+from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, Self, TypeAlias, cast
 
@@ -67,6 +69,20 @@ class FetchedContent:
 class FolderFetcher(SiteFolder):
     """The output folder of a site."""
 
+    def __init__(self, folder: Path) -> None:
+        """Take the folder."""
+        super().__init__(folder)
+        self._opened: Hashes = set()
+
+    def unopened(self) -> Iterator[str]:
+        """Yield the paths of the files that were not opened, without documents, hidden files and those for the host."""
+        for folder, names, files in os.walk(self.folder):
+            names[:] = sorted(name for name in names if name[0] != "." and Path(folder, name) not in self._roots)
+            for name in sorted(files):
+                file = Path(folder, name)
+                if name[0] != "." and not _FOR_HOSTS.match(name) and hash(str(file)) not in self._opened:
+                    yield file.relative_to(self.folder).as_posix()
+
     def open(self, uri: str, *, size: int, md: Attributes | None = None) -> FetchedContent:  # noqa: ARG002 - of the web
         """Return the file that a static host would serve. Raises `TransportError` if it is larger, or unreadable."""
         file = self.file(uri)
@@ -78,6 +94,7 @@ class FolderFetcher(SiteFolder):
             if length > size:
                 message = f"{shown(uri)} is larger than {size} bytes"
                 raise TooLargeError(message)
+            self._opened.add(hash(str(file)))
             return FetchedContent(stream=file.open("rb"), length=length, headers=Headers())
         except OSError as error:
             message = f"{file} cannot be read: {error.strerror}"
@@ -169,6 +186,8 @@ def sitemaps(data: bytes) -> list[str]:
     return _SITEMAP.findall(data.decode("utf-8", "replace"))
 
 
+#: Files in a folder that are no resources.
+_FOR_HOSTS = re.compile(r"(?:_headers|_redirects|CNAME|robots\.txt|.*sitemap.*\.xml(?:\.gz)?)$")
 _BATCH = 64
 #: How many pages of a set are examined if not all resources are.
 _PAGES = 10

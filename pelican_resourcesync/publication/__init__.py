@@ -38,7 +38,7 @@ from pelican_resourcesync.publication.model.layout import (
     replaced_path,
     well_known_hints,
 )
-from pelican_resourcesync.publication.model.options import COPY, REPOSITORY, SITE, Options, PageOptions
+from pelican_resourcesync.publication.model.options import COPY, PELICAN, REPOSITORY, SITE, Options, PageOptions
 from pelican_resourcesync.publication.model.ranges import Calendar, FixedBoundaries, RangeBoundaries
 from pelican_resourcesync.publication.model.resource import (
     MD5,
@@ -98,6 +98,7 @@ __all__ = [
     "LINK_FORMAT",
     "MD5",
     "MOST_EXAMPLES",
+    "PELICAN",
     "RECORDS",
     "REPOSITORY",
     "RESERVED_PREFIX",

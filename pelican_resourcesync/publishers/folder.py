@@ -15,6 +15,7 @@ from pelican_resourcesync.http import path_of_uri
 from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication import (
     FOLDER,
+    PELICAN,
     Calendar,
     ChangeHistory,
     ExpectedSet,
@@ -31,6 +32,7 @@ from pelican_resourcesync.publication import (
     publish_sets,
     recovered,
     require_plausible,
+    state_in,
     well_known_hints,
 )
 from pelican_resourcesync.publishers.git import committer_time, find_repository
@@ -194,6 +196,7 @@ class _Folder:
         self.unstable = UnstablePages(folder, self._siteurl, self._predecessors.values())
         self.removed_sets = find_removed_sets(self._predecessors, settings, self._siteurl, folder, base)
         self.layouts = layouts_of(settings, self._siteurl, self._predecessors)
+        self._require_not_built()
         self.hints += [*predecessor_messages(self._predecessors), *well_known_hints(self._siteurl)]
         self._uris = self._find_resources()
         self._sets = self._find_sets()
@@ -212,6 +215,21 @@ class _Folder:
             repository.close()
         time_ = committer_time(commit)
         return None if time_ > self.built + _TOLERANCE else (commit.sha, time_)
+
+    def _require_not_built(self) -> None:
+        """Raise `PublicationError` where Pelican's plug-in has published the folder, and that is not live yet.
+
+        It knows what only Pelican does: drafts, hidden pages, and which commit changed what.
+        """
+        for name, layout in self.layouts.items():
+            state, previous = state_in(self._path, layout), self._predecessors[name].previous
+            if state and state.publisher == PELICAN and (previous is None or previous.state != state):
+                message = (
+                    f"Pelican's plug-in has just published {self._path}: let Pelican run the programs that change its "
+                    'files (docs/hosts.md), or set RESOURCESYNC = {"enabled": False} and remove '
+                    f"{self._path / FOLDER}"
+                )
+                raise PublicationError(message)
 
     def _find_resources(self) -> dict[str, str]:
         """Return the URIs of the resources by path, in the order of the URIs."""

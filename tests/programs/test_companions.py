@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.kit.sites import Site, file_of, our_command, with_stork
+from tests.kit.sites import ROOT, Site, file_of, our_command, with_stork
 
 NOTHING = "nothing changed since the last publication"
 ARTICLE = "<html><head><title>{{ article.title }}</title></head><body>%s{{ article.content }}</body></html>"
@@ -93,6 +93,28 @@ def test_together(site: Site) -> None:
     assert paths == PATHS | styles | indexes | {"images/derivatives/half/dot.png"}
     assert news == "1 updated (/sitemap.xml) since the last publication"
     assert '<a href="first.html">before</a>' in (site.output / "second.html").read_text()
+
+
+#: Stands for programs that the plug-in in `docs/hosts.md` runs: one that minifies pages, and one that adds an index.
+NPX = """#!/bin/sh
+case $1 in
+html-minifier-terser) sed -i 's/<html><head>//; s/<\\/head><body>//; s/<\\/body><\\/html>//' "$6"/*.html;;
+pagefind) mkdir -p "$3/pagefind"; rm -f "$3"/pagefind/*; for i in 1 2 3 4 5; do date >"$3/pagefind/$i-$NOW.pf"; done;;
+esac
+"""
+
+
+def test_programs_that_run_after_the_build(site: Site) -> None:
+    """What Pelican lets them do is published, with the link in pages without a head; `check` names what comes later."""
+    docs = (ROOT / "docs/hosts.md").read_text("utf-8")
+    site.write("plugins/after_build.py", docs.partition("```python\n")[2].partition("```")[0])
+    site.write("bin/npx", NPX).chmod(0o755)
+    paths, news = publish(site, PLUGIN_PATHS=["plugins"], PLUGINS=["after_build", "pelican_resourcesync"])
+    assert paths == PATHS | {f"pagefind/{number}-2024-03-02T12:00:00.pf" for number in range(1, 6)}
+    assert news.startswith("5 created")
+    assert (site.output / "first.html").read_text().startswith("<title>First</title><link rel=")
+    site.write("output/added.css", "b{}")
+    assert "1 files of the folder are in no list: added.css;" in our_command(site.folder, "check", "output").stdout
 
 
 def test_i18n_subsites(site: Site) -> None:

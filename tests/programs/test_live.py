@@ -13,7 +13,7 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publishers.pelican.site import earlier_addresses
 from tests.kit.live import Manner, content, files, hosts, page, status
 from tests.kit.museum import ARCHIVE, HOME, MUSEUM, STATE, Museum, tree
-from tests.kit.sites import run, warnings
+from tests.kit.sites import our_command, run, warnings
 
 
 def test_output_is_read_before_it_is_cleaned(museum: Museum) -> None:
@@ -35,6 +35,24 @@ def test_disk_that_fails_is_one_sentence(museum: Museum) -> None:
     sentence = museum.stops()
     assert "error: nothing can be built: " in sentence
     assert "move away what is in its place" in sentence
+
+
+def test_publish_after_the_plug_in(museum: Museum) -> None:
+    """It would lose what only Pelican knows, so it is refused, until what the plug-in published is live, or is gone."""
+    arguments = ["publish", "output", "--base-url", MUSEUM]
+    for month in (1, 2):
+        museum.edit(month)
+        museum.build()
+        before = tree(museum.site.output)
+        refused = our_command(museum.site.folder, *arguments, check=False)
+        assert (refused.returncode, tree(museum.site.output)) == (2, before)
+        assert "Pelican's plug-in has just published" in refused.stderr
+        museum.deploy()
+    assert "nothing changed" in our_command(museum.site.folder, *arguments).stdout
+    museum.edit(3)
+    museum.build()
+    shutil.rmtree(museum.site.output / "resourcesync")
+    assert "1 updated" in our_command(museum.site.folder, *arguments).stdout
 
 
 # --- moved -------------------------------------------------------------------

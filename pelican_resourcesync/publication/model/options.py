@@ -16,6 +16,8 @@ from pelican_resourcesync.system.signing import SigningKey
 #: Who publishes a set: a site, whichever program built it; a repository, perhaps with the URL of its user interface
 #: after a space; or a mirror, which publishes its copy.
 SITE, REPOSITORY, COPY = "site", "repository", "copy"
+#: A site that the plug-in publishes.
+PELICAN = f"{SITE} pelican"
 
 
 def is_repository(publisher: str) -> bool:

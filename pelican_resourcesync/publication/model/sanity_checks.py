@@ -14,6 +14,7 @@ START_OVER = f"publish once with {FIRST}=1 in the environment, which starts over
 _SHARE, _FEW = 5, 3
 _EXAMPLES = 2
 _PAGES = "pages"
+_REPLACED = "new files of the same kind"
 #: What to do about deletions, for a publisher that does not know better.
 FIND_OUT = "find out what is missing, or allow deletions for one publication if this is right"
 
@@ -29,28 +30,40 @@ def require_few_deletions(  # noqa: PLR0913 - keyword-only: what is not counted,
 ) -> None:
     """Raise `PublicationError` if not just a few of the URIs `before` are missing `now`; both are sorted.
 
-    Those that `explained` returns an explanation of do not count. If more than half of all pages are missing, or of all
-    resources of a repository, they are never few. URIs that begin with `uncounted`, if that is not empty, do not count.
-    `advice` ends the message. The message counts pages and other files or, in a repository whose records begin with
-    `records`, records and files.
+    Those that `explained` returns an explanation of do not count, nor other files than pages where new ones of the same
+    kind are in their folder, as programs that write hashes into names leave them. If more than half of all pages are
+    missing, or of all resources of a repository, they are never few. URIs that begin with `uncounted`, if that is not
+    empty, do not count. `advice` ends the message. The message counts pages and other files or, in a repository whose
+    records begin with `records`, records and files.
     """
     listed: Counter[str] = Counter()
     gone: Counter[str] = Counter()
     examples: list[str] = []
     reasons: Counter[str] = Counter()
+    created: Counter[str] = Counter()
+    missing: Counter[str] = Counter()
     current = iter(now)
     new = next(current, None)
     for old in before:
         while new is not None and new < old:
+            created[_place(new, records)] += 1
             new = next(current, None)
+        stays = new == old
+        new = next(current, None) if stays else new
         if uncounted and old.startswith(uncounted):
             continue
         kind = _kind(old, records)
         listed[kind] += 1
-        if new != old:
+        if not stays:
             gone[kind] += 1
-            reasons[explained(old)] += 1
+            reason = explained(old)
+            reasons[reason] += 1
+            missing[_place(old, records)] += not reason
             examples += [old] if len(examples) < _EXAMPLES else []
+    created.update(_place(uri, records) for uri in (new, *current) if uri is not None)
+    del missing[""]
+    replaced = (missing & created).total()
+    reasons.update({"": -replaced, _REPLACED: replaced})
     most, of = (gone.total(), listed.total()) if records else (gone[_PAGES], listed[_PAGES])
     if are_few(reasons[""], listed.total()) and most * 2 <= of:
         return
@@ -72,6 +85,11 @@ def explanation_of(reasons: Mapping[str, int]) -> str:
 def are_few(gone: int, listed: int) -> bool:
     """Return whether so many of the listed resources may be deleted at once."""
     return gone * _SHARE <= listed or (gone <= _FEW and gone * 2 <= listed)
+
+
+def _place(uri: str, records: str) -> str:
+    """Return the folder and the ending of a file that others may replace; empty for any other resource."""
+    return f"{uri.rpartition('/')[0]}/.{uri.rpartition('.')[2]}" if not records and _kind(uri, "") != _PAGES else ""
 
 
 def _kind(uri: str, records: str) -> str:

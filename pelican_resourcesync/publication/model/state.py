@@ -14,7 +14,7 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import parse_datetime, render_datetime
 from pelican_resourcesync.publication.model.kinds import kind_of
 from pelican_resourcesync.publication.model.layout import SET_NAME
-from pelican_resourcesync.publication.model.options import SITE, is_repository
+from pelican_resourcesync.publication.model.options import PELICAN, SITE, is_repository
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER, is_public
 from pelican_resourcesync.settings import Hub
 from pelican_resourcesync.system.files import sha256
@@ -161,6 +161,11 @@ class PublicationState:
     def of_repository(self) -> bool:
         """Whether a repository published the set."""
         return is_repository(self.publisher)
+
+    @property
+    def of_site(self) -> bool:
+        """Whether it is a site, whatever built it."""
+        return self.publisher in {SITE, PELICAN}
 
     @property
     def ancestry(self) -> tuple[str, ...]:

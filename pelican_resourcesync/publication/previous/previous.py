@@ -18,6 +18,7 @@ from pelican_resourcesync.http import BucketPath
 from pelican_resourcesync.protocol import Document, Entry, Root, parse_links, read
 from pelican_resourcesync.publication.model.kinds import RESOURCE_LIST_PART, kind_of
 from pelican_resourcesync.publication.model.layout import FOLDER, SET_NAME, Layout
+from pelican_resourcesync.publication.model.options import SITE
 from pelican_resourcesync.publication.model.ranges import Body, Range
 from pelican_resourcesync.publication.model.resource import Listed, Row, parse_representation, parse_time
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER, is_loopback, known_hosts
@@ -303,7 +304,11 @@ def sets_published_by(publisher: str, folder: Path, siteurls: Collection[str]) -
     """Return the sets in a folder that a publisher has published there, for one of these addresses, by name."""
     homes = sorted((folder / FOLDER).iterdir()) if (folder / FOLDER).is_dir() else []
     states = {each.name: state_in(folder, Layout("", each.name)) for each in homes if each.is_dir()}
-    ours = {name: each for name, each in states.items() if each and each.publisher == publisher}
+    ours = {
+        name: each
+        for name, each in states.items()
+        if each and (each.publisher == publisher or (each.of_site and publisher == SITE))
+    }
     return {name: each for name, each in ours.items() if each.siteurl in siteurls}
 
 

@@ -21,6 +21,7 @@ from pelican.utils import DateFormatter
 
 from pelican_resourcesync.errors import HistoryError, PublicationError, SettingsError, failing_disk
 from pelican_resourcesync.publication import (
+    PELICAN,
     Layout,
     Options,
     PageOptions,
@@ -242,6 +243,7 @@ def options_of(pelican: Mapping[str, Any], settings: Settings, layout: Layout, o
         uncounted_below=layout.uri(f"{quote(str(pelican['THEME_STATIC_DIR']).strip('/'))}/"),
         on_deletions=f"{_CAUSES} {ON_DELETIONS}",
         page=_page_options(pelican),
+        publisher=PELICAN,
     )
 
 

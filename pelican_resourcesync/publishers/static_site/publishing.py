@@ -91,7 +91,7 @@ def removed_layouts(output: Path, siteurl: str, names: Iterable[str]) -> Iterato
     """Yield the layouts of former sets in an output, without sets that others have published there since."""
     for layout in (Layout(siteurl, name) for name in names):
         state = state_in(output, layout)
-        if state and state.publisher == SITE:
+        if state and state.of_site:
             yield layout
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,26 @@ def test_shares_and_what_does_not_count() -> None:
         "3 of 4 resources would be listed as deleted, such as https://e.org/a.html and https://e.org/b: look for it "
         "(1 of 1 other files and 2 of 3 pages are missing)"
     )
+
+
+@pytest.mark.parametrize(
+    ("after", "stops"),
+    [("s/{}b.js", False), ("s/{}b.css", True), ("t/{}b.js", True), ("s/{}b.html", True), ("s/{}b", True)],
+    ids=["replaced", "another kind", "another folder", "pages", "no ending"],
+)
+def test_hashes_in_names(after: str, *, stops: bool) -> None:
+    """Files with other names, as programs write them in each build, are no loss where as many are in their place."""
+    before = [f"https://e.org/s/{number}a.js" for number in range(6)]
+    pages = [f"https://e.org/z{number}/" for number in range(6)]
+    now = sorted(f"https://e.org/{after.format(number)}" for number in range(6))
+    require = partial(require_few_deletions, [*before, *pages])
+    if stops:
+        with pytest.raises(PublicationError, match=r"^6 of 12 resources"):
+            require(sorted([*now, *pages]))
+    else:
+        require([*now, *pages])
+        with pytest.raises(PublicationError, match=r"; explained by new files of the same kind: 2, unexplained: 4\)"):
+            require([*now[:2], *pages])
 
 
 def test_pages_among_many_images() -> None:
