@@ -22,6 +22,7 @@ from pelican.log import FatalLogger, LimitFilter, console
 from pelican.settings import read_settings
 
 from pelican_resourcesync.cli import main
+from repo_bridge.cli import main as bridge
 from tests.kit.reader import XmlDocument, parse_file
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -191,7 +192,7 @@ def run(site: Site, *arguments: str, **environment: str) -> tuple[int, str]:
 
 
 def run_program(name: str, folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run `pelican` or `pelican-resourcesync` in a folder, in this process."""
+    """Run `pelican` or one of our programs in a folder, in this process."""
     printed, errors, status = StringIO(), StringIO(), 0
     root = logging.root
     level, handlers, root.handlers = root.level, root.handlers, []  # else Pelican would add none
@@ -221,6 +222,7 @@ def run_program(name: str, folder: Path, *arguments: str, **environment: str) ->
 _PROGRAMS: Mapping[str, Callable[[Sequence[str]], int | None]] = {
     "pelican": pelican_main,
     "pelican-resourcesync": main,
+    "repo-bridge": bridge,
 }
 
 

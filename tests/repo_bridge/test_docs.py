@@ -111,14 +111,6 @@ def _shown(action: argparse.Action) -> str:
     return " ".join([*action.option_strings, *([str(action.metavar)] if action.metavar else [])])
 
 
-def test_commands_that_are_shown_are_commands() -> None:
-    """Every line of the docs of the bridge that begins with the program is one that it takes."""
-    lines = re.findall(r"^ *(?:venv/bin/)?repo-bridge ((?:publish|init|import).*)$", BRIDGE, re.MULTILINE)
-    assert len(lines) >= 4
-    for line in lines:
-        parser().parse_args(line.split())
-
-
 def test_steps_of_the_first_page_are_commands() -> None:
     """`first_page` finds the commands of every step but that of the web server, and a shell reads them."""
     blocks = steps()
