@@ -14,7 +14,6 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from lxml import etree
 
 from pelican_resourcesync.checker import check
 from pelican_resourcesync.terminal import Progress
@@ -212,11 +211,6 @@ def steady(rows: Rows) -> Rows:
 def ending(uri: str) -> str:
     """Return what tells the URIs of the tests from each other."""
     return uri.removeprefix(f"{BASE}/resourcesync/").removeprefix(f"{SET}/records/").removeprefix(f"{UI}/")
-
-
-def text_of(record: bytes) -> str:
-    """Return all that is to be read in a record."""
-    return " ".join(str(text) for text in etree.fromstring(record).itertext())
 
 
 def shelf(*numbers: int, **more: Any) -> Sample:
