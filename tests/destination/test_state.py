@@ -16,7 +16,7 @@ from pelican_resourcesync.errors import IncompleteError, MirrorError, ResourceSy
 from pelican_resourcesync.publishers.aggregator import Aggregator
 from tests.destination.test_aggregator import copied
 from tests.kit.live import Ask, status
-from tests.kit.sources import FAST, FakeSource, files_of
+from tests.kit.sources import FAST, FakeSource, files_of, in_step
 
 DATABASE = f"{STATE_FOLDER}/state.sqlite3"
 OPTIONS = replace(FAST, max_deletions=100.0)
@@ -37,8 +37,7 @@ def change(source: FakeSource) -> None:
 
 def require_step(source: FakeSource, folder: Path) -> None:
     """See that the next run has all, deletes what is gone, and has put nothing aside."""
-    assert mirror(source, folder).run().complete
-    assert files_of(folder) == source.resources
+    in_step(source, folder)
     assert mirror(source, folder).audit() == []
     assert not [*(folder / STATE_FOLDER).glob("damaged*")]
 
@@ -160,8 +159,7 @@ def test_rebuild_that_is_not_finished(
     assert mirror(source, folder).run().left == 1
     assert json.loads((folder / STATE_FOLDER / TRUSTED).read_text())["rebuilt"] is True
     source.site.manners.clear()
-    assert mirror(source, folder).run().complete
-    assert files_of(folder) == source.resources
+    in_step(source, folder)
     assert json.loads((folder / STATE_FOLDER / TRUSTED).read_text())["rebuilt"] is False
 
 
