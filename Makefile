@@ -19,7 +19,7 @@ DEMO := demo
 PORT ?= 8000
 # One more than cores: tests wait for databases and hosts a quarter of their time.
 WORKERS ?= 3
-EXTRAS := bridge,cloud,cluster,mirror,mysql,patch,pelican,sign,table,text,wacz
+EXTRAS := bridge,cloud,cluster,completion,mirror,mysql,patch,pelican,sign,table,text,wacz
 DEMO_EXTRAS := bridge,pelican
 
 # A new environment, and what is installed into it. Groups of dependencies need pip 25.1; Python 3.11 may bring pip 23.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pelican_resourcesync.commands import announce, check, follow, key, mirror, publish, serve, site, upload
 from pelican_resourcesync.commands.running import PROGRAM
-from pelican_resourcesync.system.command_line import CommandLine, program, run_program
+from pelican_resourcesync.system.command_line import CommandLine, add_completion, program, run_program
 from pelican_resourcesync.version import __version__
 
 
@@ -32,4 +32,5 @@ def parser() -> CommandLine:
         key.add_verb,
     ):
         add(verbs)
+    add_completion(verbs, top)
     return top

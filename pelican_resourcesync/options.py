@@ -144,16 +144,18 @@ def _rate(text: str) -> str:
     return text
 
 
-def _one_of(kind: Callable[[str], Any], *known: str) -> Callable[[str], Any]:
-    """Return what takes one of several texts and returns it as `kind`; for any other it raises `ArgumentTypeError`."""
+@dataclass(frozen=True)
+class _OneOf:
+    """Takes one of the texts that are `known` and returns it as `kind`; for another, it raises `ArgumentTypeError`."""
 
-    def parse(text: str) -> Any:
-        if text not in known:
-            message = f"{text!a} is none of {', '.join(known)}"
+    kind: Callable[[str], Any]
+    known: tuple[str, ...]
+
+    def __call__(self, text: str) -> Any:
+        if text not in self.known:
+            message = f"{text!a} is none of {', '.join(self.known)}"
             raise ArgumentTypeError(message)
-        return kind(text)
-
-    return parse
+        return self.kind(text)
 
 
 def _moment(text: str) -> datetime:
@@ -235,7 +237,7 @@ class SourceOptions:
         "auto",
         "ROUTE",
         "lists, dumps or auto: fetch files one by one, or in packages",
-        _one_of(str, "auto", "lists", "dumps"),
+        _OneOf(str, ("auto", "lists", "dumps")),
     )
     accept_older: bool = _of_a_command(False, "", "follow a Source that was set back to an older state")
     max_deletions: float = _of_a_command("20", "N", "stop if more than N % would be deleted", float)
@@ -349,7 +351,7 @@ class CheckOptions:
     )
     follow: bool = _of_a_command(False, "", "also check what a single document links to")
     edition: int | None = _of_a_command(
-        None, "YEAR", "check all documents against one edition of the standard", _one_of(int, "2014", "2017")
+        None, "YEAR", "check all documents against one edition of the standard", _OneOf(int, ("2014", "2017"))
     )
     ignore: Several = _of_a_command((), "RULE", "skip a rule, by its identifier")
     max_documents: int = _of_a_command("10000", "N", "the maximum number of documents", count)

@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pelican_resourcesync.errors import ResourceSyncError, StoppedError
-from pelican_resourcesync.system.command_line import CommandLine, add_command, messages, program, run_program, warn
+from pelican_resourcesync.system.command_line import (
+    CommandLine,
+    add_command,
+    add_completion,
+    messages,
+    program,
+    run_program,
+    warn,
+)
 from pelican_resourcesync.system.exits import DONE, INCOMPLETE, PROBLEMS, stopping
 from pelican_resourcesync.system.extras import extra
 from pelican_resourcesync.version import __version__
@@ -51,6 +59,7 @@ def parser() -> CommandLine:
     top, verbs = program(PROGRAM, "Publish a repository over ResourceSync, from its database.", __version__)
     for add in (_add_publish, _add_init, _add_import):
         add(verbs)
+    add_completion(verbs, top)
     return top
 
 

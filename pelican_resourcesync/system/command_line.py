@@ -1,15 +1,18 @@
 """A command line: how commands are written, what every command takes, what its help says, and where messages go."""
 
+import json
 import logging
 import sys
 from argparse import Action, ArgumentError, ArgumentParser, HelpFormatter, Namespace, _SubParsersAction
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from importlib import import_module
 from io import StringIO
 from typing import Any, NoReturn, TextIO
 
-from pelican_resourcesync.system.exits import STATUSES, UNUSABLE, run_command
+from pelican_resourcesync.system.exits import DONE, STATUSES, UNUSABLE, run_command
+from pelican_resourcesync.system.extras import extra
 from pelican_resourcesync.system.printable import get_logger, printable, suggestion
 
 _DOCS = "https://github.com/pelican-resourcesync/pelican-resourcesync/blob/main/docs/commands.md"
@@ -99,6 +102,31 @@ def add_command(  # noqa: PLR0913 - what the help says, line by line
     text = "list each resource that is created, updated, deleted or read"
     how.add_argument("-v", "--verbose", action="store_const", dest="level", const=logging.INFO, help=text)
     return verb
+
+
+_SHELLS = ("bash", "zsh", "fish")
+#: What an argument is the name of, as the library calls it, by its metavar.
+_NAMES = dict.fromkeys(("FILE", "SOURCE", "TARGET", "DUMP", "EXPORT"), "FILE")
+_NAMES |= dict.fromkeys(("FOLDER", "OUTPUT", "DIR"), "DIRECTORY")
+
+
+def add_completion(verbs: "_SubParsersAction[Any]", top: CommandLine) -> None:
+    """Add the command that lets a shell complete all commands that were added to the parser."""
+    text = "print the code with which a shell completes commands, options and files"
+    verb = add_command(verbs, "completion", text, partial(_complete, top, verbs), *_SHELLS, writes=False)
+    verb.add_argument("shell", metavar="SHELL", choices=_SHELLS, help="the shell: bash, zsh or fish")
+
+
+def _complete(top: CommandLine, verbs: "_SubParsersAction[Any]", options: Namespace) -> int:
+    with extra("completion", "completion needs an extra"):
+        shtab = import_module("shtab")
+    for action in (action for verb in verbs.choices.values() for action in verb._actions):  # noqa: SLF001 - all there are
+        action.choices = action.choices or getattr(action.type, "known", None)
+        if action.metavar in _NAMES:
+            action.complete = getattr(shtab, _NAMES[action.metavar])
+    script = shtab.complete(top, options.shell)
+    sys.stdout.write(json.dumps({"script": script}) if options.json else script)
+    return DONE
 
 
 def _ends(anchor: str) -> str:

@@ -44,7 +44,7 @@ def test_every_command_is_documented_with_its_arguments() -> None:
         first = "-n" not in verb._option_string_actions  # it changes nothing
         rows = common[first:] + _rows(documented[name]) + shared * refers
         assert rows == [_shown(each) for each in verb._actions if each.dest != "help"]
-        assert first == (f"`{name}`" in DOCS.partition("change nothing, so they have no `--dry-run`")[0][-80:])
+        assert first == (f"`{name}`" in DOCS.partition("change nothing, so they have no `--dry-run`")[0][-90:])
         examples = re.findall(
             rf"^    pelican-resourcesync ({name}.*)$", documented[name].partition("###")[0], re.MULTILINE
         )

@@ -95,7 +95,10 @@ def test_wrong_arguments_and_settings(
         ("publish --out", "publish: argument --out: expected one argument"),
         (
             "imports",
-            "argument COMMAND: there is no 'imports' (did you mean 'import'?): it is one of publish, init, import",
+            (
+                "argument COMMAND: there is no 'imports' (did you mean 'import'?): it is one of publish, init, import, "
+                "completion"
+            ),
         ),
         ("import a.sql", "import: the following arguments are required: EXPORT"),
         ("publish --bas-url x", "publish: there is no option --bas-url (did you mean '--base-url'?)"),
