@@ -4,16 +4,26 @@ The function judges one page alone. It is documented for owners of sites in `doc
 """
 
 from pelican_resourcesync.content.dates import Dates, Stamps, content_dates, read_dates
-from pelican_resourcesync.content.page import VERSION, Page, content_hash, read_page, read_title
+from pelican_resourcesync.content.page import (
+    VERSION,
+    FrontPage,
+    Page,
+    content_hash,
+    read_front_page,
+    read_page,
+    read_title,
+)
 
 __all__ = [
     "VERSION",
     "Dates",
+    "FrontPage",
     "Page",
     "Stamps",
     "content_dates",
     "content_hash",
     "read_dates",
+    "read_front_page",
     "read_page",
     "read_title",
 ]

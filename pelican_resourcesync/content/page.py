@@ -3,6 +3,7 @@
 import json
 import re
 from base64 import urlsafe_b64encode
+from collections.abc import Iterator
 from copy import deepcopy
 from hashlib import sha256
 from pathlib import Path
@@ -30,6 +31,7 @@ _BEFORE_HEADING = re.compile(rf"\s{_SEPARATORS}\s*$")
 
 #: A refresh within a second, and the URL to which it leads.
 _REFRESH = re.compile(r"""\s*[01](?:\.\d*)?\s*[;,\s]\s*(?:url\s*=\s*)?["']?([^"']*)""", re.IGNORECASE)
+_COLOR, _SHORT_COLOR = re.compile("#(?:[0-9a-f]{3}|[0-9a-f]{6})"), 4
 _DESCRIPTIONS = frozenset(("description", "og:title", "og:description"))
 #: The paths of error pages; one that is a folder must say its number, because it may be an article with this number.
 _ERROR_FILE = re.compile(r"/(?:40\d|410|50\d|[45]xx|50x)\.html?$")
@@ -122,6 +124,46 @@ def read_title(file: Path, uri: str) -> str | None:
     if root is None:
         return ""
     return None if _leads_elsewhere(root, uri) else plain(root.findtext("head/title") or "")
+
+
+class FrontPage(NamedTuple):
+    """What the front page of a site says of it, as far as it does; the icon is a URL of the same host."""
+
+    name: str = ""
+    language: str = ""
+    icon: str = ""
+    #: In the form `#0a5a8a`.
+    color: str = ""
+
+
+def read_front_page(file: Path, uri: str) -> FrontPage:
+    """Return what the beginning of a front page says of its site. Raises `OSError` if it cannot be read."""
+    with file.open("rb") as stream:
+        root = parse(stream.read(_HEAD))
+    if root is None:
+        return FrontPage()
+    said: dict[str, str] = {}
+    for meta in root.iter("meta"):
+        said.setdefault((meta.get("property") or meta.get("name") or "").lower(), (meta.get("content") or "").strip())
+    color = said.get("theme-color", "").lower()
+    digits = color[1:] if len(color) > _SHORT_COLOR else "".join(2 * digit for digit in color[1:])
+    icons = [*_icons(root, uri)]
+    return FrontPage(
+        plain(said.get("og:site_name", "")),
+        root.get("lang") or "",
+        max(icons)[-1] if icons else "",
+        f"#{digits}" if _COLOR.fullmatch(color) else "",
+    )
+
+
+def _icons(root: etree._Element, uri: str) -> Iterator[tuple[bool, int, int, str]]:
+    """Yield the icons of a page on its own host. The greatest is the best: a drawing, else the largest or the first."""
+    for number, link in enumerate(root.iter("link")):
+        url, rel = _absolute(uri, link.get("href") or ""), (link.get("rel") or "").lower().split()
+        if {"icon", "apple-touch-icon"}.isdisjoint(rel) or url == uri or urlsplit(url)[:2] != urlsplit(uri)[:2]:
+            continue
+        size = re.match("[0-9]{1,4}", link.get("sizes") or "")
+        yield urlsplit(url).path.endswith(".svg"), int(size[0]) if size else 180 * ("icon" not in rel), -number, url
 
 
 def _hash(data: bytes) -> str:

@@ -23,7 +23,7 @@ from pelican_resourcesync.publication.disk.staging import recover, recovered, wo
 from pelican_resourcesync.publication.disk.workspace import Workspace
 from pelican_resourcesync.publication.former import former_states
 from pelican_resourcesync.publication.kinds.pages.overview import DOCUMENTS, Amount, Overview
-from pelican_resourcesync.publication.kinds.pages.rendering import mirror_command
+from pelican_resourcesync.publication.kinds.pages.rendering import language_hints, mirror_command
 from pelican_resourcesync.publication.kinds.versions import VersionIndex
 from pelican_resourcesync.publication.model.clock import TICK, build_time, later, whole_seconds
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
@@ -158,6 +158,7 @@ __all__ = [
     "is_loopback",
     "is_published",
     "kind_of",
+    "language_hints",
     "later",
     "layout_after",
     "layouts_in",

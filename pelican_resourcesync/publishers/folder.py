@@ -1,15 +1,17 @@
 """A folder of files that any program built, published: what is in it, at which time it changed, and the documents."""
 
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pelican_resourcesync.content import content_dates, read_dates
+from pelican_resourcesync.content import FrontPage, content_dates, read_dates, read_front_page, read_title
 from pelican_resourcesync.errors import HistoryError, PublicationError, SettingsError, failing_disk
 from pelican_resourcesync.http import path_of_uri
 from pelican_resourcesync.protocol import Link
@@ -26,6 +28,7 @@ from pelican_resourcesync.publication import (
     Resource,
     Workspace,
     build_time,
+    language_hints,
     media_type,
     plan_sets,
     predecessor_messages,
@@ -72,6 +75,8 @@ from pelican_resourcesync.terminal import Progress, expectations
 #: The settings file, in the working directory.
 FILE = "resourcesync.toml"
 _SHOWN = 5
+#: The pages whose titles are compared, and what stands between the parts of a title.
+_TITLES, _PARTS = 8, re.compile(r"\s+[-|\u2013\u2014\u00b7\u00bb:]\s+")
 #: A commit dated further ahead than this was made on a machine with a wrong clock.
 _TOLERANCE = timedelta(days=1)
 
@@ -200,6 +205,10 @@ class _Folder:
         self.hints += [*predecessor_messages(self._predecessors), *well_known_hints(self._siteurl)]
         self._uris = self._find_resources()
         self._sets = self._find_sets()
+        front = self._read_front_page()
+        self._name = settings.site_name or front.name or self._common_title()
+        self._language = settings.language or front.language or "en"
+        self.hints += language_hints(settings.language)
 
     def _commit_of(self, base: Path) -> tuple[str, datetime] | None:
         """Return the commit that was built and its time; `None` without git, or if that time is in the future."""
@@ -262,6 +271,25 @@ class _Folder:
             )
             raise PublicationError(message)
         return {found[uri]: uri for uri in sorted(found)}
+
+    def _read_front_page(self) -> FrontPage:
+        try:
+            return read_front_page(self._path / "index.html", f"{self._siteurl}/")
+        except OSError:
+            return FrontPage()
+
+    def _common_title(self) -> str:
+        """Return the part of the title of the front page that the titles of the first other pages have, too."""
+        pages = islice((path for path in self._uris if is_html(path)), _TITLES)
+        titles = [title for path in ("index.html", *pages) if (title := self._title_of(path))]
+        others = [_PARTS.split(title) for title in titles[1:]]
+        return next((part for part in _PARTS.split("".join(titles[:1])) if all(part in parts for parts in others)), "")
+
+    def _title_of(self, path: str) -> str:
+        try:
+            return read_title(self._path / path, self._uris.get(path, "")) or ""
+        except OSError:
+            return ""
 
     def _find_sets(self) -> dict[str, list[str]]:
         """Return the paths of the resources in each set."""
@@ -336,10 +364,8 @@ class _Folder:
             self.layouts[name],
             settings,
             next(set_settings for set_settings in settings.sets if set_settings.name == name),
-            site_name=settings.site_name,
-            page=PageOptions(
-                language=settings.language, timezone=settings.timezone, compiled=self._workspace.templates
-            ),
+            site_name=self._name,
+            page=PageOptions(language=self._language, timezone=settings.timezone, compiled=self._workspace.templates),
             on_deletions=(
                 "was the site built completely? If the deletions are right, publish once with "
                 f"{ALLOW_DELETIONS}=1 in the environment"

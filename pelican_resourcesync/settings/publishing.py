@@ -108,6 +108,13 @@ def mirrors(setting: Setting, value: object) -> tuple[tuple[str, int | None], ..
     return tuple((table["url"], table.get("pri")) for table in tables)
 
 
+def color(setting: Setting, value: object) -> str:
+    """Check a colour, which need not be set."""
+    if not isinstance(value, str) or not re.fullmatch("(?:#[0-9a-fA-F]{6})?", value):
+        raise setting.wrong(value, "a colour such as '#0a5a8a'")
+    return value
+
+
 def hubs(setting: Setting, value: object) -> tuple[Hub, ...]:
     """Check hubs: URLs, or tables of the `url` of each and whether it is `fat`. A repeated one counts once."""
     if not isinstance(value, list | tuple):
@@ -171,6 +178,8 @@ class PublishSettings:
     allow_deletions: bool = row(False, checks.boolean, "allow more than a fifth to be deleted", metavar="")
     moved_from: str = row("", checks.site_url, "the former URL, if it changed", metavar="URL")
     mirrors: tuple[tuple[str, int | None], ...] = row((), mirrors, "other URLs of the same resources, with priorities")
+    icon: str = row("", checks.text, "the icon of the page for people: a URL, or a path in the output")
+    color: str = row("", color, "the colour of the page for people, such as #0a5a8a")
     hubs: tuple[Hub, ...] = row((), hubs, "WebSub hubs, through which `announce` notifies subscribers")
 
     @property

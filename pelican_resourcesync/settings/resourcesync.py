@@ -164,7 +164,7 @@ class FolderSettings(Settings):
     folder: Path | None = row(None, checks.path, "the folder to publish")
     base_url: str = row("", checks.site_url, "the URL at which the folder is public")
     site_name: str = row("", checks.text, "the name of the site, for the page for people")
-    language: str = row("en", checks.required_text("a language, such as 'en'"), "the language of the page for people")
+    language: str = row("", checks.text, "the language of the page for people")
     timezone: tzinfo = row(UTC, checks.timezone, "the time zone of the days on the page for people")
     history: str = row("none", _only_of_builds, "only sites that Pelican builds have a history before publication")
     changes_by: str | int = row("month", checks.one_of(*PERIODS), "the period that a Change List covers")

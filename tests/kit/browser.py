@@ -31,15 +31,15 @@ frame.onload = async () => {
     answer.overflow = inside.documentElement.scrollWidth - %(width)s;
     answer.background = frame.contentWindow.getComputedStyle(inside.body).backgroundColor;
     answer.scripts = inside.scripts.length;
-    answer.bars = [...inside.querySelectorAll(".chart a")].map(each => [each.getAttribute("href"),
-      [...each.querySelectorAll("rect[data-count]")].map(
-        rect => [rect.className.baseVal, +rect.dataset.count, rect.getBoundingClientRect().height])]);
+    answer.bars = [...inside.querySelectorAll(".year a")].map(each => [each.getAttribute("href"),
+      [...each.querySelectorAll("i")].map(
+        part => [part.className, +part.style.flexGrow, part.getBoundingClientRect().height])]);
     answer.done = await (async () => { %(doing)s })();
     answer.broken = [];
     const links = new Set([...inside.querySelectorAll("[href], [src]")].map(each => each.getAttribute("href")
       || each.getAttribute("src")).map(each => new URL(each, inside.baseURI)).filter(
         each => each.origin === location.origin).map(each => each.href.split("#")[0]));
-    for (const link of links) if (!(await fetch(link)).ok) answer.broken.push(link);
+    for (const link of links) if (!(await fetch(link).catch(() => fetch(link))).ok) answer.broken.push(link);
     answer.links = links.size;
     const script = inside.createElement("script");
     script.src = "/axe.js";

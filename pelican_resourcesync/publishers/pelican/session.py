@@ -24,6 +24,7 @@ from pelican_resourcesync.publication import (
     PublishRequest,
     Representation,
     Resource,
+    language_hints,
     predecessor_messages,
     publish_sets,
     recovered,
@@ -121,7 +122,9 @@ class Publisher:
         sitemap = update_sitemap(
             output, [resource_set.layout for resource_set in site.sets], wanted=self._settings.sitemap
         )
-        self._hints |= dict.fromkeys(filter(None, [*site.hints, headless, sitemap]))
+        is_first = not any(predecessor.previous for predecessor in self._predecessors.values())
+        language = language_hints(str(self._run.settings.get("DEFAULT_LANG") or "")) if is_first else []
+        self._hints |= dict.fromkeys(filter(None, [*site.hints, headless, sitemap, *language]))
         ended = removed_set_warnings(self._removed_sets, self._settings)
         self._warnings += [*site.warnings, *ended]
         notes = [note for publication in publications for note in publication.notes]

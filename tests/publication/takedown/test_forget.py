@@ -219,7 +219,7 @@ def test_it_is_published_in_the_same_manner(tmp_path: Path) -> None:
     take_down(source, "b.html")
     assert b"datetime=" not in b"".join(data for path, data in source.documents().items() if path.endswith(".xml"))
     assert source.document(f"{SITEURL}/.well-known/resourcesync").links["describedby"] == about
-    assert "Tom &amp; Ann over ResourceSync" in (source.output / "resourcesync/index.html").read_text("utf-8")
+    assert "What&#39;s new at Tom &amp; Ann" in (source.output / "resourcesync/index.html").read_text("utf-8")
     publish_history(source, HISTORY, edition=2017)
     take_down(source, "a.html")
     assert source.changes()

@@ -6,12 +6,13 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lxml import etree
 
 import pelican_resourcesync as library
 from pelican_resourcesync.errors import PublicationError
@@ -398,6 +399,34 @@ def test_wrong_settings(folder: Folder, text: str, message: str) -> None:
     assert folder.stops().startswith(message)
 
 
+_NAMED = '<meta property="og:site_name" content="A &amp; B">'
+
+
+@pytest.mark.parametrize(
+    ("titles", "settings", "shows"),
+    [
+        ((f"A - B</title>{_NAMED}<title>", "C"), "", "en What's new at A & B"),
+        (("Home | The manual", "About | The manual", "404"), "", "en What's new at manual.test"),
+        (("The manual", "About \u2014 The manual"), "", "en What's new at The manual"),
+        (("Home - The manual", "About - The manual"), 'language = "fr"', "fr Quoi de neuf sur The manual"),
+        (("Home", "About"), 'site_name = "Mine"\nlanguage = "it"', "en What's new at Mine"),
+    ],
+)
+def test_whose_page_it_is(folder: Folder, titles: Sequence[str], settings: str, shows: str) -> None:
+    """The name and the language are those of the front page, or of the settings; a hint says where it is English."""
+    (folder.public / "about/index.html").unlink()
+    folder.write({f"{number or 'index'}.html": page(text) for number, text in enumerate(titles)})
+    folder.configure(settings)
+    done = folder.run()
+    shown = etree.parse(folder.public / "resourcesync/index.html", etree.HTMLParser()).getroot()
+    assert f"{shown.get('lang')} {shown.findtext('head/title')}" == shows
+    hint = "ResourceSync: the page for people is in English, because it is not translated into 'it'.\n"
+    assert (hint in done.stdout) is ("it" in settings.split('"'))
+    folder.write({"index.html": page("Home").replace("<html", "<html lang='de-CH'")})
+    folder.run()
+    assert ("Seiten" in (folder.public / "resourcesync/index.html").read_text("utf-8")) is ("language" not in settings)
+
+
 def test_where_and_what(folder: Folder) -> None:
     """The folder and the URL are options or settings; what is missing is named."""
     alone = our_command(folder.base, "publish", "public", check=False)
@@ -416,7 +445,7 @@ def test_where_and_what(folder: Folder) -> None:
     our_command(folder.base, "publish", "--config", "else/my.toml")
     assert len(folder.listed()) == 3
     assert "Manual" in (folder.public / "resourcesync/index.html").read_text("utf-8")
-    assert '"timezone": "Japan"' in (folder.public / "resourcesync/site/publication.json").read_text("utf-8")
+    assert '"timezone": "Japan"' in (folder.public / "resourcesync/publication.json").read_text("utf-8")
     for options, message in (
         (["nowhere"], f"there is no folder {folder.base / 'nowhere'}: build the site first, or pass the folder "),
         (["."], f"the output {folder.base} contains {folder.base}, the folder of the settings, so settings, "),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
 
-from pelican_resourcesync.protocol import Capability
+from pelican_resourcesync.protocol import Capability, ChangeKind
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.kinds.dumps import read_dumped
 from pelican_resourcesync.publication.kinds.pages.changes import ChangeDay, days_of, latest_shown
@@ -14,6 +14,7 @@ from pelican_resourcesync.publication.model.history import ShownChanges
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.state import ChangeListSummary, Part, PublicationState
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
+from pelican_resourcesync.system.titles import HTML
 
 #: The latest changes: at least so many of what people read, if so many others are not enough.
 _ENOUGH_READ, _MOST_READ = 50, 3_000
@@ -61,6 +62,7 @@ class Overview:
     type and `years` those last changed in each year, as far as it is known. `ranges` are the Change Lists, oldest
     first, and `days` the latest changes, the latest first. `dump` and `change_dump` are the packages of the current
     Resource Dump and of all Change Dumps. `last` is the time of the last change, `None` if none is known.
+    `new` is the number of new pages in the month of `at`, of those that are still shown, without the first publication.
     `began` is the time of the first publication, and `is_restart` whether others came before it, under other addresses.
     `of_repository` is whether the resources are those of a repository and not of a site.
     """
@@ -76,6 +78,7 @@ class Overview:
     change_dump: Amount
     archives: Mapping[Capability, ArchiveOverview]
     last: datetime | None
+    new: int
     began: datetime
     is_restart: bool
     of_repository: bool
@@ -84,6 +87,11 @@ class Overview:
     def open(self) -> ChangeListSummary | None:
         """The Change List that still grows, if there is one."""
         return self.ranges[-1] if self.ranges and self.ranges[-1].until is None else None
+
+    @property
+    def pages(self) -> int:
+        """The number of HTML pages."""
+        return sum(amount.number for type_, amount in self.types.items() if type_ in HTML)
 
     @property
     def changes(self) -> int:
@@ -130,7 +138,10 @@ def overview_of_stage(
 def _read(publication: PreviousPublication, shown: Mapping[str, ShownChanges]) -> Overview:
     layout = publication.layout
     types, years, last = _survey(publication.state.parts)
-    days = days_of(_latest(publication, shown), publication.state)
+    at = publication.state.at.astimezone(publication.state.timezone)
+    month = datetime(at.year, at.month, 1, tzinfo=at.tzinfo)
+    days = days_of(_latest(publication, shown, month), publication.state)
+    new = (day.read for day in days if day.time >= month and not day.is_first)
     lengths = publication.state.packages
     packages = [
         Amount(len(each.packages), sum(lengths.get(package.path, 0) for package in each.packages))
@@ -153,6 +164,7 @@ def _read(publication: PreviousPublication, shown: Mapping[str, ShownChanges]) -
         change_dump=_sum(packages),
         archives=dict(_archives(publication)),
         last=days[0].time if days else last,
+        new=sum(change.kind is ChangeKind.CREATED for read in new for change in read),
         began=publication.state.began,
         is_restart=publication.state.restart_number > 1,
         of_repository=publication.state.of_repository,
@@ -173,14 +185,17 @@ def _survey(parts: Iterable[Part]) -> tuple[dict[str, Amount], dict[int, int], d
     return types, dict(sorted(years.items(), reverse=True)), max(times, default=None)
 
 
-def _latest(publication: PreviousPublication, known: Mapping[str, ShownChanges]) -> Iterator[tuple[str, ShownChanges]]:
-    """Yield the latest pages about changes, with their paths."""
+def _latest(
+    publication: PreviousPublication, known: Mapping[str, ShownChanges], month: datetime
+) -> Iterator[tuple[str, ShownChanges]]:
+    """Yield the latest pages about changes, with their paths: at least those about a month."""
     read = total = 0
     for path, shown in latest_shown(publication, known):
         yield path, shown
         read += sum(bool(each.title) for each in shown.changes)
         total += len(shown.changes)
-        if read >= _ENOUGH_READ or total >= _MOST_READ:
+        is_enough = read >= _ENOUGH_READ and shown.changes and shown.changes[-1].time < month
+        if is_enough or total >= _MOST_READ:
             break
 
 

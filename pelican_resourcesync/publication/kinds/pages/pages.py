@@ -1,19 +1,19 @@
 """The pages for people: of the site, and for each set its own, the list of all about changes, a feed and a badge."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
-from itertools import islice, pairwise
+from datetime import UTC, date, datetime, timedelta
+from itertools import islice
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from pelican_resourcesync.protocol import Capability, ChangeKind, Entry
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.kinds.pages.changes import ChangeDay
 from pelican_resourcesync.publication.kinds.pages.overview import DOCUMENTS, Amount, Overview
-from pelican_resourcesync.publication.kinds.pages.rendering import Page, environment_of, mirror_command
+from pelican_resourcesync.publication.kinds.pages.rendering import WORDS, Page, environment_of, mirror_command
 from pelican_resourcesync.publication.model.history import TitledChange
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, HTML_PAGE, Layout, set_of
 from pelican_resourcesync.publication.model.options import SITE, Options, PageOptions
@@ -153,6 +153,7 @@ def _shown(page: Page, sets: Sequence[PageSet]) -> dict[str, Any]:
     """Return what the templates show of sets."""
     options = page.options.page
     return {
+        "summary": _summary(page, sets[0].overview) if len(sets) == 1 else "",
         "feeds": [each.options.layout.feed for each in sets],
         "sets": [_shown_set(page, each, days) for each, days in zip(sets, _days(sets), strict=True)],
         "at": max(each.overview.at for each in sets),
@@ -186,17 +187,17 @@ def _shown_set(page: Page, shown: PageSet, days: Sequence[ChangeDay]) -> dict[st
         "last": overview.last,
         "began": overview.began,
         "open": overview.open,
-        "chart": Chart.of(overview.ranges, overview.at, lambda start: page.href(layout.change_page(start))),
+        "pages": overview.pages,
+        "new": overview.new,
+        "new_label": _new_label(page, overview),
+        "year": _year(page, shown),
         "days": days[:_MOST_DAYS],
         "names": _MOST_NAMES,
         "of_repository": overview.of_repository,
         "is_restart": overview.is_restart,
         "periods": [*islice(_periods(page, shown), _MOST_PERIODS)],
         "more_periods": max(0, len(overview.ranges) - _MOST_PERIODS),
-        "types": [
-            {"name": name, "number": each.number, "size": each.size, "share": _share(each, overview.total)}
-            for name, each in types[:_MOST_TYPES]
-        ],
+        "types": [{"name": name, "number": each.number, "size": each.size} for name, each in types[:_MOST_TYPES]],
         "more_types": max(0, len(types) - _MOST_TYPES),
         "years": list(overview.years.items()),
         "documents": [*_documents(page, overview)],
@@ -205,13 +206,26 @@ def _shown_set(page: Page, shown: PageSet, days: Sequence[ChangeDay]) -> dict[st
         "page": page.href(layout.html_page),
         "page_uri": layout.uri(layout.html_page),
         "change_pages": page.href(layout.change_pages),
-        "feed": page.href(layout.feed),
         "badge": page.href(layout.badge),
         "badge_uri": layout.uri(layout.badge),
         "badge_text": _badge_text(overview),
         "badge_width": _badge_width(overview),
-        **{kind: sum(getattr(each, kind) for each in overview.ranges) for kind in ChangeKind},
     }
+
+
+def _new_label(page: Page, overview: Overview) -> str:
+    month = page.language.month(overview.at.astimezone(page.language.zone))
+    return page.text("New in %(month)s", month=month)
+
+
+def _summary(page: Page, overview: Overview) -> str:
+    """Return the numbers that a reader wants first, as one line."""
+    numbers = {"Pages": overview.pages} if overview.pages else {"Resources": overview.total.number}
+    shown = {page.text(name): number for name, number in (dict(page.options.page.facts) or numbers).items()}
+    shown[_new_label(page, overview)] = overview.new
+    last = page.language.date(overview.last) if overview.last else page.text("none yet")
+    counted = (f"{name}: {page.language.number(number)}" for name, number in shown.items())
+    return " · ".join([*counted, f"{page.text('Last change')}: {last}"])
 
 
 def _periods(page: Page, shown: PageSet) -> Iterator[dict[str, Any]]:
@@ -264,11 +278,6 @@ def _rate(page: Page, rate: tuple[float, str] | None) -> str:
     return page.text(_RATES[period], number=page.language.number(number, int(number < 10)))  # noqa: PLR2004 - 9.5 or 12
 
 
-def _share(part: Amount, total: Amount) -> str:
-    """Return the share of the bytes, of the number of resources if no bytes are known, in percent."""
-    return decimal(100 * part.size / total.size if total.size else 100 * part.number / total.number)
-
-
 def _badge_text(overview: Overview) -> str:
     number = overview.total.number
     return f"{number:,} resource{'' if number == 1 else 's'}"
@@ -278,87 +287,52 @@ def _badge_width(overview: Overview) -> int:
     return 108 + 7 * len(_badge_text(overview))
 
 
-#: The size of the drawing, and the widest and the narrowest bar, in its units.
-_WIDTH, _HEIGHT, _WIDEST, _NARROWEST = 900, 100, 60, 4
-#: The most bars that are drawn: the latest.
-_MOST_BARS = 200
-#: A few bars that are more than so many times as high as all others are cut, because these could not be seen: at most
-#: one in so many, or one.
-_TOO_HIGH, _FEW = 4, 6
-#: The least height of a part of a bar.
-_LEAST = 1.5
+class Column(NamedTuple):
+    """Months side by side in the last twelve, and the Change Lists that begin in the first of them.
 
+    `place` is the number of that month, and `height` that of the bar, in percent, which grows with the square root of
+    the number of changes: a first publication does not hide single changes.
+    """
 
-class Bar(NamedTuple):
-    """A bar: where it leads, where it is in the drawing, and its `parts`: class, y, height and number of changes."""
-
+    place: int
+    months: int
     href: str
-    summary: ChangeListSummary
-    x: str
-    width: str
-    parts: Sequence[tuple[str, str, str, int]]
-    is_cut: bool
-
-    @classmethod
-    def of(cls, summary: ChangeListSummary, href: str, x: float, width: float, top: int) -> Self:
-        """Return the bar of a Change List at a place in a chart that ends at `top` changes."""
-        parts, unit, y = [], _HEIGHT / max(top, summary.changes), float(_HEIGHT)
-        for kind, count in (("c", summary.created), ("u-kind", summary.updated), ("d", summary.deleted)):
-            if count:
-                height = max(count * unit, _LEAST)
-                y = max(y - height, 0)
-                parts.append((kind, decimal(y), decimal(height), count))
-        return cls(href, summary, decimal(x), decimal(width), parts, summary.changes > top)
+    title: str
+    counts: Mapping[ChangeKind, int]
+    height: int
 
 
-class Chart(NamedTuple):
-    """The bars, oldest first, the numbers on the axis from above, and the time from the first to the last."""
-
-    bars: Sequence[Bar]
-    scale: Sequence[int]
-    begin: datetime
-    end: datetime
-    width: int = _WIDTH
-
-    @classmethod
-    def of(cls, lists: Sequence[ChangeListSummary], at: datetime, href: Callable[[datetime], str]) -> Self | None:
-        """Return the chart of Change Lists up to a time, `None` if there are none; `href` is the link for a start."""
-        shown = lists[-_MOST_BARS:]
-        if not shown:
-            return None
-        begin, end = shown[0].start, max(at, shown[-1].start)
-        top = _scale(_highest(sorted((summary.changes for summary in shown), reverse=True)))
-        unit = _WIDTH / max((end - begin) / timedelta(seconds=1), 1)
-        starts = [*_places([(summary.start - begin) / timedelta(seconds=1) * unit for summary in shown])]
-        bars = [
-            Bar.of(summary, href(summary.start), x, max(min(following - x - 1, _WIDEST), _NARROWEST - 1), top)
-            for summary, x, following in zip(shown, starts, [*starts[1:], float(_WIDTH)], strict=True)
-        ]
-        return cls(bars, sorted({top, top // 2, 0}, reverse=True), begin, end)
+_YEAR, _TICK = 12, timedelta(milliseconds=1)
 
 
-def _places(wanted: Sequence[float]) -> Iterator[float]:
-    """Yield the places of bars: as wanted, but so that none covers another or is outside the drawing."""
-    place = -float(_NARROWEST)
-    for number, each in enumerate(wanted):
-        last = _WIDTH - _NARROWEST * (len(wanted) - number)
-        place = min(max(each, place + _NARROWEST), last)
-        yield place
+def _year(page: Page, shown: PageSet) -> dict[str, Any]:
+    """Return the last twelve months in UTC, and a column for those in which Change Lists begin."""
+    overview, layout = shown.overview, shown.options.layout
+    last = _months(overview.at) + 1
+    lists: dict[int, list[ChangeListSummary]] = {}
+    for summary in overview.ranges:
+        if summary.changes and _months((summary.until or overview.at) - _TICK) >= last - _YEAR:
+            lists.setdefault(max(_months(summary.start), last - _YEAR), []).append(summary)
+    most = max((sum(each.changes for each in together) for together in lists.values()), default=1)
+    columns = []
+    for (month, together), following in zip(lists.items(), [*lists, last][1:], strict=True):
+        end = together[-1].until or overview.at
+        until = min(following, max(_months(end - _TICK), month) + 1)
+        several = len(together) > 1
+        href = page.href(layout.change_pages if several else layout.change_page(together[0].start))
+        counts = {kind: sum(getattr(each, kind) for each in together) for kind in ChangeKind}
+        height = round(100 * (sum(counts.values()) / most) ** 0.5)
+        numbers = (
+            page.text(f"%(number)s {word}", number=page.language.number(counts[kind]))
+            for kind, word in WORDS.items()
+            if counts[kind]
+        )
+        title = f"{page.language.period(together[0].start, end)}: {', '.join(numbers)}"
+        columns.append(Column(month - last + _YEAR + 1, until - month, href, title, counts, height))
+    months = [datetime(month // 12, month % 12 + 1, 1, tzinfo=UTC) for month in range(last - _YEAR, last)]
+    return {"months": months, "columns": columns}
 
 
-def _highest(heights: Sequence[int]) -> int:
-    """Return the height of the highest bar that is not cut, of heights in descending order."""
-    few = max(1, len(heights) // _FEW)
-    steps = enumerate(pairwise(heights[: few + 1]), start=1)
-    return heights[max((number for number, (high, low) in steps if high > _TOO_HIGH * low), default=0)]
-
-
-def _scale(highest: int) -> int:
-    """Return the next round number."""
-    step: int = 10 ** (len(str(highest)) - 1)
-    return next(each * step for each in (1, 2, 4, 6, 8, 10) if each * step >= highest)
-
-
-def decimal(number: float) -> str:
-    """Return a number with at most three decimals."""
-    return f"{number:.3f}".rstrip("0").rstrip(".")
+def _months(time: datetime) -> int:
+    """Return the number of months before that of a time."""
+    return 12 * time.astimezone(UTC).year + time.astimezone(UTC).month - 1

@@ -4,6 +4,7 @@ English texts are the keys of the catalogs of the other languages: German, Frenc
 """
 
 import json
+import os
 import posixpath
 import re
 from collections.abc import Mapping, Sequence
@@ -11,12 +12,12 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time, timedelta, tzinfo
-from functools import partial
+from functools import cached_property, partial
 from importlib.resources import files
 from pathlib import Path
 from types import CodeType
 from typing import Any, ClassVar, Self
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from jinja2 import (
     ChoiceLoader,
@@ -30,13 +31,13 @@ from jinja2.bccache import Bucket
 from lxml import etree
 from markupsafe import Markup
 
-from pelican_resourcesync.content import read_title
+from pelican_resourcesync.content import FrontPage, read_front_page, read_title
 from pelican_resourcesync.protocol import ChangeKind, render_datetime
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, HTML_PAGE, Layout
 from pelican_resourcesync.publication.model.options import Options, PageOptions
 from pelican_resourcesync.publication.model.resource import Resource
 from pelican_resourcesync.system.media_types import media_type
-from pelican_resourcesync.system.printable import get_logger
+from pelican_resourcesync.system.printable import get_logger, printable
 from pelican_resourcesync.system.titles import HTML, clean, short, visible
 
 logger = get_logger(__name__)
@@ -48,6 +49,11 @@ _MONTHS = {
     "en": "January February March April May June July August September October November December",
     "de": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
     "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+}
+_SHORT_MONTHS = {
+    "en": "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec",
+    "de": "Jan Feb Mär Apr Mai Jun Jul Aug Sep Okt Nov Dez",
+    "fr": "janv févr mars avr mai juin juil août sept oct nov déc",
 }
 _DATES = {"en": "{day} {month} {year}", "de": "{day}. {month} {year}", "fr": "{day} {month} {year}"}
 #: What separates thousands, and decimals.
@@ -104,19 +110,37 @@ class Language:
         """Return the time of day of a moment."""
         return f"{moment.astimezone(self.zone):%H:%M %Z}"
 
+    def month(self, month: datetime) -> str:
+        """Return a month with its year."""
+        if self.code == "ja":
+            return f"{month.year}年{month.month}月"
+        return f"{_MONTHS[self.code].split()[month.month - 1]} {month.year}"
+
+    def short_month(self, month: datetime) -> str:
+        """Return the abbreviated name of a month."""
+        return f"{month.month}月" if self.code == "ja" else _SHORT_MONTHS[self.code].split()[month.month - 1]
+
     def period(self, begin: datetime, end: datetime) -> str:
         """Return an interval in UTC, as boundaries are: a calendar month, a day, or the first and the last day."""
         start = begin.astimezone(UTC)
         if start.day == 1 and end == (start + timedelta(days=31)).replace(day=1) and start.time() == time():
-            if self.code == "ja":
-                return f"{start.year}年{start.month}月"
-            return f"{_MONTHS[self.code].split()[start.month - 1]} {start.year}"
+            return self.month(start)
         first, last = map(replace(self, zone=UTC).date, (begin, max(begin, end - timedelta.resolution)))
         return first if first == last else f"{first} \N{EN DASH} {last}"
 
 
+#: The backgrounds on which colours are hardest to read, and the least contrast of text (WCAG 2.2, 1.4.3).
+_PAPERS, _READABLE = {"light": "#f4f4f1", "dark": "#1e252a"}, 4.5
+
 #: What people call the kinds of changes.
-_WORDS = {ChangeKind.CREATED: "new", ChangeKind.UPDATED: "changed", ChangeKind.DELETED: "removed"}
+WORDS = {ChangeKind.CREATED: "new", ChangeKind.UPDATED: "changed", ChangeKind.DELETED: "removed"}
+
+
+def language_hints(tag: str) -> list[str]:
+    """Return a hint for a language that was set, and into which the pages are not translated."""
+    if not tag or Language.of(tag).code == tag.replace("_", "-").partition("-")[0].lower():
+        return []
+    return [f"the page for people is in English, because it is not translated into {printable(tag)!r}"]
 
 
 class Page:
@@ -140,15 +164,15 @@ class Page:
         If a template of the theme fails, the page is that of our template, with a warning.
         """
         options, page, layout = self.options, self.options.page, self.options.layout
-        name = visible(options.site_name)
-        shown = name or self.text("This site")
+        name = visible(options.site_name) or layout.siteurl.partition("://")[2]
         values = {
             **page.variables,
-            "name": shown,
+            "name": name,
             "parts": heading,
-            "heading": ": ".join([shown, *heading]),
-            "title": ": ".join([self._title(name), *heading]),
-            "site_name": name,
+            "title": ": ".join([self.text("What's new at %(name)s", name=name), *heading]),
+            "uri": layout.uri(self.path),
+            "icon": self._icon,
+            "colors": self._colors,
             "home": page.home or f"{layout.siteurl}/",
             "language": self.language.code,
             "front": self.href(HTML_PAGE),
@@ -159,7 +183,7 @@ class Page:
             "page": self.href(layout.html_page),
             "change_pages": self.href(layout.change_pages),
             "path": partial(shown_path, layout=layout),
-            "word": lambda kind: self.text(_WORDS[kind]),
+            "word": lambda kind: self.text(WORDS[kind]),
             **values,
         }
         name = f"resourcesync/{template}"
@@ -187,8 +211,38 @@ class Page:
         """Return a text in the language of the page."""
         return self.language.text(english) % values
 
-    def _title(self, name: str) -> str:
-        return self.text("%(name)s over ResourceSync", name=name) if name else self.text("This site over ResourceSync")
+    @cached_property
+    def _front(self) -> FrontPage:
+        """What the site's own front page says of it; a repository has none."""
+        options, file = self.options, self.options.output / "index.html"
+        with suppress(OSError):
+            if not options.of_repository:
+                return read_front_page(file, f"{options.layout.siteurl}/")
+        return FrontPage()
+
+    @property
+    def _icon(self) -> str:
+        """The link to the icon: the setting, or that of the front page, if it is a file here or outside of the site."""
+        base = f"{self.options.layout.siteurl}/"
+        url = urljoin(base, self.options.icon or self._front.icon or "favicon.ico")
+        path = unquote(urlsplit(url).path.removeprefix(urlsplit(base).path))
+        if not url.startswith(base):
+            return url if url.startswith(("https://", "http://")) else ""
+        return self.href(path) if os.path.isfile(self.options.output / path) else ""  # noqa: PTH113 - any name is allowed
+
+    @property
+    def _colors(self) -> Mapping[str, str]:
+        """The colour of the site, by the modes in which it can be read on the background."""
+        color = self.options.color or self._front.color
+        return {mode: color for mode, paper in _PAPERS.items() if color and _contrast(color, paper) >= _READABLE}
+
+
+def _contrast(*colors: str) -> float:
+    """Return the contrast of two colours, as WCAG 2.2 defines it."""
+    channels = [[int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)] for color in colors]
+    linear = [[c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color] for color in channels]  # noqa: PLR2004 - of sRGB
+    dark, light = sorted(0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05 for red, green, blue in linear)
+    return light / dark
 
 
 class _CompiledTemplates(FileSystemBytecodeCache):
@@ -238,6 +292,8 @@ def environment_of(page: PageOptions) -> Environment:
         "size": language.size,
         "date": language.date,
         "period": language.period,
+        "month": language.month,
+        "short_month": language.short_month,
         "iso": render_datetime,
         "minute": language.minute,
         "utc": lambda time: f"{time.astimezone(UTC):%Y-%m-%d %H:%M} UTC",

@@ -4,7 +4,6 @@ import json
 import re
 from datetime import timedelta
 from hashlib import sha256
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -15,13 +14,11 @@ from lxml import etree, html
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication.kinds.pages import changes
-from pelican_resourcesync.publication.kinds.pages.pages import Chart
 from pelican_resourcesync.publication.model import history as model
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.options import PageOptions
 from pelican_resourcesync.publication.model.ranges import Calendar, FixedBoundaries
 from pelican_resourcesync.publication.model.resource import Representation, Resource
-from pelican_resourcesync.publication.model.state import ChangeListSummary
 from pelican_resourcesync.publication.publish import publish_sets
 from pelican_resourcesync.settings import Archives, Hub, VersionOptions
 from tests.kit.atom import ATOM, feed_faults
@@ -209,7 +206,7 @@ def test_the_past_and_the_first_publication(tmp_path: Path) -> None:
         ("3 March 2024", "1 new", ["new /c.html"]),
         ("1 March 2024", "1 new", ["new A"]),
     ]
-    assert "Changes over time" in page.text_content()
+    assert "The last twelve months" in page.text_content()
     assert "changes a" not in page.text_content()  # nobody knows yet how often
 
 
@@ -295,7 +292,7 @@ def test_the_feed(tmp_path: Path) -> None:
     assert feed.tag == f"{ATOM}feed"
     assert feed.findtext(f"{ATOM}id") == f"{SITEURL}/{FEED}"
     assert feed.findtext(f"{ATOM}updated") == "2024-03-15T17:05:00Z"
-    assert feed.findtext(f"{ATOM}author/{ATOM}name") == "This site"
+    assert feed.findtext(f"{ATOM}author/{ATOM}name") == "example.org"
     links = {each.get("rel"): each.get("href") for each in feed.findall(f"{ATOM}link")}
     assert links == {"self": f"{SITEURL}/{FEED}", "alternate": f"{SITEURL}/resourcesync/site/index.html"}
     entries = [
@@ -590,7 +587,7 @@ def test_another_name(tmp_path: Path, name: str, expected: str) -> None:
     changed = {path for path, data in source.documents().items() if data != before[path]}
     assert not [path for path in changed if path.endswith(".xml") or path.startswith(MARCH.removesuffix("html"))]
     source.forget(f"{SITEURL}/new.html", built=utc("2024-03-21T12:00"))
-    assert page_of(source).findtext(".//h1/a") == (expected or "This site")
+    assert page_of(source).findtext(".//h1/a") == (expected or "example.org")
 
 
 def test_the_front_page_of_several_sets(tmp_path: Path) -> None:
@@ -645,54 +642,35 @@ def test_the_rate_of_changes(tmp_path: Path) -> None:
     assert "about 3.1 changes a month" in page_of(source).text_content()
 
 
-def test_a_bar_that_would_flatten_the_others_is_cut(tmp_path: Path) -> None:
-    """Bars stand at their time, the axis has numbers, and a first publication of 100 does not hide single changes."""
-    source = Source(tmp_path)
+def test_the_last_twelve_months(tmp_path: Path) -> None:
+    """A column of the months that Change Lists cover: it leads to the list, or to all lists if several begin in it."""
+    source = Source(tmp_path, boundaries=Calendar("month"))
     contents = {f"{number}.html": b"1" for number in range(100)}
-    source.publish(contents, history("a", "2024-01-01T12:00"))
-    for month, count in ((2, 3), (3, 1), (12, 2)):
-        contents |= {f"{number}.html": f"{month}".encode() for number in range(count)}
-        source.publish(contents, f"2024-{month:02}-15T12:00")
+    source.publish(contents, history("a", "2023-01-20T12:00"))
+    for time, count in (("2023-12-10", 16), ("2024-01-03", 4), ("2024-03-15", 1), ("2024-11-05", 9)):
+        contents |= {f"{number}.html": time.encode() for number in range(count)}
+        source.publish(contents, f"{time}T12:00")
     page = page_of(source)
-    assert [each.text for each in page.xpath("//*[@class='scale']/span")] == ["4", "2", "0"]
-    assert "The bar of 1 January 2024 is cut: it stands for 100 changes." in page.text_content()
-    bars = page.xpath("//*[@class='chart']//a")
-    rects = [each.xpath("./rect[@data-count]")[0] for each in bars]
-    assert [each.get("data-count") for each in rects] == ["100", "3", "1", "2"]
-    assert [each.get("height") for each in rects] == ["100", "75", "25", "50"]
-    # of 349.5 days from 1 January: 1 February is day 31, 1 March 60, 1 December 335
-    places = [float(each.get("x")) for each in rects]
-    assert places == pytest.approx([0, 31 / 349.5 * 900, 60 / 349.5 * 900, 335 / 349.5 * 900], abs=0.1)
-
-
-def test_bars_at_the_end_stand_side_by_side() -> None:
-    """Of three in the last hours of a year, each has four units of the drawing, which is 900 wide."""
-    times = [utc("2024-01-01T00:00"), *(utc(f"2024-12-31T{hour}:00") for hour in ("10", "11", "12", "13"))]
-    lists = [ChangeListSummary("", *each, 1, 0, 0) for each in pairwise(times)]
-    chart = Chart.of(lists, times[-1], str)
-    assert chart is not None
-    assert [each.x for each in chart.bars] == ["0", "888", "892", "896"]
-    assert [each.width for each in chart.bars][1:] == ["3", "3", "3"]
-
-
-def test_several_outliers(tmp_path: Path) -> None:
-    """A few high bars are cut; a small part of a bar is still seen; many high bars are no outliers."""
-    counts = [1000, 900, 3, 2, 4, 1, 2, 3, 2, 1, 2, 2]
-    begin = utc("2024-01-01T00:00")
-    times = [begin + number * timedelta(days=30) for number in range(len(counts) + 1)]
-    lists = [ChangeListSummary("", *each, count, 0, 0) for each, count in zip(pairwise(times), counts, strict=True)]
-    chart = Chart.of(lists, times[-1], str)
-    assert chart is not None
-    assert ([each.is_cut for each in chart.bars], chart.scale) == ([True, True] + [False] * 10, [4, 2, 0])
-    high = [
-        ChangeListSummary("", *each, count, 0, 0) for each, count in zip(pairwise(times), [9, 9, 1, 1], strict=False)
+    columns = page.xpath("//*[@class='year']/li/a")
+    assert [(each.text, each.get("href"), each.getparent().get("style")) for each in columns] == [
+        ("16", "site/changes/20231201T000000Z.html", "grid-column:1/span 1"),
+        ("4", "site/changes/20240101T000000Z.html", "grid-column:2/span 2"),
+        ("1", "site/changes/20240301T000000Z.html", "grid-column:4/span 8"),
+        ("9", "site/changes/20241101T000000Z.html", "grid-column:12/span 1"),
     ]
-    chart = Chart.of(high, times[-1], str)
-    assert chart is not None
-    assert not any(each.is_cut for each in chart.bars)
-    chart = Chart.of([ChangeListSummary("", begin, None, 400, 1, 0)], times[-1], str)
-    assert chart is not None
-    assert [(float(y), float(height)) for _, y, height, _ in chart.bars[0].parts][1][1] == 1.5
+    assert columns[0].get("title") == "December 2023: 16 changed"
+    # the square roots of 16, 4, 1 and 9
+    assert [each.get("style") for each in page.xpath("//*[@class='year']//span")] == [
+        f"--height:{height}" for height in (100, 50, 25, 75)
+    ]
+    months = [each.text for each in page.xpath("//li[@class='month']")]
+    assert (months[0], months[-1], len(months)) == ("Dec", "Nov", 12)
+    daily = Source(tmp_path / "daily", boundaries=Calendar("day"))
+    for day in (1, 2, 3):
+        daily.publish({"a.html": f"{day}".encode()}, f"2024-03-0{day}T12:00")
+    (column,) = page_of(daily).xpath("//*[@class='year']/li/a")
+    assert (column.text, column.get("href")) == ("3", "site/changes/index.html")
+    assert column.get("title") == "1 March 2024 \N{EN DASH} 3 March 2024: 1 new, 2 changed"
 
 
 def test_versions(tmp_path: Path) -> None:

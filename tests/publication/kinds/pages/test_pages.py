@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
+from zoneinfo import ZoneInfo
 
 import pytest
 from jinja2 import Environment
@@ -37,18 +38,11 @@ def test_what_the_page_of_a_set_says(tmp_path: Path) -> None:
     source = publish(tmp_path, 3, **everything(page=PageOptions(license="CC BY", contact="mailto:me@example.org")))
     page = page_of(source)
     said = text_of(page)
-    assert page.findtext(".//title") == "A site over ResourceSync"
+    assert page.findtext(".//title") == "What's new at A site"
     assert page.findtext(".//h1/a") == "A site"
-    tiles = dict(
-        zip(*([each.text for each in page.xpath(f"//dl[@class='tiles']//{tag}")] for tag in ("dt", "dd")), strict=True)
-    )
+    tiles = [each.text_content().strip() for each in page.xpath("//dl[@class='tiles']//dt | //dl[@class='tiles']//dd")]
     # 4 + 5 + 6 pages created, 0 + 1 + 2 updates and one deletion; the 14 left have the bytes "0/page-0.html"
-    assert tiles == {
-        "Resources": "14",
-        "Size": "182\u00a0bytes",
-        "Changes listed": "19",
-        "Last change": "4 March 2020",
-    }
+    assert tiles == ["Pages", "14", "New in March 2020", "0", "Last change", "4 March 2020"]
     (commands,) = page.xpath("//section[@aria-labelledby='copy']//code")
     assert commands.text == (
         "python -m pip install pelican-resourcesync\npelican-resourcesync mirror https://example.org/ example.org"
@@ -56,15 +50,14 @@ def test_what_the_page_of_a_set_says(tmp_path: Path) -> None:
     assert page.xpath("//h1/a/@href") == ["https://example.org/"]
     assert "text/html 14 182 bytes" in said
     assert "more media types" not in said
-    assert page.xpath("//*[@class='share']/@style") == ["width:100%"]
-    bars = [(each.get("class"), each.get("y"), each.get("height")) for each in page.xpath("//rect[@data-count]")]
-    assert bars == [  # of 4, 6 and 9 changes, on an axis up to 10
-        ("c", "60", "40"),
-        ("c", "50", "50"),
-        ("u-kind", "40", "10"),
-        ("c", "40", "60"),
-        ("u-kind", "20", "20"),
-        ("d", "10", "10"),
+    bars = [
+        [(part.get("class"), part.get("style")) for part in each.iter("i")]
+        for each in page.xpath("//ol[@class='year']//span")
+    ]
+    assert bars == [
+        [("c", "flex-grow:4")],
+        [("c", "flex-grow:5"), ("u-kind", "flex-grow:1")],
+        [("c", "flex-grow:6"), ("u-kind", "flex-grow:2"), ("d", "flex-grow:1")],
     ]
     assert "Licence CC BY" in said
     assert page.xpath("//dd/a/@href")[-1] == "mailto:me@example.org"  # and a licence that is no address is no link
@@ -115,7 +108,7 @@ def test_a_large_publication_has_a_small_page(tmp_path: Path) -> None:
     page = page_of(source)
     assert len(source.resource_list()) > 3_000
     assert (tmp_path / FRONT).stat().st_size < 150_000
-    assert len(page.xpath("//*[@class='chart']//a")) == 200
+    assert len(page.xpath("//*[@class='year']//a")) == 12
     assert page.xpath("//a[.='238 more']/@href") == ["site/changes/index.html"]
     assert len(page_of(source, "resourcesync/site/changes/index.html").xpath("//table//a")) == 250
 
@@ -217,6 +210,54 @@ def test_periods(tag: str, begin: str, end: str, shown: str) -> None:
     assert Language.of(tag).period(utc(begin), utc(end)) == shown
 
 
+@pytest.mark.parametrize(
+    ("head", "icon", "colors"),
+    [
+        ('<link rel="icon" href="a%20b.png"><meta name="theme-color" content="#0A5A8A">', "a%20b.png", "#0a5a8a, "),
+        ("<link rel=icon sizes=32x32 href=i.png><link rel='apple-touch-icon' href='/big.png?v=1'>", "big.png", ", "),
+        ('<link rel="icon" href="i.png"><link rel="SHORTCUT ICON" href="./i.svg#x">', "i.svg", ", "),
+        ('<link rel="mask-icon" href="i.svg"><meta name="theme-color" content="#FFF">', "favicon.ico", ", #ffffff"),
+        ('<link rel="icon" href="//other.example/i.png"><meta name="theme-color" content="#777">', "favicon.ico", ", "),
+        ('<link rel="icon" href="data:image/svg+xml,x"><meta name="theme-color" content="red">', "favicon.ico", ", "),
+        ('<link rel="icon" href="https://[x"><meta name="theme-color" content="#000;}*{">', "favicon.ico", ", "),
+        (f'<link rel="icon" href="{"i" * 300}.png">', None, ", "),  # which is not there
+    ],
+)
+def test_icon_and_color_of_the_front_page(tmp_path: Path, head: str, icon: str | None, colors: str) -> None:
+    """Both are those of the front page if they are a file of the site, and a colour that can be read (WCAG 1.4.3)."""
+    source = Source(tmp_path)
+    contents = dict.fromkeys(("a%20b.png", "big.png", "i.png", "i.svg", "favicon.ico"), b"")
+    contents["index.html"] = f"<html><head>{head}<title>A</title></head></html>".encode()
+    for path, data in contents.items():
+        source.write(unquote(path), data)
+    source.publish(contents, "2024-03-01T12:00")
+    page = page_of(source)
+    assert page.xpath("//link[@rel='icon']/@href") == [f"../{icon}" if icon else "data:,"]
+    assert page.xpath("//header//img/@src") == ([f"../{icon}"] if icon else [])
+    found = {each.get("media"): each.get("content") for each in page.xpath("//meta[@name='theme-color']")}
+    modes = (found.get(f"(prefers-color-scheme: {mode})", "") for mode in ("light", "dark"))
+    assert ", ".join(modes) == colors
+    source.publish(contents, "2024-03-02T12:00", icon="i.png", color="#123456")
+    assert page_of(source).xpath("//link[@rel='icon']/@href") == ["../i.png"]
+    assert "--site: #123456;" in page_of(source).findtext(".//style")
+
+
+def test_what_other_programs_show_of_the_page(tmp_path: Path) -> None:
+    """A title and a description from the numbers; what is new is counted since the month began, where the site is."""
+    source, page = Source(tmp_path), PageOptions(language="de", timezone=ZoneInfo("Europe/Berlin"))
+    contents = {"a.html": b"<title>A</title>"}
+    for path, time in (("", "02-01T12:00"), ("b.html", "02-29T22:30"), ("c.html", "02-29T23:30"), ("d", "03-02T12:00")):
+        contents |= {path: f"<title>{path}</title>".encode()} if path else {}
+        source.publish(contents, f"2024-{time}", page=page, site_name='A "site"')
+    said = {
+        each.get("property") or each.get("name"): each.get("content") for each in page_of(source).iterfind(".//meta")
+    }
+    assert said["og:title"] == 'Neues bei A "site"'
+    assert said["description"] == "Seiten: 3 · Neu im März 2024: 1 · Letzte Änderung: 2. März 2024"
+    assert said["og:description"] == said["description"]
+    assert said["og:url"] == f"{SITEURL}/resourcesync/index.html"
+
+
 def test_a_theme_replaces_templates(tmp_path: Path) -> None:
     """A template of the theme takes the place of ours, extends it as `!resourcesync/…`, and sees the theme's values."""
     theme = tmp_path / "theme"
@@ -226,7 +267,7 @@ def test_a_theme_replaces_templates(tmp_path: Path) -> None:
     )
     page = PageOptions(templates=(theme,), variables={"NAME": "<b>"}, filters={"twice": lambda text: text * 2})
     source = publish(tmp_path / "output", 1, **everything(page=page))
-    assert page_of(source, SET).findtext(".//h1/a") == "<b><b> <&>"
+    assert page_of(source, SET).findtext(".//h1") == "<b><b> <&>"
     assert page_of(source).findtext(".//h1/a") == "A site"
 
 
