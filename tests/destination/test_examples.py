@@ -213,7 +213,7 @@ def test_database_in_postgresql(tmp_path: Path) -> None:
     try:
         with running() as server, fake_source({"a.html": "1", "b.html": "2"}) as source:
             url = server.empty_database()
-            where = url.replace("postgresql://", "postgresql+psycopg://")  # as docs/mirror.md says
+            where = url.replace("postgresql://", "postgresql+psycopg://")  # as docs/follow.md says
             module.update(source.url, where, **PATIENCE)
             source.update({"a.html": None, "b.html": "3"})
             module.update(source.url, where, **PATIENCE)

@@ -13,7 +13,7 @@ from pelican_resourcesync.commands.many import METRICS, read_sources
 from tests.kit.sites import ROOT
 from tests.kit.sources import fake_source
 
-MIRROR, MANY = ((ROOT / "docs" / name).read_text("utf-8") for name in ("mirror.md", "many.md"))
+MIRROR, MANY = ((ROOT / "docs" / name).read_text("utf-8") for name in ("mirror-operation.md", "many.md"))
 BIN = Path(sys.executable).parent
 
 
