@@ -1,12 +1,11 @@
 """The handlers of Pelican's signals, and nothing else: a build starts, writes files, and is finished."""
 
-import gc
 import logging
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from pelican_resourcesync.publishers.should_publish import (
     why_not_to_publish,
 )
 from pelican_resourcesync.system import WORK_FOLDER
+from pelican_resourcesync.system.heap import frozen_heap
 from pelican_resourcesync.system.lock import locked
 from pelican_resourcesync.system.printable import get_logger, make_printable, print_line
 
@@ -90,7 +90,7 @@ def _publishing(pelican: Pelican, run: Callable[[], None]) -> Callable[[], None]
             with nullcontext() if session else locked(Path(pelican.settings["OUTPUT_PATH"])):
                 run()
             if session:
-                with _frozen_heap():
+                with frozen_heap():
                     session.publish()
         finally:
             _builds.pop()
@@ -119,22 +119,12 @@ def _begin(pelican: Pelican) -> "Session | None":
         _retain(pelican, published_names(output))
         return None
     settings["RESOURCESYNC_URL"] = PAGE_URL
-    with _frozen_heap():
+    with frozen_heap():
         from pelican_resourcesync.publishers.pelican import Session
 
         session = Session(settings, began=began)
     _retain(pelican, session.output_retention)
     return session
-
-
-@contextmanager
-def _frozen_heap() -> Iterator[None]:
-    """Keep the garbage collector from examining everything that Pelican holds, which takes long for a large site."""
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
 
 
 def _retain(pelican: Pelican, names: Sequence[str]) -> None:

@@ -1,9 +1,8 @@
 """Check a target: find out what it is, read it, and run the rules."""
 
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
-from itertools import product
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import urlsplit
@@ -32,8 +31,6 @@ from pelican_resourcesync.source import WELL_KNOWN
 
 SOURCES = ("description", "capabilitylist")
 _NAMED = 5  # files in a note
-LinkFinder = Callable[[str], list[str]]
-"""A function that returns the links of a page, whose URI it takes."""
 
 
 def peek(stream: BinaryIO) -> Head:
@@ -60,20 +57,6 @@ def find_start(fetcher: FolderFetcher) -> str | None:
             break
     start = found.get("description") or found.get("capabilitylist")
     return start if fetcher.base else None
-
-
-def find_around(file: Path, links: list[str]) -> FolderFetcher | None:
-    """Return the site folder that contains a file, found by its well-known URI or by the links of the file."""
-    folders = [FolderFetcher(folder) for folder in file.resolve().parents]
-    for fetcher in folders:
-        if (fetcher.folder / WELL_KNOWN).is_file() and find_start(fetcher) is not None:
-            return fetcher
-    for fetcher, link in product(folders, links):
-        parts = urlsplit(link)
-        fetcher.base = f"{parts.scheme}://{parts.netloc}/"
-        if parts.scheme in ("http", "https") and fetcher.file(link):
-            return fetcher
-    return None
 
 
 def _candidates(folder: Path) -> Iterator[Path]:
@@ -157,12 +140,12 @@ def _refuse(options: CheckOptions) -> None:
         raise CheckError(message)
 
 
-def _find_links(head: bytes, name: str, media_type: str) -> tuple[LinkFinder, str] | None:
-    """Return how to find the links of robots.txt or a page, and what these are called; None for anything else."""
+def _find_links(head: bytes, name: str, media_type: str, uri: str) -> tuple[list[str], str] | None:
+    """Return the links of robots.txt or a page, and what these are called; None for anything else."""
     if name == "robots.txt":
-        return (lambda _: sitemaps(head)), "Sitemap directive"
+        return sitemaps(head), "Sitemap directive"
     if looks_like_page(head, media_type):
-        return (lambda uri: links_of_page(head, uri)), "link with rel=resourcesync"
+        return links_of_page(head, uri), "link with rel=resourcesync"
     return None
 
 
@@ -274,25 +257,20 @@ class _Checker:
         stream.seek(0)
         if zipfile.is_zipfile(stream) or head.startswith(b"PK"):
             self._package(stream, str(path))
-        elif finder := _find_links(head, path.name, ""):
-            self._source_around(path, *finder)
+        elif found := _find_links(head, path.name, "", ""):
+            self._source_around(path, *found)
         else:
             stream.seek(0)
             # The URLs in the document do not come from the user, so private addresses are not contacted.
             self._document(stream, str(path), WebFetcher())
 
-    def _source_around(self, path: Path, find: LinkFinder, what: str) -> None:
-        """Check the Source that a page or robots.txt file links to, in a folder around the file or on the web."""
-        links = [link for link in _require_links(find(""), str(path), what) if urlsplit(link).netloc]
-        around = find_around(path, links)
-        if around is not None and around.base:
-            links = find(around.base + path.resolve().relative_to(around.folder).as_posix())
-            if any(map(around.file, links)):
-                self._source(around, around.base, *links)
+    def _source_around(self, path: Path, links: list[str], what: str) -> None:
+        """Check the Source of the output that a page or robots.txt is in, or the one on the web that it links to."""
+        for folder in path.resolve().parents:
+            if (folder / WELL_KNOWN).is_file():
+                self._folder(folder)
                 return
-        if not links:
-            message = f"the links of {str(path)!a} lead to no file next to it; use its URL"
-            raise CheckError(message)
+        links = _require_links([link for link in links if urlsplit(link).netloc], str(path), f"{what} to the web")
         parts = urlsplit(links[0])
         self._source(WebFetcher(), f"{parts.scheme}://{parts.netloc}/", *links)
 
@@ -301,10 +279,9 @@ class _Checker:
         found.stream.seek(0)
         if head.startswith(b"PK"):
             self._package(found.stream, uri)
-        elif finder := _find_links(head, urlsplit(uri).path.rpartition("/")[2], found.media_type):
-            find, what = finder
-            links = links_of_headers(found.headers, uri) + find(uri)
-            self._source(fetcher, root, *_require_links(links, uri, what))
+        elif linked := _find_links(head, urlsplit(uri).path.rpartition("/")[2], found.media_type, uri):
+            links = links_of_headers(found.headers, uri) + linked[0]
+            self._source(fetcher, root, *_require_links(links, uri, linked[1]))
         elif peek(found.stream).capability in SOURCES:
             self._source(fetcher, root, uri)
         else:
