@@ -19,8 +19,8 @@ T = [datetime(2024, 1, day, tzinfo=UTC) for day in range(1, 5)]
 
 
 def output(digest: str, *, hidden: bool = False) -> Output:
-    """Return an output file of one sort."""
-    return Output(digest, "article", hidden)
+    """Return an output file."""
+    return Output(digest, hidden)
 
 
 BUILT: list[tuple[datetime, dict[str, Output]]] = [
@@ -71,7 +71,7 @@ def test_one_change(
 ) -> None:
     """What is listed in place of one change is named, and nothing else is."""
     report = judged([*RIGHT[:2], *third, *RIGHT[3:]])
-    assert [change for change, _ in report.changes] == REALLY
+    assert report.changes == REALLY
     assert (report.missing, report.invented, report.wrong_hashes) == (missing, invented, wrong_hashes)
     assert third != [RIGHT[2]] or report.impossible == []
 

@@ -55,7 +55,7 @@ def _judge(folder: Path, commits: int, *arguments: str) -> dict[str, Any]:
 def test_a_backfill_tells_the_truth(folder: Path, commits: int) -> None:
     """All that was created, updated and deleted, nothing else, and with the hashes of what was built."""
     found = _judge(folder, commits, "--judge", "backfill")
-    assert {kind for (_time, kind, _path), _sort in found["changes"]} == {"created", "updated", "deleted"}
+    assert {kind for _time, kind, _path in found["changes"]} == {"created", "updated", "deleted"}
     assert [found[name] for name in ("missing", "invented", "wrong_hashes", "impossible")] == [[], [], [], []]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tests.tools.truth.builds import Build, Builder, Command, build_all, link_plugin
+from tests.tools.truth.builds import Build, Builder, Command, link_plugin
 from tests.tools.truth.clone import Clone, Commit, Landings, environment
 from tests.tools.truth.judge import CHANGE_LIST, Listed, Report, compare, load_builds, save_builds
 
@@ -41,8 +41,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         help="whose Change Lists to judge: those of a first build with the plug-in, by the rule of docs/history.md "
         "(the default), or those of `pelican-resourcesync backfill`, by their hashes too",
     )
-    add("--jobs", type=int, default=2, help="how many builds at a time")
-    add("--timeout", type=int, default=600, metavar="SECONDS", help="for one build")
+    add("--jobs", type=int, default=2, help="how many builds of `backfill` at a time")
     add("--list", type=int, default=10, metavar="N", help="how many faults to print of each kind")
     add("--json", type=Path, metavar="FILE", help="where to write the whole report")
     options = parser.parse_args(arguments[:end])
@@ -81,26 +80,24 @@ def main(arguments: Sequence[str]) -> int:
 def _build(
     options: argparse.Namespace, command: Command, clone: Clone, times: Mapping[str, int], folder: Path
 ) -> dict[str, Build]:
-    """Return the builds of the commits that landed at these times, by name; they are saved from time to time."""
+    """Return the builds of the commits that landed at these times, by name, and save them."""
     builds = load_builds(options.truth, command)
-    missing = {sha: time for sha, time in times.items() if sha not in builds}
-    builders = [
-        Builder(command, folder / f"job{number}", python=options.python, timeout=options.timeout)
-        for number in range(max(1, options.jobs))
-    ]
-    for number, (sha, build) in enumerate(build_all(builders, clone, missing), 1):
-        builds[sha] = build
-        outcome = f"does not build: {build.reason}" if build.reason else f"{len(build.outputs)} files"
-        print(f"{number}/{len(missing)} {sha[:10]} {outcome}", file=sys.stderr, flush=True)
-        if options.truth and (number % 10 == 0 or number == len(missing)):
-            save_builds(options.truth, command, builds)
+    builder = Builder(command, folder / "job", python=options.python)
+    for sha, time in times.items():
+        if sha not in builds:
+            build = builds[sha] = builder.build(clone, sha, time)
+            outcome = f"does not build: {build.reason}" if build.reason else f"{len(build.outputs)} files"
+            print(f"{len(builds)}/{len(times)} {sha[:10]} {outcome}", file=sys.stderr, flush=True)
+    builder.close()
+    if options.truth:
+        save_builds(options.truth, command, builds)
     return builds
 
 
 def _publish(options: argparse.Namespace, command: Command, line: Sequence[Commit], folder: Path) -> Path:
     """Build the last commit with the plug-in, in a clone with its whole history; return the output."""
     tree = Clone(options.repository, folder / "judged").check_out(line[-1].sha)
-    builder = Builder(command, folder / "publish", python=options.python, timeout=options.timeout, publish=True)
+    builder = Builder(command, folder / "publish", python=options.python, publish=True)
     try:
         build = builder.run(tree)
     finally:

@@ -1,12 +1,9 @@
 """Builders: each lays out commits in a folder of its own and has them built there by a driver process of its own."""
 
 import json
-import queue
 import shutil
-import signal
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,7 +43,6 @@ class Output(NamedTuple):
     """An output file as one build left it."""
 
     digest: str
-    sort: str
     hidden: bool
 
 
@@ -61,12 +57,11 @@ class Build:
 class Builder:
     """Builds in one folder, which is the same for each commit: with plain Pelican, or to publish with the plug-in."""
 
-    def __init__(self, command: Command, folder: Path, *, python: str, timeout: int, publish: bool = False) -> None:
+    def __init__(self, command: Command, folder: Path, *, python: str, publish: bool = False) -> None:
         """Take the folder; the driver starts with the first build."""
         self._command = command
         self._folder = folder
         self._python = python
-        self._timeout = timeout
         self._publish = publish
         self._driver: subprocess.Popen[str] | None = None
         folder.mkdir(parents=True)
@@ -91,7 +86,6 @@ class Builder:
             "output": str(self.output),
             "siteurl": self._command.siteurl,
             "publish": self._publish,
-            "timeout": self._timeout,
             "epoch": epoch,
             "answer": str(answer),
             "log": str(self._folder / "log.txt"),
@@ -156,8 +150,6 @@ class Builder:
         return [line.strip() for line in lines if line.strip()]
 
     def _why(self, status: int) -> str:
-        if status == -signal.SIGALRM:
-            return f"took more than {self._timeout} seconds"
         if status < 0:
             return f"ended by signal {-status}"
         return next(reversed(self._log()), f"exit status {status}")
@@ -169,25 +161,3 @@ def link_plugin(folder: Path) -> Path:
     imports.mkdir()
     (imports / PACKAGE.name).symlink_to(PACKAGE)
     return imports
-
-
-def build_all(builders: Sequence[Builder], clone: Clone, commits: Mapping[str, int]) -> Iterator[tuple[str, Build]]:
-    """Yield the builds of commits that landed at these times, each by the first builder that is free."""
-    free: queue.SimpleQueue[Builder] = queue.SimpleQueue()
-    for builder in builders:
-        free.put(builder)
-
-    def build(sha: str) -> Build:
-        builder = free.get()
-        try:
-            return builder.build(clone, sha, commits[sha])
-        finally:
-            free.put(builder)
-
-    threads = ThreadPoolExecutor(len(builders))
-    try:
-        yield from zip(commits, threads.map(build, commits), strict=True)
-    finally:
-        threads.shutdown(cancel_futures=True)
-        for builder in builders:
-            builder.close()

@@ -65,25 +65,16 @@ class Clone:
         _stamp(folder)
 
     def check_out(self, sha: str) -> Path:
-        """Check out a commit in this clone itself, git folder and all, with a clean work tree; return its folder.
-
-        What a partial clone lacks is marked, so that it does not count as removed.
-        """
-        self.git("update-ref", "--no-deref", "HEAD", sha)
-        self.git("read-tree", sha)
-        self.git("checkout-index", "--all", "--force", "--quiet", check=False)
+        """Check out a commit in this clone itself, git folder and all; return its folder."""
+        self.git("checkout", "--quiet", "--detach", sha)
         _stamp(self._folder)
-        missing = self.git("ls-files", "--deleted", "-z")
-        self.git("update-index", "--skip-worktree", "-z", "--stdin", stdin=missing)
         self.git("update-index", "--quiet", "--refresh", check=False)
         return self._folder
 
-    def git(self, *arguments: str, more: Mapping[str, str] | None = None, check: bool = True, stdin: str = "") -> str:
+    def git(self, *arguments: str, more: Mapping[str, str] | None = None, check: bool = True) -> str:
         """Run git in this clone and give what it prints."""
         where = {"GIT_DIR": str(self._folder / ".git"), "GIT_WORK_TREE": str(self._folder), **(more or {})}
-        return _run(
-            ["git", "-c", "core.quotePath=false", *arguments], where, folder=self._folder, check=check, stdin=stdin
-        )
+        return _run(["git", "-c", "core.quotePath=false", *arguments], where, folder=self._folder, check=check)
 
 
 def _run(
@@ -92,13 +83,12 @@ def _run(
     *,
     folder: Path | None = None,
     check: bool = True,
-    stdin: str = "",
 ) -> str:
     process = subprocess.run(
         command,
         cwd=folder,
         env=environment(**(more or {})),
-        input=stdin,
+        stdin=subprocess.DEVNULL,
         check=False,
         capture_output=True,
         text=True,

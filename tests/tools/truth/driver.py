@@ -13,7 +13,6 @@ import json
 import logging
 import os
 import posixpath
-import signal
 import sys
 import time
 import traceback
@@ -60,7 +59,6 @@ def _build_and_exit(request: dict[str, Any]) -> None:
     """Build, in a child: whatever happens, it ends here."""
     status = 1
     try:
-        signal.alarm(request["timeout"])
         log = os.open(request["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(log, 1)
@@ -167,11 +165,11 @@ class Errors(logging.Handler):
 
 
 class Observer:
-    """Sees by Pelican's public signals of what sort each output file is, and whether it is hidden."""
+    """Sees by Pelican's public signals which output files are hidden."""
 
     def __init__(self) -> None:
         """Begin with nothing seen."""
-        self._seen: dict[str, tuple[str, bool]] = {}
+        self._seen: dict[str, bool] = {}
         self._fixed: set[str] = set()
         self._generators: list[Any] = []
 
@@ -181,28 +179,26 @@ class Observer:
 
         signals.all_generators_finalized.connect(self._finalized, weak=False)
         signals.content_written.connect(self._content_written, weak=False)
-        signals.feed_written.connect(self._feed_written, weak=False)
 
-    def files(self, output: str) -> dict[str, tuple[str, str, bool]]:
-        """Return the hash and the sort of each output file, and whether it is hidden, by path."""
-        sorts: dict[str, tuple[str, bool]] = {}
+    def files(self, output: str) -> dict[str, tuple[str, bool]]:
+        """Return the hash of each output file, and whether it is hidden, by path."""
+        hidden: dict[str, bool] = {}
         for generator in self._generators:
-            sorts.update(_copied(generator))
-        sorts.update(self._seen)
+            hidden.update(_copied(generator))
+        hidden.update(self._seen)
         for generator in self._generators:
-            sorts.update(_statics(generator, self._contents()))
+            hidden.update(_statics(generator, self._contents()))
         real = os.path.realpath(output)
+        files = (file for file in Path(output).rglob("*") if file.is_file())
+        paths = {file.relative_to(output).as_posix(): file for file in files}
         return {
-            path: (hashlib.sha256(file.read_bytes()).hexdigest(), *sorts.get(f"{real}/{path}", ("other", False)))
-            for path, file in _walk(output)
+            path: (hashlib.sha256(file.read_bytes()).hexdigest(), hidden.get(f"{real}/{path}", False))
+            for path, file in paths.items()
         }
 
     def _finalized(self, generators: list[Any]) -> None:
         """Take note of the generators; a plug-in's own need not be like those of Pelican."""
         self._generators += [each for each in generators if hasattr(each, "settings") and hasattr(each, "output_path")]
-
-    def _feed_written(self, path: str, **_: Any) -> None:
-        self._seen[os.path.realpath(path)] = ("feed", False)
 
     def _content_written(self, path: str, context: Any) -> None:
         """Take note of a page. What a content overrides, a later page of that path only pretends to write."""
@@ -212,41 +208,28 @@ class Observer:
         for sort in ("article", "page"):
             content = context.get(sort)
             if hasattr(content, "save_as") and hasattr(content, "status"):
-                self._seen[file] = (sort, content.status != "published")
+                self._seen[file] = content.status != "published"
                 if content.save_as == context.get("output_file") and hasattr(content, "override_save_as"):
                     self._fixed.add(file)
                 return
-        extra = context.get("output_file") in context.get("TEMPLATE_PAGES", {}).values()
-        self._seen[file] = ("other" if extra else "listing", False)
+        self._seen[file] = False
 
     def _contents(self) -> list[Any]:
         found = [each for generator in self._generators for name in _CONTENTS for each in getattr(generator, name, ())]
         return [each for each in found if hasattr(each, "source_path")]
 
 
-def _copied(generator: Any) -> Iterator[tuple[str, tuple[str, bool]]]:
-    """Return what is copied and no signal tells: the theme's files, and the sources of contents (`OUTPUT_SOURCES`)."""
+def _copied(generator: Any) -> Iterator[tuple[str, bool]]:
+    """Return the sources of contents that are copied (`OUTPUT_SOURCES`), which no signal tells."""
     settings, output = generator.settings, os.path.realpath(generator.output_path)
-    yield from ((file, ("theme", False)) for file, _ in _theme_files(generator))
     if settings["OUTPUT_SOURCES"]:
         for name in _CONTENTS:
             for content in getattr(generator, name, ()):
                 file = posixpath.splitext(content.save_as)[0] + settings["OUTPUT_SOURCES_EXTENSION"]
-                yield posixpath.normpath(f"{output}/{file}"), ("other", content.status != "published")
+                yield posixpath.normpath(f"{output}/{file}"), content.status != "published"
 
 
-def _theme_files(generator: Any) -> Iterator[tuple[str, str]]:
-    """Return the output file and the source of each static file of the theme."""
-    if not hasattr(generator, "staticfiles"):
-        return
-    folder = posixpath.normpath(f"{os.path.realpath(generator.output_path)}/{generator.settings['THEME_STATIC_DIR']}")
-    for name in generator.settings["THEME_STATIC_PATHS"]:
-        source = Path(generator.theme, name)
-        files = [(source.name, source)] if source.is_file() else _walk(str(source))
-        yield from ((f"{folder}/{path}", str(file)) for path, file in files)
-
-
-def _statics(generator: Any, contents: list[Any]) -> Iterator[tuple[str, tuple[str, bool]]]:
+def _statics(generator: Any, contents: list[Any]) -> Iterator[tuple[str, bool]]:
     """Return the static files: hidden is a source of what is hidden, and what that alone attaches or brings along."""
     statics = getattr(generator, "staticfiles", ())
     if not statics:
@@ -261,7 +244,7 @@ def _statics(generator: Any, contents: list[Any]) -> Iterator[tuple[str, tuple[s
         source = posixpath.normpath(static.get_relative_source_path())
         alone = source in links and (source not in below or hasattr(static, "override_save_as"))
         file = posixpath.normpath(f"{os.path.realpath(generator.output_path)}/{static.save_as}")
-        yield file, ("static", alone or static.source_path in sources)
+        yield file, alone or static.source_path in sources
 
 
 def _links(contents: list[Any]) -> set[str]:
@@ -270,14 +253,6 @@ def _links(contents: list[Any]) -> set[str]:
         with suppress(Exception):  # a plug-in's content may have none to give
             links |= {posixpath.normpath(link) for link in content.get_static_links()}
     return links
-
-
-def _walk(folder: str) -> Iterator[tuple[str, Path]]:
-    """Return each file below `folder`, by its path relative to it."""
-    for root, _folders, names in os.walk(folder):
-        for file in (Path(root, name) for name in names):
-            if file.is_file():
-                yield file.relative_to(folder).as_posix(), file
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """What really changed from one build to the next, what an output lists, and where these differ."""
 
 import json
-import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -90,7 +89,7 @@ class Report:
 
     commits: int
     failed: Mapping[str, str]
-    changes: Sequence[tuple[Change, str]] = ()  # with the sort of the page
+    changes: Sequence[Change] = ()
     missing: list[Change] = field(default_factory=list)
     invented: list[Change] = field(default_factory=list)
     wrong_hashes: list[Change] = field(default_factory=list)
@@ -128,7 +127,7 @@ def compare(
             if kind != "updated" or before[path].digest != now[path].digest:
                 really[Change(time, kind, path)] = now.get(path)
         before, ever = now, ever | now
-    report.changes = [(change, ever[change.path].sort) for change in really]
+    report.changes = [*really]
     found: dict[Change, ListedChange] = {}
     for each in listed.changes:
         meant = listed.path_of(each.uri, ever)
@@ -182,15 +181,9 @@ def _is_resource(path: str, exclude: Sequence[str]) -> bool:
 
 
 def save_builds(file: Path, command: Command, builds: Mapping[str, Build]) -> None:
-    """Write the builds of a command to a file, all or nothing."""
-    numbers: dict[tuple[str, str, str, bool], int] = {}
-    rows = {}
-    for sha, build in builds.items():
-        files = [numbers.setdefault((path, *each), len(numbers)) for path, each in build.outputs.items()]
-        rows[sha] = {"files": files, "reason": build.reason}
-    stage = file.with_name(f"{file.name}.part")
-    stage.write_text(json.dumps({"command": asdict(command), "files": list(numbers), "builds": rows}), "ascii")
-    os.replace(stage, file)  # noqa: PTH105  # its atomicity is meant
+    """Write the builds of a command to a file."""
+    saved = {sha: asdict(build) for sha, build in builds.items()}
+    file.write_text(json.dumps({"command": asdict(command), "builds": saved}), "ascii")
 
 
 def load_builds(file: Path | None, command: Command) -> dict[str, Build]:
@@ -201,8 +194,7 @@ def load_builds(file: Path | None, command: Command) -> dict[str, Build]:
     if data["command"] != json.loads(json.dumps(asdict(command))):
         message = f"{file} is of another command: {data['command']}"
         raise SystemExit(message)
-    rows = [(path, Output(*output)) for path, *output in data["files"]]
     return {
-        sha: Build(dict(rows[number] for number in build["files"]), build["reason"])
+        sha: Build({path: Output(*output) for path, output in build["outputs"].items()}, build["reason"])
         for sha, build in data["builds"].items()
     }
