@@ -34,7 +34,9 @@ $(VENV)/installed: pyproject.toml
 	$(call environment,$(VENV),--editable '.[$(EXTRAS)]' --group test --group docs)
 	touch $@
 
-test: lint types imports tests bare
+# Types, and the environments of `bare`, are checked beside the tests: alone, each keeps a single core busy.
+test: $(VENV)/installed
+	$(MAKE) --jobs=2 lint types imports tests bare
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
