@@ -281,7 +281,7 @@ class Inventory:
         """Sort what was added, at the end of a complete reading."""
         with _explained(self.file):
             for table, order in (("resource", "uri, item"), ("member", "set_name, uri, item")):
-                self._database.execute(f"INSERT INTO {table} SELECT DISTINCT * FROM unsorted_{table} ORDER BY {order}")  # noqa: S608 - no user input
+                self._database.execute(f"INSERT OR IGNORE INTO {table} SELECT * FROM unsorted_{table} ORDER BY {order}")  # noqa: S608 - no user input
                 self._database.execute(f"DELETE FROM unsorted_{table}")  # noqa: S608 - no user input
 
     def remove(self, items: Iterable[str]) -> None:
@@ -304,7 +304,8 @@ class Inventory:
 
     def contradiction(self) -> str | None:
         """Return a URI about which two added rows say different things, before they are sorted; `None` if none does."""
-        different = "HAVING count(DISTINCT representation || char(10) || changed) > 1"
+        links = "count(DISTINCT item || char(10) || links) > count(DISTINCT item)"
+        different = f"HAVING count(DISTINCT representation || char(10) || changed) > 1 OR {links}"
         found = self._names(f"SELECT uri FROM unsorted_resource GROUP BY uri {different} LIMIT 1")  # noqa: S608 - no user input
         return found[0] if found else None
 

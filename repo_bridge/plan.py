@@ -204,7 +204,7 @@ def _options(
         **of_set.shared(),
         output=settings.out,
         layout=predecessor.layout(Layout(settings.base_url, name)),
-        site_name=settings.name,
+        site_name=reader.titles.get(name) or settings.name,
         on_deletions=_ON_DELETIONS.format("table" if settings.table else "database, its policies and timezone"),
         remove_deleted=settings.on_withdrawal == "remove",
         bucket=settings.bucket,

@@ -48,6 +48,7 @@ from repo_bridge.reading import (
     read_withheld,
 )
 from repo_bridge.records import (
+    HTML,
     Addresses,
     EntryBuilder,
     Sets,
@@ -116,14 +117,15 @@ class RepositoryReader(ABC):
     """Fills an inventory with what is public in an open source, in these `sets`.
 
     `key` is everything other than items that an inventory depends on, empty if none can be continued. `pages` are the
-    URIs of pages about sets, by set name. `public_sets` are the names of those whose collection or community is public,
-    `None` if all are. `partitions` are the names of sets besides the complete one that are not in
-    the inventory. `repository` is the DSpace repository that is read, if it is one, and `table`
-    the table, whose rows are in no inventory. `drafts` is a folder for drafts in a bucket, if they are to be there.
+    URIs of pages about sets, and `titles` what people call them, by set name. `public_sets` are the names of those
+    whose collection or community is public, `None` if all are. `partitions` are the names of sets besides the complete
+    one that are not in the inventory. `repository` is the DSpace repository that is read, if it is one, and `table` the
+    table, whose rows are in no inventory. `drafts` is a folder for drafts in a bucket, if they are to be there.
     """
 
     key = ""
     pages: Mapping[str, str] = {}
+    titles: Mapping[str, str] = {}
     public_sets: Collection[str] | None = None
     partitions: Collection[str] = ()
     repository: DSpaceRepository | None = None
@@ -206,8 +208,10 @@ class DSpaceReader(RepositoryReader):
         )
         super().__init__(settings, progress, sets, addresses)
         self.repository = repository
-        self.pages = sets.pages(repository.hierarchy.collections.values(), addresses)
-        self.public_sets = sets.public(repository.hierarchy.collections.values())
+        shown = sets.containers(repository.hierarchy.collections.values())
+        self.pages = {name: page for name, container in shown.items() if (page := addresses.container(container))}
+        self.titles = {name: container.name for name, container in shown.items()}
+        self.public_sets = {*shown}
         self.key = _key(settings, repository.shared_digest()) if repository.origin else ""
 
     def fill(self, inventory: Inventory, record_files: RecordFiles | None) -> None:
@@ -314,6 +318,7 @@ class QueryReader(RepositoryReader):
         super().__init__(settings, progress, Sets(settings.set_name), addresses)
         self._query = query
         self._connection = connection
+        self.titles: dict[str, str] = {}
 
     def fill(self, inventory: Inventory, record_files: RecordFiles | None) -> None:
         """Fill an inventory with all rows, and with records of their items; times to come are ignored.
@@ -354,10 +359,15 @@ class QueryReader(RepositoryReader):
 
     def _entry(self, row: QueryRow) -> InventoryEntry:
         changed = render_time(latest(self._settings.at, row.lastmod))
-        within = (self.sets.name(row.set),) if row.set else ()
-        known = (("collection", row.collection), ("license", row.license))
-        links = "".join([render_link(rel, href) for rel, href in known if href])
-        return InventoryEntry(row.uri, row.representation, links, changed=changed, sets=within)
+        within = self.sets.name(row.set) if row.set else ""
+        title = self.titles.setdefault(within, row.set_title) if row.set_title else None
+        if title != row.set_title:
+            message = f"the set {row.set!a} has two titles, {title!a} and {row.set_title!a}: return one"
+            raise QueryError(message)
+        page = row.page if row.page != row.uri else None
+        known = (("collection", row.collection), ("describedby", page, HTML), ("license", row.license))
+        links = "".join([render_link(*link) for link in known if link[1]])
+        return InventoryEntry(row.uri, row.representation, links, changed=changed, sets=(within,) if within else ())
 
     def _describe(self, inventory: Inventory, builder: EntryBuilder) -> None:
         """Add a record of each item that has resources; metadata of others, which may be hidden, are left out."""

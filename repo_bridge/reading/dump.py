@@ -16,7 +16,8 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, NoReturn, cast
 
@@ -73,24 +74,6 @@ class TableRows:
     table: str
     columns: Sequence[str]
     lines: Iterator[bytes]
-
-    def counted(self, on_rows: Callable[[int], None]) -> "TableRows":
-        """Return the same rows, which report every so often how many were read."""
-        return replace(self, lines=_counted(self.lines, on_rows))
-
-    def rows(self, fail: "Fail") -> Iterator[list[bytes | None]]:
-        """Yield the fields of each row; call `fail` for a row with more or fewer than there are columns."""
-        width = len(self.columns)
-        for line in self.lines:
-            fields = parse_row(line)
-            if len(fields) != width:
-                fail(f"has a row of {self.table} with {len(fields)} columns for {width}: dump again")
-            yield fields
-
-    def skip(self) -> None:
-        """Read the rest of the rows."""
-        for _ in self.lines:
-            pass
 
 
 @contextmanager
@@ -192,6 +175,7 @@ class Dump:
         self._tables = tables
         self._number = 0
         self._complete = False
+        self._lines = self._numbered()
 
     def tables(self) -> Iterator[TableRows]:
         """Yield each table with its rows, which must be read before the next table.
@@ -199,7 +183,7 @@ class Dump:
         Raises `DumpError` if the script is truncated, or has rows as INSERT statements.
         """
         closing, before, found = b"", 0, False
-        for line in self._lines():
+        for line in self._lines:
             before += 0 if found else len(line)
             if before > _MOST_BEFORE_TABLES:
                 self.fail(f"has no table in its first {_MOST_BEFORE_TABLES:,} bytes: is it a dump of a whole database?")
@@ -209,7 +193,8 @@ class Dump:
                 if table is not None:
                     found = True
                     yield table
-                    table.skip()
+                    for _ in table.lines:
+                        pass
                     continue
             closing = _open_after(line, closing)
         if self._complete and not found:
@@ -233,16 +218,17 @@ class Dump:
             self.fail("has INSERT statements: dump without --inserts")
 
     def _rows(self) -> Iterator[bytes]:
-        for line in self._lines():
+        for line in self._lines:
             row = line.rstrip(b"\r\n") if line.startswith(_END) else line.removesuffix(b"\n")
             if row == _END:
                 return
             yield row
         self.fail("is cut short in the middle of a table: dump again")
 
-    def _lines(self) -> Iterator[bytes]:
-        while line := self._stream.readline(_LONGEST_ROW):
-            self._number += 1
+    def _numbered(self) -> Iterator[bytes]:
+        read = partial(self._stream.readline, _LONGEST_ROW)
+        for number, line in enumerate(iter(read, b""), 1):
+            self._number = number
             if len(line) == _LONGEST_ROW:
                 self.fail(f"is longer than {_LONGEST_ROW:,} bytes")
             yield line
@@ -324,11 +310,14 @@ _ENCODINGS = {
     "EUC_KR": "euc-kr",
 }
 
-#: Types of columns in SQLite. Keys and numbers are stored as written, because versions differ in their types.
-_FLAG, _TEXT, _NUMBER_OR_KEY = "BOOLEAN", "TEXT", ""
+#: Types of columns in SQLite. In a column of numbers, text becomes one. The type of some keys differs by version, and
+#: SQLite would use no index to compare them with those that are texts in all.
+_FLAG, _TEXT, _NUMBER, _KEY = "BOOLEAN", "TEXT", "INTEGER", ""
+
+#: Bytes that are wrong in an encoding do not matter in columns that are not needed; in others they are refused.
+_KEEP = "surrogateescape"
 
 _Value = str | int | None
-_Convert = Callable[[bytes], _Value]
 Fail = Callable[[str], NoReturn]
 
 
@@ -338,9 +327,9 @@ def needed_columns() -> Mapping[str, Mapping[str, str]]:
     for table in (*(table for version in VERSIONS for table in describe(version).all), MIGRATIONS):
         columns = needed.setdefault(table.name, {})
         for column in table.c:
-            type_ = _FLAG if isinstance(column.type, Boolean) else _TEXT
-            known = type_ if isinstance(column.type, Boolean | Text) else _NUMBER_OR_KEY
-            columns[column.name] = min(known, columns.get(column.name, known))  # if versions differ, it is a key
+            kind = column.type
+            type_ = _FLAG if isinstance(kind, Boolean) else _TEXT if isinstance(kind, Text) else _NUMBER
+            columns[column.name] = type_ if columns.get(column.name, type_) == type_ else _KEY
     return needed
 
 
@@ -367,27 +356,31 @@ class Loader:
     fail: Fail
     loaded: dict[str, str]
 
-    def load(self, copied: TableRows, encoding: str) -> int:
-        """Insert the rows of a table if it is needed; return how many."""
-        if copied.table not in NEEDED:
-            return 0
+    def load(self, copied: TableRows, encoding: str, on_rows: Callable[[int], None]) -> int | None:
+        """Insert the rows of a table, and return how many; `None` if it is not needed."""
+        kinds = NEEDED.get(copied.table)
+        if kinds is None:
+            return None
         if copied.table in self.loaded:
             first = self.loaded[copied.table]
             message = f"has the table {copied.table} twice, in {first} and {copied.schema}: dump one with --schema"
             self.fail(message)
         self.loaded[copied.table] = copied.schema
-        kinds = NEEDED[copied.table]
         places = {column: place for place, column in enumerate(copied.columns) if column in kinds}
         if not places:
             self.fail(f"has a table {copied.table} without the columns that DSpace has")
-        text = codec_of(encoding, self.fail)
-        converters = [(place, _converter(kinds[column], text)) for column, place in places.items()]
+        codec = codec_of(encoding, self.fail)
         definition = ", ".join(f'"{column}" {kinds[column]}' for column in places)
         self.connection.execute(f'CREATE TABLE "{copied.table}" ({definition})')
         marks = ", ".join("?" * len(places))
         insert = f'INSERT INTO "{copied.table}" VALUES ({marks})'  # noqa: S608 - the table is one of `NEEDED`
         before = self.connection.total_changes
-        self.connection.executemany(insert, self._values(copied, converters))
+        known = ((number, _CONVERT.get(kinds[column])) for number, column in enumerate(places))
+        try:
+            rows = self._values(copied, codec, [*places.values()], [(number, of) for number, of in known if of])
+            self.connection.executemany(insert, _counted(rows, on_rows))
+        except ValueError as error:
+            self.fail(f"has a row of {copied.table} that cannot be read: {error}")
         return self.connection.total_changes - before
 
     def finish(self) -> None:
@@ -399,14 +392,29 @@ class Loader:
                     self.connection.execute(f'CREATE INDEX "{table}_{column}" ON "{table}" ("{column}")')
         self.connection.execute("ANALYZE")
 
-    def _values(self, copied: TableRows, converters: list[tuple[int, _Convert]]) -> Iterator[tuple[_Value, ...]]:
-        for fields in copied.rows(self.fail):
-            try:
-                yield tuple(
-                    [None if (field := fields[place]) is None else convert(field) for place, convert in converters]
+    def _values(
+        self, copied: TableRows, codec: str, places: list[int], converted: list[tuple[int, Callable[[str], int | str]]]
+    ) -> Iterator[list[_Value]]:
+        """Yield the values of each row at some places; some of these are converted."""
+        width = len(copied.columns)
+        for line in copied.lines:
+            fields: Sequence[str | None]
+            if b"\\" in line.replace(b"\\N", b""):
+                fields = [None if field is None else field.decode(codec, _KEEP) for field in parse_row(line)]
+                row: list[_Value] = [fields[place] for place in places] if len(fields) == width else []
+            else:
+                fields = line.decode(codec, _KEEP).split("\t")
+                row = (
+                    [None if (text := fields[place]) == "\\N" else text for place in places]
+                    if len(fields) == width
+                    else []
                 )
-            except ValueError as error:
-                self.fail(f"has a row of {copied.table} that cannot be read: {error}")
+            if len(fields) != width:
+                self.fail(f"has a row of {copied.table} with {len(fields)} columns for {width}: dump again")
+            for place, convert in converted:
+                if isinstance(value := row[place], str):
+                    row[place] = convert(value)
+            yield row
 
 
 def codec_of(encoding: str, fail: Fail) -> str:
@@ -416,27 +424,18 @@ def codec_of(encoding: str, fail: Fail) -> str:
     return _ENCODINGS[encoding.upper()]
 
 
-def _converter(kind: str, codec: str) -> _Convert:
-    """Return the function that converts a field to a value."""
-    if kind == _FLAG:
-        return _flag
-    if kind == _NUMBER_OR_KEY:
-        return _number_or_key
-    return bytes.decode if codec == "utf-8" else lambda field: field.decode(codec)
-
-
-def _flag(field: bytes) -> int:
-    if field not in {b"t", b"f"}:
-        message = f"{field[:40]!a} is neither t nor f"
+def _flag(text: str) -> int:
+    if text not in {"t", "f"}:
+        message = f"{text[:40]!a} is neither t nor f"
         raise ValueError(message)
-    return int(field == b"t")
+    return int(text == "t")
 
 
-def _number_or_key(field: bytes) -> _Value:
-    text = field.decode("ascii")
-    if text.lstrip("-").isdigit() and len(text) <= _MOST_DIGITS:
-        return int(text)
-    return text
+def _key(text: str) -> int | str:
+    return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else text
+
+
+_CONVERT = {_FLAG: _flag, _KEY: _key}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -519,11 +518,9 @@ def _load(dump: Path, connection: sqlite3.Connection, on_rows: Callable[[int], N
     with open_dump(dump, NEEDED.keys()) as reader:
         loader = Loader(connection, reader.fail, {})
         for table in reader.tables():
-            counted = table.counted(on_rows)
-            count = loader.load(counted, reader.encoding)
-            if table.table in loader.loaded:
+            count = loader.load(table, reader.encoding, on_rows)
+            if count is not None:
                 rows[table.table] = count
-            counted.skip()
     loader.finish()
     connection.execute("COMMIT")
     return rows
@@ -547,11 +544,11 @@ def _remove_hidden(connection: sqlite3.Connection, hidden_fields: AbstractSet[st
     return connection.execute(statement, numbers).rowcount
 
 
-def _counted(lines: Iterator[bytes], on_rows: Callable[[int], None]) -> Iterator[bytes]:
-    """Yield lines unchanged, and report how many there were."""
+def _counted(rows: Iterator[list[_Value]], on_rows: Callable[[int], None]) -> Iterator[list[_Value]]:
+    """Yield rows unchanged, and report how many there were."""
     number = 0
-    for number, line in enumerate(lines, 1):
-        yield line
+    for number, row in enumerate(rows, 1):
+        yield row
         if number % _STEP == 0:
             on_rows(_STEP)
     on_rows(number % _STEP)

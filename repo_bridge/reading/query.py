@@ -32,8 +32,9 @@ _ELEMENTS = (
     *("title", "creator", "subject", "description", "publisher", "contributor", "date", "type"),
     *("format", "identifier", "source", "language", "relation", "coverage", "rights"),
 )
+_PART = "[A-Za-z][A-Za-z0-9-]{0,63}"
 _FIELD = re.compile(
-    rf"(dc(?=\.(?:{'|'.join(_ELEMENTS)})(?:\.|\Z))|(?!dc\.)[a-z][a-z0-9-]{{0,31}})\.([A-Za-z]{{1,60}})(?:\.([A-Za-z]{{1,60}}))?",
+    rf"(dc(?=\.(?:{'|'.join(_ELEMENTS)})(?:\.|\Z))|(?!dc\.)[a-z][a-z0-9-]{{0,31}})\.({_PART})(?:\.({_PART}))?",
     re.ASCII,
 )
 _YES, _NO = frozenset({"1", "t", "true", "y", "yes"}), frozenset({"", "0", "f", "false", "n", "no"})
@@ -43,8 +44,9 @@ _YES, _NO = frozenset({"1", "t", "true", "y", "yes"}), frozenset({"", "0", "f", 
 class QueryRow:
     """One row: a resource at `uri`, or a deleted one. Columns that the statement does not have are `None`.
 
-    `lastmod` is in UTC, `length` in bytes, `md5` and `sha256` are hexadecimal, `set` is the name of the set it is in.
-    Resources with the same `item` have one record in common. `collection` and `license` are URIs.
+    `lastmod` is in UTC, `length` in bytes, `md5` and `sha256` are hexadecimal, `set` is the name of the set it is in,
+    and `set_title` what people call that. Resources with the same `item` have one record in common. `page`,
+    `collection` and `license` are URIs.
     """
 
     uri: str
@@ -55,7 +57,9 @@ class QueryRow:
     type: str | None = None
     deleted: bool = False
     set: str | None = None
+    set_title: str | None = None
     item: str | None = None
+    page: str | None = None
     collection: str | None = None
     license: str | None = None
 
@@ -96,7 +100,8 @@ class _Columns:
 
     def _require(self, names: list[str]) -> None:
         unknown = [name for name in names if name not in self.parsers]
-        missing = [name for name in self.needed if name not in names]
+        needed = (*self.needed, "set") if "set_title" in names else self.needed
+        missing = [name for name in needed if name not in names]
         if unknown or missing or len(set(names)) < len(names):
             what = (
                 f"an unknown column {unknown[0]!a}"
@@ -159,7 +164,9 @@ def _parsers(zone: dt.tzinfo) -> Mapping[str, Callable[[Any], object]]:
         "type": _media_type,
         "deleted": _flag,
         "set": str,
+        "set_title": str,
         "item": _text,
+        "page": _uri,
         "collection": _uri,
         "license": _uri,
     }

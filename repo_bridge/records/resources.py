@@ -29,7 +29,11 @@ LINKSET = "application/linkset+json"
 
 #: The field for the end of an embargo, which no item has of its own, and those that may hold the URI of a license.
 _AVAILABLE = Field("dcterms", "available")
-_LICENSES = ("dc.rights", "dc.rights.license", "dc.rights.uri", "dcterms.license")
+_LICENSES = {
+    Field("dc", "rights"),
+    *(Field("dc", "rights", of) for of in ("license", "uri")),
+    Field("dcterms", "license"),
+}
 _WEB = re.compile(r"https?://[!-~]+")
 
 
@@ -73,7 +77,8 @@ class EntryBuilder:
         records = records_of(known, deposited, self.addresses, self.formats, described)
         sets = tuple(sorted({name for entry in about for name in entry.sets}))
         with_records = (*sets, self.sets.records) if self.apart else sets
-        more = "".join(dict.fromkeys(link for entry in about for link in entry.links.splitlines(keepends=True)))
+        links = dict.fromkeys(link for entry in about for link in entry.links.splitlines(keepends=True))
+        more = "".join(link.replace("describedby", "alternate", 1) for link in links)  # a page shows the record, too
         described_records = (record.entry(self._write(record), with_records) for record in records)
         entries = tuple(entry._replace(links=entry.links + more) for entry in described_records)
         return ItemEntries(item, entries, len(entries)), _links(tuple(described_by(records)))
@@ -160,13 +165,14 @@ def resources_of(
     """Return the records and files of an item; `at` (UTC) is the time of evaluation, and later times are ignored."""
     placed = [(uri, bitstream) for bitstream in item.bitstreams if (uri := _uri_of(item, bitstream, addresses))]
     described = (LinkTo(href=uri, rel="describes", type=file.type or UNKNOWN_TYPE) for uri, file in placed)  # LN04
-    shared = (*described, *_page(item, addresses), *_within(item, addresses), *_license(item))
+    of_item = (*_within(item, addresses), *_license(item))
+    shared = (*described, *_page(item, addresses), *of_item)
     opened = latest(at, item.opened, *(bitstream.opened for _, bitstream in placed))
     available = (MetadataValue(_AVAILABLE, render_datetime(opened)),) if opened else ()
     since = latest(at, item.last_modified, item.opened)
     item = replace(item, metadata=(*item.metadata, *available), last_modified=since)
     records = records_of(item, placed, addresses, formats, shared)
-    about = (*described_by(records), *_within(item, addresses), *_license(item))
+    about = (*described_by(records), *of_item)
     files = tuple(
         FileResource(
             uri, file, about, latest(at, since, file.opened), _path_of(item, file) if addresses.own_files else None
@@ -271,7 +277,7 @@ def _page(item: Item, addresses: "Addresses") -> Iterator[LinkTo]:
 
 def _license(item: Item) -> Iterator[LinkTo]:
     """Yield a link to each license of an item that its metadata give the URI of."""
-    for license_ in dict.fromkeys(text for name, text, *_ in item.metadata if str(name) in _LICENSES):
+    for license_ in dict.fromkeys([text for name, text, *_ in item.metadata if name in _LICENSES]):
         if _WEB.fullmatch(license_):
             yield LinkTo(href=license_, rel="license")
 
@@ -431,18 +437,10 @@ class Sets:
         around = {key for collection in within for key in collection.communities} if self.by else set()
         return tuple(sorted({self.name(_label(self.communities[key])) for key in around if key in self.communities}))
 
-    def pages(self, collections: Iterable[Collection], addresses: Addresses) -> dict[str, str]:
-        """Return the URIs of the pages about sets, by set name."""
-        pages = {name: addresses.container(container) for name, container in self._containers(collections)}
-        return {name: page for name, page in pages.items() if page}
-
-    def public(self, collections: Iterable[Collection]) -> set[str]:
-        """Return the names of the sets whose collection or community is public, with items or without."""
-        return {name for name, _ in self._containers(collections)}
-
-    def _containers(self, collections: Iterable[Collection]) -> Iterator[tuple[str, Collection | Community]]:
+    def containers(self, collections: Iterable[Collection]) -> dict[str, Collection | Community]:
+        """Return the collections or communities of the sets, with items or without, by the names of these."""
         shown: Iterable[Collection | Community] = self.communities.values() if self.by == "community" else collections
-        yield from ((self.name(_label(container)), container) for container in (shown if self.by else ()))
+        return {self.name(_label(container)): container for container in (shown if self.by else ())}
 
     def name(self, label: str) -> str:
         """Return the set name for a label, for use in URIs and folder names; different labels have different names."""

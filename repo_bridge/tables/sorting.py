@@ -45,6 +45,10 @@ _READERS = {
     r"(json|jsonl|ndjson)(\.gz|\.zst)?": "read_json({files}, filename=true, columns={columns},"
     " format='newline_delimited', ignore_errors=true)",
 }
+_KEYS = """
+    SELECT DISTINCT unnest(json_keys(json)) FROM
+        read_json_objects({}, format='newline_delimited', ignore_errors=true) WHERE json_type(json) = 'OBJECT'
+"""
 _LINES = "columns={'line': 'VARCHAR'}, auto_detect=false, header=false, delim='\1', quote='', escape=''"
 _UNREADABLE = """
     SELECT DISTINCT ON (file_path, line) file_path, line - 1, error_message
@@ -381,21 +385,23 @@ class Sorter:
         """
 
     def _usable_columns(self) -> Mapping[str, str]:
-        columns = self._columns()
-        if "uri" not in columns:
-            known = ", ".join(_COLUMNS)
-            message = f"{self._named} has no column uri: its columns may be {known}, of which only uri is required"
+        columns, known = self._columns(), ", ".join(_COLUMNS)
+        unknown = [name for name in columns if name not in _COLUMNS]
+        what = f"the unknown column {unknown[0]!a}" if unknown else "no column uri" if "uri" not in columns else ""
+        if what:
+            message = f"{self._named} has {what}: its columns may be {known}, of which only uri is required"
             raise TableError(message)
         return columns
 
     def _columns(self) -> Mapping[str, str]:
         """Return the types of the columns, by name, in their order."""
         if "parquet" in self._kind:
-            return {
-                name.lower(): type_ for name, type_, *_ in self._query(f"DESCRIBE FROM {self._reader({})}").fetchall()
-            }
+            found = self._query(f"DESCRIBE FROM {self._reader({})}").fetchall()
+            return {name.lower(): type_ for name, type_, *_ in found if name not in {"filename", "file_row_number"}}
         if "json" in self._kind:
-            return dict.fromkeys(_COLUMNS, "VARCHAR")
+            return dict.fromkeys(
+                [*_COLUMNS, *(name for (name,) in self._query(_KEYS.format(quoted(self._files))).fetchall())], "VARCHAR"
+            )
         headers: dict[str, str] = {}
         for (file,) in self._query(f"SELECT file FROM glob({quoted(self._files)}) ORDER BY file").fetchall():
             for (line,) in self._query(f"FROM read_csv({quoted(file)}, {_LINES}) LIMIT 1").fetchall():

@@ -178,6 +178,9 @@ def test_rows(inventory: Inventory) -> None:
     assert inventory.removed_and_listed() == ["urn:x:a"]
     inventory.add_rows([("1", entry("a")), ("1", entry("a", changed=EARLY))])
     assert inventory.contradiction() == "urn:x:a"
+    inventory.clear()
+    inventory.add_rows([("1", entry("b")._replace(links=link(rel))) for rel in "pq"])
+    assert inventory.contradiction() == "urn:x:b"
 
 
 @given(st.lists(st.tuples(st.text(max_size=4), st.sets(st.sampled_from("pq"))), max_size=30))

@@ -13,9 +13,6 @@ import pytest
 
 from pelican_resourcesync.settings import Dumps
 from repo_bridge import QueryError
-from repo_bridge.model import Field
-from repo_bridge.reading.database import open_database
-from repo_bridge.reading.query import read_query_metadata
 from repo_bridge.settings import Query
 from tests.kit.repository.eprints import EPRINTS, EPRINTS_ROWS
 from tests.kit.repository.ojs import OJS, OJS_ROWS
@@ -262,21 +259,38 @@ def test_dumps(press: Press) -> None:
     assert not (home / "repository/resourcedump.xml").exists()
 
 
-def test_links_and_other_fields(press: Press) -> None:
-    """A row names its collection and its license, to which its record leads, too; fields may be of any schema."""
+def test_links_titles_and_other_fields(press: Press) -> None:
+    """A row names its page, its collection and its license, to which its record leads, too, and a set with a title."""
     rows = [(f"{HERE}1", 1), (f"{HERE}1.pdf", 1)]
     query = Query(
-        f"SELECT uri, item, '{HERE}coins' AS collection, 'https://license.example/by' AS license FROM row",
-        "SELECT 1 AS item, 'thesis.degree.name' AS field, 'Doctor' AS value UNION SELECT 1, 'dc.title', 'Coins'",
+        f"SELECT uri, item, '{HERE}1' AS page, '{HERE}coins' AS collection, 'https://license.example/by' AS license,"
+        " 'coins' AS \"set\", 'Coins & Co' AS set_title FROM row",
+        "SELECT 1 AS item, 'local.degree-2.b1' AS field, 'Doctor' AS value UNION SELECT 1, 'dc.title', 'Coins'",
     )
-    press.publish_query(query, {"row (uri, item)": rows})
+    press.publish_query(query, {"row (uri, item)": rows}, metadata=("oai_dc", "dim"))
     shared = {("collection", f"{HERE}coins"), ("license", "https://license.example/by")}
-    assert len(press.listed()) == 3
+    dim, first = (uri for uri in press.listed() if uri.endswith(".xml"))
     assert all(shared <= {*entry.links} for entry in press.listed().values())
-    with open_database(f"sqlite:///{press.folder}/journal.db") as connection:
-        ((_, values),) = read_query_metadata(connection, query.metadata)
-    assert {value.field for value in values} == {Field("thesis", "degree", "name"), Field("dc", "title", "")}
+    assert [sorted(links(press, uri) - shared) for uri in (f"{HERE}1", f"{HERE}1.pdf", dim)] == [
+        [("describedby", dim), ("describedby", first)],
+        [("describedby", f"{HERE}1"), ("describedby", dim), ("describedby", first)],
+        [
+            ("alternate", f"{HERE}1"),
+            ("canonical", first),
+            ("describes", f"{HERE}1"),
+            ("describes", f"{HERE}1.pdf"),
+            ("profile", "http://www.dspace.org/xmlns/dspace/dim"),
+        ],
+    ]
+    field = b'<dim:field mdschema="local" element="degree-2" qualifier="b1">Doctor</dim:field>'
+    assert field in files_in(press.records)["dim/~item/1.xml"]
+    assert (
+        b"Coins &amp; Co over ResourceSync" in (press.public / "resourcesync/repository-coins/index.html").read_bytes()
+    )
     assert press.findings() == {}
+    two = query._replace(statement=query.statement.replace("'Coins & Co'", "uri"))
+    with pytest.raises(QueryError, match=f"the set 'coins' has two titles, '{HERE}1' and '{HERE}1.pdf': return one"):
+        press.publish_query(two, {"row (uri, item)": rows}, 1)
 
 
 def test_item_without_values(press: Press) -> None:

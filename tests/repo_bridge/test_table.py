@@ -112,7 +112,7 @@ def test_types_of_parquet(tmp_path: Path) -> None:
     file = parquet(
         tmp_path / "a.parquet",
         "SELECT 'https://e.org/' || i AS URI, TIMESTAMPTZ '2025-01-02 03:04:05Z' AS lastmod, 5.0::DOUBLE AS length,"
-        " [{'rel': 'describedby', 'href': 'https://e.org/r'}] AS links, 'x' AS other FROM range(3) t(i)",
+        " [{'rel': 'describedby', 'href': 'https://e.org/r'}] AS links FROM range(3) t(i)",
     )
     parquet(tmp_path / "b.parquet", "SELECT 'https://e.org/t' AS uri, TIMESTAMP_NS '2025-01-02 03:04:05.5' AS lastmod")
     parquet(
@@ -222,15 +222,15 @@ def test_lines_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_other_formats(tmp_path: Path) -> None:
-    """Names of columns in capitals, tabs, columns that mean nothing here, and compressed files."""
+    """Names of columns in capitals, tabs, and compressed files."""
     with gzip.open(tmp_path / "a.tsv.gz", "wt", encoding="utf-8") as stream:
-        stream.write('title\tURI\tlength\n"A\tB"\thttps://e.org/1\t1\nC\thttps://e.org/2\t\n')
+        stream.write('type\tURI\tlength\n"text/html;\tx"\thttps://e.org/1\t1\n\thttps://e.org/2\t\n')
     assert [row[:2] for row in checked(tmp_path / "a.tsv.gz").resources.rows()] == [
-        ("https://e.org/1", '    <rs:md length="1"/>\n'),
+        ("https://e.org/1", '    <rs:md length="1" type="text/html"/>\n'),
         ("https://e.org/2", ""),
     ]
     with gzip.open(tmp_path / "a.ndjson.gz", "wt", encoding="utf-8") as stream:
-        stream.write('{"uri": "https://e.org/1", "title": ["A"]}\n')
+        stream.write('{"uri": "https://e.org/1", "links": []}\n')
     assert uris(checked(tmp_path / "a.ndjson.gz")) == ["https://e.org/1"]
     quoted = tmp_path / "it's"
     quoted.mkdir()
@@ -241,7 +241,10 @@ def test_unusable_tables(tmp_path: Path) -> None:
     """One message says what is wrong with the files."""
     (tmp_path / "empty.csv").touch()
     (tmp_path / "1.csv").write_text("uri\n", "utf-8")
-    (tmp_path / "2.csv").write_text("URL\n", "utf-8")
+    (tmp_path / "2.csv").write_text("length\n", "utf-8")
+    (tmp_path / "3.csv").write_text("uri,deleted\n", "utf-8")
+    lines(tmp_path / "3.jsonl", "no JSON", [1], *[{"uri": "https://e.org/1"}] * 3_000, {"uri": "x", "deleted": 1})
+    parquet(tmp_path / "3.parquet", "SELECT 'https://e.org/1' AS uri, true AS deleted")
     (tmp_path / "damaged.parquet").write_bytes(b"PAR1 and nothing else PAR1")
     for name, message in (
         ("a.xlsx", r"a\.xlsx is not a table: its name must end in \.parquet"),
@@ -249,6 +252,7 @@ def test_unusable_tables(tmp_path: Path) -> None:
         ("none*.csv", "none.* has no column uri"),
         ("empty.csv", "empty.csv has no column uri: its columns may be uri, lastmod, hash, length, type, links, of"),
         ("2.csv", "2.csv has no column uri"),
+        *((f"3.{kind}", "has the unknown column 'deleted': its columns") for kind in ("csv", "jsonl", "parquet")),
         ("[12].csv", "1.csv and .*2.csv have different first lines"),
         ("damaged.parquet", "damaged.parquet cannot be sorted: "),
     ):

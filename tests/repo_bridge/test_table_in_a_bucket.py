@@ -46,7 +46,7 @@ def select(number: int) -> str:
     digest = f"sha256(CAST(k + {number} * (k < 4000 AND k % 1000 = 3)::INT AS VARCHAR))"
     found = "(SELECT i * 7919 % 9000 AS k FROM range(9000) t(i))"
     rows = f"SELECT 'https://e.org/' || printf('%05d', k) AS uri, {digest} AS hash, k FROM {found}"
-    return f"FROM ({rows}) WHERE k >= {3 * number} AND k < {8_990 + 5 * number}"
+    return f"SELECT uri, hash FROM ({rows}) WHERE k >= {3 * number} AND k < {8_990 + 5 * number}"
 
 
 def published(folder: Path, server: BucketServer, *runs: dict[str, Any]) -> list[dict[str, bytes]]:

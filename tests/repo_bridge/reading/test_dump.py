@@ -144,7 +144,7 @@ def test_statements_in_texts(tmp_path: Path) -> None:
         (lambda text: text.replace("'UTF8'", "'hex'"), "is in the encoding 'hex', which is not known"),
         (lambda text: text.replace("\tt\tf\t2", "\tt\t2"), "a row of item with 7 columns for 8"),
         (lambda text: text.replace("\tt\tf\t2", "\tt\tx\t2"),
-            "a row of item that cannot be read: b'x' is neither t nor f"),
+            "a row of item that cannot be read: 'x' is neither t nor f"),
         (lambda text: text.replace("COPY public.item (", "COPY public.item2 ("), "not a DSpace database"),
         (lambda text: text.replace(", discoverable", ", renamed"), r"lacks the column item\.discoverable of DSpace"),
         (lambda text: re.sub("COPY public.handle .*?;", "COPY public.handle (x) FROM stdin;", text),

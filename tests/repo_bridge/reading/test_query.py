@@ -86,6 +86,7 @@ def test_live_database(server: Server) -> None:
         ("id", r"the statement has an unknown column 'id': its columns may be uri, lastmod, length"),
         ("size AS length", "no column uri"),
         ("'https://x' AS uri, 'https://y' AS uri", "one column twice"),
+        ("'https://x' AS uri, 'x' AS set_title", "no column set"),
         ("NULL AS uri", "row 1 of the statement has the invalid uri 'None'"),
         ("'a b' AS uri", "the invalid uri 'a b'"),
         ("'https://x' || char(10) AS uri", "the invalid uri"),

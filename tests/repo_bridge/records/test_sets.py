@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from repo_bridge.model import Collection, Community, Item
-from repo_bridge.records.resources import RECORDS, Addresses, Sets
+from repo_bridge.records.resources import RECORDS, Sets
 
 #: What a state takes for the name of a set, and a file system for that of a folder, whatever its case.
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
@@ -90,15 +90,12 @@ def test_sets_of_an_item() -> None:
     assert Sets("r", "collection").of_item(Item(id="j", handle=None, last_modified=None)) == ()
 
 
-def test_pages() -> None:
-    """The page about a set is that of its collection or community, where it has one."""
-    new, old = (Addresses(version=version, ui="https://d.example", records="") for version in (7, 6))
-    collections = {"r-1_2-3": "https://d.example/handle/1/2.3", "r-k2": "https://d.example/collections/k2"}
-    assert Sets("r", "collection").pages([COINS, MAPS], new) == collections
-    assert Sets("r", "collection").pages([COINS, MAPS], old) == {"r-1_2-3": "https://d.example/handle/1/2.3"}
+def test_containers() -> None:
+    """A set is shown as its collection or community, whatever items that has."""
+    assert Sets("r", "collection").containers([COINS, MAPS]) == {"r-1_2-3": COINS, "r-k2": MAPS}
     by_community = Sets("r", "community", {"m": MUSEUM, "c": CABINET})
-    assert by_community.pages([COINS], new)["r-c"] == "https://d.example/communities/c"
-    assert Sets("r").pages([COINS], new) == {}
+    assert by_community.containers([COINS])["r-c"] == CABINET
+    assert Sets("r").containers([COINS]) == {}
 
 
 def test_begun() -> None:
