@@ -10,7 +10,9 @@ Strangers pack these bytes. So they are unpacked in small blocks, to no more tha
 import hashlib
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial, reduce
+from importlib import import_module
 from itertools import chain
 from typing import Any, Protocol
 
@@ -29,12 +31,38 @@ _WINDOW = 23  # the logarithm of the most bytes that a decoder of zstd has to ho
 _OTHERS = ("aes128gcm", "br", "compress", "dcb", "dcz", "exi", "pack200-gzip", "x-compress", "zstd")
 
 
+class _Brotli:
+    """A decoder of Brotli with the interface of the others."""
+
+    unused_data = b""
+
+    def __init__(self, brotli: Any) -> None:
+        self._decoder = brotli.Decompressor()
+
+    def decompress(self, data: bytes, most: int) -> bytes:
+        block: bytes = self._decoder.process(data, output_buffer_limit=most)
+        return block
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._decoder.is_finished())
+
+    @property
+    def needs_input(self) -> bool:
+        return bool(self._decoder.can_accept_more_data())
+
+
 @cache
 def _decoders() -> Mapping[str, tuple[Any, type[Exception]]]:
     """Return what makes a decoder of each encoding, if anything does, and what the decoder raises."""
     decoders: dict[str, tuple[Any, type[Exception]]] = dict.fromkeys(_OTHERS, (None, zlib.error))
     for name in ("gzip", "x-gzip", "deflate"):
         decoders[name] = partial(zlib.decompressobj, 32 + zlib.MAX_WBITS), zlib.error
+    for name in ("_brotli", "brotlicffi"):  # that of the package Brotli, and another
+        with suppress(ImportError):
+            brotli = import_module(name)
+            if hasattr(getattr(brotli, "Decompressor", None), "can_accept_more_data"):  # else its output has no limit
+                decoders["br"] = partial(_Brotli, brotli), brotli.error
     if zstd is not None:
         options = {zstd.DecompressionParameter.window_log_max: _WINDOW}
         decoders["zstd"] = partial(zstd.ZstdDecompressor, options=options), zstd.ZstdError
@@ -44,7 +72,7 @@ def _decoders() -> Mapping[str, tuple[Any, type[Exception]]]:
 @cache
 def acceptable() -> str:
     """Return the encodings to ask for."""
-    return ", ".join(name for name in ("gzip", "zstd") if _decoders()[name][0])
+    return ", ".join(name for name in ("gzip", "br", "zstd") if _decoders()[name][0])
 
 
 class Wanted(Protocol):

@@ -98,6 +98,21 @@ def test_bytes_that_are_meant(client: Client, site: Live, row: Row, is_chunked: 
     assert sink.response.decoded or row.meant == row.sent
 
 
+def test_brotli(client: Client, site: Live) -> None:
+    """It is asked for and decoded where a module has it that can limit what it gives."""
+    brotli = pytest.importorskip("brotlicffi")
+    packed = brotli.compress(DATA)
+    assert fetched(client, site, content(packed, Content_Encoding="br")).getvalue() == DATA
+    assert "br" in site.asks[-1].headers["Accept-Encoding"].split(", ")
+    for sent, said in (
+        (packed[:-1], "early"),
+        (brotli.compress(bytes(20_000_000)), "200 times"),
+        (DATA, "not encoded"),
+    ):
+        with pytest.raises(TransportError, match=said):
+            fetched(client, site, content(sent, Content_Encoding="br"))
+
+
 @pytest.mark.parametrize("data", [DATA, b"", b"\x1f", b"\x1f\x8c", LARGE])
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_documents_are_unpacked(client: Client, site: Live, data: bytes, pack: Callable[[bytes], bytes]) -> None:
