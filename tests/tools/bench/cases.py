@@ -13,6 +13,7 @@ from typing import cast
 from pelican_resourcesync.protocol import MOST_ENTRIES
 from tests.kit.sites import Site
 from tests.tools.bench import parts, publication
+from tests.tools.bench.mirror import MIRRORS
 from tests.tools.bench.runner import Case, Figure, Variant, run
 from tests.tools.bench.sites import edit, make_site
 
@@ -289,6 +290,7 @@ _ALL = (
     Case("dump", partial(_dump, files=10_000), _DUMP),
     Case("check-site", partial(_check, articles=500), _CHECK_SITE),
     Case("backfill", partial(_backfill, articles=8, commits=10), _BACKFILL),
+    *MIRRORS,
     *_reading_and_writing(1_000_000, "-million", large=True),
     _rows("parts-2million", 2_000_000, large=True),
     _site("build-2000", 2_000, 2_500, (1.4, 1.2, 1.2, 1.02), large=True),
@@ -296,7 +298,7 @@ _ALL = (
 )
 
 #: The sizes with which each case is only tried.
-_TINY = {"count": 200, "articles": 2, "commits": 2, "files": 5, "lists": 2}
+_TINY = {"count": 200, "articles": 2, "commits": 2, "files": 5, "lists": 2, "size": 32}
 
 
 def tiny(case: Case) -> Case:
@@ -309,10 +311,5 @@ def tiny(case: Case) -> Case:
 #: By name.
 CASES: Mapping[str, Case] = MappingProxyType({case.name: case for case in _ALL})
 
-#: Other benchmarks, which need servers and print their own tables.
-PROGRAMS: Mapping[str, Sequence[str]] = MappingProxyType(
-    {
-        "bridge": (sys.executable, "-m", "tests.tools.bench.bridge"),
-        "mirror": (sys.executable, "-m", "tests.tools.bench.mirror"),
-    }
-)
+#: Another benchmark, which needs a server and prints its own table.
+PROGRAMS: Mapping[str, Sequence[str]] = MappingProxyType({"bridge": (sys.executable, "-m", "tests.tools.bench.bridge")})
