@@ -11,8 +11,10 @@ from pelican_resourcesync.content.page import (
     content_hash,
     read_front_page,
     read_page,
+    read_target,
     read_title,
 )
+from pelican_resourcesync.content.words import changed_words
 
 __all__ = [
     "VERSION",
@@ -20,10 +22,12 @@ __all__ = [
     "FrontPage",
     "Page",
     "Stamps",
+    "changed_words",
     "content_dates",
     "content_hash",
     "read_dates",
     "read_front_page",
     "read_page",
+    "read_target",
     "read_title",
 ]

@@ -96,7 +96,7 @@ def read_page(body: bytes, uri: str, *, markdown: bool = False) -> Page:
     title = plain(root.findtext("head/title") or "")
     own_title = _without_site(title, reading.heading)
     canonical = _canonical(root, uri)
-    is_other = is_special or _is_error(path, reading.blocks) or _is_hidden(root) or _leads_elsewhere(root, uri)
+    is_other = is_special or _is_error(path, reading.blocks) or _is_hidden(root) or bool(_target(root, uri))
     is_copy = bool(canonical) and not _is_same(_address(canonical), _address(uri))
     # Where a block ends is a matter of the theme.
     content = [own_title, " ".join(reading.blocks), reading.links, reading.pictures, data]
@@ -119,11 +119,24 @@ def read_title(file: Path, uri: str) -> str | None:
 
     Raises `OSError` if it cannot be read.
     """
-    with file.open("rb") as stream:
-        root = parse(stream.read(_HEAD))
+    root = _read_head(file)
     if root is None:
         return ""
-    return None if _leads_elsewhere(root, uri) else plain(root.findtext("head/title") or "")
+    return None if _target(root, uri) else plain(root.findtext("head/title") or "")
+
+
+def read_target(file: Path, uri: str) -> str:
+    """Return the URL of the page to which an HTML page only leads; empty if it does not.
+
+    Raises `OSError` if it cannot be read.
+    """
+    root = _read_head(file)
+    return "" if root is None else _target(root, uri)
+
+
+def _read_head(file: Path) -> etree._Element | None:
+    with file.open("rb") as stream:
+        return parse(stream.read(_HEAD))
 
 
 class FrontPage(NamedTuple):
@@ -207,11 +220,12 @@ def _is_hidden(root: etree._Element) -> bool:
     return not {"noindex", "none"}.isdisjoint(",".join(robots).lower().replace(",", " ").split())
 
 
-def _leads_elsewhere(root: etree._Element, uri: str) -> bool:
-    """Return whether a page only leads to another one; one that reloads itself does not."""
+def _target(root: etree._Element, uri: str) -> str:
+    """Return the URL of the page to which another one only leads; one that reloads itself does not."""
     refreshes = (meta for meta in root.iter("meta") if (meta.get("http-equiv") or "").lower() == "refresh")
     targets = (_REFRESH.match(meta.get("content") or "") for meta in refreshes)
-    return any(target and _address(_absolute(uri, target[1])) != _address(uri) for target in targets)
+    urls = (_absolute(uri, target[1]) for target in targets if target)
+    return next((url for url in urls if _address(url) != _address(uri)), "")
 
 
 def _canonical(root: etree._Element, uri: str) -> str:

@@ -206,7 +206,14 @@ class _Planning:
             withdrawn=self._withdrawn(new),
             find=self._find,
             patches=self._patches.made if self._patches else {},
+            commits=self._commits(),
         )
+
+    def _commits(self) -> Mapping[datetime, str]:
+        """Return the commits by the times at which they landed: at least the one that is built."""
+        history = self._history
+        built = {history.landed: history.commit} if history.landed and history.commit else {}
+        return {**history.commits, **built}
 
     @staticmethod
     def _documents(news: kinds.News) -> list[kinds.PlannedDocuments]:

@@ -345,7 +345,11 @@ class _Copy:
         with explain_damage(self._previous.where):
             shown = parse_shown((self._previous.folder / path).read_bytes(), path)
         changes = [
-            replace(change, href="") if change.href in self._uris else change
+            replace(
+                change,
+                href="" if change.href in self._uris else change.href,
+                moved="" if change.moved in self._uris else change.moved,
+            )
             for change in shown.changes
             if change.uri not in self._uris
         ]

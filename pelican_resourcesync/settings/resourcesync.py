@@ -106,6 +106,13 @@ def changes_by(setting: Setting, value: object) -> str | int:
     raise setting.wrong(value, may_be)
 
 
+def commit_url(setting: Setting, value: object) -> str:
+    """Check the URL of a commit, which need not be set."""
+    if not isinstance(value, str) or (value and not re.fullmatch(r"https?://[^\s\"<>]*\{commit\}[^\s\"<>]*", value)):
+        raise setting.wrong(value, "an http(s) URL with {commit} in it")
+    return value
+
+
 _HISTORY = checks.required_text("'all', 'none' or a git revision to begin at", "(?!-).+")
 
 
@@ -133,6 +140,7 @@ class Settings(PublishSettings):
     indexnow_key: str = row("", checks.indexnow_key, "the key with which `announce` tells search engines of changes")
     license: str = row("", checks.text, "the licence, for the page for people: a URL or a text")
     contact: str = row("", checks.text, "whom to ask, for the page for people: a URL or a text")
+    commit_url: str = row("", commit_url, "the URL of a commit on the Web, with `{commit}` for its name")
     on_error: str = row("stop", checks.one_of("stop", "warn"), "what happens to the build if nothing can be published")
     notation: Notation = PYTHON
 

@@ -21,7 +21,7 @@ class News(NamedTuple):
     `resources` are those of now, and `list` is their Resource List. `ranges` are those of all changes since the first
     publication, and `listed` those whose Change Lists are published. What is `withdrawn` must not be named any more,
     except in changes. `find` finds the bytes of resources and of changes; `patches` are the files of new patches, by
-    the paths that they get.
+    the paths that they get. `commits` are those that landed at these times.
     """
 
     options: Options
@@ -35,6 +35,7 @@ class News(NamedTuple):
     withdrawn: Withdrawn
     find: FindBytes
     patches: Mapping[str, Path]
+    commits: Mapping[datetime, str]
 
     @property
     def ends_range(self) -> bool:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 
@@ -175,11 +175,18 @@ class VersionWriter:
         # but in a repository, some of that may be withdrawn.
         folder = (previous.original or previous.folder) if previous else self._output
         names = version_lengths(kept.values())
-        self._add_files(folder, index.where, openers, names)
+        folders = [self._add_files(folder, index.where, openers, names)]
+        folders += [folder / self._layout.versions] if folder else []
         known = index.lines if index.written_for == written_for else {}
         self._add_timemaps(folder, kept, {key for key in kept if kept[key] != known.get(key)})
         removed = {self._layout.uri(f"{self._layout.versions}/{name}") for name in index.files.difference(names)}
-        return PublicVersions(parse_time(self._since), parse_time(index.since), removed)
+        since, before = parse_time(self._since), parse_time(index.since)
+        return PublicVersions(since, before, removed, folders, partial(self._last, index))
+
+    def _last(self, index: VersionIndex, uri: str) -> str:
+        """Return the URI of the last version of a resource in an index, or an empty text."""
+        name = versions[-1].name if (versions := index.versions(uri)) else ""
+        return self._layout.uri(f"{self._layout.versions}/{name}") if name else ""
 
     def _without_version(self, rows: Iterable[Row], index: VersionIndex) -> Iterator[Row]:
         """Yield the resources whose SHA-256 was not known when they changed."""
@@ -252,8 +259,8 @@ class VersionWriter:
 
     def _add_files(
         self, before: Path | None, where: str, changes: Mapping[str, Change], names: Collection[str]
-    ) -> None:
-        """Carry over the files of all versions, and add those of changes."""
+    ) -> Path:
+        """Carry over the files of all versions, and add those of changes; return the folder that has these."""
         folder, carried = self._stage.carry_files(self._layout.versions, before, names)
         for name in carried.symmetric_difference(names):
             if name not in changes:
@@ -261,6 +268,7 @@ class VersionWriter:
                     what = f"{self._layout.versions}/{name} is missing"
                     raise DamagedError(what)
             self._copy(changes[name], folder / name)
+        return folder
 
     def _copy(self, change: Change, file: Path) -> None:
         of = change.representation or Representation()

@@ -4,6 +4,8 @@ import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -98,6 +100,7 @@ class ChangeHistory:
     - `withdrawn`: the URIs of resources that the last publication does not list any more, and are to be deleted now.
     - `touched`: whether anything, a commit or an uncommitted edit, may explain a change that `changes` does not list.
     - `commit` and `landed`: the commit built and its landing time.
+    - `commits`: the commits that landed at these times, as far as a page is to link to them.
     - `objects`: returns the file with the bytes of a SHA-256, for changes whose resource has other bytes now; `None` if
       they are not available.
     - `times`: returns when the resources at these URIs, with the times of their rows, last changed or were deleted, as
@@ -114,17 +117,23 @@ class ChangeHistory:
     touched: bool = False
     commit: str | None = None
     landed: datetime | None = None
+    commits: Mapping[datetime, str] = field(default_factory=dict)
     postponed: Mapping[str, datetime] = field(default_factory=dict)
     objects: Callable[[str], Path | None] = field(default=lambda _digest: None)
     times: Callable[[Mapping[str, str]], Mapping[str, datetime]] = field(default=lambda _uris: {})
+
+
+_TEXTS = ("uri", "title", "href", "version", "before", "commit", "moved")
 
 
 @dataclass(frozen=True, slots=True)
 class TitledChange:
     """A change for people: `title` is empty for a file that they do not read, and `href` for what is gone.
 
-    `version` is the address of the resource as it was after the change, if that stays public. What is withdrawn has no
-    `uri`: it is counted, and not named.
+    `version` is the address of the resource as it was after the change, if that stays public, and `words` say how the
+    text of a page differs from the version `before`. `earlier` are the times of the last changes before it that people
+    see, the latest first. `commit` is the address of the commit that it came with, and `moved` that of the page to
+    which this one only leads now. What is withdrawn has no `uri`: it is counted, and not named.
     """
 
     uri: str
@@ -133,28 +142,51 @@ class TitledChange:
     title: str
     href: str
     version: str = ""
+    before: str = ""
+    words: Sequence[tuple[str, str]] = ()
+    earlier: Sequence[datetime] = ()
+    commit: str = ""
+    moved: str = ""
 
-    def described(self) -> dict[str, str]:
+    @property
+    def has_history(self) -> bool:
+        """Whether more is known than that it changed."""
+        return bool(self.words or self.earlier or self.commit)
+
+    def anchor(self, time: datetime) -> str:
+        """Return the name of the place, on the page about a Change List, of the change of the same URI at a time."""
+        return f"c{sha256(f'{self.uri} {render_datetime(time)}'.encode()).hexdigest()[:12]}"
+
+    def described(self) -> dict[str, Any]:
         """Return it as a JSON object, without what is empty."""
         values = {
+            "before": self.before,
+            "commit": self.commit,
+            "earlier": [*map(render_datetime, self.earlier)],
             "href": self.href,
             "kind": self.kind.value,
+            "moved": self.moved,
             "time": render_datetime(self.time),
             "title": self.title,
             "uri": self.uri,
             "version": self.version,
+            "words": self.words,
         }
         return {name: value for name, value in values.items() if value}
 
     @classmethod
     def parse(cls, change: dict[str, Any]) -> Self:
         """Return what was described. Raises `ValueError` for anything else."""
-        uri, title, href, version = texts = [change.get(name, "") for name in ("uri", "title", "href", "version")]
-        if not all(isinstance(text, str) for text in texts):
-            message = f"{texts} are not all texts"
+        texts = {name: change.get(name, "") for name in _TEXTS}
+        words = tuple((sign, text) for sign, text in change.get("words", ()))
+        if not all(isinstance(text, str) for text in chain(texts.values(), *words)):
+            message = f"{texts} are not all texts, or {words} are not"
             raise ValueError(message)
-        kind, time = ChangeKind(change["kind"]), parse_datetime(change["time"])
-        return cls(uri, kind, time, clean(title), href, version)
+        texts["title"] = clean(texts["title"])
+        earlier = tuple(map(parse_datetime, change.get("earlier", ())))
+        return cls(
+            kind=ChangeKind(change["kind"]), time=parse_datetime(change["time"]), words=words, earlier=earlier, **texts
+        )
 
 
 def latest_first(changes: Iterable[TitledChange]) -> list[TitledChange]:

@@ -30,14 +30,16 @@ class PageOptions:
     """What the HTML pages show besides the publication, and how.
 
     `language` is a tag such as `en` or `de-AT`, and `timezone` that of the days that are shown. `home` is the URI of
-    the front page, by default the address of the site. `license` and `contact` are URIs or texts. `facts` are further
-    numbers, such as those of a repository's items, by their English names. Templates in the folders `templates` replace
-    ours; they also see `variables` and `filters`. The folder `compiled` keeps them compiled for the next run.
+    the front page, by default the address of the site, and `commit_url` that of a commit, with `{commit}` for its name.
+    `license` and `contact` are URIs or texts. `facts` are further numbers, such as those of a repository's items, by
+    their English names. Templates in the folders `templates` replace ours; they also see `variables` and `filters`. The
+    folder `compiled` keeps them compiled for the next run.
     """
 
     language: str = "en"
     timezone: tzinfo = UTC
     home: str = ""
+    commit_url: str = ""
     license: str = ""
     contact: str = ""
     facts: tuple[tuple[str, int], ...] = ()

@@ -1,10 +1,11 @@
 """Versions of resources: their names, the links to them, and the files that list them (§14.6; RFC 7089)."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
 from email.utils import format_datetime
 from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -26,12 +27,20 @@ _SAFE = "!#$%&'()*+,-./:;=?@[]_~"
 class PublicVersions(NamedTuple):
     """Since when all versions are public, `None` for none; since when they were `before` this publication.
 
-    `removed` are the URIs of those that are not public any more, if not all.
+    `removed` are the URIs of those that are not public any more, if not all, and `folders` have the files of others.
+    `last` returns the URI of the last version of a resource before this publication, or an empty text.
     """
 
     since: datetime | None
     before: datetime | None
     removed: Collection[str] = ()
+    folders: Sequence[Path] = ()
+    last: Callable[[str], str] = lambda _: ""
+
+    def read(self, uri: str) -> bytes | None:
+        """Return the bytes of a version; `None` if they are not there."""
+        files = (folder / uri.rpartition("/")[2] for folder in self.folders)
+        return next((file.read_bytes() for file in files if file.is_file()), None)
 
     @property
     def may_lack(self) -> bool:

@@ -235,6 +235,7 @@ class GitHistory:
             built=self._built,
             commit=line[-1].sha,
             landed=landings[-1].time,
+            commits={landing.time: landing.commit.sha for landing in landings if self._settings.commit_url},
             postponed={landing.commit.sha: landing.time for landing in landings if landing.postponed},
         )
         if self._previous is None:

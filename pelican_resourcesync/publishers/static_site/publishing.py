@@ -121,7 +121,7 @@ def options_of(
         allow_deletions=settings.allow_deletions or os.environ.get(ALLOW_DELETIONS) == "1",
         versions=settings.versions and replace(settings.versions, timegate=settings.timegate),
     )
-    page = replace(page, license=settings.license, contact=settings.contact)
+    page = replace(page, license=settings.license, contact=settings.contact, commit_url=settings.commit_url)
     return Options(**of_set.shared(), output=output, layout=layout, page=page, key=signing_key(), **specific)
 
 

@@ -5,14 +5,17 @@ which the next publication reads: nothing else has the titles of what was delete
 their hashes in `publication.json`.
 """
 
+import sys
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import partial
 from types import MappingProxyType
 
+from pelican_resourcesync.content import changed_words, read_page, read_target
 from pelican_resourcesync.protocol import ChangeKind, split_entries
 from pelican_resourcesync.publication.documents import DocumentWriter
 from pelican_resourcesync.publication.kinds.kind import News, PlannedDocuments
@@ -30,6 +33,10 @@ from pelican_resourcesync.publication.previous.previous import DamagedError, Pre
 from pelican_resourcesync.system.titles import HTML
 
 _END = b"  </url>\n"
+
+#: How many earlier changes of a page are shown; among how many resources they are looked for, beyond those of a page
+#: about a Change List; and of how many pages the text is compared in a publication.
+_MOST_EARLIER, _MOST_SEARCHED, _MOST_COMPARED = 12, 3_000, 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +166,8 @@ class _Writer:
         self._shown = writing.shown
         self._page = Page(news.options, news.options.layout.change_pages)
         self._unread = latest_shown(news.previous) if news.previous else iter(())
-        self._titles: dict[str, str] = {}
+        self._former: dict[str, TitledChange] = {}
+        self._commits, self._compared = news.commits, 0
 
     def write(self) -> None:
         """Write the page of each range with its JSON, or carry both over if nothing on the page has changed."""
@@ -185,8 +193,15 @@ class _Writer:
             replace(each, title=self._title(each.uri)) if each.title and each.uri in self._updated else each
             for each in shown.changes
         ]
-        changes = [each if self._versions.has(each.version) else replace(each, version="") for each in changes]
-        return shown._replace(changes=changes)
+        return shown._replace(changes=[*map(self._with_public_versions, changes)])
+
+    def _with_public_versions(self, change: TitledChange) -> TitledChange:
+        if not (change.version or change.before):
+            return change
+        has = self._versions.has
+        words = change.words if has(change.version) and has(change.before) else ()
+        version, before = (uri if has(uri) else "" for uri in (change.version, change.before))
+        return replace(change, version=version, before=before, words=words)
 
     def _stays(self, previous: PreviousPublication, found: Range, paths: Sequence[str]) -> bool:
         """Return whether the page of a range stays as it is; it is read only if something on it may have changed."""
@@ -217,15 +232,57 @@ class _Writer:
             first = oldest.pop((change.time.astimezone(zone).date(), change.uri), None)
             if first and (change.kind is not ChangeKind.DELETED or first is not ChangeKind.CREATED):
                 shown.append(self._titled(change, first))
+        shown = [*map(self._with_history, reversed(shown))]
         return ShownChanges(shown, len(entries) - len(latest), len(latest) - len(changes))
 
     def _titled(self, change: Change, first: ChangeKind) -> TitledChange:
-        title = self._title(change.uri)
+        title, moved = self._title(change.uri), ""
         if change.kind is ChangeKind.DELETED:
             return TitledChange(change.uri, change.kind, change.time, title, "")
         kind = ChangeKind.CREATED if first is ChangeKind.CREATED else ChangeKind.UPDATED
         mementos = (each.href for each in change.links if each.rel == "memento")
-        return TitledChange(change.uri, kind, change.time, title, _href(change), next(mementos, ""))
+        if not title and kind is ChangeKind.UPDATED and (moved := self._target(change.uri)):
+            former = self._find_former(change.uri, _MOST_SEARCHED)
+            title = former.title if former else shown_path(change.uri, self._options.layout)
+        return TitledChange(
+            change.uri, kind, change.time, title, _href(change), next(mementos, ""), moved=moved if title else ""
+        )
+
+    def _target(self, uri: str) -> str:
+        """Return the URL of the page to which a resource only leads now; empty if it does not."""
+        resource = self._resources.get(uri)
+        if resource is None or resource.file is None or resource.title is not None or not is_html(uri):
+            return ""
+        with suppress(OSError):
+            return _http_url(read_target(resource.file, uri))
+        return ""
+
+    def _with_history(self, change: TitledChange) -> TitledChange:
+        """Return a change of what people read with those before it, how its text differs, and its commit."""
+        if not change.title:
+            return change
+        is_new = change.kind is ChangeKind.CREATED
+        former = self._find_former(change.uri, 0 if is_new else _MOST_SEARCHED)
+        if former:
+            earlier = (former.time, *former.earlier)[:_MOST_EARLIER]
+            before = former.version or self._versions.last(change.uri)
+            words = self._words(change, before)
+            change = replace(change, earlier=earlier, before=before if words else "", words=words)
+        commit, url = self._commits.get(change.time), self._options.page.commit_url
+        self._former[change.uri] = change = replace(change, commit=url.replace("{commit}", commit) if commit else "")
+        return change
+
+    def _words(self, change: TitledChange, before: str) -> Sequence[tuple[str, str]]:
+        """Return how the text of a page differs from the version before, if both are public and may be compared.
+
+        In a repository, a value may be hidden later, and then leaves the versions, where it can be found.
+        """
+        versions = before, "" if change.moved else change.version
+        if self._options.remove_deleted or self._compared >= _MOST_COMPARED or not all(map(is_html, versions)):
+            return ()
+        self._compared += 1
+        was, now = (read_page(body, change.uri) if body else None for body in map(self._versions.read, versions))
+        return changed_words(was, now) if was and now else ()
 
     def _title(self, uri: str) -> str:
         """Return the title that a resource has, or had."""
@@ -236,15 +293,18 @@ class _Writer:
 
     def _former_title(self, uri: str) -> str:
         """Return the title on the latest page that shows a URI, else the path of what was a page."""
-        while uri not in self._titles:
-            page = next(self._unread, None)
-            if page is None:
-                row = self._previous.resources.row(uri) if self._previous else None
-                is_page = any(f' type="{type_}"' in row.representation for type_ in HTML) if row else is_html(uri)
-                return shown_path(uri, self._options.layout) if is_page else ""
-            for each in page[1].changes:
-                self._titles.setdefault(each.uri, each.title)
-        return self._titles[uri]
+        if former := self._find_former(uri):
+            return former.title
+        row = self._previous.resources.row(uri) if self._previous else None
+        is_page = any(f' type="{type_}"' in row.representation for type_ in HTML) if row else is_html(uri)
+        return shown_path(uri, self._options.layout) if is_page else ""
+
+    def _find_former(self, uri: str, most: int = sys.maxsize) -> TitledChange | None:
+        """Return the latest change of a URI on the pages of before, of about as many changes as are searched."""
+        while uri not in self._former and len(self._former) < most and (page := next(self._unread, None)):
+            for change in page[1].changes:
+                self._former.setdefault(change.uri, change)
+        return self._former.get(uri)
 
     def _render(
         self, path: str, found: Range, shown: ShownChanges, before: Sequence[Range], after: Sequence[Range]
@@ -265,14 +325,25 @@ class _Writer:
             versions_since=self._versions.since,
             is_restart=self._state.restart_number > 1,
             of_repository=self._state.of_repository,
+            find=partial(self._page_at, found),
             list=page.href(layout.change_list(found.start)),
             before=[layout.change_page(each.start) for each in earlier],
             after=[layout.change_page(each.start) for each in after],
         )
 
+    def _page_at(self, found: Range, time: datetime) -> str:
+        """Return the path of the page with the changes at a time; empty if it may go before that of a range."""
+        ranges = self._ranges if self._options.closed_change_lists is None else [found]
+        starts = [one.start for one in ranges if one.start < time]
+        return self._options.layout.change_page(starts[-1]) if starts else ""
+
 
 def _href(change: Change) -> str:
     """Return the address to visit: for a record, that of the page that shows it; `""` if a browser should not."""
     pages = (each.href for each in change.links if each.rel == "alternate" and each.type in HTML)
-    page = next(pages, change.uri)
-    return page if page.startswith(("https://", "http://")) else ""
+    return _http_url(next(pages, change.uri))
+
+
+def _http_url(url: str) -> str:
+    """Return a URL if a browser may follow it."""
+    return url if url.startswith(("https://", "http://")) else ""

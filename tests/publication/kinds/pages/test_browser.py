@@ -1,5 +1,6 @@
 """The pages in a real browser: nothing breaks, nothing leaves the host, and everybody can read them."""
 
+import html
 from pathlib import Path
 from typing import Any
 
@@ -50,12 +51,17 @@ def test_in_a_browser(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("dark", [False, True])
 def test_pages_about_changes_in_a_browser(tmp_path: Path, *, dark: bool) -> None:
     """Everybody can read these, too, on a phone and on a screen: nothing is too wide, and axe finds no violation."""
-    options = everything(site_name=HOSTILE, page=PageOptions(language="fr"), versions=VersionOptions())
-    publish(tmp_path, 3, **options)
+    page = PageOptions(language="fr", commit_url="https://code.example/{commit}")
+    options = everything(site_name=HOSTILE, page=page, versions=VersionOptions())
+    source = publish(tmp_path, 3, **options)
+    for day, text in ((1, f"<p>{HOSTILE}"), (2, f"<main><p>{html.escape(HOSTILE)}</p><p>Neu")):
+        source.publish({"0/page-1.html": text.encode()}, f"2020-04-0{day}T12:00", **options)
     paths = sorted((tmp_path / "resourcesync/site/changes").glob("*.html"))
-    assert len(paths) == 4
+    assert len(paths) == 5
+    assert b"<ins>" in paths[-2].read_bytes()
     for file in (paths[-2], paths[-1]):
         answer = look_at(tmp_path, file.relative_to(tmp_path).as_posix(), 320 if dark else 1280, dark=dark).answer
+        assert "error" not in answer, answer["error"]
         assert (answer["broken"], answer["violations"], answer["scripts"]) == ([], [], 0)
         assert answer["overflow"] <= 0
         assert answer["links"] > 3

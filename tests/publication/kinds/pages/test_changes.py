@@ -43,7 +43,8 @@ def shown(page: Any) -> list[tuple[str, str, list[str]]]:
     found = []
     for day in page.xpath("//section[@class='day']"):
         sentence = " | ".join(" ".join(each.text_content().split()) for each in day.xpath("./p | .//summary"))
-        listed = [" ".join(each.text_content().split()) for each in day.xpath(".//li")]
+        names = (item.xpath("./span | ./bdi | ./a/bdi") for item in day.xpath(".//li"))
+        listed = [" ".join(f"{kind.text_content()} {name.text_content()}".split()) for kind, name in names]
         found.append((" ".join(day.find("h3").text_content().split()), sentence, listed))
     return found
 
@@ -98,7 +99,7 @@ def test_days_with_titles(tmp_path: Path) -> None:
     ]
     assert shown(page_of(source)) == expected
     assert shown(page_of(source, MARCH)) == expected
-    links = [str(each) for each in page_of(source).xpath("//section[@class='day']//a/@href")]
+    links = [str(each) for each in page_of(source).xpath("//section[@class='day']//a[bdi]/@href")]
     assert links == [f"{SITEURL}/{each}" for each in _LINKED]
     assert not page_of(source).xpath("//b")
 
@@ -505,6 +506,7 @@ def test_what_the_next_publication_reads(tmp_path: Path) -> None:
     assert len(content["changes"]) == 8
     assert content["changes"][:3] == [
         {
+            "earlier": ["2024-03-15T10:20:00Z", "2024-03-01T12:00:00Z"],
             "kind": "deleted",
             "time": "2024-03-15T17:05:00Z",
             "title": "Old, renewed",
@@ -517,6 +519,7 @@ def test_what_the_next_publication_reads(tmp_path: Path) -> None:
             "uri": f"{SITEURL}/feed.atom",
         },
         {
+            "earlier": ["2024-03-01T12:00:00Z"],
             "href": f"{SITEURL}/old.html",
             "kind": "updated",
             "time": "2024-03-15T10:20:00Z",
@@ -713,6 +716,55 @@ def test_days_before_versions(tmp_path: Path) -> None:
     assert (len(shown(page)), commands) == (2, [1, 0])
 
 
+def differing(source: Source, path: str) -> list[list[str]]:
+    """Return the words that a page shows as removed (`-`) and added (`+`), for each change that has some."""
+    signs = {"del": "-", "ins": "+"}
+    items = (item.xpath(".//del | .//ins") for item in page_of(source, path).xpath("//li"))
+    return [[signs[each.tag] + each.text for each in found] for found in items if found]
+
+
+#: A page with a text, and one that only leads to another.
+TOLD = "<title>{0}</title><main><h1>{0}</h1><p>The old museum in town opens at {1}, every single day of the year.</p>"
+STUB = b'<meta http-equiv="refresh" content="0; url=/a.html"><link rel="canonical" href="/a.html">'
+COMMITS = "https://code.example/site/{commit}?a=1&b"
+
+
+@pytest.mark.promise("Shown to people")
+def test_a_title_leads_to_its_history(tmp_path: Path) -> None:
+    """Each change leads to those before, over lists, with its words and commit; a page that moved says where to."""
+    source = Source(tmp_path)
+    options: dict[str, Any] = {"versions": VersionOptions(), "page": PageOptions(commit_url=COMMITS)}
+    steps = (("02-10", "nine"), ("03-05", "ten &lt;b>"), ("03-06", "eleven"), ("04-05", "noon"))
+    for number, (day, time) in enumerate(steps):
+        contents = {"a.html": TOLD.format("A", time).encode(), "b.html": TOLD.format("B", "one").encode()}
+        contents |= {"b.html": STUB} if number == 3 else {}
+        source.publish(contents, history("abcd"[number], f"2024-{day}T12:00"), **options)
+    followed, path = [], "resourcesync/index.html"
+    [link] = page_of(source).xpath("//li[a/bdi='A'][1]/a[text()='history']/@href")[:1]
+    while link:
+        name, _, anchor = link.rpartition("#")
+        path = (Path(path).parent / name).as_posix()
+        [item] = page_of(source, path).xpath(f"//li[@id='{anchor}']")
+        commit = item.xpath(".//a[text()='commit']/@href")[0]
+        followed.append((item.get("data-time")[5:10], commit, len(item.xpath(".//div/a/time"))))
+        link = next(iter(item.xpath(".//div/a[time]/@href")), "")
+    expected = [(day, COMMITS.replace("{commit}", sha * 40)) for (day, _), sha in zip(steps, "abcd", strict=True)]
+    assert followed == [(*each, number) for number, each in enumerate(expected)][::-1]
+    assert differing(source, MARCH) == [["-ten <b>,", "+eleven,"], ["-nine,", "+ten <b>,"]]
+    [words] = page_of(source, APRIL).xpath("//li[a/bdi='A']//p")
+    assert " ".join(words.text_content().split()) == "… in town opens at eleven, noon, every single day of …"
+    [moved] = page_of(source, APRIL).xpath("//li[a/bdi='B']/div[1]")
+    assert (moved.text_content(), moved[0].get("href")) == ("moved to /a.html", f"{SITEURL}/a.html")
+    source.forget(f"{SITEURL}/a.html", built=utc("2024-05-01T12:00"))
+    assert not re.findall("noon|eleven|moved to", everything_of(source))
+    kept = options | {"archives": Archives(changelist=1), "remove_deleted": True}
+    for day in ("05", "06"):
+        source.publish({"b.html": TOLD.format("B", day).encode()}, f"2024-06-{day}T12:00", **kept)
+    item = page_of(source, "resourcesync/site/2/changes/20240601T000000Z.html").xpath("//li")[0]
+    assert (item.xpath(".//del | .//ins"), len(item.xpath(".//time"))) == ([], 4)  # what a repository may hide later
+    assert [Path(href).name[:1] for href in item.xpath(".//div/a/@href")] == ["2"]
+
+
 def test_versions_that_are_removed(tmp_path: Path) -> None:
     """A closed page loses the links to versions that are gone, and the commands for days of which some are missing."""
     source = Source(tmp_path)
@@ -728,7 +780,10 @@ def test_versions_that_are_removed(tmp_path: Path) -> None:
     publish("A2", "03-10", VersionOptions())
     publish("A3", "03-20", VersionOptions())
     assert publish("A4", "04-02", VersionOptions()) == (["03-20", "03-10"], ["03-20", "03-10", "03-01"])
+    assert differing(source, MARCH) == [["-A2", "+A3"], ["-A", "+A2"]]
     assert publish("A5", "05-02", VersionOptions(number=3)) == (["03-20"], ["03-20"])
+    assert differing(source, MARCH) == []
+    assert differing(source, APRIL) == [["-A3", "+A4"]]
     kept = (tmp_path / MARCH).stat().st_ino
     publish("A5", "05-03", VersionOptions(number=3))
     assert (tmp_path / MARCH).stat().st_ino == kept
