@@ -603,8 +603,8 @@ def test_the_front_page_of_several_sets(tmp_path: Path) -> None:
     page = page_of(sources[0])
     cards = [" ".join(" ".join(each.itertext()).split()) for each in page.xpath("//ul[@class='cards']/li")]
     assert cards == [
-        "site Resources: 1 (31 bytes) Changes listed: 1 Last change: 1 March 2024",
-        "letters Resources: 2 (63 bytes) Changes listed: 3 Last change: 2 March 2024",
+        "site Pages: 1 New in March 2024: 0 Last change: 1 March 2024 Subscribe (Atom)",
+        "letters Pages: 2 New in March 2024: 0 Last change: 2 March 2024 Subscribe (Atom)",
     ]
     heads = [" ".join(each.text_content().split()) for each in page.xpath("//section/h2")]
     assert heads == ["Latest changes: site", "Latest changes: letters"]
