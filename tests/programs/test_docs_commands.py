@@ -47,7 +47,10 @@ MEANT = (
     (r"ui-url https://\S+", "ui-url {repository}"),
     (r"\bURI\b", "https://repository.example/resourcesync/repository/records/oai_dc/123456789/17.xml"),
     (r"https://(?:\w+\.)?repository\.example(/sync)?|https://library\.example/repository", "{repository}"),
-    (r"https://(?:museum|manual)\.example|https://example\.org|http://localhost:8000|\$\{SOURCE\}", "{site}"),
+    (
+        r"https://(?:museum|manual)\.example|https://example\.org|http://localhost:8000|\$\{SOURCE\}|\$READTHEDOCS_CANONICAL_URL",
+        "{site}",
+    ),
     (r"(?:s3|gs)://[\w.]+|\bBUCKET\b", "s3://bucket/{page}"),
     (r"postgresql://\S+|\bDUMP\b", "dspace.dump"),
     (r" /(?:srv/|tmp/|(?=dspace))", " "),
@@ -56,13 +59,15 @@ MEANT = (
     (r"serve output", "serve output --port 0"),
     (r"(announce (?!output --json)\S+)", r"\1 --endpoint {engine}"),
     (r"\b(TARGET|OUTPUT)\b", "output"),
-    (r"\$step", "1"),
+    (r"\$+step", "1"),
+    (r'\$READTHEDOCS_OUTPUT/html|"\$\(OUTPUTDIR\)"', "output"),
     (r"^rate = 5$", "rate = 5000"),
     (r"ed25519:…", f"ed25519:{43 * 'A'}"),
 )
 #: Commands that are only parsed, with the reason.
 NOT_RUN = {
     "key --replace": "it needs a key: tests/system/test_signing.py",
+    "key --public": "it needs a key: tests/system/test_signing.py",
     "mirror https://example.org/ copy --key ed25519:…": "it needs a signed Source: tests/destination/test_mirrors.py",
     "mirror --config sources.toml --cluster tcp://10.0.0.1:8786 --jobs 64": "a cluster: tests/destination/test_many.py",
     "publish --table 'listing/*.parquet' --base-url https://repository.example/sync --out public"
