@@ -19,7 +19,7 @@ from pelican_resourcesync.publication.disk.durable import (
     same_bytes,
     temporary_sibling,
 )
-from pelican_resourcesync.publication.disk.staging import recover, recovered, work_folder_for
+from pelican_resourcesync.publication.disk.staging import recover, recovered, restore_well_known, work_folder_for
 from pelican_resourcesync.publication.disk.workspace import Workspace
 from pelican_resourcesync.publication.former import former_states
 from pelican_resourcesync.publication.kinds.pages.overview import DOCUMENTS, Amount, Overview
@@ -187,6 +187,7 @@ __all__ = [
     "replaced_path",
     "require_not_reserved",
     "require_plausible",
+    "restore_well_known",
     "same_bytes",
     "sets_published_by",
     "state_in",

@@ -255,19 +255,23 @@ def recover(output: Path, base: Path | None = None) -> None:
                     (folder / name).unlink()
         for record in records:
             record.unlink(missing_ok=True)  # a mirror has them in its copy
-        description, well_known = output / DESCRIPTION, output / WELL_KNOWN
-        is_ours = any(output.glob(STATE)) or any(output.glob(f"{FOLDER}/*/{Path(STATE).name}"))
-        if description.is_file() and (interrupted or (is_ours and not well_known.is_file())):
-            _copy_description(description, well_known)
+        restore_well_known(output, renew=interrupted)
 
 
-def _copy_description(description: Path, well_known: Path) -> None:
+def restore_well_known(output: Path, *, renew: bool = False) -> None:
+    """Copy the Source Description of a publication to its well-known place, if it is missing there.
+
+    Pelican deletes it there on every build. With `renew`, also replace another. Raises `OSError` if the disk fails.
+    """
+    description, well_known = output / DESCRIPTION, output / WELL_KNOWN
+    is_ours = any(output.glob(STATE)) or any(output.glob(f"{FOLDER}/*/{Path(STATE).name}"))
+    if not description.is_file() or not (renew or (is_ours and not well_known.is_file())):
+        return
     if well_known.is_file() and same_bytes(description, well_known):
         return
     well_known.parent.mkdir(exist_ok=True)
     with temporary_sibling(well_known) as new:
-        shutil.copyfile(description, new)
-        new.chmod(0o644)
+        shutil.copy2(description, new)
         sync([new])
         new.replace(well_known)
 

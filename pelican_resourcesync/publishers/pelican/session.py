@@ -3,7 +3,6 @@
 `Publisher.publish` is the story: it passes the resources of the output and their history in git to `publication`.
 """
 
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,9 +14,7 @@ from typing import Any
 from pelican_resourcesync.errors import PublicationError, ResourceSyncError, failing_disk
 from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication import (
-    DESCRIPTION,
     FOLDER,
-    WELL_KNOWN,
     ChangeHistory,
     FileResources,
     Predecessor,
@@ -28,8 +25,8 @@ from pelican_resourcesync.publication import (
     predecessor_messages,
     publish_sets,
     recovered,
+    restore_well_known,
     state_in_output,
-    temporary_sibling,
     well_known_hints,
     whole_seconds,
 )
@@ -55,28 +52,6 @@ from pelican_resourcesync.publishers.static_site import (
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
 from pelican_resourcesync.system.printable import get_logger, print_line
 from pelican_resourcesync.terminal import Progress, summaries
-
-
-class WellKnown:
-    """The well-known copy in an `output`, which Pelican may delete, because its folder is of others too."""
-
-    def __init__(self, output: Path) -> None:
-        """Read it, before Pelican cleans the output. Raises `OSError` where the disk fails."""
-        self._file = output / WELL_KNOWN
-        found = (file for file in (self._file, output / DESCRIPTION) if file.is_file())
-        file = next(found, None)  # a killed build may have left only the other copy
-        self._before = (file.read_bytes(), file.stat()) if file else None
-
-    def restore(self) -> None:
-        """Write it with its time if it is missing, so that another publisher's is kept. Raises `OSError`."""
-        if self._before and not self._file.is_file():
-            data, stat = self._before
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            with temporary_sibling(self._file) as new:
-                new.write_bytes(data)
-                new.chmod(stat.st_mode & 0o7777)
-                os.utime(new, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-                new.replace(self._file)
 
 
 class Publisher:
@@ -216,7 +191,6 @@ class Session:
         self._base = base = settings_folder_of(settings)
         require_private_work_folder(base, self._output)
         stack.enter_context(recovered(self._output, base))
-        self._well_known = WellKnown(self._output)
         try:
             self._predecessors = find_site_predecessors(settings, self._settings, self._siteurl, self._output, stack)
             self._removed_sets = find_removed_sets(
@@ -252,7 +226,7 @@ class Session:
     def publish(self) -> None:
         """Publish what was built, and print a one-line summary for each set."""
         with failing_disk("the site is built but not published"), self._counted():
-            self._well_known.restore()
+            restore_well_known(self._output)
             if self._run is None:
                 return
             with Progress.shown(sys.stderr) as progress:
@@ -305,7 +279,7 @@ class Session:
         """Release the lock. Where nothing was published, restore the well-known copy first."""
         with failing_disk("the documents in the output cannot be restored"), self._stack:
             if not self._published:
-                self._well_known.restore()
+                restore_well_known(self._output)
 
     def _report(self, outcome: PublishResult) -> None:
         unstable = self._unstable.warnings(outcome.publications.values(), self._settings)

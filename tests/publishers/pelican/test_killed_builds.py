@@ -1,14 +1,12 @@
 """The last publication while Pelican builds: it stays in the output, and no kill or cleaning loses it."""
 
-import os
-import shutil
-from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
+from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication import DESCRIPTION, WELL_KNOWN
-from pelican_resourcesync.publishers.pelican.session import WellKnown
+from pelican_resourcesync.publishers.pelican import session
 from tests.kit.museum import Tree, tree
 from tests.kit.sites import Site, run, strip
 
@@ -27,19 +25,22 @@ KILLER = """
 """
 
 
-@pytest.mark.parametrize("there", [[WELL_KNOWN, DESCRIPTION], [DESCRIPTION], []])
-def test_well_known_copy_comes_back(tmp_path: Path, there: list[str]) -> None:
-    """With its time; where a killed build had lost it, its other copy is as good; where there is none, nothing."""
-    for path in there:
-        (tmp_path / path).parent.mkdir(exist_ok=True)
-        (tmp_path / path).write_text("described")
-        os.utime(tmp_path / path, (1_700_000_000, 1_700_000_000))
-    before = tree(tmp_path)
-    saved = WellKnown(tmp_path)
-    shutil.rmtree(tmp_path / ".well-known", ignore_errors=True)
-    saved.restore()
-    after = tree(tmp_path)
-    assert after == (before | {WELL_KNOWN: before[DESCRIPTION]} if there else {})
+@pytest.mark.parametrize("publishes", [True, False])
+def test_well_known_copy_comes_back(flat: Site, monkeypatch: pytest.MonkeyPatch, *, publishes: bool) -> None:
+    """With the time of its other copy: where nothing changed, and where nothing is published."""
+    flat.configure(RESOURCESYNC={"previous": "output", "on_error": "warn"})
+    flat.build()
+    before = (flat.output / WELL_KNOWN).read_bytes(), (flat.output / DESCRIPTION).stat().st_mtime_ns
+    if not publishes:
+        monkeypatch.setattr(session, "find_site_predecessors", fail)
+    flat.build()
+    assert ((flat.output / WELL_KNOWN).read_bytes(), (flat.output / WELL_KNOWN).stat().st_mtime_ns) == before
+
+
+def fail(*_: object) -> None:
+    """Raise the error of a damaged publication."""
+    message = "it is damaged"
+    raise PublicationError(message)
 
 
 # --- real builds -------------------------------------------------------------
