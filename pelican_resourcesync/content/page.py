@@ -21,6 +21,8 @@ from pelican_resourcesync.content.reading import Reading
 VERSION = "1"
 
 _HEAD = 1 << 16  # bytes of a page that are searched for its title
+_STUB = 2048  # bytes in which a page that only leads to another one says so
+_BODY = re.compile(rb"<body[\s>]", re.IGNORECASE)
 _HASH_CHARACTERS = 22  # of base64, which are 132 bits of SHA-256
 
 #: What stands between the title of a page and the name of its site.
@@ -135,8 +137,12 @@ def read_target(file: Path, uri: str) -> str:
 
 
 def _read_head(file: Path) -> etree._Element | None:
+    """Return the tree of the head of a page or, where no title is in that, of all that may have one."""
     with file.open("rb") as stream:
-        return parse(stream.read(_HEAD))
+        data = stream.read(_HEAD)
+    body = _BODY.search(data, _STUB)
+    root = parse(data[: body.start()]) if body else None
+    return root if root is not None and root.findtext("head/title") else parse(data)
 
 
 class FrontPage(NamedTuple):
@@ -151,8 +157,7 @@ class FrontPage(NamedTuple):
 
 def read_front_page(file: Path, uri: str) -> FrontPage:
     """Return what the beginning of a front page says of its site. Raises `OSError` if it cannot be read."""
-    with file.open("rb") as stream:
-        root = parse(stream.read(_HEAD))
+    root = _read_head(file)
     if root is None:
         return FrontPage()
     said: dict[str, str] = {}

@@ -35,7 +35,9 @@ def parse(body: bytes) -> etree._Element | None:
     markup = _utf8(body).translate(None, _CONTROLS)
     if any(_attributes(tag) > _MOST_ATTRIBUTES for tag in _TAG.findall(markup) if len(tag) > _LONG):
         return None
-    parser = etree.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True)
+    parser = etree.HTMLParser(
+        encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True, collect_ids=False
+    )
     try:
         root = etree.fromstring(markup, parser)
     except etree.XMLSyntaxError:  # there is nothing in it

@@ -9,6 +9,8 @@ from pelican_resourcesync.content.rules import BLOCKS, SECTIONS, is_left_out, li
 #: Elements that show a page or a file from elsewhere.
 _FRAMES = frozenset(("iframe", "frame", "embed"))
 _MEDIA = frozenset(("video", "audio", "source", "track"))
+#: Those that show more than the text in them.
+_SHOWING = _FRAMES | _MEDIA | {"a", "img", "pre", "input"}
 
 #: Headings that may be the title of the page.
 _TITLES = ("h1", "h2")
@@ -35,23 +37,26 @@ class Reading:
 
     def _read(self, element: etree._Element, *, inside: bool) -> None:
         """Read what an element contains. The parser limits the depth, and so the recursion."""
-        if element.text:
-            self._text.append(element.text)
+        if text := element.text:
+            self._text.append(text)
+        parent = element.tag
         for child in element:
             tag = child.tag
-            if tag in BLOCKS:
+            is_block = tag in BLOCKS
+            if is_block:
                 self._end_block()
-            if not is_left_out(child, element.tag, inside=inside):
+            if not is_left_out(child, parent, inside=inside):
                 start = len(self.blocks)
-                self._read_own(child, tag)
+                if tag in _SHOWING:
+                    self._read_own(child, tag)
                 if tag not in {"pre", "iframe"}:
                     self._read(child, inside=inside or tag in SECTIONS)
-                if tag in BLOCKS:
+                if is_block:
                     self._end_block()
                 if tag in _TITLES and not self._headings.get(tag):
                     self._headings[tag] = " ".join(self.blocks[start:])
-            if child.tail:
-                self._text.append(child.tail)
+            if text := child.tail:
+                self._text.append(text)
 
     def _read_own(self, element: etree._Element, tag: str) -> None:
         """Read what an element shows beside the text in it."""

@@ -1,8 +1,10 @@
 """What changes the content hash of a page, and what does not: a line for each rule."""
 
+from pathlib import Path
+
 import pytest
 
-from pelican_resourcesync.content import VERSION, content_hash, read_page
+from pelican_resourcesync.content import VERSION, content_hash, read_page, read_title
 
 URI = "https://site.example/p/"
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Ice - Site 1.2</title>
@@ -235,6 +237,25 @@ def test_programs_that_draw_pages() -> None:
     assert hash_of(shell) == hash_of(shell.replace("1a2b", "9a2b"))
     assert hash_of(shell) != hash_of(shell.replace('"D"', '"E"'))
     assert hash_of('<script src="/a.js"></script>') != hash_of('<script src="/b.js"></script>')
+
+
+@pytest.mark.parametrize(
+    ("head", "title"),
+    [
+        ("<title>A</title>", "A"),
+        (f"<style>{' ' * 3000}</style><title>A</title>", "A"),
+        (f"<script>{' ' * 3000}'<body>'</script><title>A</title>", "A"),
+        (f"<style>{' ' * 3000}</style>", ""),
+        ('<title>A</title><meta http-equiv="refresh" content="0; url=/b/">', None),
+    ],
+    ids=["short", "long", "body in a script", "none", "redirect"],
+)
+def test_title_of_a_file(tmp_path: Path, head: str, title: str | None) -> None:
+    """It is in the head, which is read alone where it is found."""
+    (file := tmp_path / "page.html").write_text(
+        f"<html><head>{head}</head><body><p>B</p><title>C</title></body></html>"
+    )
+    assert read_title(file, URI) == title
 
 
 def test_values() -> None:
