@@ -20,27 +20,23 @@ Read = Callable[[str], bytes]
 
 
 @dataclass(frozen=True)
-class Bitstream:
-    """One entry of a manifest: the attributes of its `rs:md`, and its bytes, `None` for a deletion."""
+class Bitstream(XmlEntry):
+    """One entry of a manifest, with its bytes, `None` for a deletion."""
 
-    uri: str
-    lastmod: str | None
-    md: Mapping[str, str]
-    data: bytes | None
-
-    @property
-    def time(self) -> datetime:
-        """The time of a change (V1104)."""
-        return datetime.fromisoformat(self.md.get("datetime") or self.lastmod or "")
+    data: bytes | None = None
 
 
 @dataclass(frozen=True)
 class Package:
-    """A package: its URI, the attributes of the `rs:md` that leads to it and of its manifest's, and what is in it."""
+    """A package: its URI, the attributes of the `rs:md` that leads to it and of its manifest's, and what is in it.
+
+    `up` is where its manifest leads up to.
+    """
 
     uri: str
     said: Mapping[str, str]
     md: Mapping[str, str]
+    up: str
     bitstreams: Sequence[Bitstream]
     size: int
 
@@ -133,20 +129,20 @@ def _unpacked(read: Read, entry: XmlEntry, capability: str, partly: bool) -> Pac
         assert len({name.casefold() for name in names}) == len(names)
         members = {name: archive.read(name) for name in names}
     manifest = members.pop(_MANIFEST)
-    assert read(contents) == manifest
+    assert read(contents) == manifest, "another manifest (RD02)"
     document = parse(manifest)
     assert document.md["capability"] == capability
     bitstreams = [_bitstream(each, members, partly) for each in document.entries]
     assert not members, f"in {uri}, but not in its manifest: {sorted(members)}"
-    return Package(uri, said, document.md, bitstreams, len(data))
+    return Package(uri, said, document.md, document.links["up"], bitstreams, len(data))
 
 
 def _bitstream(entry: XmlEntry, members: dict[str, bytes], partly: bool) -> Bitstream:
     """Take what an entry of a manifest names from the members, so that no two can name the same."""
-    uri, md, lastmod = entry.uri, entry.md, entry.lastmod
+    md = entry.md
     if md.get("change") == "deleted":
         assert not {"path", "hash", "length"} & md.keys()
-        return Bitstream(uri, lastmod, md, None)
+        return Bitstream(**vars(entry))
     path = md["path"]
     assert path.startswith("/")
     assert not {"", ".", ".."} & set(path.removeprefix("/").split("/"))
@@ -155,10 +151,10 @@ def _bitstream(entry: XmlEntry, members: dict[str, bytes], partly: bool) -> Bits
     if partly:
         known = {f"sha-256:{hashlib.sha256(data).hexdigest()}", f"md5:{hashlib.md5(data).hexdigest()}"}
         assert "hash" not in md or md["hash"] in known
-        return Bitstream(uri, lastmod, md, data)
+        return Bitstream(**vars(entry), data=data)
     assert md["hash"] == f"sha-256:{hashlib.sha256(data).hexdigest()}"
     assert md["type"]
-    return Bitstream(uri, lastmod, md, data)
+    return Bitstream(**vars(entry), data=data)
 
 
 def _documents(read: Read, uri: str, capability: str) -> list[XmlDocument]:

@@ -16,7 +16,8 @@ import pytest
 from tests.kit.live import served
 from tests.kit.reader import XmlEntry
 from tests.kit.sites import PRIVATE, Row, file_of, import_sample_site, public_files
-from tests.kit.walker import CAPABILITIES, Package, Set, Walker
+from tests.kit.unpacking import Bitstream, time_in
+from tests.kit.walker import CAPABILITIES, Set, Walker
 
 SITEURL = "https://museum.example"
 SETS: Mapping[str, Mapping[str, Any]] = {
@@ -224,7 +225,7 @@ def test_later_publications_tell_what_the_bytes_say(museum: Museum, found: Set) 
 def test_change_dumps_say_what_change_lists_say(museum: Museum, dumped: Set) -> None:
     """Change by change, in one order, with one time, kind and hash, from where the Change Dumps begin (CL06)."""
     begin, _ = dumped.documents["changedump"].entries[0].interval
-    packed = [item for package in dumped.changed for item in package.manifest.entries]
+    packed = [item for package in dumped.changed for item in package.bitstreams]
     first = museum.publications[0].at[dumped.name]
     listed = [item for item in dumped.changes if item.time > first]
     assert [(*_row(item), item.digest) for item in packed] == [(*_row(item), item.digest) for item in listed]
@@ -238,12 +239,13 @@ def test_dumps_rebuild_the_site_as_of_each_publication(museum: Museum, dumped: S
     begins = [at for at in museum.dump_times(dumped.name) if at in dumps]
     assert museum.publications[0].at[dumped.name] in begins
     for begin in begins:
-        copy = {path_of(item): package.bytes_of(item) for package in dumps[begin] for item in package.manifest.entries}
-        packages = [each for each in dumped.changed if each.entry.interval[1] > begin]
+        copy = {path_of(item): item.data for package in dumps[begin] for item in package.bitstreams}
+        packages = [each for each in dumped.changed if time_in(each.said, "until") > begin]
         for publication in museum.publications:
             at = publication.at[dumped.name]
-            while packages and packages[0].entry.interval[1] <= at:
-                _apply(copy, packages.pop(0))
+            while packages and time_in(packages[0].said, "until") <= at:
+                for item in packages.pop(0).bitstreams:
+                    apply_change(copy, item)
             if at >= begin:
                 assert copy == publication.of(dumped.name), (begin, at)
         assert packages == []
@@ -282,7 +284,7 @@ def test_every_commit_is_published(tmp_path: Path, settings: dict[str, Any]) -> 
     ("pattern", "change", "fault"),
     [
         ("coins/three-coins.html", b"river>RIVER", "coins/three-coins.html has another hash"),
-        ("resourcesync/german/changedump-*-manifest.xml", b"created>updated", "is another manifest (RD02)"),
+        ("resourcesync/german/changedump-*-manifest.xml", b"created>updated", "another manifest (RD02)"),
         ("resourcesync/coins/resourcelist.xml", b"coins/tariff-board>coins/denarius", "lists a URI twice"),
         ("resourcesync/coins/changelist.xml", b"2024-03-01T>2024-03-02T", "says {'from': '2024-0"),
         ("resourcesync/site/resourcelist.xml", b"/tag/roman.html>/tag/brown.html", "brown.html: HTTP Error 404"),
@@ -309,13 +311,7 @@ def _row(item: XmlEntry) -> Row:
     return str(item.lastmod), item.md["change"], item.uri.removeprefix(SITEURL)
 
 
-def _apply(copy: dict[str, bytes | None], package: Package) -> None:
-    """Let a copy be what a package of a Change Dump makes of it."""
-    for item in package.manifest.entries:
-        apply_change(copy, item, package.bytes_of(item))
-
-
-def apply_change(copy: dict[str, bytes | None], item: XmlEntry, data: bytes | None) -> None:
+def apply_change(copy: dict[str, bytes | None], item: Bitstream) -> None:
     """Apply a change to a copy, in which it must be possible."""
     path = path_of(item)
     assert (path in copy) == (item.md["change"] != "created"), (path, item.md)
@@ -323,4 +319,4 @@ def apply_change(copy: dict[str, bytes | None], item: XmlEntry, data: bytes | No
     if item.md["change"] == "deleted":
         del copy[path]
     else:
-        copy[path] = data
+        copy[path] = item.data

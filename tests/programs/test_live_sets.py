@@ -134,7 +134,7 @@ def test_what_is_forgotten_in_sets_stays_forgotten(museum: Museum) -> None:
     assert generations(museum) == [4, 4, 3]
     for each in walk(museum.site.output).sets.values():
         parcels = [*each.changed, *each.dump]
-        said_of_it = [*each.changes, *(item for parcel in parcels for item in parcel.manifest.entries)]
+        said_of_it = [*each.changes, *(item for parcel in parcels for item in parcel.bitstreams)]
         assert {item.md.get("change") for item in said_of_it if item.uri == f"{MUSEUM}/a.html"} <= {"deleted"}
     museum.deploy()
     museum.edit(4)

@@ -161,6 +161,8 @@ class Life:
 class RepositoryWalker(Walker):
     """A walk that knows MD5, and that of the links of resources some lead to what is not ours to look at."""
 
+    _partly = True
+
     def _follow(self) -> None:
         ever = {each.uri for found in self.sets.values() for each in (*found.resources, *found.changes)}
         for document in list(self._documents.values()):

@@ -64,18 +64,16 @@ def test_dumps_rebuild_each_commit(past: Site, request: pytest.FixtureRequest) -
     )
     sites = list(builds(past, REVISIONS if request.config.getoption("--long") else COMPARED))
     for each in walker.sets.values():
-        changes = [(item, package.bytes_of(item)) for package in each.changed for item in package.manifest.entries]
-        assert [_said(item) for item, _ in changes] == [_said(item) for item in each.changes]
+        changes = [item for package in each.changed for item in package.bitstreams]
+        assert [_said(item) for item in changes] == [_said(item) for item in each.changes]
         assert each.documents["changedump"].md["from"] == each.documents["changelist"].md["from"]
         copy: dict[str, bytes | None] = {}
         for time, files in sites:
-            while changes and changes[0][0].time.timestamp() <= time + 2:  # some landed a second or two later
-                apply_change(copy, *changes.pop(0))
+            while changes and changes[0].time.timestamp() <= time + 2:  # some landed a second or two later
+                apply_change(copy, changes.pop(0))
             assert copy == {path: data for path, data in files.items() if is_in(each.name, path)}, (each.name, time)
         assert changes == []
-        assert copy == {
-            path_of(item): package.bytes_of(item) for package in each.dump for item in package.manifest.entries
-        }
+        assert copy == {path_of(item): item.data for package in each.dump for item in package.bitstreams}
 
 
 def test_forget_in_sets_with_packages(past: Site) -> None:
@@ -114,11 +112,11 @@ def test_forget_in_sets_with_packages(past: Site) -> None:
 def _check_forgotten(site: Site, walker: Walker, slug: str, title: str) -> None:
     """Check that what is forgotten is named by its deletion alone, and its bytes are in no package."""
     for each in walker.sets.values():
-        for item in (*each.changes, *(every for package in each.changed for every in package.manifest.entries)):
+        for item in (*each.changes, *(every for package in each.changed for every in package.bitstreams)):
             assert slug not in item.uri or item.md["change"] == "deleted"
-        for package in (*each.changed, *each.dump):
-            assert not any(slug in path for path in package.members)
-            assert not any(f"<h1>{title}".encode() in data for data in package.members.values())
+        for item in (item for package in (*each.changed, *each.dump) for item in package.bitstreams):
+            assert slug not in item.md.get("path", "")
+            assert f"<h1>{title}".encode() not in (item.data or b"")
         assert not any(slug in item.uri for item in each.resources)
 
 
