@@ -8,7 +8,7 @@ from pelican.settings import read_settings
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publishers.pelican.site import Scope, find_scope, predecessors, read_configuration
-from tests.kit.sites import ROOT, Site
+from tests.kit.sites import ROOT, Site, run
 from tests.publishers.pelican.support import configured
 
 MINE = "themes/mine"
@@ -165,3 +165,11 @@ def test_a_disk_error_is_one_message(site: Site, monkeypatch: pytest.MonkeyPatch
     configuration = read_configuration(site.folder / "pelicanconf.py")
     with pytest.raises(PublicationError, match="Input/output error"), predecessors(configuration, site.output):
         pass
+
+
+def test_a_language_without_a_translation(site: Site) -> None:
+    """The first build says that the page for people is in English; later ones need not."""
+    site.article("a.md", at="2024-01-01T12:00:00Z")
+    site.configure(DEFAULT_LANG="it_IT")
+    hint = "ResourceSync: the page for people is in English, because it is not translated into 'it_it'."
+    assert [hint in run(site)[1] for _ in range(2)] == [True, False]

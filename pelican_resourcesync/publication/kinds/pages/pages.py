@@ -186,7 +186,6 @@ def _shown_set(page: Page, shown: PageSet, days: Sequence[ChangeDay]) -> dict[st
         "changes": overview.changes,
         "last": overview.last,
         "began": overview.began,
-        "open": overview.open,
         "pages": overview.pages,
         "new": overview.new,
         "new_label": _new_label(page, overview),
