@@ -9,6 +9,7 @@ import posixpath
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
@@ -34,6 +35,7 @@ INDEX = "README.md"
 #: Where a document has the reference of the code.
 REFERENCE = "<!-- reference -->"
 MOST = 100  # characters of a line of code
+REPOSITORY = tomllib.loads((DOCS.parent / "pyproject.toml").read_text("utf-8"))["project"]["urls"]["Source"]
 
 
 class DocumentReader(BaseReader):  # type: ignore[misc]
@@ -88,22 +90,26 @@ class Links(Extension):
 
 
 class LinkRewriter(Treeprocessor):
-    """Make links to documents links to pages, and those to other files of the repository plain text."""
+    """Make links lead to pages, or for other files to the repository; label the cells of tables for narrow screens."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
         self.name = name
 
     def run(self, root: Element) -> None:
-        """Rewrite the links of a document."""
+        """Rewrite the links and tables of a document."""
+        for table in root.iter("table"):
+            labels = ["".join(head.itertext()) for head in table.iter("th")]
+            for row in table.iter("tr"):
+                for label, cell in zip(labels, row.findall("td"), strict=False):
+                    cell.set("data-label", label)
         for link in root.iter("a"):
             target, mark, anchor = link.get("href", "").partition("#")
             if "://" in target or not target:
                 continue
             path = posixpath.normpath(posixpath.join(posixpath.dirname(self.name), target))
             if path.startswith("../"):
-                link.tag = "span"
-                del link.attrib["href"]
+                link.set("href", f"{REPOSITORY}/blob/main/{path.removeprefix('../')}{mark}{anchor}")
             elif path.endswith(".md"):
                 if (link.text or "").endswith(".md"):  # the name of a file, which says little on a page
                     link.text = dict(each for _, pages in sections() for each in pages).get(path, link.text)
@@ -186,7 +192,8 @@ def sections() -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 def add_navigation(pelican: Pelican) -> None:
-    """Set what the theme shows: `SECTIONS` with the pages of each, and `ORDER`, the order in which pages are read."""
+    """Set what the theme shows: `SECTIONS` with their pages, `ORDER`, in which pages are read, and the project."""
+    pelican.settings |= {"REPOSITORY": REPOSITORY, "VERSION": pelican_resourcesync.__version__}
     pelican.settings["SECTIONS"] = [
         (title, [(page_of(name), each) for name, each in pages]) for title, pages in sections()
     ]

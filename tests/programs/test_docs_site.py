@@ -147,7 +147,9 @@ _SEARCH = """
     query.value = "WORD"; query.dispatchEvent(new Event("input"));
     for (let tries = 0; tries < 200 && !inside.querySelector("#results li"); tries++)
       await new Promise(done => setTimeout(done, 50));
-    return [...inside.querySelectorAll("#results a")].map(each => new URL(each.href).pathname);
+    const wide = [...inside.querySelectorAll(".table")].filter(each => each.scrollWidth > each.clientWidth);
+    return [...inside.querySelectorAll("#results a")].map(each => new URL(each.href).pathname)
+      .concat(wide.map(each => "wide: " + each.innerText.slice(0, 40)));
 """
 
 
@@ -165,6 +167,7 @@ def test_in_a_browser(output: Path, path: str, width: int, *, dark: bool) -> Non
     assert seen.answer["broken"] == []
     assert seen.answer["violations"] == []
     assert "/page/takedown.html" in seen.answer["done"]
+    assert not [each for each in seen.answer["done"] if each.startswith("wide: ")]
 
 
 @needs_chromium
