@@ -5,6 +5,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import BinaryIO
 
 from pelican_resourcesync.checker.scan import Attributes
@@ -13,25 +14,7 @@ from pelican_resourcesync.protocol import XML_SPACE, Hash, parse_datetime, parse
 from pelican_resourcesync.source import ALGORITHMS
 
 #: The link relations registered with IANA as of 2025 (RFC 8288), and those of ResourceSync.
-REGISTERED = frozenset((
-    "about", "acl", "alternate", "amphtml", "api-catalog", "appendix", "apple-touch-icon",
-    "apple-touch-startup-image", "archives", "author", "blocked-by", "bookmark", "c2pa-manifest", "canonical",
-    "chapter", "cite-as", "collection", "compression-dictionary", "contents", "convertedfrom", "copyright",
-    "create-form", "current", "deprecation", "describedby", "describes", "disclosure", "dns-prefetch", "duplicate",
-    "edit", "edit-form", "edit-media", "enclosure", "external", "first", "geofeed", "glossary", "help", "hosts",
-    "hub", "ice-server", "icon", "index", "intervalafter", "intervalbefore", "intervalcontains", "intervaldisjoint",
-    "intervalduring", "intervalequals", "intervalfinishedby", "intervalfinishes", "intervalin", "intervalmeets",
-    "intervalmetby", "intervaloverlappedby", "intervaloverlaps", "intervalstartedby", "intervalstarts", "item",
-    "last", "latest-version", "license", "linkset", "lrdd", "manifest", "mask-icon", "me", "media-feed", "memento",
-    "micropub", "modulepreload", "monitor", "monitor-group", "next", "next-archive", "nofollow", "noopener",
-    "noreferrer", "opener", "openid2.local_provider", "openid2.provider", "original", "p3pv1", "payment", "pingback",
-    "preconnect", "predecessor-version", "prefetch", "preload", "prerender", "prev", "prev-archive", "preview",
-    "previous", "privacy-policy", "profile", "publication", "rdap-active", "rdap-bottom", "rdap-down", "rdap-top",
-    "rdap-up", "related", "replies", "restconf", "resourcesync", "ruleinput", "search", "section", "self", "service",
-    "service-desc", "service-doc", "service-meta", "sip-trunking-capability", "sponsored", "start", "status",
-    "stylesheet", "subsection", "successor-version", "sunset", "tag", "terms-of-service", "timegate", "timemap",
-    "type", "ugc", "up", "version-history", "via", "webmention", "working-copy", "working-copy-of",
-))  # fmt: skip
+REGISTERED = frozenset(Path(__file__).with_name("relations.txt").read_text("ascii").split())
 _RECOMMENDED = re.compile(r"\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d+)?Z", re.ASCII)
 _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]+")
 #: The number of hexadecimal digits in the digests of well-known algorithms.

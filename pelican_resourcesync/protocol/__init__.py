@@ -18,7 +18,6 @@ from pelican_resourcesync.protocol.content import (
     with_content,
 )
 from pelican_resourcesync.protocol.model import (
-    CONTENT_HASH,
     CONTENT_MODIFIED,
     EDITIONS,
     MOST_BYTES,
@@ -46,7 +45,6 @@ from pelican_resourcesync.protocol.values import (
     parse_datetime,
     parse_hashes,
     render_datetime,
-    render_hashes,
     require_absolute,
     unescape,
 )
@@ -75,7 +73,6 @@ from pelican_resourcesync.protocol.writer import (
 )
 
 __all__ = [
-    "CONTENT_HASH",
     "CONTENT_MODIFIED",
     "CONTENT_PREFIXES",
     "EDITIONS",
@@ -126,7 +123,6 @@ __all__ = [
     "render_content",
     "render_datetime",
     "render_entries",
-    "render_hashes",
     "render_link",
     "render_metadata",
     "render_versions",

@@ -25,7 +25,7 @@ from pelican_resourcesync.publication.former import former_states
 from pelican_resourcesync.publication.kinds.pages.overview import DOCUMENTS, Amount, Overview
 from pelican_resourcesync.publication.kinds.pages.rendering import language_hints, mirror_command
 from pelican_resourcesync.publication.kinds.versions import VersionIndex
-from pelican_resourcesync.publication.model.clock import TICK, build_time, later, whole_seconds
+from pelican_resourcesync.publication.model.clock import build_time, later, whole_seconds
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.kinds import RESOURCE_LIST_PART, VERSION, headers_of, kind_of
 from pelican_resourcesync.publication.model.layout import (
@@ -108,7 +108,6 @@ __all__ = [
     "START_OVER",
     "STATE",
     "TEMPORARY_PREFIX",
-    "TICK",
     "UNKNOWN_TYPE",
     "VERSION",
     "WELL_KNOWN",

@@ -116,9 +116,7 @@ class _Place:
             there = _capability_lists(folder)
             if there and folder.name not in {*self.own, *named}:
                 path = there[-1].relative_to(self.output).as_posix()
-                entry = Entry(loc=self.layout.uri(quote(os.fsencode(path))), md=_IS_CAPABILITY_LIST)
-                if _writable(entry):
-                    yield entry
+                yield Entry(loc=self.layout.uri(quote(os.fsencode(path))), md=_IS_CAPABILITY_LIST)
 
     def folder_of(self, loc: str) -> str:
         """Return the name of the folder below `resourcesync` that a URI of this site is in, `""` for any other URI."""
@@ -171,12 +169,3 @@ def _is_foreign(home: Path) -> bool:
     if home.is_symlink() or not home.is_dir():
         return os.path.lexists(home)
     return not _capability_lists(home) and any(home.iterdir())
-
-
-def _writable(entry: Entry) -> bool:
-    """Return whether our Source Description can contain an entry of another publisher."""
-    try:
-        write(Document(root=Root.URLSET, md=Metadata(capability=Capability.DESCRIPTION), entries=[entry]), BytesIO())
-    except DocumentError:
-        return False
-    return True

@@ -4,7 +4,6 @@ from pelican_resourcesync.terminal.progress import Progress, spinner
 from pelican_resourcesync.terminal.text import (
     Section,
     answer,
-    as_json,
     duration,
     expectations,
     format_bytes,
@@ -18,7 +17,6 @@ __all__ = [
     "Progress",
     "Section",
     "answer",
-    "as_json",
     "duration",
     "expectations",
     "format_bytes",
