@@ -120,6 +120,10 @@ class EncodingError(PermanentError):
     """Raised for what comes in an encoding that cannot be undone, which only its host can change."""
 
 
+class PrivateError(PermanentError):
+    """Raised for a host at a private address, which only the user may allow."""
+
+
 class NoHostError(PermanentError):
     """Raised when there is no host with that name."""
 
@@ -152,16 +156,18 @@ def remedy(error: OSError) -> str:
     return _REMEDIES.get(error.errno or 0, "make it and its folder writable")
 
 
-def describe(outcome: str, error: OSError, advice: str = "") -> str:
-    """Return an outcome, what failed on the disk, the file if that is another one, and what to do."""
+def describe(outcome: str, error: OSError, advice: str = "", then: str = "") -> str:
+    """Return an outcome, what failed on the disk, the file if that is another one, what to do, and what comes then."""
     where = "" if error.filename is None or str(error.filename) in outcome else f": {error.filename}"
-    return f"{outcome}: {error.strerror or error}{where}: {advice or remedy(error)}"
+    return f"{outcome}: {error.strerror or error}{where}: {advice or remedy(error)}{then}"
 
 
 @contextmanager
-def failing_disk(outcome: str, advice: str = "", kind: type[ResourceSyncError] = PublicationError) -> Iterator[None]:
+def failing_disk(
+    outcome: str, advice: str = "", kind: type[ResourceSyncError] = PublicationError, then: str = ""
+) -> Iterator[None]:
     """Turn a disk error into one clear message: see `describe`."""
     try:
         yield
     except OSError as error:
-        raise kind(describe(outcome, error, advice)) from error
+        raise kind(describe(outcome, error, advice, then)) from error

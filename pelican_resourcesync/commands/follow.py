@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pelican_resourcesync.commands import running
 from pelican_resourcesync.commands.running import PASSWORD, USER, options_of
-from pelican_resourcesync.errors import SettingsError, failing_disk
+from pelican_resourcesync.errors import SettingsError, describe, failing_disk
 from pelican_resourcesync.options import add_options, add_reading
 from pelican_resourcesync.system.command_line import add_command
 from pelican_resourcesync.system.exits import CLOSED, DONE, flush_output
@@ -132,9 +132,8 @@ def _handle_all(arguments: Namespace) -> int:
                         raise IncompleteError(message)
                     count += 1
             except OSError as error:
-                where = error.filename or folder
-                message = f"{where} cannot be written ({error.strerror}): correct that, and run it again"
-                raise IncompleteError(message) from error
+                outcome = f"{error.filename or folder} cannot be written"
+                raise IncompleteError(describe(outcome, error, then=", and run it again")) from error
             finally:
                 _close(changes)
                 _save_cursor(position, changes.cursor)
@@ -192,8 +191,8 @@ def _save_cursor(file: Path, cursor: str) -> None:
     from pelican_resourcesync.errors import IncompleteError
     from pelican_resourcesync.system.files import replace_file
 
-    advice = "correct that; some changes will be sent again"
-    with failing_disk(f"{file} cannot be written", advice, IncompleteError):
+    then = "; some changes will be sent again"
+    with failing_disk(f"{file} cannot be written", kind=IncompleteError, then=then):
         replace_file(file, f"{cursor}\n".encode())
 
 

@@ -17,7 +17,7 @@ from typing import Any, Self
 from urllib.parse import parse_qsl, urlencode
 from wsgiref.simple_server import WSGIRequestHandler
 
-from pelican_resourcesync.errors import DocumentError, SettingsError, TransportError
+from pelican_resourcesync.errors import DocumentError, PrivateError, SettingsError, TransportError
 from pelican_resourcesync.http import Bounds, Client, LimitedServer, Request, origin, shown
 from pelican_resourcesync.protocol import Capability, read, unreported
 from pelican_resourcesync.system.printable import get_logger
@@ -164,7 +164,8 @@ class Listener:
             self._client.get(subscription.request(mode, self._callback))
         except TransportError as error:
             subscription.asked = ""
-            _logger.warning("the hub cannot be asked to %s now: %s", mode, error)
+            advice = ": if you trust the Source, add --allow-private" if isinstance(error, PrivateError) else ""
+            _logger.warning("the hub cannot be asked to %s now: %s%s", mode, error, advice)
 
     def _report(self) -> None:
         """Log how many calls were refused, once a minute at most: whoever calls could fill the disk."""

@@ -75,9 +75,9 @@ class States:
                 raise MirrorError(message)
         except OSError as error:
             raise unwritable(self._home, error) from error
-        outcome, advice = f"{self._home} cannot be read or written", "correct that, and run it again"
+        outcome, then = f"{self._home} cannot be read or written", ", and run it again"
         busy = f"another mirror is working in {self.folder}: wait until it is done"
-        with locked(self._home / "lock", busy), failing_disk(outcome, advice, IncompleteError):
+        with locked(self._home / "lock", busy), failing_disk(outcome, kind=IncompleteError, then=then):
             yield self._settle()
 
     def begin(self, state: CopyState) -> None:

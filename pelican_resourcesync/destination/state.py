@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pelican_resourcesync.errors import IncompleteError, MirrorError
+from pelican_resourcesync.errors import IncompleteError, MirrorError, describe, remedy
 from pelican_resourcesync.http import shown, without_query
 from pelican_resourcesync.source import PRIVATE, REBUILT, VERIFIED, ListedResource
 from pelican_resourcesync.system.dcz import LARGEST
@@ -351,7 +351,7 @@ def open_state(
 @contextmanager
 def disk_errors(folder: Path) -> Iterator[None]:
     """Raise `IncompleteError` for an error of the disk or the database of a copy: the next run may go on."""
-    again = "correct that; the next run goes on from here"
+    again = "; the next run goes on from here"
     try:
         yield
     except sqlite3.DatabaseError as error:
@@ -359,11 +359,12 @@ def disk_errors(folder: Path) -> Iterator[None]:
         if _is_damage(error):
             message = f"{what} is damaged ({error}): run it again to make a new one, from the files of the copy"
             raise StateError(message) from error
-        message = f"{what} cannot be read or written ({error}): {again}"
+        full = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
+        advice = remedy(OSError(errno.ENOSPC, "")) if full else "let no other program use it, and make it writable"
+        message = f"{what} cannot be read or written ({error}): {advice}{again}"
         raise IncompleteError(message) from error
     except OSError as error:
-        message = f"{folder} cannot be read or written ({error.strerror or type(error).__name__}): {again}"
-        raise IncompleteError(message) from error
+        raise IncompleteError(describe(f"{folder} cannot be read or written", error, then=again)) from error
 
 
 def _is_damage(error: sqlite3.Error) -> bool:
@@ -414,7 +415,7 @@ def locked(file: Path, busy: str) -> Iterator[int]:
 def unwritable(place: Path, error: OSError) -> MirrorError:
     """Return the error for a place that cannot be written: of a disk that is full or fails, it may pass."""
     kind = StateError if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO) else MirrorError
-    return kind(f"{place} cannot be written: {error.strerror}")
+    return kind(describe(f"{place} cannot be written", error))
 
 
 def save_trusted(folder: Path, trusted: Mapping[str, Any], *, sync: bool) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from string import punctuation
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
-from pelican_resourcesync.errors import PermanentError, SettingsError
+from pelican_resourcesync.errors import PermanentError, PrivateError, SettingsError
 
 _PORTS = {"http": 80, "https": 443}
 _RESERVED = frozenset('\\:*?"<>|')
@@ -203,7 +203,7 @@ def require_public(host: str, address: str) -> None:
         message = (
             f"{host} is not requested: only what you enter may be private, and its address {address} is not public"
         )
-        raise PermanentError(message)
+        raise PrivateError(message)
 
 
 def address_of(place: Origin) -> str:

@@ -20,6 +20,7 @@ from pelican_resourcesync.errors import (
     SettingsError,
     SourceError,
     StoppedError,
+    describe,
 )
 from pelican_resourcesync.system.printable import printable
 
@@ -141,8 +142,8 @@ def explain(error: Exception, *, begun: bool = False, repeated: bool = False) ->
         case ResourceSyncError():
             status = INCOMPLETE if begun else UNUSABLE
         case OSError():  # a full disk, for example
-            where, why = error.filename or "a file", error.strerror or type(error).__name__
-            return INCOMPLETE, f"{where} cannot be read or written ({why}): correct that, and run it again"
+            outcome = f"{error.filename or 'a file'} cannot be read or written"
+            return INCOMPLETE, describe(outcome, error, then=", and run it again")
         case _:
             return UNUSABLE, f"unexpected error, please report it ({type(error).__name__}: {error})"
     return status, str(error)

@@ -50,7 +50,7 @@ _LONGEST_ROW = 64 * 1024 * 1024
 #: The last line that `pg_dump` and `pg_restore` write to a script.
 _COMPLETE = b"-- PostgreSQL database dump complete"
 
-_NO_DUMP = "has no rows and no last line: is it a dump of pg_dump, and whole?"
+_NO_DUMP = "has no rows and no last line: it is no dump of pg_dump, or only its beginning: dump again"
 
 #: A script that goes on for so many bytes without rows is not a dump that can be used.
 _MOST_BEFORE_TABLES = 256 * 1024 * 1024

@@ -211,7 +211,7 @@ def test_in_one_process(tmp_path: Path) -> None:
             ["done"],
             1.2,
         )
-        full_disk = "/tmp cannot be read or written (No space left on device): correct that, and run it again"
+        full_disk = "/tmp cannot be read or written: No space left on device: free disk space there, and run it again"
         kind = {"status": 3, "complete": False, "error": full_disk}
         one.task, one.max_run = updated(), 1e-9
         outcome = many.do(one)

@@ -147,6 +147,11 @@ ALLOWANCE, BOUNDS = STANDARD_FETCH_LIMITS, STANDARD_BOUNDS._replace(timeout=10.0
 _NEVER = datetime.fromtimestamp(0, UTC)
 
 
+def _bare(siteurl: str) -> str:
+    """Return an address without its scheme and `www`."""
+    return siteurl.partition("://")[2].removeprefix("www.")
+
+
 def is_published(layout: Layout) -> bool:
     """Return whether a set is known to be live at its address."""
     try:
@@ -246,9 +251,12 @@ class PredecessorSearch:
         else:
             why = str(found)
         if saved is None:
+            state, siteurl = None, self._layout.siteurl
             with suppress(PublicationError):
-                if _state_of(self._layout, self._output):
-                    return Predecessor(line=f"{why}: not live yet", not_live=True)
+                state = read_state(self._output, self._layout)
+            if state and _bare(state.siteurl) == _bare(siteurl):  # a slip, such as http for https
+                require_same_site(state.siteurl, siteurl, self._moved_from, self._moved_setting)
+                return Predecessor(line=f"{why}: not live yet", not_live=True)
             named = why_described(_files_at(self._layout.siteurl), self._layout.state)
             if named and isinstance(found, NoPublication):
                 message = f"{why}, {named}: upload the last output again, or {START_OVER}"

@@ -126,7 +126,7 @@ def run_backfill(  # noqa: PLR0913 - keyword-only options
         raise PublicationError(message)
     repository, progress = repository_of(today.pelican), Progress(stream)
     try:
-        with failing_disk("backfill stopped", "fix this and run backfill again, finished builds are kept"):
+        with failing_disk("backfill stopped", then=", and run backfill again: finished builds are kept"):
             workspace = Workspace(today.folder)
             workspace.create()
             workspace.backfill.mkdir(exist_ok=True)
