@@ -11,6 +11,8 @@ _REMEDIES = {
     errno.EDQUOT: "free disk space there",
     errno.EFBIG: "raise the limit of the size of files (ulimit -f)",
     errno.EIO: "check the disk",
+    errno.ENOENT: "check its path",
+    **dict.fromkeys((errno.EACCES, errno.EPERM), "let this user read and write it and its folder"),
     errno.ELOOP: "remove these links",
     errno.ENAMETOOLONG: "make its name shorter",
     **dict.fromkeys((errno.EISDIR, errno.ENOTDIR, errno.EEXIST), "move away what is in its place"),

@@ -42,7 +42,7 @@ def number(text: str) -> int:
 
 def size(text: str) -> int:
     """Return a number of bytes, from text like `2MB`. Raises `ArgumentTypeError`, as do the others."""
-    return int(_number(text.lower().removesuffix("b"), _UNITS))
+    return int(_number(text.strip().removesuffix("B").removesuffix("b"), _UNITS))
 
 
 def seconds(text: str) -> float:
@@ -63,9 +63,10 @@ def rate(text: str) -> tuple[float, float]:
 
 
 def _number(text: str, units: dict[str, int]) -> float:
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]?)", text.strip())
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]?)", text.strip().lower())
     if not found or found[2] not in units or not float(found[1]):
-        message = f"{text!a} is not a number with one of the units {', '.join(filter(None, units))}"
+        known = ", ".join(filter(None, units))
+        message = f"{text!a} is not a number, or one with a unit ({known}), such as 5m"
         raise ArgumentTypeError(message)
     return float(found[1]) * units[found[2]]
 

@@ -473,7 +473,9 @@ def _database(settings: BridgeSettings, folder: Path, progress: Progress) -> str
 
 def _begins_with(file: Path, first: bytes) -> bool:
     """Return whether this is a file with these first bytes; `DatabaseError` if it exists but cannot be read."""
-    with failing_disk(f"{file} cannot be read", "make it readable for the user who publishes", DatabaseError):
+    with failing_disk(
+        f"{file} cannot be read", "check its path, and let the user who publishes read it", DatabaseError
+    ):
         if not file.is_file():
             return False
         with file.open("rb") as stream:

@@ -237,7 +237,7 @@ def _handler(arguments: Namespace) -> Callable[[dict[str, Any]], str]:
         return _ask
     command = shlex.split(arguments.command)
     if not command or shutil.which(command[0]) is None:
-        message = f"--exec {arguments.command!a}: there is no such program"
+        message = f"--exec {arguments.command!a}: there is no such program: check its name, its path and its rights"
         raise SettingsError(message)
     environment = {name: value for name, value in os.environ.items() if name not in (USER, PASSWORD)}
     return lambda described: _run_command(command, environment, described)

@@ -30,7 +30,7 @@ def run(options: Namespace) -> int:
     try:
         server = FolderServer((options.host, options.port), options.folder)
     except (OSError, OverflowError) as error:
-        why = getattr(error, "strerror", "") or error
+        why = getattr(error, "strerror", "") or str(error).rstrip(".")
         message = f"--host {options.host} --port {options.port} cannot be used: {why}: choose another port"
         raise SettingsError(message) from error
     with server:

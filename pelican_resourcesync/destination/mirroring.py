@@ -185,6 +185,9 @@ class Mirror:
         self._where = str(Path(source).resolve()) if "://" not in source and Path(source).is_dir() else source
         self._folder = folder.absolute()
         self._options = options or MirrorOptions()
+        if self._where == str(self._folder.resolve()):
+            message = f"{folder} is the Source itself: choose another folder for the copy"
+            raise MirrorError(message)
         if (time := self._options.at) and time > datetime.now(UTC):
             message = f"at {render_datetime(time)} nothing has been published yet: choose a time that has passed"
             raise SettingsError(message)

@@ -374,7 +374,10 @@ def _is_damage(error: sqlite3.Error) -> bool:
 
 def _check_folder(folder: Path, own: Path, *, new: bool, adopt: bool) -> None:
     """Raise `MirrorError` if a folder holds files of others, unless they are adopted, or if its state is elsewhere."""
-    if new and folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not adopt)):
+    if folder.exists() and not folder.is_dir():
+        message = f"{folder} is not a folder: choose another name for the copy"
+        raise MirrorError(message)
+    if new and folder.exists() and any(folder.iterdir()) and not adopt:
         message = f"{folder} is not an empty folder: choose a new one, or add --adopt to keep and use what is there"
         raise MirrorError(message)
     if own.is_symlink():

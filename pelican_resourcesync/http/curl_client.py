@@ -11,7 +11,7 @@ from typing import Any
 
 import pycurl
 
-from pelican_resourcesync.errors import TransportError
+from pelican_resourcesync.errors import RefusedError, TransportError
 from pelican_resourcesync.http.client import (
     MOST_HEADERS,
     Client,
@@ -23,7 +23,7 @@ from pelican_resourcesync.http.client import (
     network_failure,
     untrusted,
 )
-from pelican_resourcesync.http.urls import require_public, target_of
+from pelican_resourcesync.http.urls import require_public, shown, target_of
 from pelican_resourcesync.version import USER_AGENT
 
 if not hasattr(pycurl, "PREREQFUNCTION"):  # then private addresses cannot be refused
@@ -35,7 +35,6 @@ _MOST_DIGITS = 20  # of the size of a chunk
 _SIZE = re.compile(b"[0-9A-Fa-f]{1,16}")
 _ESCAPED = re.compile("[^/]*+/.*%(?:[a-f]|.[a-f])")
 _WHY = {
-    pycurl.E_COULDNT_CONNECT: "Connection refused",
     pycurl.E_PARTIAL_FILE: "the transfer ended early",
     pycurl.E_GOT_NOTHING: "the connection was closed without an answer",
 }
@@ -232,6 +231,8 @@ class _Handle:
                 socket.getaddrinfo(transfer.origin[1], None)
             except (OSError, UnicodeError) as error:
                 return network_failure(error, transfer)
+        if code == pycurl.E_COULDNT_CONNECT:
+            return RefusedError(f"{shown(transfer.url)}: Connection refused")
         if code == pycurl.E_URL_MALFORMAT:
             return transfer.unusable()
         why = _WHY.get(code)

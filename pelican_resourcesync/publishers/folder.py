@@ -69,7 +69,7 @@ from pelican_resourcesync.publishers.static_site import (
     selection_warnings,
     update_sitemap,
 )
-from pelican_resourcesync.settings import FolderSettings, in_file, parse_folder_settings, read_toml
+from pelican_resourcesync.settings import OPTIONS, FolderSettings, in_file, parse_folder_settings, read_toml
 from pelican_resourcesync.terminal import Progress, expectations
 
 #: The settings file, in the working directory.
@@ -145,7 +145,9 @@ def read_folder_settings(
         raise SettingsError(message)
     raw = read_toml(file) if config or file.is_file() else {}
     given = {"folder": folder and str(Path(folder).absolute()), "base_url": base_url}
-    raw |= {key: value for key, value in given.items() if value is not None}
+    given = {key: value for key, value in given.items() if value is not None}
+    parse_folder_settings(given, OPTIONS)  # what is wrong there is not in the file
+    raw |= given
     settings = parse_folder_settings(raw, in_file(file))
     why = why_preview(os.environ) if settings.enabled else "it is not enabled"
     return settings, file.absolute().parent, f"nothing is published, because {why}" if why else ""

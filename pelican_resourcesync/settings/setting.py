@@ -9,7 +9,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.errors import SettingsError, describe
 
 _LONGEST = 80
 _MOST_BITS = 64
@@ -32,7 +32,7 @@ class Notation(NamedTuple):
 
 
 PYTHON = Notation(python=True)
-OPTIONS = Notation(lambda key: f"--{key}", folder=Path())
+OPTIONS = Notation(lambda key: f"--{key.replace('_', '-')}", folder=Path())
 
 
 def in_file(file: Path) -> Notation:
@@ -161,7 +161,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
     except OSError as error:
-        message = f"{path} cannot be read: {error.strerror or error}"
+        message = describe(f"{path} cannot be read", error, "pass the path of a file that this user may read")
     except UnicodeDecodeError as error:
         message = f"{path} is not valid TOML: it is not in UTF-8 (byte {error.start + 1})"
     except (ValueError, RecursionError) as error:

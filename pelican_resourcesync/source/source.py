@@ -116,7 +116,7 @@ class Source:
             self._private = False  # no host is asked for anything
             self.is_folder = True
         elif origin(where) is None:
-            message = f"{shown(where)} is neither an http(s) URL nor a folder"
+            message = f"{shown(where)} is neither an http(s) URL nor a folder: check it, such as https://example.org/"
             raise SourceError(message)
         else:
             self.client, self.start = new_client(proxies=options.proxy, user_agent=options.user_agent), where

@@ -3,7 +3,15 @@
 import json
 import logging
 import sys
-from argparse import Action, ArgumentError, ArgumentParser, HelpFormatter, Namespace, _SubParsersAction
+from argparse import (
+    Action,
+    ArgumentError,
+    ArgumentParser,
+    ArgumentTypeError,
+    HelpFormatter,
+    Namespace,
+    _SubParsersAction,
+)
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -45,7 +53,9 @@ class CommandLine(ArgumentParser):
             name = rest[0].partition("=")[0]
             known = [option for action in self._actions for option in action.option_strings]
             what = f"there is no option {name}" if name.startswith("-") else f"unexpected argument {rest[0]!r}"
-            if name in _DRY_RUN:
+            if self._subparsers:
+                what += " before the COMMAND"
+            elif name in _DRY_RUN:
                 what += ", because this command changes nothing"
             self.error(f"{what}{suggestion(name, known)}")
         return given, rest
@@ -56,6 +66,16 @@ class CommandLine(ArgumentParser):
         while "O" in arg_strings_pattern and counts and not counts[-1]:
             counts.pop()
         return counts
+
+    def _get_value(self, action: Action, arg_string: str) -> Any:
+        try:
+            return super()._get_value(action, arg_string)
+        except ArgumentError as error:
+            if isinstance(error.__context__, ArgumentTypeError):
+                raise
+            use = (action.help or "").replace("%%", "%")
+            message = f"{arg_string!a} cannot be used as {action.metavar}: {use}"
+            raise ArgumentError(action, message) from error
 
     def _check_value(self, action: Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:
@@ -125,7 +145,9 @@ def _complete(top: CommandLine, verbs: "_SubParsersAction[Any]", options: Namesp
         if action.metavar in _NAMES:
             action.complete = getattr(shtab, _NAMES[action.metavar])
     script = shtab.complete(top, options.shell)
-    sys.stdout.write(json.dumps({"script": script}) if options.json else script)
+    if options.json:
+        script = json.dumps({"script": script})
+    sys.stdout.write(script)
     return DONE
 
 

@@ -15,7 +15,9 @@ from typing import Any
 
 from pelican_resourcesync.errors import (
     IncompleteError,
+    NoHostError,
     NoSourceError,
+    RefusedError,
     ResourceSyncError,
     SettingsError,
     SourceError,
@@ -83,16 +85,19 @@ def guarded_streams() -> Iterator[Callable[[], OSError | None]]:
 
 @contextmanager
 def _guarded(name: str) -> Iterator[_Output | None]:
-    """Let no use of a standard stream fail; yield what knows whether writing did. Terminals stay as they are."""
+    """Let no use of a standard stream fail; yield what knows whether writing did. Terminals only get escapes."""
     before, output = getattr(sys, name), None
     with Path(os.devnull).open("r" if name == "stdin" else "w", encoding="utf-8") as nothing:
         stream = before or nothing
-        with suppress(OSError, ValueError):  # the stream of a program that runs this one may be no file
+        with suppress(AttributeError, OSError, ValueError):  # the stream of a program that runs this one may be no file
             if stream is not nothing and name != "stdin" and not stream.isatty():
                 output = _Output(stream.fileno(), "w", closefd=False)
-                errors = "backslashreplace" if before.errors == "strict" else before.errors
-                stream = TextIOWrapper(BufferedWriter(output), before.encoding, errors, line_buffering=name == "stderr")
+                stream = TextIOWrapper(
+                    BufferedWriter(output), before.encoding, _errors(before), line_buffering=name == "stderr"
+                )
                 before.flush()
+            elif stream is not nothing and name != "stdin":
+                stream.reconfigure(errors=_errors(stream))
         setattr(sys, name, stream)
         try:
             yield output
@@ -100,6 +105,11 @@ def _guarded(name: str) -> Iterator[_Output | None]:
             with suppress(OSError):
                 stream.flush()
             setattr(sys, name, before)
+
+
+def _errors(stream: TextIOWrapper) -> str:
+    """Return what becomes of characters that the encoding of a stream lacks: escapes, unless the user chose."""
+    return "backslashreplace" if stream.errors in {"strict", "surrogateescape"} else str(stream.errors)
 
 
 def flush_output() -> None:
@@ -120,6 +130,13 @@ STATUSES = {
 }
 #: The reader of the output has ended: as if SIGPIPE had ended the program, which shells know.
 CLOSED = 128 + 13
+
+
+#: What to try where nobody answers.
+_REMEDIES: dict[type, str] = {
+    RefusedError: ": check the host and the port, and whether it is running",
+    NoHostError: ": check its name, and that this machine is online",
+}
 
 
 def explain(error: Exception, *, begun: bool = False, repeated: bool = False) -> tuple[int, str]:
@@ -146,7 +163,7 @@ def explain(error: Exception, *, begun: bool = False, repeated: bool = False) ->
             return INCOMPLETE, describe(outcome, error, then=", and run it again")
         case _:
             return UNUSABLE, f"unexpected error, please report it ({type(error).__name__}: {error})"
-    return status, str(error)
+    return status, f"{error}{_REMEDIES.get(type(error), '')}"
 
 
 def run_command(program: str, command: Callable[[], int]) -> int:

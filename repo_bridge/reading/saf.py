@@ -57,7 +57,9 @@ def read_archive(folder: Path, view: AnonymousView) -> Iterator[Item]:
     Raises `ArchiveError` if there is no item, or if one cannot be read.
     """
     found = False
-    with failing_disk(f"the items in {folder} cannot be read", "make all files in it readable", ArchiveError):
+    with failing_disk(
+        f"the items in {folder} cannot be read", "check its path, and make all files in it readable", ArchiveError
+    ):
         for item in sorted(folder.iterdir(), key=lambda path: path.name):
             if (item / _METADATA).is_file():
                 found = True

@@ -386,6 +386,9 @@ class Sorter:
 
     def _usable_columns(self) -> Mapping[str, str]:
         columns, known = self._columns(), ", ".join(_COLUMNS)
+        if not columns:
+            message = f"{self._named} does not exist, or is empty: check its path"
+            raise TableError(message)
         unknown = [name for name in columns if name not in _COLUMNS]
         what = f"the unknown column {unknown[0]!a}" if unknown else "no column uri" if "uri" not in columns else ""
         if what:

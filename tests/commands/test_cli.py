@@ -176,6 +176,11 @@ def test_exits_of_the_process(published: Site) -> None:
         ("show output --settings x", " show: argument --settings: not allowed with argument TARGET"),
         ("show output -n", " show: there is no option -n, because this command changes nothing"),
         ("key --dry-run", " key: there is no option --dry-run, because this command changes nothing"),
+        ("-q show output", ": there is no option -q before the COMMAND"),
+        ("mirror output copy --jobs x", " mirror: argument --jobs: 'x' cannot be used as N: the number of simult"),
+        ("mirror output copy --max-deletions x", " mirror: argument --max-deletions: 'x' cannot be used as N: stop if"),
+        ("mirror output copy --key x", " mirror: argument --key: 'x' cannot be used as KEY: the key that signs"),
+        ("mirror output copy --max-size 5X", " mirror: argument --max-size: '5X' is not a number, or one with a unit"),
         ("forget", " forget: the following arguments are required: URI"),
     ],
 )

@@ -413,7 +413,8 @@ def test_lines(three: tuple[FakeSource, Path], capsys: pytest.CaptureFixture[str
         "  complete  2\n"
         '  failed    1  th"ree\n'
     )
-    assert err == f'pelican-resourcesync: th"ree: {config.parent}/nowhere is neither an http(s) URL nor a folder\n'
+    why = f"{config.parent}/nowhere is neither an http(s) URL nor a folder: check it, such as https://example.org/"
+    assert err == f'pelican-resourcesync: th"ree: {why}\n'
     source.site.manners["a.html"] = late(0, source.answer)
     assert main(["mirror", "--config", str(config), "--quiet"]) == 2
     assert capsys.readouterr().out == ""

@@ -32,7 +32,9 @@ def test_known_digests(tmp_path: Path, data: bytes, digest: str) -> None:
         (errno.EISDIR, "move away what is in its place"),
         (errno.ELOOP, "remove these links"),
         (errno.ENAMETOOLONG, "make its name shorter"),
-        (errno.EACCES, "make it and its folder writable"),
+        (errno.EACCES, "let this user read and write it and its folder"),
+        (errno.EROFS, "make it and its folder writable"),
+        (errno.ENOENT, "check its path"),
     ],
 )
 def test_what_to_do_about_an_error(number: int, advice: str) -> None:
@@ -43,10 +45,13 @@ def test_what_to_do_about_an_error(number: int, advice: str) -> None:
 @pytest.mark.parametrize(
     ("error", "described"),
     [
-        (PermissionError(errno.EACCES, "Denied", "/a/b"), "/a cannot be written: Denied: /a/b: make it and its folder"),
+        (
+            PermissionError(errno.EACCES, "Denied", "/a/b"),
+            "/a cannot be written: Denied: /a/b: let this user",
+        ),
         (
             PermissionError(errno.EACCES, "Denied", "/a"),
-            "/a cannot be written: Denied: make it and its folder writable",
+            "/a cannot be written: Denied: let this user read and write it and its folder",
         ),
         (OSError(errno.ENOSPC, "Full"), "/a cannot be written: Full: free disk space there"),
         (OSError("nothing known"), "/a cannot be written: nothing known: make it and its folder writable"),

@@ -245,7 +245,7 @@ def recover(output: Path, base: Path | None = None) -> None:
     Source Description is updated. Call this before reading the publication. `base` is the folder of the settings, with
     the records of runs. Raises `PublicationError` if the disk fails, and for files that only look like temporary ones.
     """
-    with failing_disk(f"the interrupted build in {output} cannot be recovered"):
+    with failing_disk(f"{output} cannot be read and prepared"):
         require_inside(output)
         records = _records_of(output, base) if base else []
         interrupted = _settle(output, [TEMPORARY_PREFIX, *(each.name for each in records)])
