@@ -86,7 +86,7 @@ def test_forget_in_a_folder_alone(
     )
     output_of(capsys, "forget", "--output", str(published.output), f"{URL}/one-title.html")
     assert len(named(published.output, "one-title")) == 1
-    assert "A site over ResourceSync" in (published.output / "resourcesync/index.html").read_text("utf-8")
+    assert "What&#39;s new at A site" in (published.output / "resourcesync/index.html").read_text("utf-8")
 
 
 def test_only_the_latest_publication(published: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,7 @@ def history_of(*times: str, built: str = "2024-06-01T12:00") -> ChangeHistory:
 def test_described_by_the_page_for_people(source: Source) -> None:
     """SD04, CL03: by default the page that is published; else what is asked for."""
     source.publish({"a.html": b"a"}, "2024-01-05T12:00", site_name="A site")
-    assert b"A site over ResourceSync" in source.documents()["resourcesync/index.html"]
+    assert b"What&#39;s new at A site" in source.documents()["resourcesync/index.html"]
     for uri in (DESCRIPTION, f"{SET}/capabilitylist.xml"):
         assert source.document(uri).links["describedby"] == f"{SITEURL}/resourcesync/index.html"
     source.publish({"a.html": b"a"}, "2024-01-05T12:00", describedby="https://other.example/about")

@@ -285,7 +285,7 @@ def test_links_titles_and_other_fields(press: Press) -> None:
     field = b'<dim:field mdschema="local" element="degree-2" qualifier="b1">Doctor</dim:field>'
     assert field in files_in(press.records)["dim/~item/1.xml"]
     assert (
-        b"Coins &amp; Co over ResourceSync" in (press.public / "resourcesync/repository-coins/index.html").read_bytes()
+        b"What&#39;s new at Coins &amp; Co" in (press.public / "resourcesync/repository-coins/index.html").read_bytes()
     )
     assert press.findings() == {}
     two = query._replace(statement=query.statement.replace("'Coins & Co'", "uri"))
