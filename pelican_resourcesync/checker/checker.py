@@ -248,7 +248,7 @@ class _Checker:
         if self.options.deep is not False and self.crawler.complete and (unlisted := [*fetcher.unopened()]):
             named = ", ".join(unlisted[:_NAMED]) + (", …" if unlisted[_NAMED:] else "")
             self.notes.append(
-                f"note: {len(unlisted):,} files of the folder are in no list: {named}; unless they are left out on "
+                f"note: no list has {len(unlisted):,} of the files in the folder: {named}; unless they are left out on "
                 "purpose, as drafts are, publish the folder after the program that wrote them"
             )
 

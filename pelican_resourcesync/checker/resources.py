@@ -187,7 +187,7 @@ def sitemaps(data: bytes) -> list[str]:
 
 
 #: Files in a folder that are no resources.
-_FOR_HOSTS = re.compile(r"(?:_headers|_redirects|CNAME|robots\.txt|.*sitemap.*\.xml(?:\.gz)?)$")
+_FOR_HOSTS = re.compile(r"(?:_headers|_redirects|CNAME|404\.html|robots\.txt|.*sitemap.*\.xml(?:\.gz)?)$")
 _BATCH = 64
 #: How many pages of a set are examined if not all resources are.
 _PAGES = 10

@@ -25,6 +25,7 @@ from pelican_resourcesync.protocol import (
     render_entries,
     split_content,
     split_entries,
+    with_content,
 )
 from pelican_resourcesync.publication.comparison.parts import (
     LONGEST_TIME,
@@ -275,7 +276,7 @@ def _described(change: Change, now: Candidate | None) -> Candidate:
     if change.representation is None:
         return Candidate(change.uri, change.kind.value, "", "", "")
     links = (now.links if now else "") or render_links(change.links)
-    md = render_representation(change.representation)
+    md = with_content(render_representation(change.representation), change.content)
     if now and split_content(now.md)[0] == md:
         md = now.md
     return Candidate(change.uri, change.kind.value, md, links, "")

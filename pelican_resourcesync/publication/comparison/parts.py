@@ -378,7 +378,7 @@ class _Comparison:
             body = resource.file.read_bytes()
         found = content_hash(body, uri)
         version = known.partition("-")[0] if known else VERSION
-        if known is None and not self._terms.tracked and resource.content_since:
+        if known is None and resource.content_since:
             return render_content(found, render_time(resource.content_since))
         same = known is not None and known == (found if version == VERSION else content_hash(body, uri, version))
         return render_content(found, since if same else None)

@@ -19,6 +19,7 @@ from pelican_resourcesync.protocol import (
     parse_datetime,
     parse_links,
     render_datetime,
+    split_content,
 )
 from pelican_resourcesync.publication.model.resource import (
     EDITION,
@@ -34,8 +35,8 @@ class Change(NamedTuple):
     """One change (`CH02`): URI, time (UTC) and kind.
 
     `representation` describes the bytes at that publication. It is `None` for a deletion, and for a change before the
-    first publication, whose bytes were never seen. `links` lead to related resources (LN). `news` is whether people
-    want to know of it (see `is_news`). This is a tuple because there may be millions, and tuples are created faster.
+    first publication, whose bytes were never seen. `links` lead to related resources (LN). `content` is what the entry
+    says about the content of a page. This is a tuple because there may be millions, and tuples are created faster.
     """
 
     time: datetime
@@ -43,7 +44,12 @@ class Change(NamedTuple):
     kind: ChangeKind
     representation: Representation | None = None
     links: tuple[Link, ...] = ()
-    news: bool = True
+    content: str = ""
+
+    @property
+    def news(self) -> bool:
+        """Whether it is news for people."""
+        return is_news(self.kind, self.content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +90,8 @@ def parse_change(text: EntryText) -> Change:
         message = f"the change of {text.loc} lacks its kind or its time"
         raise DocumentError(message)
     representation = parse_representation(text.md) if attributes.keys() & {"hash", "length", "type"} else None
-    return Change(time, text.loc, ChangeKind(kind), representation, parse_links(text.links), is_news(kind, text.md))
+    content = split_content(text.md)[1]
+    return Change(time, text.loc, ChangeKind(kind), representation, parse_links(text.links), content)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from pelican_resourcesync.content import content_hash
 from pelican_resourcesync.errors import HistoryError, PublicationError
 from pelican_resourcesync.http import uri_of_path
+from pelican_resourcesync.protocol import render_content
 from pelican_resourcesync.publication import (
     TEMPORARY_PREFIX,
     Change,
@@ -27,6 +29,7 @@ from pelican_resourcesync.publication import (
     build_time,
     changes_since,
     media_type,
+    render_time,
     replace_file,
 )
 from pelican_resourcesync.publishers.git import Landing, Repository, landing_times
@@ -47,6 +50,7 @@ from pelican_resourcesync.publishers.static_site import (
 )
 from pelican_resourcesync.settings import Settings
 from pelican_resourcesync.system.files import sha256
+from pelican_resourcesync.system.titles import HTML
 
 _NOTHING = sha256(b"")
 
@@ -110,8 +114,12 @@ class BuildOutputs:
             return self._store.path(digest)
         file = self._folder / digest
         if not file.exists():
-            file.write_bytes(self._with_addition(*self._origins[digest]))
+            file.write_bytes(self.read(digest))
         return file
+
+    def read(self, digest: str) -> bytes:
+        """Return the bytes of that SHA-256, as built, or as the plug-in added to them."""
+        return self._with_addition(*self._origins[digest]) if digest in self._origins else self._store.read(digest)
 
     def copy(self, digest: str, target: Path) -> None:
         """Copy the bytes of that SHA-256 to a file, replacing it."""
@@ -167,6 +175,7 @@ class BuildHistory:
         self.outputs = outputs
         self.landings = landings
         self._changes: dict[str, list[Change]] = {name: [] for name in sets}
+        self._content_hash = cache(lambda digest, uri: content_hash(outputs.read(digest), uri))
         self._listed: dict[str, dict[str, Listed]] = {name: {} for name in self._changes}
 
     def add(self, landing: Landing, record: BuildRecord) -> None:
@@ -192,13 +201,28 @@ class BuildHistory:
 
     def of(self, name: str) -> ChangeHistory:
         """Return the history of a set up to the last commit."""
-        return replace(self.up_to(self.landings[-1]), changes=self._changes[name])
+        return replace(self.up_to(self.landings[-1]), changes=[*self._with_contents(self._changes[name])])
 
     def before_first(self, name: str, previous: PreviousPublication) -> Sequence[Change] | None:
         """Return the changes of a set up to the commit of its first publication; `None` if no build is as old."""
         first = previous.state.first
         landed = [landing.time for landing in self.landings if first and landing.commit.sha == first.commit]
-        return [change for change in self._changes[name] if landed and change.time <= landed[0]] or None
+        past = (change for change in self._changes[name] if landed and change.time <= landed[0])
+        return [*self._with_contents(past)] or None
+
+    def _with_contents(self, changes: Iterable[Change]) -> Iterator[Change]:
+        """Yield changes with what their pages said, and since when."""
+        known: dict[str, tuple[str, str]] = {}
+        for change in changes:
+            now = change.representation
+            if now is None or now.hash is None or now.type not in HTML:
+                known.pop(change.uri, None)
+                yield change
+                continue
+            found, (before, since) = self._content_hash(now.hash.digest, change.uri), known.get(change.uri, ("", ""))
+            is_same = change.uri in known and found == before
+            known[change.uri] = found, since if is_same else render_time(change.time)
+            yield change._replace(content=render_content(found, since if is_same else None))
 
     def up_to(self, landing: Landing) -> ChangeHistory:
         """Return what is known of the builds up to one commit, without their changes: its bytes say what it changed."""

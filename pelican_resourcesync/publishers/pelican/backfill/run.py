@@ -13,6 +13,7 @@ from typing import Any, TextIO
 from pelican.utils import clean_output_dir
 
 from pelican_resourcesync.errors import HistoryError, PublicationError, failing_disk
+from pelican_resourcesync.protocol import content_time
 from pelican_resourcesync.publication import (
     FOLDER,
     FileResources,
@@ -25,6 +26,7 @@ from pelican_resourcesync.publication import (
     Workspace,
     layout_after,
     locked,
+    parse_time,
     publish_sets,
     read_previous,
     recovered,
@@ -353,13 +355,17 @@ class _Backfill:
             if own.name not in previous and landing is not history.landings[-1]:
                 continue  # a set that is new
             listed = outputs.in_set(own.name, resources)
-            files = [Resource(uri, outputs.path(resources[uri].sha256), None, listed[uri]) for uri in listed]
             options = options_of(today.pelican, today.settings, outputs.layouts[own.name], own)
             if own.name in previous:
                 past = history.before_first(own.name, previous[own.name])
                 known = replace(history.up_to(landing), past=past)
             else:
                 known = history.of(own.name)
+            since = {change.uri: parse_time(content_time(change.content, "")) for change in known.changes}
+            files = [
+                Resource(uri, outputs.path(resources[uri].sha256), None, listed[uri], content_since=since.get(uri))
+                for uri in listed
+            ]
             requests[own.name] = PublishRequest(
                 resources=FileResources(files),
                 history=known,

@@ -12,6 +12,7 @@ from pelican_resourcesync.publication import (
     locked,
 )
 from tests.kit.backfills import TIMES, changes_now, documents, run, worktrees
+from tests.kit.reader import parse_file
 from tests.kit.sites import Site, changes, our_command, strip
 
 SITEURL = "https://example.org"
@@ -65,6 +66,26 @@ def test_a_build_continues_what_was_written_aside(
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1735689700")  # 2025
     recorded.build()
     assert sorted(changes_now(recorded)) == sorted([*PAST, ("2025-01-01T00:01:40Z", "updated", "/third.html")])
+
+
+def test_content_of_the_past(tmp_path: Path) -> None:
+    """A commit that changed only what is around the text is no news, and moves no date for people."""
+    site = strip(Site.create(tmp_path / "site"))
+    around = "<html><body><nav>{0}</nav>{{{{ article.content }}}}</body></html>"
+    for number, (text, menu) in enumerate([("One", "A"), ("One", "B"), ("Two", "B"), ("Two", "C")]):
+        site.write("theme/templates/article.html", around.format(menu))
+        site.article("first.md", "First", text)
+        site.commit(TIMES[number])
+    run(site)
+    lists = parse_file(site.output / "resourcesync/site/changelist.xml").uris()
+    past = [parse_file(site.output / uri.removeprefix(f"{SITEURL}/")) for uri in lists]
+    entries = [entry for each in past for entry in each.entries]
+    hashes, since = ([entry.content.get(name) for entry in entries] for name in ("hash", "modified"))
+    assert (hashes[0], hashes[2]) == (hashes[1], hashes[3])
+    assert hashes[0] != hashes[2]
+    assert since == [None, TIMES[0], None, TIMES[2]]
+    [now] = parse_file(site.output / "resourcesync/site/resourcelist.xml").entries
+    assert (now.lastmod, now.content) == (TIMES[3], entries[3].content)
 
 
 def test_since(recorded: Site) -> None:
