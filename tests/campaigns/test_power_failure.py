@@ -18,7 +18,8 @@ from pelican_resourcesync.publication.disk import install
 from pelican_resourcesync.settings import Dumps, VersionOptions
 from sample_site.dspace.repository import Sample, Value
 from tests.kit.backfills import TIMES, documents, run
-from tests.kit.disk import HOW, How, Recording, installed, lay_out, mixed, recorded
+from tests.kit.disk import Recording, lay_out, mixed, recorded
+from tests.kit.faults import MODES, Mode, installing
 from tests.kit.postgresql import Server
 from tests.kit.publications import SITEURL, Source, utc
 from tests.kit.repository.press import Press, book, shelf
@@ -85,9 +86,9 @@ def disturbed(what: str, tmp_path: Path, request: pytest.FixtureRequest) -> tupl
 
 @pytest.mark.promise("All or nothing")
 @pytest.mark.promise("In force")
-@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("how", MODES[:2])
 def test_old_or_new_and_whole(
-    disturbed: tuple[Path, Callable[[], object]], what: str, how: How, tmp_path: Path, pytestconfig: pytest.Config
+    disturbed: tuple[Path, Callable[[], object]], what: str, how: Mode, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
     """The documents are, once the next build has recovered them; the long run tries all of the hundreds of states.
 
@@ -95,7 +96,7 @@ def test_old_or_new_and_whole(
     """
     folder, step = disturbed
     old = Source(folder).documents()
-    with installed(how), recorded(folder) as recording:
+    with installing(how), recorded(folder) as recording:
         step()
     whole = [old, Source(folder).documents()]
     assert old != whole[1]
@@ -109,10 +110,10 @@ def test_without_flushing_it_would_be_mixed(tmp_path: Path, monkeypatch: pytest.
     """The simulation finds what it is there to find."""
     monkeypatch.setattr(install, "sync", lambda _paths: None)
     monkeypatch.setattr(install, "sync_all", lambda _paths: None)
-    for how in HOW:
+    for how in MODES[:2]:
         output = tmp_path / how
         step, old = prepare("publication", output), Source(output).documents()
-        with installed(how), recorded(output) as recording:
+        with installing(how), recorded(output) as recording:
             step()
         assert mixed(recording, [old, Source(output).documents()], tmp_path / "disk", step=5)[1]
 

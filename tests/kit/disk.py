@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
@@ -31,8 +31,6 @@ Names = dict[tuple[int, str], int]
 Tree = dict[str, bytes | str]
 
 Documents = dict[str, bytes]
-How = Literal["exchange", "renames"]
-HOW: tuple[How, ...] = ("exchange", "renames")
 
 
 @dataclass(frozen=True)
@@ -214,15 +212,6 @@ def recorded(top: Path, durable: str = "") -> Iterator[Recording]:
         finally:
             patch.undo()
             recording.close()
-
-
-@contextmanager
-def installed(how: How) -> Iterator[None]:
-    """Let publications be installed in this way: by exchanging folders, or by two renames."""
-    with pytest.MonkeyPatch.context() as patch:
-        if how == "renames":
-            patch.setattr(install, "exchange", lambda *_: False)
-        yield
 
 
 def mixed(recording: Recording, whole: list[Documents], folder: Path, step: int = 1) -> tuple[int, list[str]]:

@@ -106,7 +106,6 @@ def divide(
     opened: Division | None = None,
     begin: datetime | None = None,
     floor: datetime | None = None,
-    built: datetime = datetime(2030, 1, 1, tzinfo=UTC),
 ) -> list[Division]:
     """Divide changes into ranges, after the one that was left open."""
     with TemporaryDirectory() as name:
@@ -117,14 +116,14 @@ def divide(
             Path(name, "open").write_text("".join(entries), "utf-8")
             counts = (len(entries), 0, 0)
             before = Range(start=opened.start, counts=counts, bodies=(body,), unchanged=True)
-        builder = ChangeListBuilder(boundaries, Limits(entries=limit), 1_000, built, Path(name))
+        builder = ChangeListBuilder(boundaries, Limits(entries=limit), 1_000, utc("2030-01-01"), Path(name))
         dated = dated_changes(changes, 2017)
         new = builder.build(dated, floor=floor, begin=begin, opened=before, note_updates=False)
         return [Division(each.start, each.until, tuple(each.changes)) for each in new.ranges]
 
 
 def first_publication(
-    there: Iterable[str], history: Iterable[Change], landed: datetime, boundaries: RangeBoundaries, limit: int = 50_000
+    there: Iterable[str], history: Iterable[Change], landed: datetime, boundaries: RangeBoundaries
 ) -> list[Division]:
     """Return the ranges of a first publication of resources with this history."""
     shown = Representation.measured("0" * 64, 1, "text/html")
@@ -132,7 +131,7 @@ def first_publication(
         resources=FileResources([Resource(uri, None, None, shown) for uri in there]),
         history=ChangeHistory(built=landed, changes=[*history], commit="c1", landed=landed),
         boundaries=boundaries,
-        options=Options(output=Path("nowhere"), layout=LAYOUT, limits=Limits(entries=limit)),
+        options=Options(output=Path("nowhere"), layout=LAYOUT),
     )
     with plan_sets([request]) as [planned]:
         ranges = planned.news.listed

@@ -1,7 +1,7 @@
 """Several sets of resources over one site, in real builds: what is in each over time, and which sets there are."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,8 @@ import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication import Layout, PublicationState, render_state
-from pelican_resourcesync.publication.disk import install as installing
 from pelican_resourcesync.publishers.static_site import removed_layouts
+from tests.kit.faults import installing
 from tests.kit.live import served
 from tests.kit.museum import tree
 from tests.kit.reader import parse
@@ -159,10 +159,10 @@ def test_build_warns_of_what_fits_nothing(blog: Site) -> None:
     assert warning in " ".join(said.split())
 
 
-@pytest.fixture(params=["exchange", "two renames"])
-def _either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param == "two renames":
-        monkeypatch.setattr(installing, "exchange", lambda *_: False)
+@pytest.fixture(params=["exchange", "renames"])
+def _either_way(request: pytest.FixtureRequest) -> Iterator[None]:
+    with installing(request.param):
+        yield
 
 
 @pytest.mark.promise("In sets")

@@ -13,10 +13,10 @@ SET = f"{SITEURL}/resourcesync/site"
 DESCRIPTION = f"{SITEURL}/resourcesync/description.xml"
 
 
-def history_of(*times: str, built: str = "2024-06-01T12:00") -> ChangeHistory:
+def history_of(*times: str) -> ChangeHistory:
     """Let history tell that `a.html` changed at these times."""
     changes = [change(time, "a.html", UPDATED) for time in times]
-    return ChangeHistory(built=utc(built), changes=changes, commit="cc", landed=changes[-1].time)
+    return ChangeHistory(built=utc("2024-06-01T12:00"), changes=changes, commit="cc", landed=changes[-1].time)
 
 
 def test_described_by_the_page_for_people(source: Source) -> None:

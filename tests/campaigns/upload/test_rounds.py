@@ -109,9 +109,9 @@ class Life:
         self.states.append({name: (self.folder.public / name).read_bytes() for name in listed})
 
 
-def retried(once: Callable[[], object], seconds: float = 20) -> None:
+def retried(once: Callable[[], object]) -> None:
     """Do something again until no other upload holds the lease, and no request fails."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + 20
     while True:
         try:
             once()

@@ -67,11 +67,11 @@ def add_submodule(site: Site, module: Site, path: str, *options: str) -> Site:
     return Site(site.folder / path)
 
 
-def update_submodule(site: Site, path: str, revision: str = "origin/main") -> None:
-    """Check out a revision of a submodule in its work tree, as its repository has it now."""
+def update_submodule(site: Site, path: str) -> None:
+    """Check out the branch of a submodule in its work tree, as its repository has it now."""
     inner = Site(site.folder / path)
     inner.git("fetch", "-q")
-    inner.git("checkout", "-q", revision)
+    inner.git("checkout", "-q", "origin/main")
 
 
 def built(site: Site, *, anew: bool = True) -> list[Row]:
