@@ -13,28 +13,8 @@ from typing import BinaryIO, NamedTuple
 
 from pelican_resourcesync.publication import later
 
-#: The options for `git log`. `-m --first-parent` shows the whole effect of a merge in every git since 2.0. Renames are
-#: not detected, because what matters is the URL. The user's configuration must not change the output format.
-LOG_OPTIONS = (
-    "--first-parent",
-    "-m",
-    "--root",
-    "--raw",
-    "-z",
-    "-r",
-    "--no-abbrev",
-    "--no-renames",
-    "--reverse",
-    "--ignore-submodules=none",
-    "--no-show-signature",
-    "--no-notes",
-    "--no-color",
-    "--no-ext-diff",
-    "--no-relative",
-    "--format=%H %ct",
-)
-
-#: The options where only the commits matter, not what they changed.
+#: The options for `git log` where only the commits matter, not what they changed. The user's configuration must not
+#: change the output format.
 LINE_OPTIONS = (
     "--first-parent",
     "-z",
@@ -43,6 +23,21 @@ LINE_OPTIONS = (
     "--no-notes",
     "--no-color",
     "--format=%H %ct",
+)
+
+#: The options for the changes, too. `-m --first-parent` shows the whole effect of a merge in every git since 2.0.
+#: Renames are not detected, because what matters is the URL.
+LOG_OPTIONS = (
+    *LINE_OPTIONS,
+    "-m",
+    "--root",
+    "--raw",
+    "-r",
+    "--no-abbrev",
+    "--no-renames",
+    "--ignore-submodules=none",
+    "--no-ext-diff",
+    "--no-relative",
 )
 
 #: Configuration, because not every git has an option for it: with it, `-m` has its documented meaning.
