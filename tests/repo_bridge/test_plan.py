@@ -1,11 +1,13 @@
 """The plan: which sets there are, what each has, and what becomes of those that are none any more."""
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pelican_resourcesync.cli import main
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.settings import Dumps
 from sample_site.dspace.repository import Container, Policy, Sample, Value
@@ -53,6 +55,26 @@ def test_sets_by_collection(press: Press) -> None:
     assert (pages[ONE], pages[TWO]) == (f"{UI}/handle/123456789/col1", f"{UI}/handle/123456789/col2")
     assert pages[SET] == PEOPLE
     assert press.findings() == {}
+
+
+def test_people_see_each_change_once(press: Press, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is withdrawn is counted, not named, on the page, in the feed and by `show`; once, though in three sets."""
+    sample = library()
+    options: dict[str, Any] = {"sets_by": "collection", "allow_deletions": True}
+    sample.items[1].withdrawn = True
+    press.publish(sample, **options)
+    sample.items[0].withdrawn, sample.items[1].withdrawn = True, False
+    press.publish(sample, 1, **options)
+    folder = press.public / "resourcesync"
+    page = (folder / "index.html").read_text()
+    withdrawn = "2 removed; what is withdrawn is not named"  # a record and a file
+    titles = re.findall(r'"tag created">.*?<bdi>(.*?)</bdi>', page, re.DOTALL)
+    assert (page.count(withdrawn), titles.count("Title 2"), len(titles)) == (1, 1, 2)
+    assert (folder / TWO / "index.html").read_text().count(withdrawn) == 1
+    assert "removed: 2; what is withdrawn is not named" in (folder / SET / "changes.atom").read_text()
+    assert main(["show", str(press.public)]) == 0
+    assert "deleted  2; what is withdrawn is not named" in " ".join(capsys.readouterr().out.split(" "))
+    assert "Title 1" not in page
 
 
 def test_dumps_of_sets(press: Press, tmp_path: Path) -> None:

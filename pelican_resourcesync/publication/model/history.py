@@ -186,7 +186,7 @@ class TitledChange:
         """Return what was described. Raises `ValueError` for anything else."""
         texts = {name: change.get(name, "") for name in _TEXTS}
         words = tuple((sign, text) for sign, text in change.get("words", ()))
-        if not all(isinstance(text, str) for text in chain(texts.values(), *words)):
+        if {*map(type, chain(texts.values(), *words))} != {str}:
             message = f"{texts} are not all texts, or {words} are not"
             raise ValueError(message)
         texts["title"] = clean(texts["title"])

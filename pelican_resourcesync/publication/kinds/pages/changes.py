@@ -36,7 +36,7 @@ _END = b"  </url>\n"
 
 #: How many earlier changes of a page are shown; among how many resources they are looked for, beyond those of a page
 #: about a Change List; and of how many pages the text is compared in a publication.
-_MOST_EARLIER, _MOST_SEARCHED, _MOST_COMPARED = 12, 3_000, 30
+_MOST_EARLIER, _MOST_SEARCHED, _MOST_COMPARED = 12, 3_000, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +166,7 @@ class _Writer:
         self._shown = writing.shown
         self._page = Page(news.options, news.options.layout.change_pages)
         self._unread = latest_shown(news.previous) if news.previous else iter(())
+        self._starts = [found.start for found in self._ranges]
         self._former: dict[str, TitledChange] = {}
         self._commits, self._compared = news.commits, 0
 
@@ -333,9 +334,9 @@ class _Writer:
 
     def _page_at(self, found: Range, time: datetime) -> str:
         """Return the path of the page with the changes at a time; empty if it may go before that of a range."""
-        ranges = self._ranges if self._options.closed_change_lists is None else [found]
-        starts = [one.start for one in ranges if one.start < time]
-        return self._options.layout.change_page(starts[-1]) if starts else ""
+        starts = [found.start] if self._options.closed_change_lists else self._starts
+        number = bisect_left(starts, time)
+        return self._options.layout.change_page(starts[number - 1]) if number else ""
 
 
 def _href(change: Change) -> str:

@@ -1,5 +1,6 @@
 """The pages for people: of the site, and for each set its own, the list of all about changes, a feed and a badge."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
@@ -165,15 +166,28 @@ def _shown(page: Page, sets: Sequence[PageSet]) -> dict[str, Any]:
 
 
 def _days(sets: Sequence[PageSet]) -> Iterator[Sequence[ChangeDay]]:
-    """Yield the latest changes of each set, without those of a day that a set before it has, too."""
+    """Yield the latest changes of each set, without those of a day that a set before it has, too.
+
+    Of what is withdrawn only the numbers are known: it is taken to be in a set before it that has lost as many.
+    """
     seen = set[tuple[str, ChangeKind, date]]()
+    most = Counter[tuple[ChangeKind, date]]()
 
     def others(changes: Sequence[TitledChange]) -> list[TitledChange]:
         return [change for change in changes if (change.uri, change.kind, change.time.date()) not in seen]
 
     for shown in sets:
-        days = [replace(day, read=others(day.read), files=others(day.files)) for day in shown.overview.days]
+        days = [
+            replace(
+                day,
+                read=others(day.read),
+                files=others(day.files),
+                unnamed=[(kind, number) for kind, number in day.unnamed if number > most[kind, day.time.date()]],
+            )
+            for day in shown.overview.days
+        ]
         seen.update((new.uri, new.kind, new.time.date()) for day in days for new in (*day.read, *day.files))
+        most |= Counter({(kind, day.time.date()): number for day in days for kind, number in day.unnamed})
         yield [day for day in days if day.read or day.files or day.unnamed]
 
 
