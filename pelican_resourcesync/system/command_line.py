@@ -2,6 +2,7 @@
 
 import json
 import logging
+import signal
 import sys
 from argparse import (
     Action,
@@ -19,6 +20,7 @@ from importlib import import_module
 from io import StringIO
 from typing import Any, NoReturn, TextIO
 
+from pelican_resourcesync.errors import StoppedError
 from pelican_resourcesync.system.exits import DONE, STATUSES, UNUSABLE, run_command
 from pelican_resourcesync.system.extras import extra
 from pelican_resourcesync.system.printable import get_logger, printable, suggestion
@@ -162,7 +164,11 @@ def run_program(top: CommandLine, arguments: Sequence[str] | None, run: Callable
     def command() -> int:
         options = top.parse_args(arguments)
         with _logged(top.prog, options.level):
-            return run(options)
+            try:
+                return run(options)
+            except KeyboardInterrupt as error:
+                message = "stopped: run it again"
+                raise StoppedError(message, signal.SIGINT) from error
 
     return run_command(top.prog, command)
 

@@ -4,6 +4,7 @@ import argparse
 import json
 import logging
 import re
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -192,6 +193,13 @@ def test_wrong_usage(arguments: str, message: str, capsys: pytest.CaptureFixture
     assert (exit_.value.code, said.count("\n")) == (2, 1)
     assert said.startswith(f"pelican-resourcesync{message}")
     assert said.endswith(f": see pelican-resourcesync{command} --help\n")
+
+
+def test_stopped(published: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Ctrl-C is one line, and the status that shells know."""
+    monkeypatch.setattr("pelican_resourcesync.commands.show.local_status", lambda _: signal.raise_signal(signal.SIGINT))
+    assert main(["show", str(published.output)]) == 130
+    assert capsys.readouterr().err == "pelican-resourcesync: stopped: run it again\n"
 
 
 @pytest.mark.parametrize("arguments", [["help"], ["help", "key"]])

@@ -249,8 +249,8 @@ def test_unusable_tables(tmp_path: Path) -> None:
     for name, message in (
         ("a.xlsx", r"a\.xlsx is not a table: its name must end in \.parquet"),
         ("none*.parquet", r"none\*\.parquet cannot be sorted: .*No files found"),
-        ("none*.csv", "none.* has no column uri"),
-        ("empty.csv", "empty.csv has no column uri: its columns may be uri, lastmod, hash, length, type, links, of"),
+        ("none*.csv", "none.* does not exist, or is empty: check its path"),
+        ("empty.csv", "empty.csv does not exist, or is empty: check its"),
         ("2.csv", "2.csv has no column uri"),
         *((f"3.{kind}", "has the unknown column 'deleted': its columns") for kind in ("csv", "jsonl", "parquet")),
         ("[12].csv", "1.csv and .*2.csv have different first lines"),

@@ -450,7 +450,7 @@ def test_where_and_what(folder: Folder) -> None:
         (["nowhere"], f"there is no folder {folder.base / 'nowhere'}: build the site first, or pass the folder "),
         (["."], f"the output {folder.base} contains {folder.base}, the folder of the settings, so settings, "),
         (["--config", "no.toml"], "no.toml cannot be read: No such file or directory"),
-        (["--base-url", "manual.test"], "base_url in resourcesync.toml is 'manual.test': make it an absolute http(s) "),
+        (["--base-url", "manual.test"], "--base-url is 'manual.test': make it an absolute http(s) "),
     ):
         done = our_command(folder.base, "publish", "--base-url", URL, *options, check=False)
         assert (done.returncode, done.stdout) == (2, "")
