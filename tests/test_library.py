@@ -65,11 +65,11 @@ def test_types(tmp_path: Path) -> None:
     assert '"PublishResult" has no attribute "others"' in found
     assert 'Module "pelican_resourcesync" has no attribute "nothing"' in found
     assert 'Unexpected keyword argument "depp" for "check"' in found
-    [follower] = [text for text in python_of("mirror") if "change.content.read()" in text]
+    [follower] = [text for text in python_of("follow") if "change.content.read()" in text]
     follower = follower.replace("since=None", "content=True")
     wrong = follower.replace('change.kind == "deleted"', 'change.kind == "other"')
     assert 'Item "None" of "BinaryIO | None" has no attribute "read"' in types_of(program, wrong)
-    for text in (follower, *python_of("mirror"), *python_of("api")):
+    for text in (follower, *python_of("follow"), *python_of("api")):
         assert types_of(program, text).startswith("Success")
 
 

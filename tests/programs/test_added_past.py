@@ -211,6 +211,7 @@ def test_who_follows_asks_for_none_of_it(origin: Site, tmp_path: Path) -> None:
             "changelist-20240201T000000Z.xml",
             "changelist-20240301T000000Z.xml",
             "changelist-20240310T100000Z.xml",
+            "changelist-20240401T000000Z.xml",
             "changelist-20240601T000000Z.xml",
         }
         assert lists_of(host.public).keys() == lists
