@@ -668,6 +668,11 @@ def test_the_last_twelve_months(tmp_path: Path) -> None:
     ]
     months = [each.text for each in page.xpath("//li[@class='month']")]
     assert (months[0], months[-1], len(months)) == ("Dec", "Nov", 12)
+    tagged = Source(tmp_path / "tagged", boundaries=FixedBoundaries([utc("2024-03-20T12:00"), utc("2024-05-20T12:00")]))
+    for month in (3, 4, 5, 6):
+        tagged.publish({"a.html": f"{month}".encode()}, f"2024-0{month}-05T12:00")
+    places = page_of(tagged).xpath("//*[@class='year']/li[a]/@style")
+    assert places == ["grid-column:9/span 2", "grid-column:11/span 2"]  # two lists begin in March, one in May
     daily = Source(tmp_path / "daily", boundaries=Calendar("day"))
     for day in (1, 2, 3):
         daily.publish({"a.html": f"{day}".encode()}, f"2024-03-0{day}T12:00")
