@@ -64,7 +64,7 @@ coverage: compiled
 check: lint types imports compiled
 	$(PYTEST) $(addprefix tests/,$(or $(PACKAGE),protocol))
 
-bench: $(VENV)/installed
+bench: compiled
 	$(BIN)/python -m tests.tools.bench $(if $(CASE),$(CASE),--write $(WRITE))
 
 PACKAGE ?=

@@ -167,10 +167,7 @@ class Period(NamedTuple):
         A policy with an invalid date is never valid.
         """
         last = LAST_DAY if end is None else parse_day(end) or FIRST_DAY
-        return cls(
-            FIRST_DAY if start is None else parse_day(start) or LAST_DAY,
-            day_after(last) if last_day else last,
-        )
+        return cls(FIRST_DAY if start is None else parse_day(start) or LAST_DAY, day_after(last) if last_day else last)
 
     def within(self, other: "Period") -> "Period":
         """Return the days that are in both periods; a period that ends before it starts has none."""

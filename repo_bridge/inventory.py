@@ -21,7 +21,10 @@ from repo_bridge import InventoryError
 _FORMAT = f"7 {__version__}"
 
 #: Rows of a record are long, so pages are larger than usual; the cache is in KiB.
-_PAGE, _CACHE, _BATCH = 16_384, 16_384, 1_000
+_PRAGMAS = """
+PRAGMA page_size = 16384; PRAGMA cache_size = -16384; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
+"""
+_BATCH = 1_000
 
 #: So long the versions of rows are trusted, before everything is read again.
 _TRUSTED = timedelta(days=7)
@@ -148,14 +151,7 @@ class Inventory:
         with _explained(self.file):
             self._database = sqlite3.connect(self.file, isolation_level=None, check_same_thread=False)
             self._closed = weakref.finalize(self, self._database.close)
-            for pragma in (
-                f"page_size = {_PAGE}",
-                "journal_mode = OFF",
-                "synchronous = OFF",
-                f"cache_size = -{_CACHE}",
-            ):
-                self._database.execute(f"PRAGMA {pragma}")
-            self._database.executescript(tables + _TEMPORARY)
+            self._database.executescript(_PRAGMAS + tables + _TEMPORARY)
             self._database.execute("BEGIN")
 
     def close(self) -> None:
@@ -209,10 +205,8 @@ class Inventory:
     def sums(self, of: Iterable[str]) -> dict[str, str]:
         """Return the sums of rows (see `reading.row_versions`) of those of these owners that had any."""
         with _explained(self.file):
-            rows = (
-                self._database.execute("SELECT * FROM version WHERE owner = ?", (owner,)).fetchone() for owner in of
-            )
-            return dict(row for row in rows if row)
+            find = "SELECT * FROM version WHERE owner = ?"
+            return dict(row for owner in of for row in self._database.execute(find, (owner,)))
 
     def set_sums(self, sums: Iterable[tuple[str, str]], of: Iterable[str] | None = None) -> None:
         """Store the current sums of these owners, by default of all; those not in `sums` have no rows any more."""
@@ -380,13 +374,11 @@ class Inventory:
     def counts(self) -> tuple[int, int, int]:
         """Return the numbers of items, of their records, and of all other resources."""
         records = self.records()
-        return self._number("SELECT count(*) FROM item WHERE records > 0"), records, self.count(None) - records
+        return self._number("SELECT count(*) FROM item WHERE records > 0"), records, self.count() - records
 
-    def count(self, set_name: str | None) -> int:
-        """Return the number of resources of a set."""
-        if set_name is None:
-            return self._number("SELECT count(DISTINCT uri) FROM resource")
-        return self._number("SELECT count(DISTINCT uri) FROM member WHERE set_name = ?", set_name)
+    def count(self) -> int:
+        """Return the number of resources."""
+        return self._number("SELECT count(DISTINCT uri) FROM resource")
 
     def sets(self) -> list[str]:
         """Return the names of the sets that have resources, without the complete set."""

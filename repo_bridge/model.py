@@ -11,6 +11,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+#: The elements of Dublin Core, in the order of records.
+ELEMENTS = (
+    *("title", "creator", "contributor", "subject", "description", "publisher", "date", "type"),
+    *("format", "identifier", "source", "language", "relation", "coverage", "rights"),
+)
+
 
 class Reason(StrEnum):
     """Why an item is not public."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from hashlib import sha256
+from operator import itemgetter
 from pathlib import Path
 from urllib.parse import quote
 
@@ -126,7 +127,7 @@ def planned(settings: BridgeSettings, reader: RepositoryReader, inventory: Inven
             predecessor = _predecessor(settings, name, stack) if name in together else Predecessor()
             if not _is_over(settings, reader, name, predecessor):
                 predecessors[name] = predecessor
-        facts = _facts(reader.counts(inventory))
+        facts = [*filter(itemgetter(1), zip(("Items", "Records", "Files"), reader.counts(inventory), strict=True))]
         sets = [
             PlannedSet(
                 within=None if predecessor is whole else name,
@@ -169,20 +170,14 @@ def _publisher(settings: BridgeSettings) -> str:
     return f"{REPOSITORY} {settings.ui_url or ''}".rstrip()[:200]
 
 
-def _facts(counts: tuple[int, int, int]) -> tuple[tuple[str, int], ...]:
-    """Return what the page for people says of a repository."""
-    facts = zip(("Items", "Records", "Files"), counts, strict=True)
-    return tuple((name, number) for name, number in facts if number)
-
-
 def _options(
     settings: BridgeSettings,
     reader: RepositoryReader,
     name: str,
     predecessor: Predecessor,
-    facts: tuple[tuple[str, int], ...],
+    facts: Sequence[tuple[str, int]],
 ) -> Options:
-    """Return the options of a set.
+    """Return the options of a set; `facts` is what the page for people says of the repository.
 
     Only the complete set, or that of the records, has dumps, unless all sets are to have some. In all sets but the
     complete one, any number of deletions is allowed; no set is complete if a table is divided.
@@ -211,7 +206,7 @@ def _options(
         page=PageOptions(
             timezone=settings.timezone or UTC,
             home=settings.ui_url or "",
-            facts=facts if is_complete else (),
+            facts=tuple(facts) if is_complete else (),
             compiled=Workspace(settings.beside).templates,
         ),
         key=signing_key(),

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -46,7 +46,7 @@ from pelican_resourcesync.system.files import sync
 from pelican_resourcesync.system.printable import get_logger, printable
 from pelican_resourcesync.terminal import Progress, expectations, format_count, summaries
 from repo_bridge import InventoryError
-from repo_bridge.files import Digests, Files, RecordFiles, new_record_files
+from repo_bridge.files import Digests, Files, new_record_files
 from repo_bridge.inventory import Inventory, SetResources
 from repo_bridge.model import HiddenItem, Reason
 from repo_bridge.plan import FormerRecords, PlannedSet, PublicationPlan, planned
@@ -227,7 +227,7 @@ def publish(settings: BridgeSettings, progress: Progress) -> BridgeResult:
                 if inventory.changed is not None:
                     record_files.link_unchanged(inventory.removed_paths)
                 former = FormerRecords(settings, reader, inventory, record_files.folder)
-                publisher = _Publisher(settings, progress, reader, inventory, plan, record_files)
+                publisher = _Publisher(settings, progress, reader, inventory, plan, record_files.folder)
                 result = publisher.publish(former.find(plan))
                 inventory.published = {"digests": plan.published(), "result": asdict(result)}
                 former.keep(plan.published())
@@ -308,27 +308,22 @@ def _open_inventory(settings: BridgeSettings, key: str, *, writes: bool) -> Iter
                 inventory.close()
 
 
+@dataclass
 class _Publisher:
-    """Publishes an inventory that is filled as the sets that are planned."""
+    """Publishes an inventory that is filled as the sets that are planned, with records in a folder."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - everything that a run has
-        self,
-        settings: BridgeSettings,
-        progress: Progress,
-        reader: RepositoryReader,
-        inventory: Inventory,
-        plan: PublicationPlan,
-        record_files: RecordFiles | None = None,
-    ) -> None:
-        self._settings = settings
-        self._progress = progress
-        self._reader = reader
-        self._inventory = inventory
-        self._plan = plan
-        self._records = record_files.folder if record_files else None
-        self._files = Files(self._records, settings.assetstore)
-        self._digests: Digests | None = None
-        self._withdrawn: Mapping[str, Mapping[str, Collection[str]]] = {}
+    _settings: BridgeSettings
+    _progress: Progress
+    _reader: RepositoryReader
+    _inventory: Inventory
+    _plan: PublicationPlan
+    _records: Path | None = None
+    _digests: Digests | None = None
+    _withdrawn: Mapping[str, Mapping[str, Collection[str]]] = field(default_factory=dict)
+
+    @cached_property
+    def _files(self) -> Files:
+        return Files(self._records, self._settings.assetstore)
 
     def publish(self, withdrawn: Mapping[str, Mapping[str, Collection[str]]]) -> BridgeResult:
         """Publish without former states that are `withdrawn`, by set, URI and SHA-256.
@@ -340,8 +335,13 @@ class _Publisher:
             if self._settings.version_files:
                 file = Workspace(self._settings.beside).bridge(self._settings.set_name) / _DIGESTS
                 self._digests = stack.enter_context(closing(Digests(file)))
-            publications = self._try()
-            if publications is None:  # the failed attempt is closed first: some systems cannot remove open files
+            publications: Sequence[Publication] = ()
+            try:
+                publications = self._publish()
+            except BytesError as error:
+                if not self._files.leave_out(error.uri):
+                    raise
+            if not publications:  # the failed attempt is closed first: some systems cannot remove open files
                 self._progress.say("comparing the files with the database")
                 self._files.compare(self._inventory.entries())
                 publications = self._publish()
@@ -350,15 +350,6 @@ class _Publisher:
         return BridgeResult(
             publications=dict(zip(names, publications, strict=True)), warnings=warnings, **self.counts()
         )
-
-    def _try(self) -> Sequence[Publication] | None:
-        """Publish; if a file has other bytes than the database says, leave it out from now on and return `None`."""
-        try:
-            return self._publish()
-        except BytesError as error:
-            if not self._files.leave_out(error.uri):
-                raise
-        return None
 
     def _publish(self) -> Sequence[Publication]:
         if self._digests:

@@ -21,13 +21,7 @@ from sqlalchemy import Connection
 from pelican_resourcesync.errors import SettingsError, TransportError, failing_disk
 from pelican_resourcesync.http import BucketPath
 from pelican_resourcesync.protocol import render_link
-from pelican_resourcesync.publication import (
-    FOLDER,
-    Layout,
-    Resources,
-    Workspace,
-    render_time,
-)
+from pelican_resourcesync.publication import FOLDER, Layout, Resources, Workspace, render_time
 from pelican_resourcesync.system.cluster import mapped
 from pelican_resourcesync.terminal import Progress, format_count
 from repo_bridge import DatabaseError, QueryError, TableError
@@ -47,15 +41,7 @@ from repo_bridge.reading import (
     read_query_metadata,
     read_withheld,
 )
-from repo_bridge.records import (
-    HTML,
-    Addresses,
-    EntryBuilder,
-    Sets,
-    find_formats,
-    hidden_uris,
-    latest,
-)
+from repo_bridge.records import HTML, Addresses, EntryBuilder, Sets, find_formats, hidden_uris, latest
 from repo_bridge.settings import BridgeSettings, Query
 from repo_bridge.tables import CheckedTable, Sorting, TableResources, sort_table, sort_table_by
 
@@ -391,7 +377,7 @@ class QueryReader(RepositoryReader):
                 inventory.add([records])
                 inventory.add_links(item, links)
         inventory.sort()
-        if unknown and not found and inventory.count(None):
+        if unknown and not found and inventory.count():
             message = (
                 f"no item of the metadata statement, such as {unknown[:80]!a}, is in the statement: use the same keys"
                 " in the column item of both"

@@ -7,27 +7,13 @@ timestamps and dates are declared as text, and interpreted where they are read. 
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    ColumnElement,
-    Connection,
-    FromClause,
-    Integer,
-    MetaData,
-    Table,
-    Text,
-    inspect,
-    select,
-    true,
-)
+import sqlalchemy as sa
 from sqlalchemy.engine.reflection import ObjectKind
-from sqlalchemy.types import NullType, TypeEngine
+from sqlalchemy.types import TypeEngine
 
 from repo_bridge import SchemaError
 
@@ -55,82 +41,43 @@ INTEGER_KEYS, UUID_KEYS, ENTITIES, SECURITY_LEVELS = VERSIONS = (5, 6, 7, 10)
 LAST_DAYS = SECURITY_LEVELS
 
 
-#: Types of columns. The first stands for the key of an object: an integer in version 5, a uuid in later versions.
-_KEY, _TEXT, _NUMBER, _SIZE, _FLAG = NullType(), Text(), Integer(), BigInteger(), Boolean()
 _Type = TypeEngine[Any]
 
-_COLUMNS: Mapping[str, Mapping[str, _Type]] = {
-    "item": {
-        "id": _KEY,
-        "in_archive": _FLAG,
-        "withdrawn": _FLAG,
-        "discoverable": _FLAG,
-        "last_modified": _TEXT,
-        "owning_collection": _KEY,
-    },
-    "item2bundle": {"item_id": _KEY, "bundle_id": _KEY},
-    "bundle2bitstream": {"bundle_id": _KEY, "bitstream_id": _KEY, "bitstream_order": _NUMBER},
-    "bitstream": {
-        "id": _KEY,
-        "bitstream_format_id": _NUMBER,
-        "checksum": _TEXT,
-        "checksum_algorithm": _TEXT,
-        "internal_id": _TEXT,
-        "deleted": _FLAG,
-        "store_number": _NUMBER,
-        "sequence_id": _NUMBER,
-        "size_bytes": _SIZE,
-    },
-    "bitstreamformatregistry": {"bitstream_format_id": _NUMBER, "mimetype": _TEXT},
-    "metadatavalue": {
-        "metadata_value_id": _NUMBER,
-        "metadata_field_id": _NUMBER,
-        "text_value": _TEXT,
-        "text_lang": _TEXT,
-        "authority": _TEXT,
-        "place": _NUMBER,
-        "object_id": _KEY,
-        "resource_type_id": _NUMBER,
-        "security_level": _NUMBER,
-    },
-    "metadatafieldregistry": {
-        "metadata_field_id": _NUMBER,
-        "metadata_schema_id": _NUMBER,
-        "element": _TEXT,
-        "qualifier": _TEXT,
-    },
-    "metadataschemaregistry": {"metadata_schema_id": _NUMBER, "short_id": _TEXT},
-    "handle": {"handle_id": _NUMBER, "handle": _TEXT, "resource_type_id": _NUMBER, "object_id": _KEY},
-    "collection": {"id": _KEY},
-    "community": {"id": _KEY},
-    "collection2item": {"collection_id": _KEY, "item_id": _KEY},
-    "community2collection": {"community_id": _KEY, "collection_id": _KEY},
-    "community2community": {"parent_comm_id": _KEY, "child_comm_id": _KEY},
-    "resourcepolicy": {
-        "object_id": _KEY,
-        "resource_type_id": _NUMBER,
-        "action_id": _NUMBER,
-        "start_date": _TEXT,
-        "end_date": _TEXT,
-        "epersongroup_id": _KEY,
-    },
-    "epersongroup": {"id": _KEY, "name": _TEXT},
-    "group2groupcache": {"parent_id": _KEY, "child_id": _KEY},
-    "versionitem": {"versionhistory_id": _NUMBER, "version_number": _NUMBER, "item_id": _KEY},
-    "entity_type": {"id": _NUMBER},
-    "relationship": {
-        "id": _NUMBER,
-        "left_id": _KEY,
-        "type_id": _NUMBER,
-        "right_id": _KEY,
-        "left_place": _NUMBER,
-        "right_place": _NUMBER,
-        "leftward_value": _TEXT,
-        "rightward_value": _TEXT,
-        "latest_version_status": _NUMBER,
-    },
-    "relationship_type": {"id": _NUMBER, "leftward_type": _TEXT, "rightward_type": _TEXT, "tilted": _NUMBER},
-}
+#: Types of columns. The first stands for the key of an object: an integer in version 5, a uuid in later versions.
+_KEY, _TEXT, _NUMBER, _SIZE, _FLAG = sa.types.NullType(), sa.Text(), sa.Integer(), sa.BigInteger(), sa.Boolean()
+_TYPES: Mapping[str, _Type] = {"key": _KEY, "text": _TEXT, "number": _NUMBER, "size": _SIZE, "flag": _FLAG}
+
+_TABLES = """
+item: id key, in_archive flag, withdrawn flag, discoverable flag, last_modified text, owning_collection key
+item2bundle: item_id key, bundle_id key
+bundle2bitstream: bundle_id key, bitstream_id key, bitstream_order number
+bitstream: id key, bitstream_format_id number, checksum text, checksum_algorithm text, internal_id text
+bitstream: deleted flag, store_number number, sequence_id number, size_bytes size
+bitstreamformatregistry: bitstream_format_id number, mimetype text
+metadatavalue: metadata_value_id number, metadata_field_id number, text_value text, text_lang text, authority text
+metadatavalue: place number, object_id key, resource_type_id number, security_level number
+metadatafieldregistry: metadata_field_id number, metadata_schema_id number, element text, qualifier text
+metadataschemaregistry: metadata_schema_id number, short_id text
+handle: handle_id number, handle text, resource_type_id number, object_id key
+collection: id key
+community: id key
+collection2item: collection_id key, item_id key
+community2collection: community_id key, collection_id key
+community2community: parent_comm_id key, child_comm_id key
+resourcepolicy: object_id key, resource_type_id number, action_id number, start_date text, end_date text
+resourcepolicy: epersongroup_id key
+epersongroup: id key, name text
+group2groupcache: parent_id key, child_id key
+versionitem: versionhistory_id number, version_number number, item_id key
+entity_type: id number
+relationship: id number, left_id key, type_id number, right_id key, left_place number, right_place number
+relationship: leftward_value text, rightward_value text, latest_version_status number
+relationship_type: id number, leftward_type text, rightward_type text, tilted number
+"""
+_COLUMNS: dict[str, dict[str, _Type]] = {}
+for _table, _, _columns_of in (line.partition(": ") for line in _TABLES.split("\n") if line):
+    for _column, _kind in (column.split() for column in _columns_of.split(", ")):
+        _COLUMNS.setdefault(_table, {})[_column] = _TYPES[_kind]
 
 #: The names of keys in the database, if they differ from ours: in version 5, and in later versions.
 _NAMES: Mapping[str, tuple[str, str]] = {
@@ -148,7 +95,7 @@ _NAMES: Mapping[str, tuple[str, str]] = {
 _SECURITY_LEVEL = "metadatavalue.security_level"
 
 #: Flyway's table of DSpace's migrations. Their versions begin with that of DSpace, such as `10.0.2026.02.18`.
-MIGRATIONS = Table("schema_version", MetaData(), Column("version", Text), Column("success", Boolean))
+MIGRATIONS = sa.Table("schema_version", sa.MetaData(), sa.Column("version", sa.Text), sa.Column("success", sa.Boolean))
 
 #: The first and the last version that has a column, if not all have it.
 _ONLY: Mapping[str, tuple[int, int]] = {
@@ -174,38 +121,24 @@ class Tables:
     """
 
     version: int
-    is_certain: bool = True
-    item: Table
-    item2bundle: Table
-    bundle2bitstream: Table
-    bitstream: Table
-    bitstreamformatregistry: Table
-    metadatavalue: Table
-    metadatafieldregistry: Table
-    metadataschemaregistry: Table
-    handle: Table
-    collection: Table
-    community: Table
-    collection2item: Table
-    community2collection: Table
-    community2community: Table
-    resourcepolicy: Table
-    epersongroup: Table
-    group2groupcache: Table
-    versionitem: Table
-    entity_type: Table
-    relationship: Table
-    relationship_type: Table
+    is_certain: bool
+    by_name: Mapping[str, sa.Table]
+
+    def __getattr__(self, name: str) -> sa.Table:
+        """Return a table by its name."""
+        try:
+            return self.by_name[name]
+        except KeyError:
+            raise AttributeError(name) from None
 
     @property
-    def all(self) -> tuple[Table, ...]:
+    def all(self) -> tuple[sa.Table, ...]:
         """All tables that this version has."""
-        values = (getattr(self, field.name) for field in fields(self))
-        return tuple(value for value in values if isinstance(value, Table) and len(value.c))
+        return tuple(table for table in self.by_name.values() if len(table.c))
 
-    def is_of(self, table: FromClause, kind: ObjectType) -> ColumnElement[bool]:
+    def is_of(self, table: sa.FromClause, kind: ObjectType) -> sa.ColumnElement[bool]:
         """Return the condition that a row is about an object of this kind. From version 6 on, the uuid says that."""
-        return table.c.resource_type_id == int(kind) if self.version == INTEGER_KEYS else true()
+        return table.c.resource_type_id == int(kind) if self.version == INTEGER_KEYS else sa.true()
 
 
 def describe(
@@ -219,20 +152,20 @@ def describe(
 
     They are without some columns, named `table.column`, and with `additional` ones that only other versions have.
     """
-    metadata = MetaData()
-    tables = {name: Table(name, metadata, *_columns(name, version, without, additional)) for name in _COLUMNS}
-    return Tables(version=version, is_certain=is_certain, **tables)
+    metadata = sa.MetaData()
+    tables = {name: sa.Table(name, metadata, *_columns(name, version, without, additional)) for name in _COLUMNS}
+    return Tables(version=version, is_certain=is_certain, by_name=tables)
 
 
-def _columns(table: str, version: int, without: AbstractSet[str], additional: AbstractSet[str]) -> list[Column[Any]]:
+def _columns(table: str, version: int, without: AbstractSet[str], additional: AbstractSet[str]) -> list[sa.Column[Any]]:
     key = _NUMBER if version == INTEGER_KEYS else _TEXT
-    columns: list[Column[Any]] = []
+    columns: list[sa.Column[Any]] = []
     for attribute, type_ in _COLUMNS[table].items():
         path = f"{table}.{attribute}"
         first, last = _ONLY.get(path, (ENTITIES if table in _OF_ENTITIES else VERSIONS[0], VERSIONS[-1]))
         name = _NAMES.get(path, (attribute, attribute))[version != INTEGER_KEYS]
         if (first <= version <= last or path in additional) and path not in without:
-            columns.append(Column(name, key if type_ is _KEY else type_, key=attribute))
+            columns.append(sa.Column(name, key if type_ is _KEY else type_, key=attribute))
     return columns
 
 
@@ -240,7 +173,7 @@ def _columns(table: str, version: int, without: AbstractSet[str], additional: Ab
 Columns = Mapping[str, frozenset[str]]
 
 
-def find_tables(connection: Connection, version: int | None = None) -> Tables:
+def find_tables(connection: sa.Connection, version: int | None = None) -> Tables:
     """Return the tables of the database, of `version` or of the version detected.
 
     Security levels of values are among them in any version, if they are there: not only DSpace 10 may have the column.
@@ -267,21 +200,21 @@ def find_tables(connection: Connection, version: int | None = None) -> Tables:
     return tables
 
 
-def columns_of(connection: Connection) -> Columns:
+def columns_of(connection: sa.Connection) -> Columns:
     """Return the existing tables of those needed, and that of migrations, with their columns."""
     needed = [table.name for table in (*describe(VERSIONS[-1]).all, MIGRATIONS)]
-    found = inspect(connection).get_multi_columns(kind=ObjectKind.ANY, filter_names=needed)
+    found = sa.inspect(connection).get_multi_columns(kind=ObjectKind.ANY, filter_names=needed)
     return {name: frozenset(column["name"] for column in columns) for (_, name), columns in found.items() if columns}
 
 
-def migrated_to(connection: Connection, found: Columns) -> int:
+def migrated_to(connection: sa.Connection, found: Columns) -> int:
     """Return the version of DSpace of the latest migration; 0 if the database does not say it."""
     if not {*MIGRATIONS.c.keys()} <= found.get(MIGRATIONS.name, frozenset()):
         return 0
     may_read = f"SELECT has_table_privilege('{MIGRATIONS.name}', 'select')"
     if connection.dialect.name == "postgresql" and not connection.exec_driver_sql(may_read).scalar_one():
         return 0
-    rows = connection.execute(select(MIGRATIONS.c.version).where(MIGRATIONS.c.success.is_(True)))
+    rows = connection.execute(sa.select(MIGRATIONS.c.version).where(MIGRATIONS.c.success.is_(True)))
     majors = (str(version).partition(".")[0] for (version,) in rows)
     return max((int(major) for major in majors if major.isdecimal()), default=0)
 

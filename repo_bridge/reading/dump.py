@@ -19,7 +19,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, NoReturn, cast
+from typing import BinaryIO, NamedTuple, NoReturn, cast
 
 from sqlalchemy import Boolean, Text
 
@@ -66,8 +66,7 @@ _CONTROLS = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"
 _OPENING = re.compile(rb"--|'|\"|/\*|\$[A-Za-z0-9_]*\$")
 
 
-@dataclass(frozen=True, slots=True)
-class TableRows:
+class TableRows(NamedTuple):
     """The rows of one table: its schema, its name, its columns in order, and each row as a line without its ending."""
 
     schema: str
@@ -321,19 +320,14 @@ _Value = str | int | None
 Fail = Callable[[str], NoReturn]
 
 
-def needed_columns() -> Mapping[str, Mapping[str, str]]:
-    """Return the tables that at least one version needs, and that of migrations, and their columns with their types."""
-    needed: dict[str, dict[str, str]] = {}
-    for table in (*(table for version in VERSIONS for table in describe(version).all), MIGRATIONS):
-        columns = needed.setdefault(table.name, {})
-        for column in table.c:
-            kind = column.type
-            type_ = _FLAG if isinstance(kind, Boolean) else _TEXT if isinstance(kind, Text) else _NUMBER
-            columns[column.name] = type_ if columns.get(column.name, type_) == type_ else _KEY
-    return needed
+#: The tables that at least one version needs, and that of migrations, and their columns with their types.
+NEEDED: dict[str, dict[str, str]] = {}
+for _table in (*(table for version in VERSIONS for table in describe(version).all), MIGRATIONS):
+    for _column in _table.c:
+        _columns, _kind = NEEDED.setdefault(_table.name, {}), _column.type
+        _type = _FLAG if isinstance(_kind, Boolean) else _TEXT if isinstance(_kind, Text) else _NUMBER
+        _columns[_column.name] = _type if _columns.get(_column.name, _type) == _type else _KEY
 
-
-NEEDED = needed_columns()
 _INDEXED = {
     "metadatavalue": ("dspace_object_id", "resource_id"),
     "resourcepolicy": ("dspace_object", "resource_id"),
@@ -348,73 +342,49 @@ _INDEXED = {
 }
 
 
-@dataclass(slots=True)
-class Loader:
-    """Fills a database table by table. `fail` raises an error that names the dump and, if known, the line."""
+def _insert(connection: sqlite3.Connection, copied: TableRows, reader: Dump, on_rows: Callable[[int], None]) -> int:
+    """Insert the rows of a table that is needed, and return how many."""
+    kinds, fail = NEEDED[copied.table], reader.fail
+    places = {column: place for place, column in enumerate(copied.columns) if column in kinds}
+    if not places:
+        fail(f"has a table {copied.table} without the columns that DSpace has")
+    codec = codec_of(reader.encoding, fail)
+    definition = ", ".join(f'"{column}" {kinds[column]}' for column in places)
+    connection.execute(f'CREATE TABLE "{copied.table}" ({definition})')
+    known = ((number, _CONVERT.get(kinds[column])) for number, column in enumerate(places))
+    rows = _values(copied, fail, codec, [*places.values()], [(number, of) for number, of in known if of])
+    insert = f'INSERT INTO "{copied.table}" VALUES ({", ".join("?" * len(places))})'  # noqa: S608 - one of `NEEDED`
+    try:
+        return connection.executemany(insert, _counted(rows, on_rows)).rowcount
+    except ValueError as error:
+        fail(f"has a row of {copied.table} that cannot be read: {error}")
 
-    connection: sqlite3.Connection
-    fail: Fail
-    loaded: dict[str, str]
 
-    def load(self, copied: TableRows, encoding: str, on_rows: Callable[[int], None]) -> int | None:
-        """Insert the rows of a table, and return how many; `None` if it is not needed."""
-        kinds = NEEDED.get(copied.table)
-        if kinds is None:
-            return None
-        if copied.table in self.loaded:
-            first = self.loaded[copied.table]
-            message = f"has the table {copied.table} twice, in {first} and {copied.schema}: dump one with --schema"
-            self.fail(message)
-        self.loaded[copied.table] = copied.schema
-        places = {column: place for place, column in enumerate(copied.columns) if column in kinds}
-        if not places:
-            self.fail(f"has a table {copied.table} without the columns that DSpace has")
-        codec = codec_of(encoding, self.fail)
-        definition = ", ".join(f'"{column}" {kinds[column]}' for column in places)
-        self.connection.execute(f'CREATE TABLE "{copied.table}" ({definition})')
-        marks = ", ".join("?" * len(places))
-        insert = f'INSERT INTO "{copied.table}" VALUES ({marks})'  # noqa: S608 - the table is one of `NEEDED`
-        before = self.connection.total_changes
-        known = ((number, _CONVERT.get(kinds[column])) for number, column in enumerate(places))
-        try:
-            rows = self._values(copied, codec, [*places.values()], [(number, of) for number, of in known if of])
-            self.connection.executemany(insert, _counted(rows, on_rows))
-        except ValueError as error:
-            self.fail(f"has a row of {copied.table} that cannot be read: {error}")
-        return self.connection.total_changes - before
-
-    def finish(self) -> None:
-        """Create the indexes needed for reading."""
-        for table, columns in _INDEXED.items():
-            there = {str(row[1]) for row in self.connection.execute(f'PRAGMA table_info("{table}")')}
-            for column in columns:
-                if column in there:
-                    self.connection.execute(f'CREATE INDEX "{table}_{column}" ON "{table}" ("{column}")')
-        self.connection.execute("ANALYZE")
-
-    def _values(
-        self, copied: TableRows, codec: str, places: list[int], converted: list[tuple[int, Callable[[str], int | str]]]
-    ) -> Iterator[list[_Value]]:
-        """Yield the values of each row at some places; some of these are converted."""
-        width = len(copied.columns)
-        for line in copied.lines:
-            fields: Sequence[str | None]
-            if b"\\" in line.replace(b"\\N", b""):
-                fields = [None if field is None else field.decode(codec, _KEEP) for field in parse_row(line)]
-                row: list[_Value] = [fields[place] for place in places] if len(fields) == width else []
-            else:
-                fields = line.decode(codec, _KEEP).split("\t")
-                row = (
-                    [None if (text := fields[place]) == "\\N" else text for place in places]
-                    if len(fields) == width
-                    else []
-                )
-            if len(fields) != width:
-                self.fail(f"has a row of {copied.table} with {len(fields)} columns for {width}: dump again")
-            for place, convert in converted:
-                if isinstance(value := row[place], str):
-                    row[place] = convert(value)
-            yield row
+def _values(
+    copied: TableRows,
+    fail: Fail,
+    codec: str,
+    places: list[int],
+    converted: list[tuple[int, Callable[[str], int | str]]],
+) -> Iterator[list[_Value]]:
+    """Yield the values of each row at some places; some of these are converted."""
+    width = len(copied.columns)
+    for line in copied.lines:
+        fields: Sequence[str | None]
+        if b"\\" in line.replace(b"\\N", b""):
+            fields = [None if field is None else field.decode(codec, _KEEP) for field in parse_row(line)]
+            row: list[_Value] = [fields[place] for place in places] if len(fields) == width else []
+        else:
+            fields = line.decode(codec, _KEEP).split("\t")
+            row = (
+                [None if (text := fields[place]) == "\\N" else text for place in places] if len(fields) == width else []
+            )
+        if len(fields) != width:
+            fail(f"has a row of {copied.table} with {len(fields)} columns for {width}: dump again")
+        for place, convert in converted:
+            if isinstance(value := row[place], str):
+                row[place] = convert(value)
+        yield row
 
 
 def codec_of(encoding: str, fail: Fail) -> str:
@@ -513,15 +483,23 @@ def _open(file: Path) -> sqlite3.Connection:
 
 
 def _load(dump: Path, connection: sqlite3.Connection, on_rows: Callable[[int], None]) -> dict[str, int]:
+    """Insert the tables that are needed, with the indexes for reading, and return their numbers of rows."""
     rows: dict[str, int] = {}
+    schemas: dict[str, str] = {}
     connection.execute("BEGIN")
     with open_dump(dump, NEEDED.keys()) as reader:
-        loader = Loader(connection, reader.fail, {})
-        for table in reader.tables():
-            count = loader.load(table, reader.encoding, on_rows)
-            if count is not None:
-                rows[table.table] = count
-    loader.finish()
+        for copied in (table for table in reader.tables() if table.table in NEEDED):
+            first = schemas.setdefault(copied.table, copied.schema)
+            if copied.table in rows:
+                reader.fail(
+                    f"has the table {copied.table} twice, in {first} and {copied.schema}: dump one with --schema"
+                )
+            rows[copied.table] = max(0, _insert(connection, copied, reader, on_rows))
+    for table, columns in _INDEXED.items():
+        there = {row[1] for row in connection.execute(f'PRAGMA table_info("{table}")')}
+        for column in there.intersection(columns):
+            connection.execute(f'CREATE INDEX "{table}_{column}" ON "{table}" ("{column}")')
+    connection.execute("ANALYZE")
     connection.execute("COMMIT")
     return rows
 

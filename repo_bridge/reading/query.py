@@ -5,7 +5,7 @@ The first statement must return only what is public: no access rules are known f
 
 import datetime as dt
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -18,7 +18,7 @@ from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol import LONGEST_LOC, render_metadata, require_absolute
 from pelican_resourcesync.publication import MD5, SHA_256
 from repo_bridge import QueryError
-from repo_bridge.model import Field, MetadataValue, parse_moment
+from repo_bridge.model import ELEMENTS, Field, MetadataValue, parse_moment
 from repo_bridge.reading.database import require_snapshot
 from repo_bridge.reading.repository import media_type_of
 
@@ -27,16 +27,11 @@ _BATCH = 2000
 #: Characters that people use in file names but that no URI may contain: spaces, a few signs, and all that is not ASCII.
 _NEVER = re.compile(r"""[ "<>\\^`{|}]|[^\x00-\x7f]+""")
 
-#: The elements of Dublin Core.
-_ELEMENTS = (
-    *("title", "creator", "subject", "description", "publisher", "contributor", "date", "type"),
-    *("format", "identifier", "source", "language", "relation", "coverage", "rights"),
-)
 _PART = "[A-Za-z][A-Za-z0-9-]{0,63}"
 _FIELD = re.compile(
-    rf"(dc(?=\.(?:{'|'.join(_ELEMENTS)})(?:\.|\Z))|(?!dc\.)[a-z][a-z0-9-]{{0,31}})\.({_PART})(?:\.({_PART}))?",
-    re.ASCII,
+    rf"(dc(?=\.(?:{'|'.join(ELEMENTS)})(?:\.|\Z))|(?!dc\.)[a-z][a-z0-9-]{{0,31}})\.({_PART})(?:\.({_PART}))?", re.ASCII
 )
+_Parse = Callable[[Any], object]
 _YES, _NO = frozenset({"1", "t", "true", "y", "yes"}), frozenset({"", "0", "f", "false", "n", "no"})
 
 
@@ -75,60 +70,43 @@ class QueryRow:
         return render_metadata(hash_, self.length, self.type)
 
 
-@dataclass(frozen=True, slots=True)
-class _Columns:
-    """The columns of a statement with the parsers of their values: those `needed` have to be there.
+def _read(
+    connection: Connection, statement: str, name: str, parsers: Mapping[str, _Parse], *needed: str
+) -> Iterator[dict[str, Any]]:
+    """Yield the values of each row of a statement, which messages call `name`, without those that are NULL.
 
-    Of these, the ones in `filled` have a value in every row. `rest` ends the message about a wrong column.
+    It has the columns `needed`, and perhaps others that there are parsers for.
     """
-
-    statement: str
-    parsers: Mapping[str, Callable[[Any], object]]
-    needed: tuple[str, ...]
-    filled: tuple[str, ...]
-    rest: str
-
-    def read(self, connection: Connection, statement: str) -> Iterator[dict[str, Any]]:
-        """Yield the values of each row of a statement, without those that are NULL."""
-        require_snapshot(connection, statement)
-        plain = connection.execution_options(yield_per=_BATCH, no_parameters=True)
-        with plain.exec_driver_sql(statement) as result:
-            names = [*result.keys()]
-            self._require(names)
-            for number, row in enumerate(result, 1):
-                yield self._parse(dict(zip(names, row, strict=True)), number)
-
-    def _require(self, names: list[str]) -> None:
-        unknown = [name for name in names if name not in self.parsers]
-        needed = (*self.needed, "set") if "set_title" in names else self.needed
-        missing = [name for name in needed if name not in names]
-        if unknown or missing or len(set(names)) < len(names):
-            what = (
-                f"an unknown column {unknown[0]!a}"
-                if unknown
-                else f"no column {missing[0]}"
-                if missing
-                else "one column twice"
-            )
-            known = ", ".join(self.parsers)
-            message = f"the {self.statement} has {what}: its columns may be {known}, {self.rest}"
+    require_snapshot(connection, statement)
+    plain = connection.execution_options(yield_per=_BATCH, no_parameters=True)
+    with plain.exec_driver_sql(statement) as result:
+        columns = [*result.keys()]
+        unknown = [f"an unknown column {column!a}" for column in columns if column not in parsers]
+        wanted = (*needed, "set") if "set_title" in columns else needed
+        missing = [f"no column {column}" for column in wanted if column not in columns]
+        if problems := [*unknown, *missing, *(["one column twice"] if len({*columns}) < len(columns) else [])]:
+            required = f"of which {', '.join(needed)} must be there"
+            message = f"the {name} has {problems[0]}: its columns may be {', '.join(parsers)}, {required}"
             raise QueryError(message)
+        for number, row in enumerate(result, 1):
+            yield _parse(dict(zip(columns, row, strict=True)), parsers, needed[:2], f"row {number} of the {name}")
 
-    def _parse(self, row: Mapping[str, Any], number: int) -> dict[str, Any]:
-        values: dict[str, Any] = {}
-        for name, value in row.items():
-            if value is not None or name in self.filled:
-                try:
-                    values[name] = self.parsers[name](value.decode() if isinstance(value, bytes) else value)
-                except (ValueError, OverflowError, DocumentError):
-                    shown = f"the invalid {name} {str(value)[:80]!a}"
-                    fields = f"dc.{', dc.'.join(_ELEMENTS)}"
-                    hint = f": fields are {fields}, with a qualifier or none, as in dc.date.issued, or of other schemas"
-                    known = next((str(row[key])[:200] for key in ("uri", "item") if row.get(key) and key != name), "")
-                    which = f"row {number} of the {self.statement}{f', {known!a},' if known else ''}"
-                    message = f"{which} has {shown}{hint if name == 'field' else ''}"
-                    raise QueryError(message) from None
-        return values
+
+def _parse(row: Mapping[str, Any], parsers: Mapping[str, _Parse], filled: Sequence[str], which: str) -> dict[str, Any]:
+    """Return the parsed values of a row; those in the columns `filled` may not be NULL."""
+    values: dict[str, Any] = {}
+    for name, value in row.items():
+        if value is not None or name in filled:
+            try:
+                values[name] = parsers[name](value.decode() if isinstance(value, bytes) else value)
+            except (ValueError, OverflowError, DocumentError):
+                fields = f": fields are dc.{', dc.'.join(ELEMENTS)}"
+                hint = f"{fields}, with a qualifier or none, as in dc.date.issued, or of other schemas"
+                known = next((str(row[key])[:200] for key in ("uri", "item") if row.get(key) and key != name), "")
+                which += f", {known!a}," if known else ""
+                shown = f"{which} has the invalid {name} {str(value)[:80]!a}{hint if name == 'field' else ''}"
+                raise QueryError(shown) from None
+    return values
 
 
 def read_query(connection: Connection, statement: str, zone: dt.tzinfo) -> Iterator[QueryRow]:
@@ -137,8 +115,7 @@ def read_query(connection: Connection, statement: str, zone: dt.tzinfo) -> Itera
     Raises `QueryError` for an unknown or missing column, and for an invalid value, with the number of the row; and what
     `open_database` raises for a statement that the database rejects.
     """
-    columns = _Columns("statement", _parsers(zone), ("uri",), ("uri",), "of which only uri is required")
-    return (QueryRow(**values) for values in columns.read(connection, statement))
+    return (QueryRow(**values) for values in _read(connection, statement, "statement", _parsers(zone), "uri"))
 
 
 def read_query_metadata(connection: Connection, statement: str) -> Iterator[tuple[str, tuple[MetadataValue, ...]]]:
@@ -146,10 +123,9 @@ def read_query_metadata(connection: Connection, statement: str) -> Iterator[tupl
 
     The rows of an item are together. Raises what `read_query` raises.
     """
-    parsers: dict[str, Callable[[Any], object]] = {"item": _text, "field": _field, "value": str, "language": str}
-    needed = ("item", "field", "value")
-    columns = _Columns("metadata statement", parsers, needed, needed[:2], "of which only language is optional")
-    for item, rows in groupby(columns.read(connection, statement), itemgetter("item")):
+    parsers: dict[str, _Parse] = {"item": _text, "field": _field, "value": str, "language": str}
+    found = _read(connection, statement, "metadata statement", parsers, "item", "field", "value")
+    for item, rows in groupby(found, itemgetter("item")):
         filled = (row for row in rows if row.get("value", "").strip())
         yield item, tuple(MetadataValue(row["field"], row["value"], row.get("language", "")) for row in filled)
 

@@ -14,27 +14,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from sqlalchemy import (
-    CTE,
-    ColumnElement,
-    Connection,
-    Executable,
-    FromClause,
-    Integer,
-    Select,
-    Subquery,
-    Text,
-    and_,
-    cast,
-    false,
-    func,
-    literal,
-    or_,
-    select,
-    true,
-    union,
-    union_all,
-)
+import sqlalchemy as sa
 
 from repo_bridge.access import discoverable, grants, live, readable, unsecured
 from repo_bridge.model import Field
@@ -198,65 +178,65 @@ class VirtualMetadata:
 
         A related item without any value has a row too.
         """
-        public = self._public().cte("public") if isinstance(among, Select) else None
+        public = self._public().cte("public") if isinstance(among, sa.Select) else None
         parts = [self._values(depth, public) for depth in self._depths()]
-        return self._queries.of_items(union_all(*parts).subquery(), among)
+        return self._queries.of_items(sa.union_all(*parts).subquery(), among)
 
-    def dependents(self, keys: Sequence[Key]) -> Executable:
+    def dependents(self, keys: Sequence[Key]) -> sa.Executable:
         """Return the statement for the keys of the items that may have values over one of these items."""
         queries, parts = self._queries, []
         for depth in self._depths():
             *_, last = steps = self._steps(depth)
-            source: FromClause = last
+            source: sa.FromClause = last
             for after, before in pairwise(reversed(steps)):
                 source = source.join(before, before.c.other == after.c.item)
             parts.append(
-                select(queries.key(steps[0].c.item))
+                sa.select(queries.key(steps[0].c.item))
                 .select_from(source)
                 .where(queries.belongs(last.c.other, keys), *self._wanted(steps))
             )
-        return union(*parts)
+        return sa.union(*parts)
 
     def _depths(self) -> range:
         """Return how many relationships there may be between an item and one that gives it values."""
         return range(1, max((len(path) for path in self._rules), default=1) + 1)
 
-    def _values(self, depth: int, public: CTE | None) -> Select[Any]:
+    def _values(self, depth: int, public: sa.CTE | None) -> sa.Select[Any]:
         """Select the values that come over as many relationships, from `public` items.
 
         Without `public`, each item is looked up, in a way that PostgreSQL does not turn into a look at all items.
         """
         tables = self._queries.tables
-        value: FromClause = tables.metadatavalue
+        value: sa.FromClause = tables.metadatavalue
         steps = self._steps(depth)
         first, last = steps[0], steps[-1]
-        source: FromClause = first
+        source: sa.FromClause = first
         for before, after in pairwise(steps):
             source = source.join(after, after.c.item == before.c.other)
         wanted = (
             value.c.object_id == last.c.other,
             value.c.metadata_field_id.in_([*self._sources]),
             value.c.text_value.is_not(None),
-            true() if self._all else unsecured(tables),
+            sa.true() if self._all else unsecured(tables),
         )
         if public is None:
-            value = select(value).where(*wanted).offset(0).lateral("value")
-            source = source.outerjoin(value, true())
+            value = sa.select(value).where(*wanted).offset(0).lateral("value")
+            source = source.outerjoin(value, sa.true())
         else:
-            source = source.outerjoin(value, and_(*wanted))
-        columns: list[ColumnElement[Any]] = []
+            source = source.outerjoin(value, sa.and_(*wanted))
+        columns: list[sa.ColumnElement[Any]] = []
         for step in steps:
-            columns += [step.c.kind, step.c.side, func.coalesce(step.c.place, 0), step.c.number]
+            columns += [step.c.kind, step.c.side, sa.func.coalesce(step.c.place, 0), step.c.number]
         for _ in range(depth, _DEPTH):
-            columns += [literal(number, Integer()) for number in (0, _NO_SIDE, 0, 0)]
+            columns += [sa.literal(number, sa.Integer()) for number in (0, _NO_SIDE, 0, 0)]
         return (
-            select(
+            sa.select(
                 first.c.item,
                 first.c.variant,
                 *[column.label(f"step{place}") for place, column in enumerate(columns)],
-                cast(last.c.other, Text).label("other"),
+                sa.cast(last.c.other, sa.Text).label("other"),
                 value.c.metadata_field_id,
-                func.coalesce(value.c.place, 0).label("value_place"),
+                sa.func.coalesce(value.c.place, 0).label("value_place"),
                 value.c.metadata_value_id,
                 value.c.text_value,
             )
@@ -266,43 +246,47 @@ class VirtualMetadata:
                 *(
                     self._public(step.c.other).scalar_subquery() == 1
                     if public is None
-                    else step.c.other.in_(select(public.c.id))
+                    else step.c.other.in_(sa.select(public.c.id))
                     for step in steps
                 ),
             )
         )
 
-    def _steps(self, depth: int) -> list[Subquery]:
+    def _steps(self, depth: int) -> list[sa.Subquery]:
         """Return as many steps from item to item."""
         return [_step(self._queries, place) for place in range(depth)]
 
-    def _wanted(self, steps: Sequence[Subquery]) -> Iterator[ColumnElement[bool]]:
+    def _wanted(self, steps: Sequence[sa.Subquery]) -> Iterator[sa.ColumnElement[bool]]:
         """Yield the conditions that these steps, one after the other, may begin or be the path of a rule."""
         for place, step in enumerate(steps):
             names = {path[place] for path in self._rules if len(path) >= len(steps)}
             sides = [side for side in self._sides if side.begins(names, place)]
-            yield or_(false(), *(_is_from(step, side, sides) for side in _OUTDATED))
+            yield sa.or_(sa.false(), *(_is_from(step, side, sides) for side in _OUTDATED))
 
-    def _public(self, key: ColumnElement[Any] | None = None) -> Select[Any]:
+    def _public(self, key: sa.ColumnElement[Any] | None = None) -> sa.Select[Any]:
         """Select the keys of the items that give values, or 1 if the item `key` is one of them."""
         tables = self._queries.tables
         item, policy = tables.item, self._policies(key)
-        one = select(item.c.id) if key is None else select(literal(1, Integer())).where(item.c.id == key).limit(1)
+        one = (
+            sa.select(item.c.id)
+            if key is None
+            else sa.select(sa.literal(1, sa.Integer())).where(item.c.id == key).limit(1)
+        )
         if self._all:
             return one
-        start, end = (func.coalesce(cast(date, Text), "") for date in (policy.c.start_date, policy.c.end_date))
-        undated = and_(policy.c.start_date.is_(None), policy.c.end_date.is_(None))
-        today = or_(undated, (start + "/" + end).in_(self._valid)) if self._valid else undated
+        start, end = (sa.func.coalesce(sa.cast(date, sa.Text), "") for date in (policy.c.start_date, policy.c.end_date))
+        undated = sa.and_(policy.c.start_date.is_(None), policy.c.end_date.is_(None))
+        today = sa.or_(undated, (start + "/" + end).in_(self._valid)) if self._valid else undated
         return one.select_from(item.join(policy, policy.c.object_id == item.c.id)).where(
             live(tables), discoverable(tables), today, grants(tables, policy)
         )
 
-    def _policies(self, key: ColumnElement[Any] | None) -> FromClause:
+    def _policies(self, key: sa.ColumnElement[Any] | None) -> sa.FromClause:
         """Return the policies; if those of one object are enough, in a way that PostgreSQL looks at no others."""
         policy = self._queries.tables.resourcepolicy
         if key is None:
             return policy
-        return select(policy).where(policy.c.object_id == key).correlate(key.table).offset(0).lateral("policy")
+        return sa.select(policy).where(policy.c.object_id == key).correlate(key.table).offset(0).lateral("policy")
 
     def values(self, rows: Iterable[_Row]) -> list[tuple[int, int, int, str, str, str]]:
         """Return the values from the rows of one item: place of the field, place, a negative number, and three texts.
@@ -332,55 +316,55 @@ class VirtualMetadata:
         return found
 
 
-def read_relationship_types(connection: Connection, tables: Tables) -> list[_Row]:
+def read_relationship_types(connection: sa.Connection, tables: Tables) -> list[_Row]:
     """Return the types of relationships: number, names of both sides, and which one is tilted."""
     if tables.version < ENTITIES:
         return []
     kind = tables.relationship_type
-    tilted = kind.c.get("tilted", literal(0, Integer()))
-    rows = connection.execute(select(kind.c.id, kind.c.leftward_type, kind.c.rightward_type, tilted))
+    tilted = kind.c.get("tilted", sa.literal(0, sa.Integer()))
+    rows = connection.execute(sa.select(kind.c.id, kind.c.leftward_type, kind.c.rightward_type, tilted))
     return sorted((tuple(row) for row in rows), key=repr)
 
 
-def has_relationships(connection: Connection, tables: Tables) -> bool:
+def has_relationships(connection: sa.Connection, tables: Tables) -> bool:
     """Return whether any items are related."""
     if tables.version < ENTITIES:
         return False
-    return connection.execute(select(tables.relationship.c.id).limit(1)).first() is not None
+    return connection.execute(sa.select(tables.relationship.c.id).limit(1)).first() is not None
 
 
 def dates_of_related(queries: Statements) -> Statement:
     """Select the dates of the policies that let everybody read related items."""
     relationship = queries.tables.relationship
-    related = union(select(relationship.c.left_id), select(relationship.c.right_id))
+    related = sa.union(sa.select(relationship.c.left_id), sa.select(relationship.c.right_id))
     return queries.dated().where(queries.tables.resourcepolicy.c.object_id.in_(related))
 
 
-def _is_from(step: Subquery, side: int, sides: Iterable[_Side]) -> ColumnElement[bool]:
+def _is_from(step: sa.Subquery, side: int, sides: Iterable[_Side]) -> sa.ColumnElement[bool]:
     """Return the condition that a step is one of `sides`, all of them this one, to the latest version of an item."""
     kinds = [other.kind for other in sides if other.side == side]
-    return and_(step.c.side == side, step.c.kind.in_(kinds), step.c.status != _OUTDATED[side])
+    return sa.and_(step.c.side == side, step.c.kind.in_(kinds), step.c.status != _OUTDATED[side])
 
 
-def _step(queries: Statements, place: int) -> Subquery:
+def _step(queries: Statements, place: int) -> sa.Subquery:
     """Return each relationship from both of its sides.
 
     The parts have no conditions in PostgreSQL, which then finds them by the indexes of their items. An index of types,
     which it may prefer, would be read in full.
     """
     relationship = queries.tables.relationship
-    status = relationship.c.get("latest_version_status", literal(0, Integer()))
+    status = relationship.c.get("latest_version_status", sa.literal(0, sa.Integer()))
     parts = [
-        select(
+        sa.select(
             relationship.c[f"{own}_id"].label("item"),
             relationship.c[f"{other}_id"].label("other"),
             relationship.c[f"{own}_place"].label("place"),
             relationship.c.id.label("number"),
             relationship.c[f"{other}ward_value"].label("variant"),
             (relationship.c.type_id + 0).label("kind"),
-            literal(side, Integer()).label("side"),
+            sa.literal(side, sa.Integer()).label("side"),
             status.label("status"),
         )
         for own, other, side in (("left", "right", _LEFT), ("right", "left", _RIGHT))
     ]
-    return union_all(*parts).subquery(f"step{place}")
+    return sa.union_all(*parts).subquery(f"step{place}")

@@ -272,7 +272,9 @@ class DSpaceRepository:
                 bitstreams=public,
                 predecessor=predecessor,
                 successor=successor,
-                embargo=None if public or not files else opening_day(_all_periods(files), self._view),
+                embargo=None
+                if public or not files
+                else opening_day([period for file in files for period in file.periods], self._view),
             )
 
     def hidden(self) -> Iterator[HiddenItem]:
@@ -454,10 +456,6 @@ def _file_periods(rows: Iterable[Values], view: AnonymousView) -> list[Period]:
         for row in rows
         if row[_ACTION] is not None and row[_BUNDLE_ACTION] is not None
     ]
-
-
-def _all_periods(files: Iterable[File]) -> list[Period]:
-    return [period for file in files for period in file.periods]
 
 
 def md5_of(checksum: str | None, algorithm: str | None) -> str | None:

@@ -17,27 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import (
-    ARRAY,
-    BigInteger,
-    Connection,
-    Executable,
-    FromClause,
-    Integer,
-    Subquery,
-    Table,
-    Text,
-    Uuid,
-    any_,
-    cast,
-    func,
-    literal,
-    literal_column,
-    select,
-    text,
-    union,
-    union_all,
-)
+import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 from sqlalchemy.types import UserDefinedType
 
@@ -51,7 +31,7 @@ _MOST = 1 << 30
 #: What PostgreSQL says is the age of rows that no numbered transaction wrote.
 _OLDEST = (1 << 31) - 1
 
-_ORIGIN = text("""
+_ORIGIN = sa.text("""
 SELECT concat_ws('/', system_identifier, timeline_id, (SELECT oid FROM pg_database WHERE datname = current_database()),
     pg_postmaster_start_time(), (SELECT md5(string_agg(concat_ws(' ', attrelid, attnum, attname, atttypid), ',' ORDER BY
       attrelid, attnum)) FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped AND attrelid IN
@@ -59,7 +39,7 @@ SELECT concat_ws('/', system_identifier, timeline_id, (SELECT oid FROM pg_databa
   txid_snapshot_xmax(txid_current_snapshot()), txid_snapshot_xmin(txid_current_snapshot())
 FROM pg_control_system(), pg_control_checkpoint()
 """)
-_POSSIBLE = text("""
+_POSSIBLE = sa.text("""
 SELECT current_setting('server_version_num')::int >= 120000
   AND has_function_privilege('pg_control_system()', 'execute')
   AND has_function_privilege('pg_control_checkpoint()', 'execute')
@@ -87,7 +67,7 @@ class Origin:
         return self.database == before.database and 0 <= self.transaction - before.oldest < _MOST
 
 
-def find_origin(connection: Connection, queries: Statements) -> Origin | None:
+def find_origin(connection: sa.Connection, queries: Statements) -> Origin | None:
     """Return the origin; `None` if the database does not say who wrote its rows (SQLite, views, an old server).
 
     In version 5, objects of different kinds may have the same key, so it is not known whose row it is.
@@ -100,64 +80,64 @@ def find_origin(connection: Connection, queries: Statements) -> Origin | None:
     return Origin(*connection.execute(_ORIGIN, {"names": names}).one())
 
 
-def total_statement(queries: Statements) -> Executable:
+def total_statement(queries: Statements) -> sa.Executable:
     """Return the statement for the sum of all rows."""
-    parts = [select(func.sum(_hashed(key)).label("sum")).select_from(table) for table, key in _owners(queries)]
-    rows = union_all(*parts).subquery()
-    return select(cast(func.coalesce(func.sum(rows.c.sum), 0), Text))
+    parts = [sa.select(sa.func.sum(_hashed(key)).label("sum")).select_from(table) for table, key in _owners(queries)]
+    rows = sa.union_all(*parts).subquery()
+    return sa.select(sa.cast(sa.func.coalesce(sa.func.sum(rows.c.sum), 0), sa.Text))
 
 
-def sums_statement(queries: Statements, objects: Sequence[str] | None = None) -> Executable:
+def sums_statement(queries: Statements, objects: Sequence[str] | None = None) -> sa.Executable:
     """Return the statement for the sum of each owner that has rows: an item, or an object that belongs to none.
 
     With `objects`, of the rows of these alone.
     """
-    meant = None if objects is None else any_(_array(objects))
+    meant = None if objects is None else sa.any_(_array(objects))
     parts = [
-        select(key.label("key"), _hashed(key).label("hash"))
+        sa.select(key.label("key"), _hashed(key).label("hash"))
         .select_from(table)
         .where(key.is_not(None) if meant is None else key == meant)
         for table, key in _owners(queries)
     ]
-    hashes = union_all(*parts).subquery()  # added up by object first, because there are many rows and few objects
-    rows = select(hashes.c.key, func.sum(hashes.c.hash).label("hash")).group_by(hashes.c.key).subquery()
+    hashes = sa.union_all(*parts).subquery()  # added up by object first, because there are many rows and few objects
+    rows = sa.select(hashes.c.key, sa.func.sum(hashes.c.hash).label("hash")).group_by(hashes.c.key).subquery()
     source, owner = _with_owner(queries, rows)
-    return select(as_text(owner), cast(func.sum(rows.c.hash), Text)).select_from(source).group_by(owner)
+    return sa.select(as_text(owner), sa.cast(sa.func.sum(rows.c.hash), sa.Text)).select_from(source).group_by(owner)
 
 
-def objects_statement(queries: Statements, owners: Sequence[str]) -> Executable:
+def objects_statement(queries: Statements, owners: Sequence[str]) -> sa.Executable:
     """Return the statement for the keys of these owners, their bundles and their files."""
     holder, order = queries.tables.item2bundle, queries.tables.bundle2bitstream
-    keys = select(func.unnest(_array(owners)).label("key")).subquery()
+    keys = sa.select(sa.func.unnest(_array(owners)).label("key")).subquery()
     bundles = keys.join(holder, holder.c.item_id == keys.c.key)
     files = bundles.join(order, order.c.bundle_id == holder.c.bundle_id)
-    return union(
-        select(as_text(keys.c.key)),
-        select(as_text(holder.c.bundle_id)).select_from(bundles),
-        select(as_text(order.c.bitstream_id)).select_from(files),
+    return sa.union(
+        sa.select(as_text(keys.c.key)),
+        sa.select(as_text(holder.c.bundle_id)).select_from(bundles),
+        sa.select(as_text(order.c.bitstream_id)).select_from(files),
     )
 
 
-def written_statement(queries: Statements, oldest: int) -> Executable:
+def written_statement(queries: Statements, oldest: int) -> sa.Executable:
     """Return the statement for the keys of the rows that the transaction `oldest` or a later one wrote."""
-    age = select(func.age(cast(literal(str(oldest % _NUMBERS), Text), _Xid()))).scalar_subquery()
+    age = sa.select(sa.func.age(sa.cast(sa.literal(str(oldest % _NUMBERS), sa.Text), _Xid()))).scalar_subquery()
     parts = [
-        select(key.label("key"))
+        sa.select(key.label("key"))
         .select_from(table)
-        .where(key.is_not(None), func.age(literal_column(f"{table.name}.xmin")) <= age)
+        .where(key.is_not(None), sa.func.age(sa.literal_column(f"{table.name}.xmin")) <= age)
         for table, key in _owners(queries)
     ]
-    rows = union(*parts).subquery()
-    return select(as_text(rows.c.key))
+    rows = sa.union(*parts).subquery()
+    return sa.select(as_text(rows.c.key))
 
 
-def owners_statement(queries: Statements, keys: Sequence[str]) -> Executable:
+def owners_statement(queries: Statements, keys: Sequence[str]) -> sa.Executable:
     """Return the statement for the owners of the objects with these keys."""
-    source, owner = _with_owner(queries, select(func.unnest(_array(keys)).label("key")).subquery())
-    return select(as_text(owner)).select_from(source).distinct()
+    source, owner = _with_owner(queries, sa.select(sa.func.unnest(_array(keys)).label("key")).subquery())
+    return sa.select(as_text(owner)).select_from(source).distinct()
 
 
-def _with_owner(queries: Statements, rows: Subquery) -> tuple[FromClause, ColumnElement[Any]]:
+def _with_owner(queries: Statements, rows: sa.Subquery) -> tuple[sa.FromClause, ColumnElement[Any]]:
     """Return rows with a `key`, joined to what says whose they are, and the column that does."""
     bundle, files, bundle_of_file = (
         queries.tables.item2bundle.alias("holder"),
@@ -169,14 +149,14 @@ def _with_owner(queries: Statements, rows: Subquery) -> tuple[FromClause, Column
         .outerjoin(files, files.c.bitstream_id == rows.c.key)
         .outerjoin(bundle_of_file, bundle_of_file.c.bundle_id == files.c.bundle_id)
     )
-    return source, func.coalesce(bundle.c.item_id, bundle_of_file.c.item_id, rows.c.key)
+    return source, sa.func.coalesce(bundle.c.item_id, bundle_of_file.c.item_id, rows.c.key)
 
 
 def _array(keys: Sequence[str]) -> ColumnElement[Any]:
-    return cast(literal("{" + ",".join(keys) + "}", Text), ARRAY(Uuid(as_uuid=False)))
+    return sa.cast(sa.literal("{" + ",".join(keys) + "}", sa.Text), sa.ARRAY(sa.Uuid(as_uuid=False)))
 
 
-def _owners(queries: Statements) -> Iterator[tuple[Table | Subquery, ColumnElement[Any]]]:
+def _owners(queries: Statements) -> Iterator[tuple[sa.Table | sa.Subquery, ColumnElement[Any]]]:
     """Yield each table whose rows belong to an item, a bundle or a file, with the column of its key.
 
     A relationship belongs to both of its items, and a version to all items in its history: of a version whose item was
@@ -185,7 +165,7 @@ def _owners(queries: Statements) -> Iterator[tuple[Table | Subquery, ColumnEleme
     tables = queries.tables
     of_version, version = tables.versionitem, tables.versionitem.alias("version")
     versions = (
-        select(of_version.c.item_id, literal_column("version.xmin").label("xmin"))
+        sa.select(of_version.c.item_id, sa.literal_column("version.xmin").label("xmin"))
         .join(version, version.c.versionhistory_id == of_version.c.versionhistory_id)
         .subquery(of_version.name)
     )
@@ -213,11 +193,14 @@ def _hashed(key: ColumnElement[Any]) -> ColumnElement[int]:
     The number of the transaction is its distance from a fixed one, because a cast from `xid` takes longer, by way of
     text. Rows that no transaction wrote have the greatest age, which stays the same.
     """
-    age = func.nullif(func.age(literal_column("xmin")), _OLDEST, type_=Integer())
-    distance = select(cast(func.age(cast(literal("3", Text), _Xid())), BigInteger)).scalar_subquery() - age
-    writer = func.coalesce(distance.op("&")(literal(_NUMBERS - 1, BigInteger())), 0, type_=BigInteger())
-    hashed = func.uuid_hash_extended(key, writer, type_=BigInteger())
-    return cast(hashed.op(">>")(literal(32, Integer())), Integer)
+    age = sa.func.nullif(sa.func.age(sa.literal_column("xmin")), _OLDEST, type_=sa.Integer())
+    distance = (
+        sa.select(sa.cast(sa.func.age(sa.cast(sa.literal("3", sa.Text), _Xid())), sa.BigInteger)).scalar_subquery()
+        - age
+    )
+    writer = sa.func.coalesce(distance.op("&")(sa.literal(_NUMBERS - 1, sa.BigInteger())), 0, type_=sa.BigInteger())
+    hashed = sa.func.uuid_hash_extended(key, writer, type_=sa.BigInteger())
+    return sa.cast(hashed.op(">>")(sa.literal(32, sa.Integer())), sa.Integer)
 
 
 class _Xid(UserDefinedType[str]):

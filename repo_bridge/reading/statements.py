@@ -11,27 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Executable,
-    FromClause,
-    Integer,
-    Select,
-    SQLColumnExpression,
-    Table,
-    Text,
-    Uuid,
-    and_,
-    case,
-    cast,
-    func,
-    literal_column,
-    not_,
-    or_,
-    select,
-    true,
-    type_coerce,
-)
+import sqlalchemy as sa
 
 from repo_bridge.access import AnonymousView, discoverable, grants, live, stored, unsecured, unwanted, wanted
 from repo_bridge.model import Reason
@@ -41,7 +21,7 @@ from repo_bridge.schema import ObjectType, Tables
 Key = int | str
 
 #: A statement to run, or to build another from.
-Statement = Select[*tuple[Any, ...]]
+Statement = sa.Select[*tuple[Any, ...]]
 
 #: The items to read rows for: a statement that selects their keys, or the keys (see `Statements.keys`).
 Among = Statement | Sequence[Key]
@@ -65,7 +45,7 @@ class Statements:
         """Select the keys of items that some policy, valid today or not, may make public; keys may occur repeatedly."""
         item, policy = self.tables.item, self.tables.resourcepolicy
         return (
-            select(item.c.id)
+            sa.select(item.c.id)
             .select_from(item.join(policy, self._policy_of(item, ObjectType.ITEM)))
             .where(live(self.tables), discoverable(self.tables))
         )
@@ -77,21 +57,21 @@ class Statements:
         """
         value = self.tables.metadatavalue
         names = {name for entity in self.view.entities for name in (entity, entity.lower())}
-        wanted = func.coalesce(value.c.text_value, "").in_(sorted(names))
-        return select(self.key(value.c.object_id)).where(value.c.metadata_field_id.in_([*fields]), not_(wanted))
+        wanted = sa.func.coalesce(value.c.text_value, "").in_(sorted(names))
+        return sa.select(self.key(value.c.object_id)).where(value.c.metadata_field_id.in_([*fields]), sa.not_(wanted))
 
     def dated(self) -> Statement:
         """Select the dates of all policies that let everybody read, each pair of them once."""
         policy = self.tables.resourcepolicy
         dates = as_text(policy.c.start_date), as_text(policy.c.end_date)
-        given = or_(policy.c.start_date.is_not(None), policy.c.end_date.is_not(None))
-        return select(*dates).where(given, grants(self.tables, policy)).distinct()
+        given = sa.or_(policy.c.start_date.is_not(None), policy.c.end_date.is_not(None))
+        return sa.select(*dates).where(given, grants(self.tables, policy)).distinct()
 
     def objects_dated(self, dates: Collection[str]) -> Statement:
         """Select the keys of the objects with a policy that lets everybody read and has one of these dates."""
         policy = self.tables.resourcepolicy
-        found = or_(as_text(policy.c.start_date).in_([*dates]), as_text(policy.c.end_date).in_([*dates]))
-        return select(policy.c.object_id).where(found, grants(self.tables, policy))
+        found = sa.or_(as_text(policy.c.start_date).in_([*dates]), as_text(policy.c.end_date).in_([*dates]))
+        return sa.select(policy.c.object_id).where(found, grants(self.tables, policy))
 
     @staticmethod
     def keys(ids: Iterable[str]) -> list[Key]:
@@ -102,27 +82,24 @@ class Statements:
         """Select live, discoverable items with each policy that lets everybody read: last_modified, owner, dates."""
         item, policy = self.tables.item, self.tables.resourcepolicy
         return (
-            select(
-                self.key(item.c.id),
-                as_text(item.c.last_modified),
-                self.key(item.c.owning_collection),
-                *_policy(policy),
+            sa.select(
+                self.key(item.c.id), as_text(item.c.last_modified), self.key(item.c.owning_collection), *_policy(policy)
             )
             .select_from(item.join(policy, self._policy_of(item, ObjectType.ITEM)))
             .where(live(self.tables), discoverable(self.tables), self.belongs(item.c.id, keys))
             .order_by(self.order(item.c.id))
         )
 
-    def every_item(self, among: Sequence[Key] | None = None) -> Executable:
+    def every_item(self, among: Sequence[Key] | None = None) -> sa.Executable:
         """Select items, with why they are hidden, if not by policies, and the policies that let everybody read."""
         item, policy = self.tables.item, self.tables.resourcepolicy
-        hidden = case(
+        hidden = sa.case(
             (item.c.withdrawn.is_(True), Reason.WITHDRAWN.value),
-            (not_(live(self.tables)), Reason.NOT_ARCHIVED.value),
-            (not_(discoverable(self.tables)), Reason.PRIVATE.value),
+            (sa.not_(live(self.tables)), Reason.NOT_ARCHIVED.value),
+            (sa.not_(discoverable(self.tables)), Reason.PRIVATE.value),
         )
         return (
-            select(self.key(item.c.id), as_text(item.c.last_modified), hidden, *_policy(policy))
+            sa.select(self.key(item.c.id), as_text(item.c.last_modified), hidden, *_policy(policy))
             .select_from(item.outerjoin(policy, self._policy_of(item, ObjectType.ITEM)))
             .where(self.belongs(item.c.id, among))
             .order_by(self.order(item.c.id))
@@ -132,7 +109,7 @@ class Statements:
         """Select the handles of items, the oldest first; those of all items without `among`."""
         handle = self.tables.handle
         return (
-            select(self.key(handle.c.object_id), handle.c.handle, handle.c.handle_id)
+            sa.select(self.key(handle.c.object_id), handle.c.handle, handle.c.handle_id)
             .where(handle.c.resource_type_id == int(ObjectType.ITEM), self.belongs(handle.c.object_id, among))
             .order_by(self.order(handle.c.object_id), handle.c.handle_id)
         )
@@ -141,7 +118,7 @@ class Statements:
         """Select the collections of items."""
         pairs = self.tables.collection2item
         return (
-            select(self.key(pairs.c.item_id), self.key(pairs.c.collection_id))
+            sa.select(self.key(pairs.c.item_id), self.key(pairs.c.collection_id))
             .where(self.belongs(pairs.c.item_id, among))
             .order_by(self.order(pairs.c.item_id), self.order(pairs.c.collection_id))
         )
@@ -152,9 +129,11 @@ class Statements:
         Fields with the numbers `without` and values with a security level are left out; with `withheld`, all others.
         """
         value = self.tables.metadatavalue
-        visible = and_(unsecured(self.tables), value.c.metadata_field_id.not_in([*without]) if without else true())
+        visible = sa.and_(
+            unsecured(self.tables), value.c.metadata_field_id.not_in([*without]) if without else sa.true()
+        )
         return (
-            select(
+            sa.select(
                 self.key(value.c.object_id),
                 value.c.metadata_field_id,
                 value.c.place,
@@ -167,7 +146,7 @@ class Statements:
                 self.tables.is_of(value, ObjectType.ITEM),
                 value.c.text_value.is_not(None),
                 self.belongs(value.c.object_id, among),
-                not_(visible) if withheld else visible,
+                sa.not_(visible) if withheld else visible,
             )
             .order_by(self.order(value.c.object_id))
         )
@@ -184,12 +163,16 @@ class Statements:
         of_bundle = policy.alias("of_bundle")
         bundle, other, name = (tables.metadatavalue.alias(alias) for alias in ("bundle", "other", "name"))
         kinds, holder = tables.bitstreamformatregistry, tables.item2bundle
-        files: FromClause = (
+        files: sa.FromClause = (
             holder.join(
                 bundle,
-                and_(self._title(bundle, holder.c.bundle_id, ObjectType.BUNDLE), self._rare(wanted(bundle, bundles))),
+                sa.and_(
+                    self._title(bundle, holder.c.bundle_id, ObjectType.BUNDLE), self._rare(wanted(bundle, bundles))
+                ),
             )
-            .outerjoin(other, and_(self._title(other, holder.c.bundle_id, ObjectType.BUNDLE), unwanted(other, bundles)))
+            .outerjoin(
+                other, sa.and_(self._title(other, holder.c.bundle_id, ObjectType.BUNDLE), unwanted(other, bundles))
+            )
             .join(of_bundle, self._grants(of_bundle, holder.c.bundle_id, ObjectType.BUNDLE), isouter=among is None)
             .join(order, order.c.bundle_id == holder.c.bundle_id)
             .join(bitstream, bitstream.c.id == order.c.bitstream_id)
@@ -198,7 +181,7 @@ class Statements:
             .outerjoin(name, self._title(name, bitstream.c.id, ObjectType.BITSTREAM))
         )
         return (
-            select(
+            sa.select(
                 self.key(holder.c.item_id),
                 self.key(bitstream.c.id),
                 bundle.c.text_value,
@@ -224,13 +207,16 @@ class Statements:
     def deleted_files(self) -> Statement:
         """Select the files that are marked as deleted."""
         bitstream = self.tables.bitstream
-        return select(self.key(bitstream.c.id)).where(bitstream.c.deleted.is_(True))
+        return sa.select(self.key(bitstream.c.id)).where(bitstream.c.deleted.is_(True))
 
-    def of_items(self, rows: FromClause, among: Among) -> Statement:
+    def of_items(self, rows: sa.FromClause, among: Among) -> Statement:
         """Select rows whose first column is the key of an item."""
         key, *columns = rows.c
         return (
-            select(self.key(key), *columns).select_from(rows).where(self.belongs(key, among)).order_by(self.order(key))
+            sa.select(self.key(key), *columns)
+            .select_from(rows)
+            .where(self.belongs(key, among))
+            .order_by(self.order(key))
         )
 
     def versions(self, among: Among) -> Statement:
@@ -240,9 +226,9 @@ class Statements:
         """
         item, policy, handle = self.tables.item, self.tables.resourcepolicy, self.tables.handle
         own, other, pairs = self._pairs_of_versions()
-        of_item = and_(handle.c.object_id == item.c.id, handle.c.resource_type_id == int(ObjectType.ITEM))
+        of_item = sa.and_(handle.c.object_id == item.c.id, handle.c.resource_type_id == int(ObjectType.ITEM))
         return (
-            select(
+            sa.select(
                 self.key(own.c.item_id),
                 other.c.version_number - own.c.version_number,
                 self.key(other.c.item_id),
@@ -261,25 +247,25 @@ class Statements:
     def other_versions(self, keys: Sequence[Key]) -> Statement:
         """Select the keys of all other versions of items, public or not."""
         own, other, pairs = self._pairs_of_versions()
-        return select(self.key(other.c.item_id)).select_from(pairs).where(self.belongs(own.c.item_id, keys))
+        return sa.select(self.key(other.c.item_id)).select_from(pairs).where(self.belongs(own.c.item_id, keys))
 
-    def _pairs_of_versions(self) -> tuple[FromClause, FromClause, FromClause]:
+    def _pairs_of_versions(self) -> tuple[sa.FromClause, sa.FromClause, sa.FromClause]:
         """Return the table of versions twice, and both joined: each version of an item with each other one."""
         own, other = self.tables.versionitem, self.tables.versionitem.alias("other")
-        of_one_item = and_(
+        of_one_item = sa.and_(
             other.c.versionhistory_id == own.c.versionhistory_id,
             other.c.version_number != own.c.version_number,
             other.c.item_id != own.c.item_id,
         )
         return own, other, own.join(other, of_one_item)
 
-    def containers(self, table: Table, kind: ObjectType) -> Executable:
+    def containers(self, table: sa.Table, kind: ObjectType) -> sa.Executable:
         """Select collections or communities with each handle, each title, and each policy that lets everybody read."""
         tables = self.tables
         handle, policy, name = tables.handle, tables.resourcepolicy, tables.metadatavalue.alias("name")
-        of_kind = and_(handle.c.object_id == table.c.id, handle.c.resource_type_id == int(kind))
+        of_kind = sa.and_(handle.c.object_id == table.c.id, handle.c.resource_type_id == int(kind))
         return (
-            select(self.key(table.c.id), handle.c.handle, name.c.text_value, *_policy(policy))
+            sa.select(self.key(table.c.id), handle.c.handle, name.c.text_value, *_policy(policy))
             .select_from(
                 table.join(policy, self._policy_of(table, kind))
                 .outerjoin(handle, of_kind)
@@ -288,49 +274,51 @@ class Statements:
             .order_by(self.order(table.c.id), handle.c.handle_id, name.c.place, name.c.metadata_value_id)
         )
 
-    def pairs(self, first: ColumnElement[object], second: ColumnElement[object]) -> Executable:
+    def pairs(self, first: sa.ColumnElement[object], second: sa.ColumnElement[object]) -> sa.Executable:
         """Select two keys that a table relates."""
-        return select(self.key(first), self.key(second)).where(first.is_not(None), second.is_not(None))
+        return sa.select(self.key(first), self.key(second)).where(first.is_not(None), second.is_not(None))
 
-    def key(self, column: ColumnElement[object]) -> SQLColumnExpression[Key]:
+    def key(self, column: sa.ColumnElement[object]) -> sa.SQLColumnExpression[Key]:
         """Return the expression for a key as in rows."""
-        return cast(column, Integer) if isinstance(column.type, Integer) else as_text(column)
+        return sa.cast(column, sa.Integer) if isinstance(column.type, sa.Integer) else as_text(column)
 
-    def order(self, column: ColumnElement[object]) -> ColumnElement[object]:
+    def order(self, column: sa.ColumnElement[object]) -> sa.ColumnElement[object]:
         """Return what to sort by: PostgreSQL sorts uuids like their text."""
-        return cast(column, Integer) if isinstance(column.type, Integer) else column
+        return sa.cast(column, sa.Integer) if isinstance(column.type, sa.Integer) else column
 
-    def belongs(self, key: ColumnElement[object], among: Among | None) -> ColumnElement[bool]:
+    def belongs(self, key: sa.ColumnElement[object], among: Among | None) -> sa.ColumnElement[bool]:
         """Return the condition that a row belongs to these items; without `among`, to any."""
         if among is None:
             return key.is_not(None)
-        if isinstance(among, Select):
+        if isinstance(among, sa.Select):
             return key.in_(among)
-        return type_coerce(key, Uuid(as_uuid=False)).in_(among)
+        return sa.type_coerce(key, sa.Uuid(as_uuid=False)).in_(among)
 
-    def _rare(self, condition: ColumnElement[bool]) -> ColumnElement[bool]:
+    def _rare(self, condition: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
         """Mark a condition as rarely true for SQLite, so that its planner tests it first."""
-        return func.likelihood(condition, literal_column("0.01")) if self.dialect == "sqlite" else condition
+        return sa.func.likelihood(condition, sa.literal_column("0.01")) if self.dialect == "sqlite" else condition
 
-    def _policy_of(self, table: Table, kind: ObjectType) -> ColumnElement[bool]:
+    def _policy_of(self, table: sa.Table, kind: ObjectType) -> sa.ColumnElement[bool]:
         return self._grants(self.tables.resourcepolicy, table.c.id, kind)
 
-    def _grants(self, policy: FromClause, key: ColumnElement[object], kind: ObjectType) -> ColumnElement[bool]:
+    def _grants(self, policy: sa.FromClause, key: sa.ColumnElement[object], kind: ObjectType) -> sa.ColumnElement[bool]:
         """Return the condition that a policy lets everybody read the object `key`."""
-        return and_(policy.c.object_id == key, self.tables.is_of(policy, kind), grants(self.tables, policy))
+        return sa.and_(policy.c.object_id == key, self.tables.is_of(policy, kind), grants(self.tables, policy))
 
-    def _title(self, value: FromClause, key: ColumnElement[object], kind: ObjectType) -> ColumnElement[bool]:
+    def _title(self, value: sa.FromClause, key: sa.ColumnElement[object], kind: ObjectType) -> sa.ColumnElement[bool]:
         """Return the condition that a row of `metadatavalue` is a title of the object `key`."""
         of_kind = value.c.resource_type_id == int(kind) if "resource_type_id" in value.c else None
         conditions = [value.c.object_id == key, value.c.metadata_field_id.in_([*self.titles])]
-        return and_(*conditions, *([] if of_kind is None else [of_kind]))
+        return sa.and_(*conditions, *([] if of_kind is None else [of_kind]))
 
 
-def as_text(column: ColumnElement[Any]) -> SQLColumnExpression[str]:
+def as_text(column: sa.ColumnElement[Any]) -> sa.SQLColumnExpression[str]:
     """Return a column as text, whatever its type."""
-    return cast(column, Text)
+    return sa.cast(column, sa.Text)
 
 
-def _policy(policy: FromClause) -> tuple[SQLColumnExpression[int], SQLColumnExpression[str], SQLColumnExpression[str]]:
+def _policy(
+    policy: sa.FromClause,
+) -> tuple[sa.SQLColumnExpression[int], sa.SQLColumnExpression[str], sa.SQLColumnExpression[str]]:
     """Return the columns of a policy; if the action is `NULL`, there is no policy."""
     return policy.c.action_id, as_text(policy.c.start_date), as_text(policy.c.end_date)

@@ -20,7 +20,7 @@ from lxml import etree
 
 from pelican_resourcesync.protocol import escape_any_text
 from repo_bridge import CrosswalkError
-from repo_bridge.model import Field, Item, MetadataValue
+from repo_bridge.model import ELEMENTS, Field, Item, MetadataValue
 from repo_bridge.records.own_formats import ORIGINAL, Dim, Made, PlacedFiles, Xoai, own_format, stylesheet
 
 _XSI = "http://www.w3.org/2001/XMLSchema-instance"
@@ -162,6 +162,37 @@ def _within(root: etree._Element, head: str, tail: str) -> str:
 
 _DC = "http://purl.org/dc/elements/1.1/"
 _OAI_DC = "http://www.openarchives.org/OAI/2.0/oai_dc/"
+_TERMS = "http://purl.org/dc/terms/"
+_QDC = "http://dspace.org/qualifieddc/"
+_SCHEMAS = "http://dublincore.org/schemas/xmls/qdc/2006/01/06"
+
+#: The terms for the qualifiers of elements, which are the same in small letters, or as given after a slash.
+_REFINEMENTS = {
+    "title": "alternative",
+    "description": "abstract tableOfContents",
+    "date": "available dateCopyrighted/copyright created issued dateSubmitted/submitted",
+    "format": "extent medium",
+    "identifier": "bibliographicCitation/citation",
+    "relation": "hasPart hasVersion isFormatOf isPartOf isReferencedBy isReplacedBy isVersionOf replaces requires",
+    "coverage": "spatial temporal",
+    "rights": "license",
+}
+#: Other fields than those of the same name that an element or a term has.
+_ALSO = {
+    "creator": " dc.contributor.author",
+    "available": " dcterms.available",
+    "isPartOf": " dc.relation.ispartofseries",
+}
+
+
+def _dublin_core(refinements: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the lines of all elements, each with its terms."""
+    for name in ELEMENTS:
+        yield f"dc.{name} dc.{name}.*{_ALSO.get(name, '')}", f"<dc:{name}>{{}}</dc:{name}>"
+        for term, _, qualifier in (text.partition("/") for text in refinements.get(name, "").split()):
+            fields = f"dc.{name}.{qualifier or term.lower()}{_ALSO.get(term, '')}"
+            yield fields, f"<dcterms:{term}>{{}}</dcterms:{term}>"
+
 
 OAI_DC = Crosswalk(
     prefix="oai_dc",
@@ -169,30 +200,8 @@ OAI_DC = Crosswalk(
     root="oai_dc:dc",
     namespaces={"oai_dc": _OAI_DC, "dc": _DC},
     schemas={_OAI_DC: "http://www.openarchives.org/OAI/2.0/oai_dc.xsd"},
-    table=(
-        ("dc.title dc.title.*", "<dc:title>{}</dc:title>"),
-        ("dc.creator dc.creator.* dc.contributor.author", "<dc:creator>{}</dc:creator>"),
-        ("dc.contributor dc.contributor.*", "<dc:contributor>{}</dc:contributor>"),
-        ("dc.subject dc.subject.*", "<dc:subject>{}</dc:subject>"),
-        ("dc.description dc.description.*", "<dc:description>{}</dc:description>"),
-        ("dc.publisher dc.publisher.*", "<dc:publisher>{}</dc:publisher>"),
-        ("dc.date dc.date.*", "<dc:date>{}</dc:date>"),
-        ("dc.type dc.type.*", "<dc:type>{}</dc:type>"),
-        ("dc.format dc.format.*", "<dc:format>{}</dc:format>"),
-        ("dc.identifier dc.identifier.*", "<dc:identifier>{}</dc:identifier>"),
-        ("dc.source dc.source.*", "<dc:source>{}</dc:source>"),
-        ("dc.language dc.language.*", "<dc:language>{}</dc:language>"),
-        ("dc.relation dc.relation.*", "<dc:relation>{}</dc:relation>"),
-        ("dc.coverage dc.coverage.*", "<dc:coverage>{}</dc:coverage>"),
-        ("dc.rights dc.rights.*", "<dc:rights>{}</dc:rights>"),
-    ),
+    table=_dublin_core({}),
 )
-
-
-_TERMS = "http://purl.org/dc/terms/"
-_QDC = "http://dspace.org/qualifieddc/"
-_SCHEMAS = "http://dublincore.org/schemas/xmls/qdc/2006/01/06"
-
 QDC = Crosswalk(
     prefix="qdc",
     profile=_QDC,
@@ -203,46 +212,7 @@ QDC = Crosswalk(
         _TERMS: f"{_SCHEMAS}/dcterms.xsd",
         _QDC: "http://www.ukoln.ac.uk/metadata/dcmi/xmlschema/qualifieddc.xsd",
     },
-    table=(
-        ("dc.title dc.title.*", "<dc:title>{}</dc:title>"),
-        ("dc.title.alternative", "<dcterms:alternative>{}</dcterms:alternative>"),
-        ("dc.creator dc.creator.* dc.contributor.author", "<dc:creator>{}</dc:creator>"),
-        ("dc.contributor dc.contributor.*", "<dc:contributor>{}</dc:contributor>"),
-        ("dc.subject dc.subject.*", "<dc:subject>{}</dc:subject>"),
-        ("dc.description dc.description.*", "<dc:description>{}</dc:description>"),
-        ("dc.description.abstract", "<dcterms:abstract>{}</dcterms:abstract>"),
-        ("dc.description.tableofcontents", "<dcterms:tableOfContents>{}</dcterms:tableOfContents>"),
-        ("dc.publisher dc.publisher.*", "<dc:publisher>{}</dc:publisher>"),
-        ("dc.date dc.date.*", "<dc:date>{}</dc:date>"),
-        ("dc.date.available dcterms.available", "<dcterms:available>{}</dcterms:available>"),
-        ("dc.date.copyright", "<dcterms:dateCopyrighted>{}</dcterms:dateCopyrighted>"),
-        ("dc.date.created", "<dcterms:created>{}</dcterms:created>"),
-        ("dc.date.issued", "<dcterms:issued>{}</dcterms:issued>"),
-        ("dc.date.submitted", "<dcterms:dateSubmitted>{}</dcterms:dateSubmitted>"),
-        ("dc.type dc.type.*", "<dc:type>{}</dc:type>"),
-        ("dc.format dc.format.*", "<dc:format>{}</dc:format>"),
-        ("dc.format.extent", "<dcterms:extent>{}</dcterms:extent>"),
-        ("dc.format.medium", "<dcterms:medium>{}</dcterms:medium>"),
-        ("dc.identifier dc.identifier.*", "<dc:identifier>{}</dc:identifier>"),
-        ("dc.identifier.citation", "<dcterms:bibliographicCitation>{}</dcterms:bibliographicCitation>"),
-        ("dc.source dc.source.*", "<dc:source>{}</dc:source>"),
-        ("dc.language dc.language.*", "<dc:language>{}</dc:language>"),
-        ("dc.relation dc.relation.*", "<dc:relation>{}</dc:relation>"),
-        ("dc.relation.haspart", "<dcterms:hasPart>{}</dcterms:hasPart>"),
-        ("dc.relation.hasversion", "<dcterms:hasVersion>{}</dcterms:hasVersion>"),
-        ("dc.relation.isformatof", "<dcterms:isFormatOf>{}</dcterms:isFormatOf>"),
-        ("dc.relation.ispartof dc.relation.ispartofseries", "<dcterms:isPartOf>{}</dcterms:isPartOf>"),
-        ("dc.relation.isreferencedby", "<dcterms:isReferencedBy>{}</dcterms:isReferencedBy>"),
-        ("dc.relation.isreplacedby", "<dcterms:isReplacedBy>{}</dcterms:isReplacedBy>"),
-        ("dc.relation.isversionof", "<dcterms:isVersionOf>{}</dcterms:isVersionOf>"),
-        ("dc.relation.replaces", "<dcterms:replaces>{}</dcterms:replaces>"),
-        ("dc.relation.requires", "<dcterms:requires>{}</dcterms:requires>"),
-        ("dc.coverage dc.coverage.*", "<dc:coverage>{}</dc:coverage>"),
-        ("dc.coverage.spatial", "<dcterms:spatial>{}</dcterms:spatial>"),
-        ("dc.coverage.temporal", "<dcterms:temporal>{}</dcterms:temporal>"),
-        ("dc.rights dc.rights.*", "<dc:rights>{}</dc:rights>"),
-        ("dc.rights.license", "<dcterms:license>{}</dcterms:license>"),
-    ),
+    table=_dublin_core(_REFINEMENTS),
 )
 
 
@@ -292,9 +262,7 @@ MODS = Crosswalk(
         ("dc.title.*", "<mods:titleInfo type='alternative'><mods:title>{}</mods:title></mods:titleInfo>"),
         ("dc.contributor.author", _name("author")),
         ("dc.creator dc.creator.*", _name("creator")),
-        ("dc.contributor.advisor", _name("advisor")),
-        ("dc.contributor.editor", _name("editor")),
-        ("dc.contributor.illustrator", _name("illustrator")),
+        *((f"dc.contributor.{role}", _name(role)) for role in ("advisor", "editor", "illustrator")),
         ("dc.contributor dc.contributor.*", _name()),
         ("dc.type dc.type.*", "<mods:genre>{}</mods:genre>"),
         ("dc.publisher dc.publisher.*", _origin("publisher")),
@@ -320,12 +288,7 @@ MODS = Crosswalk(
         ("dc.coverage.spatial", _subject("geographic")),
         ("dc.coverage.temporal", _subject("temporal")),
         ("dc.coverage", _subject("topic")),
-        ("dc.identifier.uri", _identifier("uri")),
-        ("dc.identifier.doi", _identifier("doi")),
-        ("dc.identifier.isbn", _identifier("isbn")),
-        ("dc.identifier.issn", _identifier("issn")),
-        ("dc.identifier.ismn", _identifier("ismn")),
-        ("dc.identifier.sici", _identifier("sici")),
+        *((f"dc.identifier.{kind}", _identifier(kind)) for kind in ("uri", "doi", "isbn", "issn", "ismn", "sici")),
         ("dc.identifier.citation", "<mods:note type='citation/reference'>{}</mods:note>"),
         ("dc.identifier dc.identifier.*", _identifier("local")),
         ("dc.relation.ispartofseries", _related("series")),

@@ -2,11 +2,13 @@
 
 Makes a repository of so many items in PostgreSQL (see `server`), with the tables and indexes of DSpace's own
 migrations: each item has two public files, three others and about twenty values. Publishes it, and again after so many
-changes; then, beside it, with dumps of the records. The unit is what nothing can do without: `psql` copying the rows of
-the same statements, and writing the same bytes plainly.
+changes; then, beside it, with dumps of the records, with a second format, and from a dump of the database. The unit is
+what nothing can do without: `psql` copying the rows of the same statements, and writing the same bytes plainly. Our
+modules are compiled before, as an installer does it.
 All figures are CPU seconds, user and system, of the client and of the server, of one run on one machine.
 """
 
+import compileall
 import os
 import subprocess
 import sys
@@ -55,6 +57,8 @@ class Cost(NamedTuple):
 def main(items: str = "20000") -> None:
     """Make the repository, publish it several times, and print a table."""
     number = int(items)
+    for package in ("pelican_resourcesync", "repo_bridge"):
+        compileall.compile_dir(package, quiet=1)
     with running() as server, tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         url = large_database(server, 10, number)
@@ -78,6 +82,32 @@ def main(items: str = "20000") -> None:
             for day in (7, 8):
                 _change(owner, day, 100, number)
                 _print("100, with dumps", _publish(owner, url, packed, day, "--dumps"), unit)
+            _compare_formats(owner, url, folder / "formats")
+            _publish_dumps(owner, (server, url), folder / "dumped", number, unit)
+
+
+def _compare_formats(owner: psycopg.Connection[Any], url: str, folder: Path) -> None:
+    """Publish a repository for the first time in pairs: with one format of records, and with two."""
+    for day in (9, 10, 11):
+        totals = []
+        for formats in ("oai_dc", "oai_dc,mods"):
+            home = folder / f"{day}-{formats}"
+            home.mkdir(parents=True)
+            totals.append(_publish(owner, url, home, day, "--metadata", formats).total)
+        print(f"two formats take {totals[1] / totals[0]:.2f} x one", flush=True)
+
+
+def _publish_dumps(
+    owner: psycopg.Connection[Any], of: tuple[Server, str], folder: Path, items: int, unit: float
+) -> None:
+    """Publish dumps in custom format, on a first night and after changes; making the dumps is not counted."""
+    folder.mkdir()
+    for day, changes in ((12, 0), (13, 0), (14, 100)):
+        if changes:
+            _change(owner, day, changes, items)
+        server, url = of
+        file = server.dump(url, folder / "night.dump", "--format=custom")
+        _print(f"dump, {changes:,} changes", _publish(owner, str(file), folder, day), unit)
 
 
 def _change(owner: psycopg.Connection[Any], day: int, changes: int, items: int) -> None:
