@@ -295,7 +295,9 @@ def test_hostile_hubs(
 def test_private_hubs(source: PushedSource, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A document can lead to no private host or port but the Source's own."""
     listen(lambda: wait(equal(source, folder)), "mirror", source.url, folder, private=False)
-    assert "only what you enter may be private, and its address 127.0.0.1 is not public" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "only what you enter may be private, and its address 127.0.0.1 is not public: if you trust the" in said
+    assert "add --allow-private\n" in said
     assert not source.hub.asked
     source.hub_url = f"{source.url}hub"
     source.site.manners["hub"] = source.hub

@@ -963,8 +963,10 @@ def test_user_agent(source: FakeSource, folder: Path) -> None:
 def test_unreadable_state_folder(source: FakeSource, tmp_path: Path) -> None:
     """A copy cannot be in a file, nor its state behind a symbolic link."""
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(MirrorError, match="not an empty folder"):
+    with pytest.raises(MirrorError, match="file is not a folder: choose another name for the copy"):
         mirror(source, tmp_path / "file").run()
+    with pytest.raises(MirrorError, match="is the Source itself: choose another folder for the copy"):
+        Mirror(str(tmp_path), tmp_path)
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "copy").mkdir()
     (tmp_path / "copy" / STATE_FOLDER).symlink_to(tmp_path / "elsewhere")

@@ -13,6 +13,7 @@ import pytest
 import pelican_resourcesync.cli
 import repo_bridge.cli
 from pelican_resourcesync.publishers.folder import publish
+from tests.kit.screen import terminal
 from tests.kit.sites import ROOT
 
 BRIDGE = ["init", "--json", "--base-url", "http://x.test", "--database", "sqlite:///x.db", "--ui-url", "http://ui.test"]
@@ -100,6 +101,17 @@ def test_full_disk_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
         assert run(pelican_resourcesync.cli.main, ["check", "--rules"], monkeypatch, stdout=stored) == 3
     said = "pelican-resourcesync: the output cannot be written: No space left on device\n"
     assert capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize("locale", [{"LC_ALL": "C", "PYTHONUTF8": "0"}, {"PYTHONIOENCODING": "latin-1"}])
+def test_few_characters(locale: dict[str, str]) -> None:
+    """What an encoding lacks is escaped, in a pipe and on a terminal."""
+    command = [sys.executable, "-m", "pelican_resourcesync", "help", "upload"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **locale}
+    assert "gs://\\u2026" in subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
+    with terminal() as screen:
+        subprocess.run(command, stdout=screen.stream, check=True, env=environment)
+        assert "gs://\\u2026" in screen.seen()
 
 
 @pytest.mark.parametrize("closed", ["| true", ">&-", "2>&-", ">&- 2>&- <&-"])

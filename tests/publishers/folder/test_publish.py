@@ -427,6 +427,22 @@ def test_whose_page_it_is(folder: Folder, titles: Sequence[str], settings: str, 
     assert ("Seiten" in (folder.public / "resourcesync/index.html").read_text("utf-8")) is ("language" not in settings)
 
 
+@pytest.mark.parametrize("other", ["https://nothing.invalid", "http://www.nothing.invalid"])
+def test_a_slip_in_the_address(folder: Folder, monkeypatch: pytest.MonkeyPatch, other: str) -> None:
+    """An address that differs from that in the output by its scheme or by www is noticed, even if no host answers."""
+    monkeypatch.delenv("CI", raising=False)
+    folder.configure(previous="live")
+    first = "http://nothing.invalid"
+    assert "first publication" in our_command(folder.base, "publish", "public", "--base-url", first).stdout
+    done = our_command(folder.base, "publish", "public", "--base-url", other, check=False)
+    assert done.stderr == (
+        f"pelican-resourcesync: the previous publication is for {first}, this one would be for {other}, so every URI "
+        f"would change: set the address back, or set moved_from to '{first}' if the site has moved\n"
+    )
+    again = our_command(folder.base, "publish", "public", "--base-url", "https://other.invalid")
+    assert "first publication" in again.stdout
+
+
 def test_where_and_what(folder: Folder) -> None:
     """The folder and the URL are options or settings; what is missing is named."""
     alone = our_command(folder.base, "publish", "public", check=False)
