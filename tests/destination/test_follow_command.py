@@ -209,9 +209,12 @@ def test_texts_of_content_that_changed(tmp_path: Path, capsys: pytest.CaptureFix
         cursor = ["--since", json.loads(out.splitlines()[-1])["cursor"]]
 
 
-def test_contents_beside_the_cursor(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without Change Lists, too, what only moved around is left out."""
-    source.change_lists = False
+@pytest.mark.parametrize("change_lists", [True, False])
+def test_contents_beside_the_cursor(
+    source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str], *, change_lists: bool
+) -> None:
+    """What only moved around is left out, whether the Source has Change Lists that do not say so, or none."""
+    source.change_lists = change_lists
     arguments = [source.url, "--exec", "true", "--cursor", tmp_path / "cursor", "--content-changes"]
     for text, handled in (("one", "2 changes"), ("one", "0 changes"), ("two", "1 change")):
         source.update({"a.html": f"<nav>{source.now}</nav><main>A", "b.html": f"<nav>{source.now}</nav><main>{text}"})
