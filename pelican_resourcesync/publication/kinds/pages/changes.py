@@ -69,17 +69,20 @@ class ChangeDay:
 def days_of(pages: Iterable[tuple[str, ShownChanges]], state: PublicationState) -> list[ChangeDay]:
     """Return the changes on pages, the latest first, as days; each page comes with its path.
 
-    `state` knows when the set was published before.
+    `state` knows when the set was published before. Publications of the same minute are shown as one.
     """
-    zone, times = state.timezone, sorted({state.began, *state.earlier, state.at})
+    zone, times = state.timezone, sorted({*map(_minute, (state.began, *state.earlier, state.at))})
+    seen = set[tuple[date, int, str, ChangeKind]]()
     groups: dict[tuple[date, int], list[TitledChange]] = {}
     paths: dict[tuple[date, int], str] = {}
     more = Counter[tuple[date, int]]()
     for path, shown in pages:
         for change in shown.changes:
             key = _published(change.time.astimezone(zone), times)
-            groups.setdefault(key, []).append(change)
-            paths.setdefault(key, path)
+            if not change.uri or (*key, change.uri, change.kind) not in seen:
+                groups.setdefault(key, []).append(change)
+                paths.setdefault(key, path)
+                seen.add((*key, change.uri, change.kind))
         if shown.changes:
             more[_published(shown.changes[-1].time.astimezone(zone), times)] += shown.more
     several = Counter(day for day, _ in groups)
@@ -103,7 +106,11 @@ def days_of(pages: Iterable[tuple[str, ShownChanges]], state: PublicationState) 
 
 def _published(time: datetime, times: Sequence[datetime]) -> tuple[date, int]:
     """Return the day of a change, and the number of the publication it was in, of those at these times."""
-    return time.date(), bisect_left(times, time)
+    return time.date(), bisect_left(times, _minute(time))
+
+
+def _minute(time: datetime) -> datetime:
+    return time.replace(second=0, microsecond=0)
 
 
 def read_shown(publication: PreviousPublication, start: datetime) -> ShownChanges | None:

@@ -245,7 +245,7 @@ def test_records_lead_to_their_pages(tmp_path: Path) -> None:
 def test_a_day_in_two_lists(tmp_path: Path) -> None:
     """Two publications of one day show their times, also where a list ends between them; a repository has no feeds."""
     source = Source(tmp_path, boundaries=FixedBoundaries([utc("2024-03-02T12:00")]))
-    for time in ("01T12:00", "02T09:00", "02T17:00"):
+    for time in ("01T12:00", "02T09:00", "02T17:00:05", "02T17:00:50"):  # the last two within a minute
         history = ChangeHistory(built=utc(f"2024-03-{time}"), read_as_of=utc(f"2024-03-{time}"), complete=False)
         source.publish({"a.html": html_of(time), "b.pdf": time.encode()}, history, publisher="repository")
     assert [(day, text) for day, text, _ in shown(page_of(source))] == [
