@@ -1,12 +1,13 @@
 """What differs in the content of pages: from the live page, and from build to build although nobody edited them."""
 
+import sys
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from difflib import unified_diff
 from itertools import takewhile, zip_longest
 from pathlib import Path
 
-from pelican_resourcesync.content import Page, read_page
+from pelican_resourcesync.content import Page, changed_words, read_page
 from pelican_resourcesync.errors import AbsentError, PublicationError, SettingsError, TransportError, failing_disk
 from pelican_resourcesync.http import Web, path_of_uri, served_paths
 from pelican_resourcesync.publication import Predecessor, Publication, local_status
@@ -14,7 +15,6 @@ from pelican_resourcesync.publishers.static_site.files import is_html
 from pelican_resourcesync.settings import Settings
 from pelican_resourcesync.system.titles import clean
 
-_LINES_AROUND = 1
 #: Of the words that differ, how many are shown, and how many of those before them.
 _WORDS, _WORDS_BEFORE = 6, 2
 #: Of so many resources, and of one in so many, it is said that they change with every publication.
@@ -50,10 +50,10 @@ def differences(folder: Path, uri: str) -> Iterator[str]:
     hidden = [where for where, page in (("live", before), ("in the folder", now)) if not page.is_news]
     if hidden:
         yield f"The page {' and '.join(hidden)} is not for people: an error page, a redirect, noindex, or a copy."
-    lines = [*unified_diff(_lines(before), _lines(now), "live", str(file), lineterm="", n=_LINES_AROUND)]
     same = now.hash == before.hash
     yield "The content is the same, and only what is around it differs." if same else "The content differs."
-    yield from lines
+    yield from (f"{sign}{words}" for sign, words in changed_words(before, now, sys.maxsize))
+    yield from unified_diff(_others(before), _others(now), "live", str(file), lineterm="", n=0)
 
 
 class UnstablePages:
@@ -117,8 +117,13 @@ def _first_difference(before: Page, now: Page) -> tuple[str, str] | None:
 
 def _lines(page: Page) -> list[str]:
     """Return all that counts of a page, line by line."""
+    return [f"title: {page.title}", *page.blocks, *_others(page)]
+
+
+def _others(page: Page) -> list[str]:
+    """Return what counts of a page besides its title and text, line by line."""
     others = (("link", page.links), ("picture", page.pictures), ("data", page.data))
-    return [f"title: {page.title}", *page.blocks, *(f"{name}: {value}" for name, values in others for value in values)]
+    return [f"{name}: {value}" for name, values in others for value in values]
 
 
 def _file_of(folder: Path, siteurl: str, uri: str) -> Path | None:
