@@ -263,7 +263,10 @@ class Repository:
 
 
 class Blobs:
-    """A reader of blobs that are on this machine, through one `git cat-file`, started with the first request."""
+    """A reader of blobs that are on this machine, through one `git cat-file`, started with the first request.
+
+    GitPython has one, too, but only for names of SHA-1, and it waits for all the bytes of a damaged object.
+    """
 
     def __init__(self, git: "git.Git") -> None:
         """Use this git runner."""
