@@ -175,7 +175,7 @@ def section(heading: str) -> str:
 
 def rules() -> dict[int, str]:
     """Return the numbered rules, each in one line."""
-    text = section("# What is public")
+    text = section("# Public items of a repository")
     found = re.findall(r"^(\d+)\. (.*(?:\n   .*)*)", text, re.MULTILINE)
     return {int(number): re.sub(r"\s+", " ", rule) for number, rule in found}
 
@@ -309,8 +309,8 @@ def test_addresses_are_those_of_the_rules() -> None:
     }
     assert {*re.findall(r"`(…[^`]+)`", rules()[17])} == made
     assert all(f"`{each.value}`" in rules()[18] for each in Interface)
-    assert f"`records/{record_path('oai_dc', '', 'PREFIX/SUFFIX')}`" in section("# What is published")
-    assert f"metadata = {[*FORMATS]}".replace("'", '"') in section("# What is published")
+    assert f"`records/{record_path('oai_dc', '', 'PREFIX/SUFFIX')}`" in section("# Records of a repository")
+    assert f"metadata = {[*FORMATS]}".replace("'", '"') in section("# Records of a repository")
 
 
 def test_links_are_those_of_the_table() -> None:
@@ -334,7 +334,7 @@ def test_links_are_those_of_the_table() -> None:
     records, files = resources_of(item, addresses, [*FORMATS.values()], AT)
     links = [*(each.links for each in records), *(each.links for each in files)]
     rels = {link.rel for each in links for link in each}
-    assert {*first_cells(section("# What is published").split("| link |")[1].split("## ")[0])} == rels
+    assert {*first_cells(section("# Records of a repository").split("| link |")[1].split("## ")[0])} == rels
 
 
 def test_columns_are_those_of_a_statement() -> None:
