@@ -48,25 +48,25 @@ _KEY, _TEXT, _NUMBER, _SIZE, _FLAG = sa.types.NullType(), sa.Text(), sa.Integer(
 _TYPES: Mapping[str, _Type] = {"key": _KEY, "text": _TEXT, "number": _NUMBER, "size": _SIZE, "flag": _FLAG}
 
 _TABLES = """
-item: id key, in_archive flag, withdrawn flag, discoverable flag, last_modified text, owning_collection key
+item: id=item_id/uuid key, in_archive flag, withdrawn flag, discoverable flag, last_modified text, owning_collection key
 item2bundle: item_id key, bundle_id key
 bundle2bitstream: bundle_id key, bitstream_id key, bitstream_order number
-bitstream: id key, bitstream_format_id number, checksum text, checksum_algorithm text, internal_id text
-bitstream: deleted flag, store_number number, sequence_id number, size_bytes size
+bitstream: id=bitstream_id/uuid key, bitstream_format_id number, checksum text, checksum_algorithm text
+bitstream: internal_id text, deleted flag, store_number number, sequence_id number, size_bytes size
 bitstreamformatregistry: bitstream_format_id number, mimetype text
 metadatavalue: metadata_value_id number, metadata_field_id number, text_value text, text_lang text, authority text
-metadatavalue: place number, object_id key, resource_type_id number, security_level number
+metadatavalue: place number, object_id=resource_id/dspace_object_id key, resource_type_id number, security_level number
 metadatafieldregistry: metadata_field_id number, metadata_schema_id number, element text, qualifier text
 metadataschemaregistry: metadata_schema_id number, short_id text
-handle: handle_id number, handle text, resource_type_id number, object_id key
-collection: id key
-community: id key
+handle: handle_id number, handle text, resource_type_id number, object_id=resource_id/resource_id key
+collection: id=collection_id/uuid key
+community: id=community_id/uuid key
 collection2item: collection_id key, item_id key
 community2collection: community_id key, collection_id key
 community2community: parent_comm_id key, child_comm_id key
-resourcepolicy: object_id key, resource_type_id number, action_id number, start_date text, end_date text
-resourcepolicy: epersongroup_id key
-epersongroup: id key, name text
+resourcepolicy: object_id=resource_id/dspace_object key, resource_type_id number, action_id number
+resourcepolicy: start_date text, end_date text, epersongroup_id key
+epersongroup: id=eperson_group_id/uuid key, name text
 group2groupcache: parent_id key, child_id key
 versionitem: versionhistory_id number, version_number number, item_id key
 entity_type: id number
@@ -74,23 +74,15 @@ relationship: id number, left_id key, type_id number, right_id key, left_place n
 relationship: leftward_value text, rightward_value text, latest_version_status number
 relationship_type: id number, leftward_type text, rightward_type text, tilted number
 """
+#: The types of columns, and the names of some in the database: in version 5, and in later versions.
 _COLUMNS: dict[str, dict[str, _Type]] = {}
+_NAMES: dict[str, tuple[str, str]] = {}
 for _table, _, _columns_of in (line.partition(": ") for line in _TABLES.split("\n") if line):
     for _column, _kind in (column.split() for column in _columns_of.split(", ")):
-        _COLUMNS.setdefault(_table, {})[_column] = _TYPES[_kind]
-
-#: The names of keys in the database, if they differ from ours: in version 5, and in later versions.
-_NAMES: Mapping[str, tuple[str, str]] = {
-    "item.id": ("item_id", "uuid"),
-    "bitstream.id": ("bitstream_id", "uuid"),
-    "collection.id": ("collection_id", "uuid"),
-    "community.id": ("community_id", "uuid"),
-    "epersongroup.id": ("eperson_group_id", "uuid"),
-    "metadatavalue.object_id": ("resource_id", "dspace_object_id"),
-    "resourcepolicy.object_id": ("resource_id", "dspace_object"),
-    "handle.object_id": ("resource_id", "resource_id"),
-    "entity_type.id": ("id", "id"),
-}
+        _key, _, _names = _column.partition("=")
+        _COLUMNS.setdefault(_table, {})[_key] = _TYPES[_kind]
+        _before, _, _after = (_names or f"{_key}/{_key}").partition("/")
+        _NAMES[f"{_table}.{_key}"] = _before, _after
 
 _SECURITY_LEVEL = "metadatavalue.security_level"
 
@@ -163,7 +155,7 @@ def _columns(table: str, version: int, without: AbstractSet[str], additional: Ab
     for attribute, type_ in _COLUMNS[table].items():
         path = f"{table}.{attribute}"
         first, last = _ONLY.get(path, (ENTITIES if table in _OF_ENTITIES else VERSIONS[0], VERSIONS[-1]))
-        name = _NAMES.get(path, (attribute, attribute))[version != INTEGER_KEYS]
+        name = _NAMES[path][version != INTEGER_KEYS]
         if (first <= version <= last or path in additional) and path not in without:
             columns.append(sa.Column(name, key if type_ is _KEY else type_, key=attribute))
     return columns

@@ -251,6 +251,18 @@ def _note(kind: str = "") -> str:
     return f"<mods:note{type_}>{{}}</mods:note>"
 
 
+_DATES = {"issued": "dateIssued", "created": "dateCreated", "copyright": "copyrightDate"}
+_RELATIONS = {
+    "ispartofseries": "series",
+    "ispartof": "host",
+    "haspart": "constituent",
+    "hasversion dc.relation.isversionof": "otherVersion",
+    "isformatof": "otherFormat",
+    "isreferencedby": "isReferencedBy",
+    "isreplacedby": "succeeding",
+    "replaces": "preceding",
+}
+
 MODS = Crosswalk(
     prefix="mods",
     profile=_MODS,
@@ -266,9 +278,7 @@ MODS = Crosswalk(
         ("dc.contributor dc.contributor.*", _name()),
         ("dc.type dc.type.*", "<mods:genre>{}</mods:genre>"),
         ("dc.publisher dc.publisher.*", _origin("publisher")),
-        ("dc.date.issued", _origin("dateIssued")),
-        ("dc.date.created", _origin("dateCreated")),
-        ("dc.date.copyright", _origin("copyrightDate")),
+        *((f"dc.date.{of}", _origin(name)) for of, name in _DATES.items()),
         ("dc.date dc.date.submitted", _origin("dateOther")),
         ("dc.language dc.language.*", "<mods:language><mods:languageTerm>{}</mods:languageTerm></mods:language>"),
         ("dc.format dc.format.medium", _physical("form")),
@@ -279,8 +289,7 @@ MODS = Crosswalk(
         ("dc.description.sponsorship", _note("funding")),
         ("dc.description.statementofresponsibility", _note("statement of responsibility")),
         ("dc.description dc.description.uri dc.description.version", _note()),
-        ("dc.subject.lcsh", _subject("topic", "lcsh")),
-        ("dc.subject.mesh", _subject("topic", "mesh")),
+        *((f"dc.subject.{authority}", _subject("topic", authority)) for authority in ("lcsh", "mesh")),
         ("dc.subject dc.subject.other", _subject("topic")),
         ("dc.subject.ddc", "<mods:classification authority='ddc'>{}</mods:classification>"),
         ("dc.subject.lcc", "<mods:classification authority='lcc'>{}</mods:classification>"),
@@ -291,14 +300,7 @@ MODS = Crosswalk(
         *((f"dc.identifier.{kind}", _identifier(kind)) for kind in ("uri", "doi", "isbn", "issn", "ismn", "sici")),
         ("dc.identifier.citation", "<mods:note type='citation/reference'>{}</mods:note>"),
         ("dc.identifier dc.identifier.*", _identifier("local")),
-        ("dc.relation.ispartofseries", _related("series")),
-        ("dc.relation.ispartof", _related("host")),
-        ("dc.relation.haspart", _related("constituent")),
-        ("dc.relation.hasversion dc.relation.isversionof", _related("otherVersion")),
-        ("dc.relation.isformatof", _related("otherFormat")),
-        ("dc.relation.isreferencedby", _related("isReferencedBy")),
-        ("dc.relation.isreplacedby", _related("succeeding")),
-        ("dc.relation.replaces", _related("preceding")),
+        *((f"dc.relation.{of}", _related(kind)) for of, kind in _RELATIONS.items()),
         ("dc.source dc.source.* dc.relation.isbasedon", _related("original")),
         (
             "dc.relation.uri",
