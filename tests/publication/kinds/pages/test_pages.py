@@ -103,11 +103,11 @@ def test_hostile_names_are_text(tmp_path: Path) -> None:
 
 
 def test_a_large_publication_has_a_small_page(tmp_path: Path) -> None:
-    """Long tables are cut, with the number and the list linked; the page of 3,000 resources stays below 150 KB."""
+    """Long tables are cut, with the number and the list linked; the page of 3,000 resources stays below 60 kB."""
     source = publish(tmp_path, 250, 1_700, **everything())
     page = page_of(source)
     assert len(source.resource_list()) > 3_000
-    assert (tmp_path / FRONT).stat().st_size < 150_000
+    assert (tmp_path / FRONT).stat().st_size < 60_000
     assert len(page.xpath("//*[@class='year']//a")) == 12
     assert page.xpath("//a[.='238 more']/@href") == ["site/changes/index.html"]
     assert len(page_of(source, "resourcesync/site/changes/index.html").xpath("//table//a")) == 250
