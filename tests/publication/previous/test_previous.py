@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pelican_resourcesync.content import content_hash
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.publication import Layout, Listed, Representation, read_previous, read_state
 from pelican_resourcesync.publication.model.layout import SHARED
@@ -54,7 +55,8 @@ def test_read_back(published: Source) -> None:
     start, middle = utc("2024-01-01"), utc("2024-02-01")
     assert previous.closed == (Range(start=start, until=middle, counts=(1, 0, 0), bodies=bodies[0], unchanged=True),)
     assert previous.open == Range(start=middle, counts=(0, 1, 0), bodies=bodies[1], unchanged=True)
-    assert [*previous.open.changes] == [change("2024-02-05T12:00", "a.html", UPDATED, shown)]
+    content = f' c:hash="{content_hash(b"bb", f"{SITEURL}/a.html")}"'
+    assert [*previous.open.changes] == [change("2024-02-05T12:00", "a.html", UPDATED, shown)._replace(content=content)]
     assert previous.last == previous.state.at == utc("2024-02-05T12:00")
     assert previous.state.digest == sha256((published.output / STATE).read_bytes()).hexdigest()
     assert [each.changes for each in previous.state.change_lists] == [1, 1]
