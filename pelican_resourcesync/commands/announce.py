@@ -260,7 +260,8 @@ def _read_cursor(cursor: Path) -> dict[str, dict[str, datetime]]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        message = f"{cursor} cannot be read ({type(error).__name__}): use the file of an earlier run, or a new one"
+        why = getattr(error, "strerror", "") or "it is not a file of announce"
+        message = f"{cursor} cannot be read ({why}): use the file of an earlier run, or a new one"
         raise SettingsError(message) from error
 
 

@@ -181,7 +181,8 @@ def _read_cursor(file: Path) -> str | None:
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
-        message = f"{file} cannot be read ({type(error).__name__}): use the file of an earlier run, or a new one"
+        why = getattr(error, "strerror", "") or "it is not a cursor"
+        message = f"{file} cannot be read ({why}): use the file of an earlier run, or a new one"
         raise SettingsError(message) from error
 
 

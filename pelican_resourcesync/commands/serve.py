@@ -31,7 +31,7 @@ def run(options: Namespace) -> int:
         server = FolderServer((options.host, options.port), options.folder)
     except (OSError, OverflowError) as error:
         why = getattr(error, "strerror", "") or str(error).rstrip(".")
-        message = f"--host {options.host} --port {options.port} cannot be used: {why}: choose another port"
+        message = f"--host {options.host} --port {options.port} cannot be used: {why}: choose another host or port"
         raise SettingsError(message) from error
     with server:
         host = f"[{options.host}]" if ":" in options.host else options.host
