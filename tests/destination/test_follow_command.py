@@ -357,7 +357,10 @@ def test_a_disk_that_is_full(
     with monkeypatch.context() as patch:
         patch.setattr("pelican_resourcesync.commands.follow.shutil.copyfileobj", full)
         code, _, err = run(capsys, *arguments)
-    assert (code, "content cannot be written (No space left on device)" in err) == (3, True)
+    assert (
+        code,
+        "content cannot be written: No space left on device: free disk space there, and run it again" in err,
+    ) == (3, True)
     (tmp_path / "cursor.new").symlink_to("/dev/full")
     code, _, err = run(capsys, *arguments)
     assert (code, err.count("\n"), f"{tmp_path}/cursor cannot be written: No space left" in err) == (3, 1, True)

@@ -1010,7 +1010,10 @@ def test_a_disk_that_fails(source: FakeSource, folder: Path, monkeypatch: pytest
 
     with monkeypatch.context() as patch:
         patch.setattr(Copy, "sync", fail)
-        with pytest.raises(IncompleteError, match=r"cannot be read or written \(No space left on device\)"):
+        with pytest.raises(
+            IncompleteError,
+            match=r"cannot be read or written: No space left on device.*: free disk space there; the next run",
+        ):
             mirror(source, folder).run()
     assert files_of(folder) == {}
     source.site.asked()
