@@ -78,10 +78,14 @@ def test_handles(tmp_path: Path) -> None:
             f"INSERT INTO versionitem VALUES (9, 12, NULL, NULL, 1, NULL, '{key(7, ITEM, 3)}')",
             {"1": ("", "2"), "2": ("1", "3"), "3": ("2", "")},
         ),
+        (
+            f"UPDATE resourcepolicy SET end_date = '2020-01-01' WHERE dspace_object = '{key(7, ITEM, 2)}'",
+            {"1": ("", "3"), "3": ("1", "")},
+        ),
     ],
 )
 def test_odd_rows(tmp_path: Path, statement: str, expected: dict[str, tuple[str, str]]) -> None:
-    """The numbers decide; a version without one, or in no history, has no neighbours, and none is its own."""
+    """The numbers decide; a version without one, in no history, or not public is no neighbour, and none its own."""
     url = written(tmp_path, rows_of(sample(1, 2, 3, versions=[(1, 2, 3)]), 7))
     with create_engine(url).begin() as connection:
         connection.execute(text(statement))
