@@ -19,8 +19,7 @@ from pelican_resourcesync.publishers.should_publish import (
     published_names,
     why_not_to_publish,
 )
-from pelican_resourcesync.system import WORK_FOLDER
-from pelican_resourcesync.system.heap import frozen_heap
+from pelican_resourcesync.system import WORK_FOLDER, frozen_heap
 from pelican_resourcesync.system.lock import locked
 from pelican_resourcesync.system.printable import get_logger, make_printable, print_line
 

@@ -25,7 +25,7 @@ from pelican_resourcesync.publication.model.state import PublicationState, rende
 from pelican_resourcesync.publication.other_publishers import find_other_sets
 from pelican_resourcesync.publication.plan import PlannedPublication, PublishRequest, plan_next
 from pelican_resourcesync.publication.previous.previous import PreviousPublication
-from pelican_resourcesync.system.heap import frozen_heap
+from pelican_resourcesync.system import frozen_heap
 from pelican_resourcesync.version import __version__
 
 #: After so many unexplained updates in consecutive publications, a URI is reported as unstable.

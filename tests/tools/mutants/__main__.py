@@ -39,7 +39,7 @@ PACKAGES: Mapping[str, str] = {
     ),
     "pelican_resourcesync/system/extras.py": "system/test_extras.py",
     "pelican_resourcesync/system/files.py": f"system/test_files.py {DISK} publication/kinds/test_versions.py",
-    "pelican_resourcesync/system/heap.py": "programs/test_plugin.py publication/test_publish.py",
+    "pelican_resourcesync/system/__init__.py": "programs/test_plugin.py publication/test_publish.py",
     "pelican_resourcesync/publishers/folder.py": "publishers/folder campaigns/folder",
     "pelican_resourcesync/publishers/git": "publishers/git",
     "pelican_resourcesync/system/titles.py": "publication/kinds/pages test_linear.py",

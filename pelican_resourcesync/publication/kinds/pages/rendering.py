@@ -12,7 +12,7 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time, timedelta, tzinfo
-from functools import cached_property, partial
+from functools import lru_cache, partial
 from importlib.resources import files
 from pathlib import Path
 from types import CodeType
@@ -211,13 +211,13 @@ class Page:
         """Return a text in the language of the page."""
         return self.language.text(english) % values
 
-    @cached_property
+    @property
     def _front(self) -> FrontPage:
         """What the site's own front page says of it; a repository has none."""
         options, file = self.options, self.options.output / "index.html"
         with suppress(OSError):
             if not options.of_repository:
-                return read_front_page(file, f"{options.layout.siteurl}/")
+                return _front_page(file, f"{options.layout.siteurl}/", file.stat().st_mtime_ns)
         return FrontPage()
 
     @property
@@ -235,6 +235,11 @@ class Page:
         """The colour of the site, by the modes in which it can be read on the background."""
         color = self.options.color or self._front.color
         return {mode: color for mode, paper in _PAPERS.items() if color and _contrast(color, paper) >= _READABLE}
+
+
+@lru_cache(maxsize=1)  # all pages of a publication show it
+def _front_page(file: Path, uri: str, _modified: int) -> FrontPage:
+    return read_front_page(file, uri)
 
 
 def _contrast(*colors: str) -> float:
