@@ -248,8 +248,8 @@ class _Checker:
         if self.options.deep is not False and self.crawler.complete and (unlisted := [*fetcher.unopened()]):
             named = ", ".join(unlisted[:_NAMED]) + (", …" if unlisted[_NAMED:] else "")
             self.notes.append(
-                f"note: no list has {len(unlisted):,} of the files in the folder: {named}; unless they are left out on "
-                "purpose, as drafts are, publish the folder after the program that wrote them"
+                f"note: {len(unlisted):,} {'file is' if len(unlisted) == 1 else 'files are'} not listed: {named}; "
+                "drafts and excluded files need not be. If a program added them after the build, publish again"
             )
 
     def _file(self, stream: BinaryIO, path: Path) -> None:

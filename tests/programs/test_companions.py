@@ -114,7 +114,7 @@ def test_programs_that_run_after_the_build(site: Site) -> None:
     assert news.startswith("5 created")
     assert (site.output / "first.html").read_text().startswith("<title>First</title><link rel=")
     site.write("output/added.css", "b{}")
-    assert "no list has 1 of the files in the folder: added.css;" in our_command(site.folder, "check", "output").stdout
+    assert "note: 1 file is not listed: added.css; drafts" in our_command(site.folder, "check", "output").stdout
 
 
 def test_i18n_subsites(site: Site) -> None:
