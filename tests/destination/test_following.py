@@ -447,7 +447,7 @@ def test_folder(source: FakeSource, tmp_path: Path) -> None:
     changes = [*Following(str(tmp_path), None, FAST)]
     assert [each.length for each in changes] == [3, 3, 5]
     assert changes[0].hash == f"sha-256:{hashlib.sha256(b'one').hexdigest()}"
-    with pytest.raises(SourceError, match=r"^nowhere is neither an http\(s\) URL nor a folder$"):
+    with pytest.raises(SourceError, match=r"^nowhere is neither an http\(s\) URL nor a folder: check it"):
         next(Following("nowhere", None, FAST))
 
 

@@ -30,10 +30,10 @@ def test_output_is_read_before_it_is_cleaned(museum: Museum) -> None:
 def test_disk_that_fails_is_one_sentence(museum: Museum) -> None:
     """No room or no leave to write: what was built and what stands there is said, and what to do."""
     museum.publish(1)
-    museum.site.configure(PATH=".", ARTICLE_PATHS=["content"], PAGE_PATHS=[])
-    museum.site.write(".resourcesync/saved.part", "in the way")
+    museum.site.configure(OUTPUT_PATH="blocked/output")
+    museum.site.write("blocked", "in the way")
     sentence = museum.stops()
-    assert "error: nothing can be built: " in sentence
+    assert "blocked/output cannot be written: Not a directory" in sentence
     assert "move away what is in its place" in sentence
 
 

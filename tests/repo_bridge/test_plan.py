@@ -66,12 +66,12 @@ def test_people_see_each_change_once(press: Press, capsys: pytest.CaptureFixture
     sample.items[0].withdrawn, sample.items[1].withdrawn = True, False
     press.publish(sample, 1, **options)
     folder = press.public / "resourcesync"
-    page = (folder / "index.html").read_text()
+    page = (folder / "index.html").read_text("utf-8")
     withdrawn = "2 removed; what is withdrawn is not named"  # a record and a file
     titles = re.findall(r'"tag created">.*?<bdi>(.*?)</bdi>', page, re.DOTALL)
     assert (page.count(withdrawn), titles.count("Title 2"), len(titles)) == (1, 1, 2)
-    assert (folder / TWO / "index.html").read_text().count(withdrawn) == 1
-    assert "removed: 2; what is withdrawn is not named" in (folder / SET / "changes.atom").read_text()
+    assert (folder / TWO / "index.html").read_text("utf-8").count(withdrawn) == 1
+    assert "removed: 2; what is withdrawn is not named" in (folder / SET / "changes.atom").read_text("utf-8")
     assert main(["show", str(press.public)]) == 0
     assert "deleted  2; what is withdrawn is not named" in " ".join(capsys.readouterr().out.split(" "))
     assert "Title 1" not in page

@@ -197,7 +197,7 @@ def test_table_from_a_bucket(tmp_path: Path, server: BucketServer) -> None:
     )
     press.publish(None, table=files, bad_rows=2)
     assert [*press.listed()] == ["https://e.org/1", "https://e.org/2"]
-    for name, message in (("t/*.xlsx", "xlsx is not a table"), ("t/none*.csv", "none.* has no column uri")):
+    for name, message in (("t/*.xlsx", "xlsx is not a table"), ("t/none*.csv", "none.* does not exist, or is empty")):
         with pytest.raises(TableError, match=f"^s3://.*{message}"):
             press.publish(None, table=BucketPath(server.bucket) / name)
 
