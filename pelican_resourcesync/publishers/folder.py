@@ -228,19 +228,19 @@ class _Folder:
         return None if time_ > self.built + _TOLERANCE else (commit.sha, time_)
 
     def _require_not_built(self) -> None:
-        """Raise `PublicationError` where Pelican's plug-in has published the folder, and that is not live yet.
+        """Raise `PublicationError` where Pelican's plug-in has published the folder, unless that is to be continued.
 
         It knows what only Pelican does: drafts, hidden pages, and which commit changed what.
         """
-        for name, layout in self.layouts.items():
-            state, previous = state_in(self._path, layout), self._predecessors[name].previous
-            if state and state.publisher == PELICAN and (previous is None or previous.state != state):
-                message = (
-                    f"Pelican's plug-in has just published {self._path}: let Pelican run the programs that change its "
-                    'files (docs/hosts.md), or set RESOURCESYNC = {"enabled": False} and remove '
-                    f"{self._path / FOLDER}"
-                )
-                raise PublicationError(message)
+        states = [state_in(self._path, layout) for layout in self.layouts.values()]
+        if self._settings.previous != "output" and any(state and state.publisher == PELICAN for state in states):
+            message = (
+                f"Pelican's plug-in has published {self._path}, without the drafts that this command would list: let "
+                'Pelican run the programs that change its files (docs/hosts.md), or set RESOURCESYNC = {"enabled": '
+                f"False}} and remove {self._path / FOLDER}. To list every file all the same, set "
+                f'{self._settings.setting("previous")} to "output"'
+            )
+            raise PublicationError(message)
 
     def _find_resources(self) -> dict[str, str]:
         """Return the URIs of the resources by path, in the order of the URIs."""

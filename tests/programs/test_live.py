@@ -37,22 +37,25 @@ def test_disk_that_fails_is_one_sentence(museum: Museum) -> None:
     assert "move away what is in its place" in sentence
 
 
-def test_publish_after_the_plug_in(museum: Museum) -> None:
-    """It would lose what only Pelican knows, so it is refused, until what the plug-in published is live, or is gone."""
-    arguments = ["publish", "output", "--base-url", MUSEUM]
+@pytest.mark.parametrize("siteurl", [MUSEUM, "http://127.0.0.1:9"])
+def test_publish_after_the_plug_in(museum: Museum, siteurl: str) -> None:
+    """It would list what only Pelican knows to be a draft: refused, live or not, until that is wanted or it is gone."""
+    arguments = ["publish", "output", "--base-url", siteurl]
+    museum.site.configure(SITEURL=siteurl)
+    museum.site.write("content/s.md", "Title: S\nCategory: C\nStatus: draft\n\nSoon.\n")
     for month in (1, 2):
         museum.edit(month)
-        museum.build()
-        before = tree(museum.site.output)
-        refused = our_command(museum.site.folder, *arguments, check=False)
-        assert (refused.returncode, tree(museum.site.output)) == (2, before)
-        assert "Pelican's plug-in has just published" in refused.stderr
-        museum.deploy()
-    assert "nothing changed" in our_command(museum.site.folder, *arguments).stdout
-    museum.edit(3)
-    museum.build()
+        for step in museum.build, museum.deploy:
+            step()
+            before = tree(museum.site.output)
+            refused = our_command(museum.site.folder, *arguments, check=False)
+            assert (refused.returncode, tree(museum.site.output)) == (2, before)
+            assert "Pelican's plug-in has published" in refused.stderr
+    museum.site.write("resourcesync.toml", 'previous = "output"\n')
+    assert "1 created (/drafts/s.html)" in our_command(museum.site.folder, *arguments).stdout
+    (museum.site.folder / "resourcesync.toml").unlink()
     shutil.rmtree(museum.site.output / "resourcesync")
-    assert "1 updated" in our_command(museum.site.folder, *arguments).stdout
+    assert our_command(museum.site.folder, *arguments).stdout
 
 
 # --- moved -------------------------------------------------------------------
