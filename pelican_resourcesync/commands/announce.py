@@ -118,7 +118,8 @@ def _announce(site: "PublishedSite", position: "_Position", options: Namespace, 
     pages = site.changed(position.since(endpoint), all_bytes=options.all_bytes)
     if options.dry_run:
         done |= {"pages": pages, "hubs": [hub.url for hub in hubs]}
-        _say(options, *(f"{kind} {uri}" for uri, kind in pages.items()), *(f"notify {hub.url}" for hub in hubs))
+        lines = [*(f"{kind} {uri}" for uri, kind in pages.items()), *(f"notify {hub.url}" for hub in hubs)]
+        _say(options, *(lines or [_nothing(site)]))
         return
     for receiver in [hub.url for hub in known if hub not in hubs] + ([] if pages else [endpoint]):
         position.reached(receiver, site)  # there is nothing that it has not heard of

@@ -262,7 +262,7 @@ def test_who_has_nothing_to_hear_begins_there(site: Site, hubs: tuple[Hub, Hub])
     site.release({})
     assert site.announce("--cursor", "position") == "Nothing to announce: no page has changed.\n"
     assert json.loads((site.base / "position").read_bytes()).keys() == {thin.url, site.endpoint}
-    assert site.announce("--cursor", "other", "--dry-run") == ""
+    assert site.announce("--cursor", "other", "--dry-run") == "Nothing to announce: no page has changed.\n"
     assert not (site.base / "other").exists()
 
 
