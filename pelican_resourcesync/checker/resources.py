@@ -42,6 +42,7 @@ from pelican_resourcesync.http import (
 from pelican_resourcesync.protocol import PATCH
 from pelican_resourcesync.source import SiteFolder
 from pelican_resourcesync.system.dcz import LARGEST, MEDIA_TYPE, PatchError, apply_patch, base_of, has_patches
+from pelican_resourcesync.system.files import is_key_file
 
 _IN_MEMORY = 1_048_576
 
@@ -75,12 +76,13 @@ class FolderFetcher(SiteFolder):
         self._opened: Hashes = set()
 
     def unopened(self) -> Iterator[str]:
-        """Yield the paths of the files that were not opened, without documents, hidden files and those for the host."""
+        """Yield the paths of the files that were not opened, but documents, hidden files and those for hosts."""
         for folder, names, files in os.walk(self.folder):
             names[:] = sorted(name for name in names if name[0] != "." and Path(folder, name) not in self._roots)
             for name in sorted(files):
                 file = Path(folder, name)
-                if name[0] != "." and not _FOR_HOSTS.match(name) and hash(str(file)) not in self._opened:
+                is_known = name[0] == "." or _FOR_HOSTS.match(name) or hash(str(file)) in self._opened
+                if not is_known and not is_key_file(file):
                     yield file.relative_to(self.folder).as_posix()
 
     def open(self, uri: str, *, size: int, md: Attributes | None = None) -> FetchedContent:  # noqa: ARG002 - of the web

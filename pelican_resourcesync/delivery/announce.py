@@ -30,8 +30,8 @@ from pelican_resourcesync.publication import (
     parse_state,
 )
 from pelican_resourcesync.publishers.static_site import is_page
-from pelican_resourcesync.settings import INDEXNOW_KEY, Hub, key_file
-from pelican_resourcesync.system.files import sha256
+from pelican_resourcesync.settings import Hub, key_file
+from pelican_resourcesync.system.files import is_key_file, sha256
 
 #: Which changes to announce: those after a time or a generation, or of each set after a time, by its name. By default,
 #: they are those of the last publication.
@@ -216,8 +216,7 @@ class PublishedSite:
 
         Raises `SettingsError` where there is none otherwise, or several.
         """
-        files = self.folder.glob("*.txt") if self.folder else ()
-        keys = [file.stem for file in files if INDEXNOW_KEY.fullmatch(file.stem) and _has_content(file, file.stem)]
+        keys = [file.stem for file in self.folder.glob("*.txt") if is_key_file(file)] if self.folder else []
         if len(keys) == 1:
             return keys[0]
         if not keys and self.hubs(self.sets):
@@ -332,7 +331,3 @@ def _shows_page(uri: str, given: str | None) -> bool:
     path = urlsplit(uri).path
     _, dot, _ = path.rpartition("/")[2].rpartition(".")
     return is_page(given) if given else is_page(media_type(path)) or not dot
-
-
-def _has_content(file: Path, text: str) -> bool:
-    return file.stat().st_size <= len(text) + 2 and file.read_bytes().strip() == text.encode()

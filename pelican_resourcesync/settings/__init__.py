@@ -1,7 +1,7 @@
 """Tables of settings, the checks of their values, and the settings of a site: one checker for all programs."""
 
 from pelican_resourcesync.settings import checks
-from pelican_resourcesync.settings.checks import CORRECT, INDEXNOW_KEY, REPLACE
+from pelican_resourcesync.settings.checks import CORRECT, REPLACE
 from pelican_resourcesync.settings.publishing import PERIODS, Archives, Dumps, Hub, PublishSettings, VersionOptions
 from pelican_resourcesync.settings.resourcesync import (
     FolderSettings,
@@ -28,7 +28,6 @@ from pelican_resourcesync.settings.setting import (
 
 __all__ = [
     "CORRECT",
-    "INDEXNOW_KEY",
     "OPTIONS",
     "PERIODS",
     "REPLACE",

@@ -11,10 +11,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.http import BucketPath, is_bucket
 from pelican_resourcesync.settings.setting import Check, Setting
+from pelican_resourcesync.system.files import INDEXNOW_KEY
 from pelican_resourcesync.system.printable import suggestion
-
-#: A key of IndexNow.
-INDEXNOW_KEY = re.compile("[A-Za-z0-9-]{8,128}")
 
 #: The files from which hosts read headers: `_headers` (Netlify, Cloudflare Pages) and `.htaccess` (Apache).
 HEADER_FILES = ("_headers", ".htaccess")

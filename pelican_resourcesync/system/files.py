@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Iterable
 from contextlib import suppress
@@ -14,6 +15,18 @@ _WINDOWS = os.name == "nt"
 
 #: The errors of file systems that cannot flush a folder.
 _CANNOT = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
+
+#: A key of IndexNow.
+INDEXNOW_KEY = re.compile("[A-Za-z0-9-]{8,128}")
+
+
+def is_key_file(file: Path) -> bool:
+    """Return whether a file proves to search engines whose key of IndexNow its name is, by having it as its content."""
+    key = file.stem
+    with suppress(OSError):
+        is_named = file.suffix == ".txt" and INDEXNOW_KEY.fullmatch(key) and file.stat().st_size - len(key) in range(3)
+        return bool(is_named) and file.read_bytes().strip() == key.encode()
+    return False
 
 
 def measure(file: Path | str) -> tuple[str, int]:

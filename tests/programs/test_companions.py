@@ -114,6 +114,7 @@ def test_programs_that_run_after_the_build(site: Site) -> None:
     assert news.startswith("5 created")
     assert (site.output / "first.html").read_text().startswith("<title>First</title><link rel=")
     site.write("output/added.css", "b{}")
+    site.write("output/0123456789abcdef.txt", "0123456789abcdef")  # a key of IndexNow
     assert "note: 1 file is not listed: added.css; drafts" in our_command(site.folder, "check", "output").stdout
 
 
