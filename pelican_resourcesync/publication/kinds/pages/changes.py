@@ -28,7 +28,7 @@ from pelican_resourcesync.publication.model.history import (
     parse_change,
 )
 from pelican_resourcesync.publication.model.ranges import Range
-from pelican_resourcesync.publication.model.state import PublicationState
+from pelican_resourcesync.publication.model.state import ChangeListSummary, PublicationState
 from pelican_resourcesync.publication.previous.previous import DamagedError, PreviousPublication, explain_damage
 from pelican_resourcesync.system.titles import HTML
 
@@ -134,10 +134,16 @@ def parse_shown(data: bytes, path: str) -> ShownChanges:
 def latest_shown(
     publication: PreviousPublication, known: Mapping[str, ShownChanges] = MappingProxyType({})
 ) -> Iterator[tuple[str, ShownChanges]]:
-    """Yield what the pages about changes show, with their paths, the latest first; those not `known` are read."""
-    for found in reversed(publication.state.change_lists):
-        path = publication.layout.change_page(found.start)
-        yield path, known.get(path) or read_shown(publication, found.start) or ShownChanges()
+    """Return what the pages about changes show, with their paths, the latest first; those not `known` are read."""
+    return (shown_in(publication, each, known) for each in reversed(publication.state.change_lists))
+
+
+def shown_in(
+    publication: PreviousPublication, found: ChangeListSummary, known: Mapping[str, ShownChanges]
+) -> tuple[str, ShownChanges]:
+    """Return the path of the page about a Change List, and what it shows, which is read if it is not `known`."""
+    path = publication.layout.change_page(found.start)
+    return path, known.get(path) or read_shown(publication, found.start) or ShownChanges()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 
 from pelican_resourcesync.protocol import Capability, ChangeKind
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.kinds.dumps import read_dumped
-from pelican_resourcesync.publication.kinds.pages.changes import ChangeDay, days_of, latest_shown
+from pelican_resourcesync.publication.kinds.pages.changes import ChangeDay, days_of, latest_shown, shown_in
 from pelican_resourcesync.publication.model.history import ShownChanges
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.state import ChangeListSummary, Part, PublicationState
@@ -54,14 +54,21 @@ class ArchiveOverview:
     since: datetime
 
 
+def months(time: datetime) -> int:
+    """Return the number of months before that of a time, in UTC."""
+    return 12 * time.astimezone(UTC).year + time.astimezone(UTC).month - 1
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
     """What a set publishes.
 
     `documents` are the paths of its documents by capability. `total` are all resources, `types` those of each media
     type and `years` those last changed in each year, as far as it is known. `ranges` are the Change Lists, oldest
-    first, and `days` the latest changes, the latest first. `dump` and `change_dump` are the packages of the current
-    Resource Dump and of all Change Dumps. `last` is the time of the last change, `None` if none is known.
+    first, and `ends` the last changes of those that began in the last twelve months and reach beyond a month, by path.
+    `days` are the latest changes, the latest first.
+    `dump` and `change_dump` are the packages of the current Resource Dump and of all Change Dumps.
+    `last` is the time of the last change, `None` if none is known.
     `new` is the number of new pages in the month of `at`, of those that are still shown, without the first publication.
     `began` is the time of the first publication, and `is_restart` whether others came before it, under other addresses.
     `of_repository` is whether the resources are those of a repository and not of a site.
@@ -73,6 +80,7 @@ class Overview:
     types: Mapping[str, Amount]
     years: Mapping[int, int]
     ranges: Sequence[ChangeListSummary]
+    ends: Mapping[str, datetime]
     days: Sequence[ChangeDay]
     dump: Amount
     change_dump: Amount
@@ -159,6 +167,7 @@ def _read(publication: PreviousPublication, shown: Mapping[str, ShownChanges]) -
         types=types,
         years=years,
         ranges=publication.state.change_lists,
+        ends=dict(_ends(publication, shown)),
         days=days,
         dump=_sum(Amount(1, entry.md.length or 0) for entry in publication.entries(layout.resource_dump) if entry.md),
         change_dump=_sum(packages),
@@ -197,6 +206,15 @@ def _latest(
         is_enough = read >= _ENOUGH_READ and shown.changes and shown.changes[-1].time < month
         if is_enough or total >= _MOST_READ:
             break
+
+
+def _ends(publication: PreviousPublication, known: Mapping[str, ShownChanges]) -> Iterator[tuple[str, datetime]]:
+    """Yield when lists last changed whose periods end in a later month than they begin, perhaps without a change."""
+    state = publication.state
+    for found in state.change_lists:
+        if months(state.at) - 12 < months(found.start) < months((found.until or state.at) - timedelta.resolution):
+            _, shown = shown_in(publication, found, known)
+            yield from ((found.path, change.time) for change in shown.changes[:1])
 
 
 def _archives(publication: PreviousPublication) -> Iterator[tuple[Capability, ArchiveOverview]]:

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
-from itertools import islice
+from datetime import UTC, date, datetime
+from itertools import groupby, islice
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,12 +13,12 @@ from urllib.parse import unquote
 from pelican_resourcesync.protocol import Capability, ChangeKind, Entry
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.kinds.pages.changes import ChangeDay
-from pelican_resourcesync.publication.kinds.pages.overview import DOCUMENTS, Amount, Overview
+from pelican_resourcesync.publication.kinds.pages.overview import DOCUMENTS, Amount, Overview, months
 from pelican_resourcesync.publication.kinds.pages.rendering import WORDS, Page, environment_of, mirror_command
 from pelican_resourcesync.publication.model.history import TitledChange
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, HTML_PAGE, Layout, set_of
 from pelican_resourcesync.publication.model.options import SITE, Options, PageOptions
-from pelican_resourcesync.publication.model.state import ChangeListSummary, PublicationState
+from pelican_resourcesync.publication.model.state import PublicationState
 from pelican_resourcesync.publication.previous.previous import sets_published_by, state_in
 
 #: How much a page shows: days of changes, names of each, periods, media types; and how much a feed has.
@@ -301,7 +301,7 @@ def _badge_width(overview: Overview) -> int:
 
 
 class Column(NamedTuple):
-    """Months side by side in the last twelve, and the Change Lists that begin in the first of them.
+    """Months side by side in the last twelve, with the changes of the Change Lists that begin in the first of them.
 
     `place` is the number of that month, and `height` that of the bar, in percent, which grows with the square root of
     the number of changes: a first publication does not hide single changes.
@@ -315,37 +315,34 @@ class Column(NamedTuple):
     height: int
 
 
-_YEAR, _TICK = 12, timedelta(milliseconds=1)
-
-
 def _year(page: Page, shown: PageSet) -> dict[str, Any]:
     """Return the last twelve months in UTC, and a column for those in which Change Lists begin."""
     overview, layout = shown.overview, shown.options.layout
-    last = _months(overview.at) + 1
-    lists: dict[int, list[ChangeListSummary]] = {}
-    for summary in overview.ranges:
-        if summary.changes and _months((summary.until or overview.at) - _TICK) >= last - _YEAR:
-            lists.setdefault(max(_months(summary.start), last - _YEAR), []).append(summary)
-    most = max((sum(each.changes for each in together) for together in lists.values()), default=1)
+    begin = months(overview.at) - 11
+    lists = {
+        month: [*found]
+        for month, found in groupby((each for each in overview.ranges if each.changes), lambda each: months(each.start))
+        if month >= begin
+    }
+    most = max((sum(each.changes for each in found) for found in lists.values()), default=1)
     columns = []
-    for (month, together), following in zip(lists.items(), [*lists, last][1:], strict=True):
-        end = together[-1].until or overview.at
-        until = min(following, max(_months(end - _TICK), month) + 1)
-        several = len(together) > 1
-        href = page.href(layout.change_pages if several else layout.change_page(together[0].start))
-        counts = {kind: sum(getattr(each, kind) for each in together) for kind in ChangeKind}
+    for (month, found), following in zip(lists.items(), [*lists, begin + 12][1:], strict=True):
+        last = min(following - 1, months(overview.ends.get(found[-1].path, found[-1].start)))
+        several = len(found) > 1
+        href = page.href(layout.change_pages if several else layout.change_page(found[0].start))
+        counts = {kind: sum(getattr(each, kind) for each in found) for kind in ChangeKind}
         height = round(100 * (sum(counts.values()) / most) ** 0.5)
         numbers = (
             page.text(f"%(number)s {word}", number=page.language.number(counts[kind]))
             for kind, word in WORDS.items()
             if counts[kind]
         )
-        title = f"{page.language.period(together[0].start, end)}: {', '.join(numbers)}"
-        columns.append(Column(month - last + _YEAR + 1, until - month, href, title, counts, height))
-    months = [datetime(month // 12, month % 12 + 1, 1, tzinfo=UTC) for month in range(last - _YEAR, last)]
-    return {"months": months, "columns": columns}
+        period = " \N{EN DASH} ".join(page.language.month(_first_day(each)) for each in sorted({month, last}))
+        columns.append(
+            Column(month - begin + 1, last - month + 1, href, f"{period}: {', '.join(numbers)}", counts, height)
+        )
+    return {"months": [*map(_first_day, range(begin, begin + 12))], "columns": columns}
 
 
-def _months(time: datetime) -> int:
-    """Return the number of months before that of a time."""
-    return 12 * time.astimezone(UTC).year + time.astimezone(UTC).month - 1
+def _first_day(month: int) -> datetime:
+    return datetime(month // 12, month % 12 + 1, 1, tzinfo=UTC)

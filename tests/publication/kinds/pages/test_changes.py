@@ -646,7 +646,7 @@ def test_the_rate_of_changes(tmp_path: Path) -> None:
 
 
 def test_the_last_twelve_months(tmp_path: Path) -> None:
-    """A column of the months that Change Lists cover: it leads to the list, or to all lists if several begin in it."""
+    """A column of the months with changes of a list: it leads to the list, or to all lists if several begin in it."""
     source = Source(tmp_path, boundaries=Calendar("month"))
     contents = {f"{number}.html": b"1" for number in range(100)}
     source.publish(contents, history("a", "2023-01-20T12:00"))
@@ -657,11 +657,11 @@ def test_the_last_twelve_months(tmp_path: Path) -> None:
     columns = page.xpath("//*[@class='year']/li/a")
     assert [(each.text, each.get("href"), each.getparent().get("style")) for each in columns] == [
         ("16", "site/changes/20231201T000000Z.html", "grid-column:1/span 1"),
-        ("4", "site/changes/20240101T000000Z.html", "grid-column:2/span 2"),
-        ("1", "site/changes/20240301T000000Z.html", "grid-column:4/span 8"),
+        ("4", "site/changes/20240101T000000Z.html", "grid-column:2/span 1"),
+        ("1", "site/changes/20240301T000000Z.html", "grid-column:4/span 1"),
         ("9", "site/changes/20241101T000000Z.html", "grid-column:12/span 1"),
     ]
-    assert columns[0].get("title") == "December 2023: 16 changed"
+    assert [columns[at].get("title") for at in (0, 2)] == ["December 2023: 16 changed", "March 2024: 1 changed"]
     # the square roots of 16, 4, 1 and 9
     assert [each.get("style") for each in page.xpath("//*[@class='year']//span")] == [
         f"--height:{height}" for height in (100, 50, 25, 75)
@@ -673,12 +673,23 @@ def test_the_last_twelve_months(tmp_path: Path) -> None:
         tagged.publish({"a.html": f"{month}".encode()}, f"2024-0{month}-05T12:00")
     places = page_of(tagged).xpath("//*[@class='year']/li[a]/@style")
     assert places == ["grid-column:9/span 2", "grid-column:11/span 2"]  # two lists begin in March, one in May
+    yearly = Source(tmp_path / "yearly", boundaries=Calendar("year"))
+    for time, expected in (
+        ("2024-03-05T12:00", "grid-column:10/span 3"),  # from January on
+        ("2024-05-05T12:00", "grid-column:8/span 5"),
+        ("2025-02-05T12:00", "grid-column:11/span 2"),  # the other list began before these twelve months
+    ):
+        yearly.publish({"a.html": time.encode()}, time)
+        assert page_of(yearly).xpath("//*[@class='year']/li[a]/@style") == [expected]
+    assert page_of(yearly).xpath("//*[@class='year']//a/@title") == [
+        "January 2025 \N{EN DASH} February 2025: 1 changed"
+    ]
     daily = Source(tmp_path / "daily", boundaries=Calendar("day"))
     for day in (1, 2, 3):
         daily.publish({"a.html": f"{day}".encode()}, f"2024-03-0{day}T12:00")
     (column,) = page_of(daily).xpath("//*[@class='year']/li/a")
     assert (column.text, column.get("href")) == ("3", "site/changes/index.html")
-    assert column.get("title") == "1 March 2024 \N{EN DASH} 3 March 2024: 1 new, 2 changed"
+    assert column.get("title") == "March 2024: 1 new, 2 changed"
 
 
 def test_versions(tmp_path: Path) -> None:
