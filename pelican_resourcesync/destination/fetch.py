@@ -145,7 +145,7 @@ class Fetch:
                 headers = sink.headers()
                 stored = sink.pending.stored
                 if stored and stored.digest and "Range" not in headers and not sink.pending.hash:
-                    headers |= conditions(stored.etag, stored.modified)
+                    headers |= conditions(stored.etag)
                 self._source.requests += 1
                 self._active.add(sink)
                 yield self._mirrors.request(sink, sink.pending.mirrors, headers)
@@ -369,7 +369,5 @@ class Fetch:
 
 def _stored(sink: _PartSink, received: VerifiedContent, response: Response | None = None) -> StoredResource:
     wanted = sink.pending
-    etag, modified = response.validators if response else ("", "")
-    return StoredResource(
-        wanted.uri, sink.path, wanted.hash, received.digest, received.length, wanted.time, etag, modified
-    )
+    etag = response.etag if response else ""
+    return StoredResource(wanted.uri, sink.path, wanted.hash, received.digest, received.length, wanted.time, etag)

@@ -9,7 +9,6 @@ from pelican_resourcesync.destination.past import Past
 from pelican_resourcesync.destination.routes import NEVER, Route, find_routes
 from pelican_resourcesync.destination.state import CopyState, PastVersion
 from pelican_resourcesync.errors import (
-    AbsentError,
     DocumentError,
     IncompleteError,
     MirrorError,
@@ -90,18 +89,6 @@ def plan(state: CopyState, source: Source, options: MirrorOptions, *, reconcile:
     `reconcile`: compare with the Resource Lists even where Change Lists would do. Raises `IncompleteError` if what
     the Source says could do harm, and the errors of documents that cannot be read: nothing of such a plan may be kept.
     """
-    state.db.execute("SAVEPOINT plan")
-    try:
-        return _plan(state, source, options, reconcile=reconcile)
-    except AbsentError:
-        # A host that compares times alone may say that a document is not modified where an older one replaced it.
-        state.db.execute("ROLLBACK TO plan")
-        if not state.forget_documents():
-            raise
-        return _plan(state, source, options, reconcile=reconcile)
-
-
-def _plan(state: CopyState, source: Source, options: MirrorOptions, *, reconcile: bool) -> FetchPlan:
     result = FetchPlan()
     begin = source.requests
     # What could not be read may be right by now, where it was listed before.
@@ -200,7 +187,7 @@ class _Planner:
                 raise
             self._state.db.execute("ROLLBACK TO one_set")
             self._result.unread.append(f"{self._set.name}: {error}")
-            return self._source.unread(error)
+            return error
         self.found = self._known_hosts()
         if why := _why_foreign(before, self.found):
             self._state.db.execute("ROLLBACK TO one_set")

@@ -20,7 +20,7 @@ from pelican_resourcesync.system.lock import lock_file
 from pelican_resourcesync.system.printable import get_logger
 from pelican_resourcesync.system.strict_json import parse_json
 
-_FORMAT = 2
+_FORMAT = 3
 #: The folder in the copy that has the state.
 STATE_FOLDER = ".mirror"
 _logger = get_logger("pelican_resourcesync")
@@ -32,14 +32,14 @@ _NOTHING: dict[str, Any] = {_SOURCE: "", VERIFIED: None, PRIVATE: None, REBUILT:
 DATABASE = "state.sqlite3"
 _PAGE = 500  # rows that are read at once
 _PATIENCE = 5.0  # seconds to wait for another program that uses the database
-_COLUMNS = "r.uri, r.path, r.listed, r.digest, r.length, r.time, r.etag, r.modified"
+_COLUMNS = "r.uri, r.path, r.listed, r.digest, r.length, r.time, r.etag"
 #: `membership` alone says which sets list a resource, of the copy or pending: a bit for each. What no set lists is
 #: to be deleted.
 _META = "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
 _TABLES = """
 CREATE TABLE IF NOT EXISTS resource (
     uri TEXT PRIMARY KEY, path TEXT NOT NULL, listed TEXT NOT NULL, digest TEXT NOT NULL, length INTEGER NOT NULL,
-    time TEXT NOT NULL, etag TEXT NOT NULL, modified TEXT NOT NULL) WITHOUT ROWID;
+    time TEXT NOT NULL, etag TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS path ON resource (lower(path));
 CREATE TABLE IF NOT EXISTS pending (
     uri TEXT PRIMARY KEY, hash TEXT NOT NULL, length INTEGER, time TEXT NOT NULL,
@@ -48,7 +48,7 @@ CREATE TABLE IF NOT EXISTS pending (
 CREATE TABLE IF NOT EXISTS membership (uri TEXT PRIMARY KEY, sets INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS unlisted ON membership (uri) WHERE sets = 0;
 CREATE TABLE IF NOT EXISTS document (
-    uri TEXT PRIMARY KEY, etag TEXT NOT NULL, modified TEXT NOT NULL, body BLOB) WITHOUT ROWID;
+    uri TEXT PRIMARY KEY, etag TEXT NOT NULL, body BLOB) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS description (
     uri TEXT PRIMARY KEY, type TEXT NOT NULL, links TEXT NOT NULL) WITHOUT ROWID;
 CREATE TEMP TABLE IF NOT EXISTS entry (
@@ -72,7 +72,6 @@ class StoredResource(NamedTuple):
     length: int
     time: str
     etag: str
-    modified: str
 
 
 class Pending(NamedTuple):
@@ -143,21 +142,15 @@ class CopyState:
             return
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, json.dumps(value)))
 
-    def document(self, uri: str) -> tuple[str, str, bytes | None] | None:
-        """Return the validators of a document and, if it was small, its bytes."""
-        row: tuple[str, str, bytes | None] | None = self.db.execute(
-            "SELECT etag, modified, body FROM document WHERE uri = ?", (uri,)
-        ).fetchone()
+    def document(self, uri: str) -> tuple[str, bytes | None] | None:
+        """Return the `ETag` of a document and, if it was small, its bytes."""
+        query = "SELECT etag, body FROM document WHERE uri = ?"
+        row: tuple[str, bytes | None] | None = self.db.execute(query, (uri,)).fetchone()
         return row
 
-    def set_document(self, uri: str, etag: str, modified: str, body: bytes | None) -> None:
-        """Remember the validators of a document, and its bytes if they are given."""
-        self.db.execute("INSERT OR REPLACE INTO document VALUES (?, ?, ?, ?)", (uri, etag, modified, body))
-
-    def forget_documents(self) -> int:
-        """Forget all documents and what was discovered; return how many documents that were."""
-        self.db.execute("DELETE FROM meta WHERE key = 'discovered'")
-        return self.db.execute("DELETE FROM document").rowcount
+    def set_document(self, uri: str, etag: str, body: bytes | None) -> None:
+        """Remember the `ETag` of a document, and its bytes if they are given."""
+        self.db.execute("INSERT OR REPLACE INTO document VALUES (?, ?, ?)", (uri, etag, body))
 
     # The copy
 
@@ -194,7 +187,7 @@ class CopyState:
     def invalidate(self, uris: Iterable[str]) -> None:
         """Forget what resources of the copy are, so that they are fetched again."""
         self.db.executemany(
-            "UPDATE resource SET listed = '', digest = '', time = '', etag = '', modified = '' WHERE uri = ?",
+            "UPDATE resource SET listed = '', digest = '', time = '', etag = '' WHERE uri = ?",
             [(uri,) for uri in uris],
         )
 
@@ -245,7 +238,7 @@ class CopyState:
 
     def insert(self, done: Sequence[StoredResource]) -> None:
         """Record resources of the copy, which are then no longer to be fetched."""
-        self.db.executemany("INSERT OR REPLACE INTO resource VALUES (?, ?, ?, ?, ?, ?, ?, ?)", done)
+        self.db.executemany("INSERT OR REPLACE INTO resource VALUES (?, ?, ?, ?, ?, ?, ?)", done)
         self.db.executemany("DELETE FROM pending WHERE uri = ?", [(resource.uri,) for resource in done])
 
     def reject(self, stored: StoredResource, reason: str, *, ours: bool = False) -> None:

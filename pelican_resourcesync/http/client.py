@@ -128,7 +128,6 @@ MOST_HEADERS = 100
 _MOST_REDIRECTS = 5
 _SECURE_PORT = 443
 _OVERHEAD = 1_000_000  # bytes of heads and chunks; as much again as the body may have
-_SETTLED = 1  # seconds after which a `Last-Modified` tells two states apart
 _FIELD = re.compile(r"^([^\s:]++):[ \t]*+([^\n]*+)", re.MULTILINE)
 _FOLDED = re.compile(r"\r?\n[ \t]++")
 
@@ -194,18 +193,12 @@ class Response:
         return self.headers.media_type
 
     @property
-    def validators(self) -> tuple[str, str]:
-        """The `ETag` for a conditional request, or where there is none the `Last-Modified`; empty if they do not serve.
+    def etag(self) -> str:
+        """The `ETag` for a conditional request, or an empty string if it does not serve.
 
-        A time counts in seconds: what was modified just before it was sent may have been modified again since, so
-        such a time is left out (RFC 9110, 8.8.2.2).
+        `Last-Modified` never does: a host may answer that an older state, put back, was not modified since.
         """
-        tag = self.headers.get("ETag")
-        if tag and is_sendable(tag):
-            return tag, ""
-        modified, sent = self.headers.time("Last-Modified"), self.headers.time("Date")
-        settled = modified is not None and sent is not None and (sent - modified).total_seconds() > _SETTLED
-        return "", self.headers.get("Last-Modified") if settled else ""
+        return tag if is_sendable(tag := self.headers.get("ETag")) else ""
 
 
 class Sink:

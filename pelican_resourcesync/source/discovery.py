@@ -272,8 +272,7 @@ class _Discovery:
         try:
             return self._set(name, uri, kind)
         except UNREAD as error:
-            failure = self._source.unread(error)
-            return SourceSet(name=name, uri=self._source.key(uri), documents={}, failure=failure)
+            return SourceSet(name=name, uri=self._source.key(uri), documents={}, failure=error)
 
     def _set(self, name: str, uri: str, kind: str) -> SourceSet:
         """Return a set, with what its Capability List names now."""

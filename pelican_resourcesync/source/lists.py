@@ -120,7 +120,7 @@ class ChangeLists:
             for change, here in self.after(position, note):
                 take(change, here)
         except UNREAD as error:
-            return self._source.unread(error)
+            return error
         return None
 
     def after(

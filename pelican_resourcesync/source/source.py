@@ -12,11 +12,10 @@ from io import BytesIO
 from itertools import chain, islice
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import Any, BinaryIO, Protocol, TypeVar, cast
+from typing import Any, BinaryIO, Protocol, cast
 from urllib.parse import urljoin
 
 from pelican_resourcesync.errors import (
-    AbsentError,
     DocumentError,
     ForeignError,
     IncompleteError,
@@ -68,7 +67,6 @@ _DAY = 86_400  # seconds
 PRIVATE = "private"
 #: The errors of a document that cannot be read, apart from those that end a run.
 UNREAD = (TransportError, DocumentError, ForeignError)
-Error = TypeVar("Error", bound=ResourceSyncError)
 
 
 class Memory(Protocol):
@@ -82,11 +80,11 @@ class Memory(Protocol):
     def set(self, key: str, value: Any) -> None:
         """Remember a value that JSON can hold."""
 
-    def document(self, uri: str) -> tuple[str, str, bytes | None] | None:
-        """Return the validators of a document and, if it was small, its compressed bytes."""
+    def document(self, uri: str) -> tuple[str, bytes | None] | None:
+        """Return the `ETag` of a document and, if it was small, its compressed bytes."""
 
-    def set_document(self, uri: str, etag: str, modified: str, body: bytes | None) -> None:
-        """Remember the validators of a document, and its compressed bytes if they are given."""
+    def set_document(self, uri: str, etag: str, body: bytes | None) -> None:
+        """Remember the `ETag` of a document, and its compressed bytes if they are given."""
 
 
 class Source:
@@ -103,7 +101,6 @@ class Source:
         self.requests = 0
         self._documents: set[str] = set()  # those that were requested in this run
         self._read: set[str] = set()  # those since it began to read the Source
-        self._unmodified = False  # whether a host said so of one of these
         self.remarks: list[str] = []  # on its documents
         self._left_out: dict[str, dict[str, list[Any]]] = {}  # how often what cannot be read, by its name and document
         self._private: bool | None = None  # whether the Source is at a private address
@@ -298,7 +295,6 @@ class Source:
         self._read.clear()
         self._left_out.clear()
         self.remarks.clear()
-        self._unmodified = False
 
     @property
     def notes(self) -> list[str]:
@@ -310,16 +306,6 @@ class Source:
                 first = f"{count:,} in all, the first in {shown(uri)}: {why}"
                 notes.append(f"{what} cannot be read, and counts as absent ({first})")
         return notes
-
-    def unread(self, error: Error) -> Error:
-        """Return the error of a document that is read on without.
-
-        Raises an `AbsentError` that may come of another document, which a host that compares times alone says is not
-        modified: then documents have to be read anew.
-        """
-        if isinstance(error, AbsentError) and self._unmodified:
-            raise error
-        return error
 
     def document(self, uri: str, capability: str, *, remembered: bool = True) -> "OpenDocument | None":
         """Return a document that is read as its entries are needed; None if it is `remembered` and has not changed.
@@ -372,7 +358,7 @@ class Source:
 
     def forget(self, uri: str) -> None:
         """Forget a document, so that the next run reads it whether it has changed or not."""
-        self.memory.set_document(self.key(uri), "", "", None)
+        self.memory.set_document(self.key(uri), "", None)
 
     def require(self, uri: str) -> None:
         """Raise `DocumentError` or `ForeignError` unless a document may be requested."""
@@ -396,14 +382,14 @@ class Source:
             message = f"more than {self.options.max_documents} documents are to be read (--max-documents)"
             raise DocumentError(message)
         known = self.memory.document(self.key(uri))
-        if known and known[2] is not None and uri in self._read:
-            again = BytesIO(zlib.decompress(known[2]))
+        if known and known[1] is not None and uri in self._read:
+            again = BytesIO(zlib.decompress(known[1]))
             self._authenticate(uri, again)
             again.seek(0)
             return again
         # That a large one has not changed could not be verified.
-        known = known if remembered and known and (self.signed is None or known[2] is not None) else None
-        headers = {"Cache-Control": "no-cache", **(conditions(*known[:2]) if known else {})}
+        known = known if remembered and known and (self.signed is None or known[1] is not None) else None
+        headers = {"Cache-Control": "no-cache", **(conditions(known[0]) if known else {})}
         stream = cast("BinaryIO", SpooledTemporaryFile(_IN_MEMORY, dir=str(self.memory.parts)))  # noqa: SIM115 - returned open
 
         def make_request() -> Request:
@@ -414,18 +400,17 @@ class Source:
         try:
             response = self.fetch(make_request)
             if response.status == HTTPStatus.NOT_MODIFIED:
-                self._unmodified = True
-                if known is None or known[2] is None:
+                if known is None or known[1] is None:
                     stream.close()
                     return None
-                stream.write(zlib.decompress(known[2]))
+                stream.write(zlib.decompress(known[1]))
             size = stream.tell()
             stream.seek(0)
             self._authenticate(uri, stream)
             stream.seek(0)
             if response.status != HTTPStatus.NOT_MODIFIED:
                 body = zlib.compress(stream.read(), 1) if size <= _REMEMBERED else None
-                self.memory.set_document(self.key(uri), *response.validators, body)
+                self.memory.set_document(self.key(uri), response.etag, body)
         except BaseException:
             stream.close()
             raise
@@ -585,7 +570,7 @@ class Entries:
     def _fail(self, error: ResourceSyncError) -> None:
         if self._unread is None:
             raise error
-        self._unread.append(str(self._source.unread(error)))
+        self._unread.append(str(error))
 
 
 def _without_loc(entry: Entry, uri: str) -> DocumentError:
@@ -607,12 +592,10 @@ def elsewhere(count: int, hosts: Collection[str]) -> str:
     return f"{count:,} resource{'s' * (count != 1)} on {where}{hint}"
 
 
-def conditions(etag: str, modified: str) -> dict[str, str]:
-    """Return the headers that ask for something only if it is not what has these validators."""
-    if etag:
-        plain = etag.removesuffix('-gzip"')  # Apache adds this, and then compares with the rest
-        return {"If-None-Match": etag if plain == etag else f'{etag}, {plain}"'}
-    return {"If-Modified-Since": modified} if modified else {}
+def conditions(etag: str) -> dict[str, str]:
+    """Return the headers that ask for something only if it does not have this `ETag`."""
+    plain = etag.removesuffix('-gzip"')  # Apache adds this, and then compares with the rest
+    return {"If-None-Match": etag if plain == etag else f'{etag}, {plain}"'} if etag else {}
 
 
 def _sha256(stream: BinaryIO) -> str:
@@ -649,7 +632,7 @@ def robots_rules(robots: str, agent: str) -> tuple[float, list[str]]:
 def _accepted(headers: dict[str, str]) -> tuple[int, ...]:
     if "Range" in headers:
         return (200, 206)
-    return (200, 304) if "If-None-Match" in headers or "If-Modified-Since" in headers else (200,)
+    return (200, 304) if "If-None-Match" in headers else (200,)
 
 
 class _StreamSink(Sink):

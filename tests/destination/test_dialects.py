@@ -18,7 +18,7 @@ from pelican_resourcesync.checker import check
 from pelican_resourcesync.destination import STATE_FOLDER, Following, Mirror
 from pelican_resourcesync.errors import AbsentError, DocumentError, IncompleteError, SourceError, StatusError
 from pelican_resourcesync.system.dcz import zstd
-from tests.kit.live import Ask, content, status
+from tests.kit.live import content, status
 from tests.kit.sources import FAST, FakeSource, document, entry, fake_source, files_of, in_step, stamp
 
 PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three"}
@@ -527,26 +527,6 @@ def test_copy_whose_state_was_lost(folder: Path) -> None:
         assert files_of(folder) == {path: data.encode() for path, data in PAGES.items()}
         source.publish()
         assert Mirror(source.url, folder, FAST).run().not_deleted == ["b/c.html"]
-
-
-def test_index_that_is_not_modified_and_older(folder: Path) -> None:
-    """A host that compares times alone says so of an index whose parts are gone: it is requested again."""
-    with fake_source(PAGES) as source:
-        source.change_lists = False
-        source.publish()
-        good = dict(source.published)
-        both(index("gone", "list"))(source)
-        source.published["gone"] = source.published["list"]
-        assert Mirror(source.url, folder, FAST).run().complete
-        source.published, heads = good, "Mon, 01 Jan 2024 00:00:00 GMT"
-
-        def by_time(ask: Ask) -> None:
-            known = ask.headers["If-None-Match"] or ask.headers["If-Modified-Since"]
-            ask.begin(304) if known else ask.send(200, source.published[RL], Last_Modified=heads)
-
-        source.site.manners[RL] = by_time
-        result = Mirror(source.url, folder, FAST).run()
-        assert (result.complete, files_of(folder)) == (True, source.resources)
 
 
 def test_set_of_which_the_past_is_not_known(folder: Path) -> None:

@@ -5,7 +5,10 @@ import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -425,23 +428,34 @@ def test_indexes_that_name_themselves(
     assert len([path for path in source.site.asked() if path.endswith(".xml")]) <= 6
 
 
-def test_host_without_tags(source: FakeSource, folder: Path) -> None:
-    """Documents are then asked for on condition of their dates."""
+@pytest.mark.promise("A mirror is exact")
+def test_rolled_back_with_old_times(source: FakeSource, folder: Path, tmp_path: Path) -> None:
+    """A host without `ETag` says of what was put back with its old times that it was not modified since."""
+    www = tmp_path / "www"
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(www))) as host:
+        Thread(target=host.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{host.server_port}/"
 
-    def dated(ask: Ask) -> None:
-        modified = "Mon, 01 Jan 2024 00:00:00 GMT"
-        if ask.headers["If-Modified-Since"] == modified:
-            ask.begin(304)
-        else:
-            found = source.published.get(ask.path)
-            ask.send(404 if found is None else 200, found or b"", Last_Modified=modified)
+        def serve(published: dict[str, bytes], time: int) -> None:
+            source.published = {
+                path: data.replace(source.url.encode(), url.encode()) for path, data in published.items()
+            }
+            source.write_to(www)
+            for path in published:
+                os.utime(www / path, (time, time))
 
-    source.site.manner = dated
-    assert Mirror(source.url, folder, FAST).run().complete
-    source.site.asked()
-    assert Mirror(source.url, folder, FAST).run().complete
-    assert len(source.site.asks) == 3
-    assert all(ask.headers["If-Modified-Since"] for ask in source.site.asks)
+        first = source.published
+        source.update({"a.html": "new"})
+        serve(source.published, 1_100_000_000)
+        mirror = Mirror(url, folder, FAST)
+        assert mirror.run().complete
+        serve(first, 1_000_000_000)
+        assert [difference.uri for difference in mirror.audit()] == [f"{url}a.html"]
+        with pytest.raises(IncompleteError, match="older than the copy"):
+            mirror.run()
+        assert Mirror(url, folder, replace(FAST, accept_older=True)).run().fetched == 1
+        assert (mirror.audit(), files_of(folder)) == ([], source.states[0])
+        host.shutdown()
 
 
 AWAY = entry("http://other.test/capabilitylist.xml", {"capability": "capabilitylist"})

@@ -191,7 +191,7 @@ def test_state_of_another_format(source: FakeSource, folder: Path) -> None:
         db.execute("UPDATE meta SET value = '1' WHERE key = 'format'")
     with pytest.raises(
         MirrorError,
-        match=r"has the format 1, and .* needs 2: remove \S*\.mirror, and run `\S+ mirror` with",
+        match=r"has the format 1, and .* needs 3: remove \S*\.mirror, and run `\S+ mirror` with",
     ):
         mirror(source, folder).run()
     for each in sorted((folder / STATE_FOLDER).rglob("*"), reverse=True):

@@ -287,7 +287,7 @@ def version(path: str, begin: str, until: str) -> PastVersion:
 )  # fmt: skip
 def test_captures(versions: list[PastVersion], expected: list[tuple[str, str, str]]) -> None:
     """They follow one another in whole seconds; a resource is gone when it is in no set any more."""
-    stored = {each.key: StoredResource("", "file", "", "0" * 64, 0, "", "", "") for each in versions}
+    stored = {each.key: StoredResource("", "file", "", "0" * 64, 0, "", "") for each in versions}
     found = captures({each.key: each for each in versions}, stored)
     short = [
         (f"{'' if each.file else 'gone '}{each.uri[15:]}", each.time[8:], each.until[8:] or NEVER) for each in found

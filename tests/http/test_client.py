@@ -45,27 +45,6 @@ def request(url: str, **options: object) -> Request:
     return Request(**{"url": url, "sink": Sink(), "public": False} | options)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("date", "kept"),
-    [
-        ("Mon, 01 Jan 2024 00:00:02 GMT", True),
-        ("Mon, 01 Jan 2024 00:00:01 GMT", False),
-        ("", False),
-        (f"Mon, 01 Jan {'9' * 20} 00:00:00 GMT", False),
-    ],
-)
-def test_validators(date: str, kept: bool) -> None:
-    """A `Last-Modified` of just before the response cannot tell that nothing has changed since."""
-    modified = "Mon, 01 Jan 2024 00:00:00 GMT"
-    lines = [f"Last-Modified: {modified}\r\n".encode(), f"Date: {date}\r\n".encode()]
-    response = Response(url="http://a.test/", status=200, headers=Headers(lines))
-    assert response.validators == ("", modified if kept else "")
-    response = Response(url="http://a.test/", status=200, headers=Headers([*lines, b'etag: "x"\r\n']))
-    assert response.validators == ('"x"', "")
-    response = Response(url="http://a.test/", status=200, headers=Headers([*lines, b'etag: "caf\xe9"\r\n']))
-    assert response.validators == ("", modified if kept else "")
-
-
 def test_headers() -> None:
     """Names are the same in upper and lower case; folded lines are joined, and lines that are no headers left out."""
     lines = [b"A: 1\r\n", b"\tand\r\n", b" 2\n", b"no header\r\n", b" x\r\n", b"b : 3\r\n", b": 4\r\n", b"a:5\r\n"]
