@@ -201,6 +201,7 @@ def _options(
         layout=predecessor.layout(Layout(settings.base_url, name)),
         site_name=reader.titles.get(name) or settings.name,
         on_deletions=_ON_DELETIONS.format("table" if settings.table else "database, its policies and timezone"),
+        allow_older=settings.allow_older,
         remove_deleted=settings.on_withdrawal == "remove",
         bucket=settings.bucket,
         page=PageOptions(

@@ -373,6 +373,7 @@ class _Publisher:
             history=ChangeHistory(
                 built=at,
                 read_as_of=at,
+                last_modified=self._reader.repository.last_modified if self._reader.repository else None,
                 complete=False,
                 times=partial(self._times, previous),
                 explained=self._inventory.column_of if knows else None,

@@ -487,6 +487,6 @@ def _view(settings: BridgeSettings) -> AnonymousView:
 def _key(settings: BridgeSettings, shared: str) -> str:
     """Return a digest of everything other than items that a publication depends on."""
     own = {name: sha256(file.read_bytes()).hexdigest() for name, file in settings.crosswalks.items() if file.is_file()}
-    ignored = {"at", "password", "prometheus", "previous", "allow_deletions", "moved_from", "warnings"}
+    ignored = {"at", "password", "prometheus", "previous", "allow_deletions", "allow_older", "moved_from", "warnings"}
     values = {row.name: getattr(settings, row.name) for row in fields(settings) if row.name not in ignored}
     return sha256(repr((shared, own, {**values, "hidden": sorted(settings.hidden)})).encode()).hexdigest()

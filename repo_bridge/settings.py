@@ -188,6 +188,7 @@ class BridgeSettings(PublishSettings):
         None, checks.timezone, "the time zone of the machine that DSpace runs on", metavar="NAME"
     )
     at: datetime = row(build_time, at, "the time of evaluation (now)", metavar="TIME")
+    allow_older: bool = row(False, checks.boolean, "continue with an older database than the last", metavar="")
     on_withdrawal: str = row("remove", _ON_WITHDRAWAL, "remove bytes from packages, or keep (remove)", metavar="WHAT")
     version_files: bool = row(False, checks.boolean, "versions of files, too", metavar="")
     prometheus: Path | None = row(None, checks.path, "a file to write figures for Prometheus to", metavar="FILE")

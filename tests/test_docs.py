@@ -132,7 +132,7 @@ def test_every_key_of_the_state_is_told(site: Site) -> None:
     described = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
     written = json.loads((site.output / "resourcesync/publication.json").read_bytes()).keys()
     # Of repositories, moved sites, those that began without their past, with hubs, and with a key.
-    assert described == {*written, "read_as_of", "former", "first", "hubs", "home", "signature"}
+    assert described == {*written, "read_as_of", "last_modified", "former", "first", "hubs", "home", "signature"}
 
 
 @pytest.mark.parametrize("file", DOCS, ids=lambda file: str(file.relative_to(ROOT)))

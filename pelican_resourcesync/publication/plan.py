@@ -300,6 +300,7 @@ class _Planning:
             postponed=before.postponed if before and not history.complete else history.postponed,
             unstable=unstable,
             read_as_of=history.read_as_of,
+            last_modified=history.last_modified,
             first=self._first(news),
             hubs=self._options.hubs,
             site_name=visible(self._options.site_name),

@@ -11,7 +11,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from pelican_resourcesync.protocol import Capability, ChangeKind
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.protocol import Capability, ChangeKind, render_datetime
 from pelican_resourcesync.publication.comparison.parts import Map
 from pelican_resourcesync.publication.disk.staging import Stage, staging
 from pelican_resourcesync.publication.documents import DocumentWriter, write_entry_points
@@ -96,13 +97,15 @@ def publish_sets(
 
 
 def require_plausible(planned: Sequence[PlannedPublication]) -> None:
-    """Raise `PublicationError` for a likely mistake: a large part of the site or a whole set deleted.
+    """Raise `PublicationError` for a likely mistake: an older database, or a large part or a whole set deleted.
 
     The limit applies to all sets together, because one page may be a large part of a small set and its deletion is
     normal. A set may lose any part of itself, but not all. What the history explains counts only towards half of all
     pages, or of all resources of a repository. There, a count of all resources is enough if few are gone. A site that
     has moved is not compared.
     """
+    for each in planned:
+        _require_not_older(each)
     before: list[Iterable[str]] = []
     now: list[Iterable[str]] = []
     limited = [each for each in planned if not (each.options.allow_deletions or _has_moved(each.request))]
@@ -137,6 +140,23 @@ def require_plausible(planned: Sequence[PlannedPublication]) -> None:
         advice=options.on_deletions,
         explained=explained,
     )
+
+
+def _require_not_older(planned: PlannedPublication) -> None:
+    """Raise `PublicationError` if anything returns from a database that is older than at the last publication.
+
+    Where nothing does, the newest item may have been expunged.
+    """
+    previous, now, kinds = planned.request.previous, planned.state.last_modified, planned.news.changes.kinds
+    last = previous and previous.state.last_modified
+    returning = kinds[ChangeKind.CREATED] + kinds[ChangeKind.UPDATED]
+    if last and now and now < last and returning and not planned.options.allow_older:
+        message = (
+            f"the database is older than at the last publication: its last change is of {render_datetime(now)}, and was"
+            f" of {render_datetime(last)} then, so what was hidden since would return ({returning:,} resources would be"
+            " created or updated): make a new dump or, if this is right, publish once with --allow-older"
+        )
+        raise PublicationError(message)
 
 
 def _has_moved(request: PublishRequest) -> bool:

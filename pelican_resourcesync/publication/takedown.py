@@ -228,6 +228,7 @@ def _plan(
         commit=before.commit,
         landed=at,
         read_as_of=before.read_as_of,
+        last_modified=before.last_modified,
         withdrawn=sorted(uris) if followed else (),
     )
     request = PublishRequest(

@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Executable, Table, select
 
+from pelican_resourcesync.publication import whole_seconds
 from repo_bridge import SchemaError
 from repo_bridge.access import (
     ENTITY_TYPE,
@@ -191,6 +192,13 @@ class DSpaceRepository:
     def origin(self) -> Origin | None:
         """Which database it is, `None` if it does not know which transaction wrote a row: see `row_versions`."""
         return find_origin(self._connection, self._queries)
+
+    @cached_property
+    def last_modified(self) -> datetime | None:
+        """When an item, public or not, was last changed, in whole seconds; times to come are ignored."""
+        found = (parse_moment(text) for (text,) in self._runner.all(self._queries.last_modified()))
+        known = (time for time in found if time and 0 <= time.timestamp() <= self._view.at.timestamp())
+        return max(map(whole_seconds, known), default=None)
 
     @cached_property
     def total(self) -> str:

@@ -90,6 +90,11 @@ class Statements:
             .order_by(self.order(item.c.id))
         )
 
+    def last_modified(self) -> Statement:
+        """Select the times of the latest changes of items, newest first."""
+        changed = self.tables.item.c.last_modified
+        return sa.select(as_text(changed)).where(changed.is_not(None)).order_by(changed.desc()).limit(100)
+
     def every_item(self, among: Sequence[Key] | None = None) -> sa.Executable:
         """Select items, with why they are hidden, if not by policies, and the policies that let everybody read."""
         item, policy = self.tables.item, self.tables.resourcepolicy

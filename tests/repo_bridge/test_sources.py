@@ -10,15 +10,17 @@ from pathlib import Path
 import pytest
 from sqlalchemy import make_url
 
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.protocol import ChangeKind
 from repo_bridge.access import AnonymousView
 from repo_bridge.cli import main
 from repo_bridge.reading.dump import import_dump
-from sample_site.dspace.repository import rows_of
+from sample_site.dspace.repository import Sample, Thing, rows_of
 from sample_site.dspace.tables import write_sqlite
 from tests.kit.postgresql import Server
 from tests.kit.repository.garden import repository
 from tests.kit.repository.living import DAYS, ZONE, begin, live
-from tests.kit.repository.press import files_in
+from tests.kit.repository.press import SET, Press, files_in
 from tests.kit.repository.reading import read, url_of
 from tests.kit.repository.samples import AT, PUBLIC, every_case
 
@@ -73,6 +75,35 @@ def test_same_bytes_from_all(server: Server, tmp_path: Path, version: int) -> No
     url = server.database(rows_of(every_case(), version), version)
     for form, database in forms(server, url, tmp_path):
         check_same(expected, published(database, tmp_path / form, AT), form)
+
+
+def test_older_database_stops(server: Server, tmp_path: Path) -> None:
+    """What is withdrawn does not return from the dump of the day before, in any form, unless that is allowed."""
+    before = Sample(items=[Thing(number) for number in range(1, 6)])
+    after = Sample(items=[*before.items[1:], Thing(1, withdrawn=True, last_modified="2024-03-02T10:00:00+00:00")])
+    days = []
+    for number, sample in enumerate([before, after]):
+        (folder := tmp_path / f"day{number}").mkdir()
+        days.append(dict(forms(server, server.database(rows_of(sample, 7), 7), folder)))
+    for form in days[0]:
+        press = Press(tmp_path / form)
+        monday, tuesday = ({"database": day[form]} for day in days)
+        for number, database in enumerate([monday, monday, tuesday, tuesday]):
+            press.publish(None, number, **database)
+        with press.refused(PublicationError, "older.* 2024-03-01T10:00:00Z, .* 2024-03-02T10:00:00Z .*--allow-older"):
+            press.publish(None, 4, **monday)
+        assert "older" in press.dry_run(None, 4, **monday).stopped
+        assert press.publish(None, 4, **monday, allow_older=True).publications[SET].new[ChangeKind.CREATED] == 1
+        press.publish(None, 5, **tuesday)
+
+
+def test_expunged_items_do_not_make_a_database_older(tmp_path: Path) -> None:
+    """The item that was modified last may be expunged: nothing returns, and so nothing stops."""
+    last = Thing(6, last_modified="2024-03-02T10:00:00+00:00")
+    press = Press(tmp_path)
+    press.publish(Sample(items=[*map(Thing, range(1, 6)), last]))
+    press.publish(Sample(items=[*map(Thing, range(1, 6))]), 1)
+    assert press.changes() == [("deleted", "oai_dc/123456789/6.xml", "2025-06-16T12:00:00Z")]
 
 
 @pytest.mark.promise("The same from every source")

@@ -111,11 +111,12 @@ class ChangeHistory:
     - `objects`: returns the file with the bytes of a SHA-256, for changes whose resource has other bytes now; `None` if
       they are not available.
     - `times`: returns when the resources at these URIs, with the times of their rows, last changed or were deleted, as
-      far as a source other than the history knows, read as of `read_as_of`.
+      far as a source other than the history knows, read as of `read_as_of`, whose newest change is `last_modified`.
     """
 
     built: datetime
     read_as_of: datetime | None = None
+    last_modified: datetime | None = None
     changes: Sequence[Change] = ()
     complete: bool = True
     past: Sequence[Change] | None = None

@@ -56,7 +56,8 @@ class Options(PublishSettings):
     It goes into `output`, with `layout` and `limits`. If `describedby` is empty, the published HTML page is used. Where
     too many resources would be deleted at once, those below the URI `uncounted_below` are not counted, and
     `on_deletions` is the advice in the message. The URIs of a repository's records begin with `records_uri`. With
-    `remove_deleted`, packages with bytes of what was deleted go at once. The parts of the Resource List are not in the
+    `remove_deleted`, packages with bytes of what was deleted go at once. With `allow_older`, the database may be older
+    than at the last publication. The parts of the Resource List are not in the
     output but, at the same paths, in `bucket`, if that is not `None`. `page` is about the HTML pages. `key` signs the
     publication. `publisher` is as in its state: how a set is published that is not of a site depends on it alone.
     """
@@ -69,6 +70,7 @@ class Options(PublishSettings):
     on_deletions: str = FIND_OUT
     records_uri: str = ""
     remove_deleted: bool = False
+    allow_older: bool = False
     bucket: BucketPath | None = None
     page: PageOptions = field(default_factory=PageOptions)
     key: SigningKey | None = None

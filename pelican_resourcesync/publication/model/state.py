@@ -122,6 +122,7 @@ class PublicationState:
     - `signed_by`: the public key that signs the state, or an empty text.
     - `first`: the first publication, if it listed no past, and nothing hinders from adding that.
     - `read_as_of`: the time as of which a repository was read. Earlier changes that were missed then get a later time.
+    - `last_modified`: the newest change of an item in its database, by which an older copy of that is recognized.
     - `hubs`: those to which the change notifications of the set are sent.
     - `site_name`, `language`, `timezone` and `home`: of the pages for people, which a takedown writes again.
     - `digest`: the SHA-256 of the bytes that it was read from, by which later states know it.
@@ -148,6 +149,7 @@ class PublicationState:
     sets: tuple[str, ...] = ()
     former: tuple[str, ...] = ()
     read_as_of: datetime | None = None
+    last_modified: datetime | None = None
     signed_by: str = ""
     first: FirstPublication | None = None
     hubs: tuple[Hub, ...] = ()
@@ -203,6 +205,7 @@ def render_state(state: PublicationState, tool: str, key: SigningKey | None = No
         **({"sets": list(state.sets)} if state.sets else {}),
         **({"former": list(state.former)} if state.former else {}),
         **({"read_as_of": render_datetime(state.read_as_of)} if state.read_as_of else {}),
+        **({"last_modified": render_datetime(state.last_modified)} if state.last_modified else {}),
         **({"first": state.first._asdict()} if state.first else {}),
         **({"hubs": [each._asdict() for each in state.hubs]} if state.hubs else {}),
         **({"site_name": state.site_name} if state.site_name else {}),
@@ -276,6 +279,7 @@ def _state(name: str, digest: str, content: Mapping[str, Any]) -> PublicationSta
         sets=tuple(_name(name) for name in content.get("sets", ())),
         former=tuple(_address(address) for address in content.get("former", ())),
         read_as_of=_time(content["read_as_of"]) if "read_as_of" in content else None,
+        last_modified=_time(content["last_modified"]) if "last_modified" in content else None,
         signed_by=_text(signer(content)),
         first=_first(content["first"]) if "first" in content else None,
         hubs=tuple(Hub(_text(each["url"]), bool(each["fat"])) for each in content.get("hubs", ())),
