@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from lxml import etree
@@ -26,6 +26,7 @@ _NAMES = {
 _MARK = re.compile(b"modified|updated_time|published|dcterms.created", re.IGNORECASE)
 #: One day on this share of so many pages is when the site was built.
 _NEARLY_ALL, _SEVERAL = 0.9, 10
+_DAY = timedelta(days=1)
 
 
 class Dates(NamedTuple):
@@ -77,30 +78,25 @@ def _moment(text: str) -> datetime | None:
 
 
 class Stamps:
-    """The dates of pages that say when the site was built, and nothing of the content.
+    """The dates of pages that say when the site was built or copied, and nothing of the content.
 
-    These are dates to come, the day of this build where it is that of more than half of the pages, and a day of nine in
-    ten of ten or more pages.
+    A page that has not changed since its first publication cannot have a later date. One of the 24 hours before may be
+    that of the commit, the clone or the build, so it is a stamp, too, on however few pages. So is a day of nine in ten
+    of ten or more pages: that of an earlier build.
     """
 
-    def __init__(self, moments: Collection[datetime], pages: int, built: datetime) -> None:
-        """Find those among the dates of so many pages, in a build at a time."""
-        self._built = built
-        self._of_today = sum(map(self._is_of_today, moments)) > pages / 2
+    def __init__(self, moments: Collection[datetime], pages: int) -> None:
+        """Find the days of earlier builds among the dates of so many pages."""
         days = Counter(moment.date() for moment in moments)
         self._days = {day for day, number in days.items() if pages >= _SEVERAL and number >= pages * _NEARLY_ALL}
 
-    def has(self, moment: datetime) -> bool:
-        """Return whether a date is one of them."""
-        of_build = moment > self._built or (self._of_today and self._is_of_today(moment))
-        return of_build or moment.date() in self._days
-
-    def _is_of_today(self, moment: datetime) -> bool:
-        return self._built.astimezone(moment.tzinfo).date() == moment.date()
+    def has(self, moment: datetime, began: datetime) -> bool:
+        """Return whether the date of a page that was first published at a time is one of them."""
+        return moment > began - _DAY or moment.date() in self._days
 
 
-def content_dates(pages: Mapping[str, Dates], built: datetime) -> dict[str, datetime]:
-    """Return when the content of pages was last modified, of those that say so, by their URIs.
+def content_dates(pages: Mapping[str, Dates], began: datetime) -> dict[str, datetime]:
+    """Return when the content of pages that are first published at a time was last modified, by URI, if they say so.
 
     Stamps say nothing. Where nearly all pages were modified when they were published, that is when they were published,
     and no date of a change.
@@ -109,5 +105,5 @@ def content_dates(pages: Mapping[str, Dates], built: datetime) -> dict[str, date
     same = sum(dates.modified == dates.published for dates in pages.values() if dates.modified)
     if same >= len(given) * _NEARLY_ALL:
         return {}
-    stamps = Stamps(given.values(), len(pages), built)
-    return {uri: moment for uri, moment in given.items() if not stamps.has(moment)}
+    stamps = Stamps(given.values(), len(pages))
+    return {uri: moment for uri, moment in given.items() if not stamps.has(moment, began)}

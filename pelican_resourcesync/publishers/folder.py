@@ -333,9 +333,8 @@ class _Folder:
         """Return when the content of pages was last modified by what they say, by path, for a first publication."""
         if any(predecessor.previous for predecessor in self._predecessors.values()):
             return {}
-        return content_dates(
-            {path: read_dates((self._path / path).read_bytes()) for path in self._uris if is_html(path)}, self.built
-        )
+        pages = {path: read_dates((self._path / path).read_bytes()) for path in self._uris if is_html(path)}
+        return content_dates(pages, min(self.built, self._commit[1]) if self._commit else self.built)
 
     def _alternate_links(self) -> dict[str, tuple[Link, ...]]:
         """Return the links between pages and what they name as their alternates in other media types (LN02), by path.

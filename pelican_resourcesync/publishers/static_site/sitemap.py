@@ -25,7 +25,6 @@ from pelican_resourcesync.protocol import (
     content_time,
     is_for_people,
     parse_datetime,
-    render_datetime,
 )
 from pelican_resourcesync.publication import (
     Layout,
@@ -306,9 +305,7 @@ class _Correction:
     """Corrects the dates in a sitemap of another program, and nothing else in it.
 
     A page that was seen to change gets the time of that change. Every other one keeps its date, unless that is a stamp,
-    which says when the site was built: it is later than this build; or of its day, and so are more than half of these
-    pages; or of one day that nine in ten of them have, of ten or more. A page that has not changed since it was first
-    published was not changed later than that.
+    which says when the site was built or copied.
     """
 
     def __init__(self, output: Path, layouts: Collection[Layout]) -> None:
@@ -317,7 +314,8 @@ class _Correction:
         self._known = dict[str, _Known]()
         for layout in layouts:
             if known := read_state(output, layout):
-                pages = {page.uri: _Known.of(page, known.began) for page in _pages([layout], output)}
+                began = min(known.began, self._built)
+                pages = {page.uri: _Known.of(page, began) for page in _pages([layout], output)}
                 self._known = pages | self._known
         self._unknown: list[str] = []
 
@@ -357,7 +355,7 @@ class _Correction:
         """
         unseen = [entry.date for entry in entries if not (entry.is_part or self._page(entry.uri).changed)]
         moments = [moment for date in unseen if len(date) >= _DAY and (moment := _moment(date))]  # a year is no day
-        return Stamps(moments, len(unseen), self._built)
+        return Stamps(moments, len(unseen))
 
     def _date(self, entry: SitemapEntry, latest: str | None) -> str:
         """Return the right date of an entry: the one that it has, if that means the same; of a part the `latest`."""
@@ -373,11 +371,7 @@ class _Correction:
         """Return the date of a page that was not seen to change: its own instead of a stamp, or an empty text."""
         if moment is None:
             return text or page.said
-        if self._stamps.has(moment):
-            return page.said
-        if page.began is None or moment <= page.began:
-            return text
-        return render_datetime(page.began)[: len(text) if len(text) <= _DAY else None]
+        return page.said if self._stamps.has(moment, page.began or self._built) else text
 
     def _page(self, loc: str) -> _Known:
         """Return what is known of the page at a URL."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.kit.folders import URL, Folder
+from tests.kit.folders import URL, Folder, git
 from tests.kit.museum import tree
 from tests.publishers.folder.conftest import page
 
@@ -70,6 +70,34 @@ def test_dates_of_content(folder: Folder, at: At, wanted: str) -> None:
     at("2026-03-01T10:00:00Z")
     folder.update({"a.html": page("B"), "about/index.html": page("We", footer="2026")})
     assert dates(folder) == {"": None, "a.html": "2026-03-01T10:00:00Z", "about/": "2026-02-01T10:00:00Z"}
+
+
+@pytest.mark.promise("Any folder")
+@pytest.mark.parametrize("commit", ["2026-11-20T10:00:00Z", ""])
+def test_time_of_a_clone(folder: Folder, at: At, commit: str) -> None:
+    """A few undated pages have that time, or one after the commit: they get no date, not another one."""
+    folder.configure("sitemap = 'correct'")
+    if commit:
+        git(folder.base, "init", "-q")
+        git(folder.base, "commit", "-q", "--allow-empty", "-m", "All", time=commit)
+    dated = {f"{number}.html": f"20{number}-02-03" for number in range(10, 20)}
+    later = '<meta property="article:modified_time" content="2026-11-24T16:31:39Z">'
+    folder.write({path: page(path, head=later if path == "19.html" else "") for path in dated})
+    for built, stamps in (
+        ("2026-11-27T16:32:10Z", {"": "2026-11-27T16:31:39Z", "about/": "2026-11-27"}),
+        ("2026-12-03T09:00:00Z", {"": "2026-12-03T08:59:30.123Z", "10.html": "2026-12-01"}),
+    ):
+        at(built)
+        listed = "".join(
+            f"<url><loc>{URL}/{path}</loc>{f'<lastmod>{date}</lastmod>' if date else ''}</url>"
+            for path, date in (dated | {"19.html": ""} | stamps).items()
+        )
+        folder.update({"sitemap.xml": f'<urlset xmlns="{NS}">{listed}</urlset>'})
+        assert dates(folder) == {
+            **dated,
+            "19.html": None if commit else "2026-11-24T16:31:39Z",
+            **dict.fromkeys(stamps),
+        }
 
 
 def test_own(folder: Folder, at: At) -> None:
