@@ -69,22 +69,26 @@ class ChangeDay:
 def days_of(pages: Iterable[tuple[str, ShownChanges]], state: PublicationState) -> list[ChangeDay]:
     """Return the changes on pages, the latest first, as days; each page comes with its path.
 
-    `state` knows when the set was published before. Publications of the same minute are shown as one.
+    `state` knows when the set was published before. Later publications of the same minute are shown as one.
     """
-    zone, times = state.timezone, sorted({*map(_minute, (state.began, *state.earlier, state.at))})
+    zone, times = state.timezone, sorted({*map(_minute, (*state.earlier, state.at))})
+
+    def published(time: datetime) -> tuple[date, int]:
+        return time.astimezone(zone).date(), 1 + bisect_left(times, _minute(time)) if time > state.began else 0
+
     seen = set[tuple[date, int, str, ChangeKind]]()
     groups: dict[tuple[date, int], list[TitledChange]] = {}
     paths: dict[tuple[date, int], str] = {}
     more = Counter[tuple[date, int]]()
     for path, shown in pages:
         for change in shown.changes:
-            key = _published(change.time.astimezone(zone), times)
+            key = published(change.time)
             if not change.uri or (*key, change.uri, change.kind) not in seen:
                 groups.setdefault(key, []).append(change)
                 paths.setdefault(key, path)
                 seen.add((*key, change.uri, change.kind))
         if shown.changes:
-            more[_published(shown.changes[-1].time.astimezone(zone), times)] += shown.more
+            more[published(shown.changes[-1].time)] += shown.more
     several = Counter(day for day, _ in groups)
     found, order = [], {kind: number for number, kind in enumerate(ChangeKind)}
     for key, together in groups.items():
@@ -98,15 +102,10 @@ def days_of(pages: Iterable[tuple[str, ShownChanges]], state: PublicationState) 
                 page=paths[key],
                 more=more[key],
                 shows_time=several[key[0]] > 1,
-                is_first=key == _published(state.began.astimezone(zone), times),
+                is_first=key == published(state.began),
             )
         )
     return found
-
-
-def _published(time: datetime, times: Sequence[datetime]) -> tuple[date, int]:
-    """Return the day of a change, and the number of the publication it was in, of those at these times."""
-    return time.date(), bisect_left(times, _minute(time))
 
 
 def _minute(time: datetime) -> datetime:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from types import MappingProxyType
 
 from pelican_resourcesync.protocol import Capability, ChangeKind
@@ -69,7 +69,7 @@ class Overview:
     `days` are the latest changes, the latest first.
     `dump` and `change_dump` are the packages of the current Resource Dump and of all Change Dumps.
     `last` is the time of the last change, `None` if none is known.
-    `new` is the number of new pages in the month of `at`, of those that are still shown, without the first publication.
+    `new` is the number of new pages in the last `month` with any, as far as shown, without the first publication.
     `began` is the time of the first publication, and `is_restart` whether others came before it, under other addresses.
     `of_repository` is whether the resources are those of a repository and not of a site.
     """
@@ -87,6 +87,7 @@ class Overview:
     archives: Mapping[Capability, ArchiveOverview]
     last: datetime | None
     new: int
+    month: datetime | None
     began: datetime
     is_restart: bool
     of_repository: bool
@@ -146,10 +147,14 @@ def overview_of_stage(
 def _read(publication: PreviousPublication, shown: Mapping[str, ShownChanges]) -> Overview:
     layout = publication.layout
     types, years, last = _survey(publication.state.parts)
-    at = publication.state.at.astimezone(publication.state.timezone)
-    month = datetime(at.year, at.month, 1, tzinfo=at.tzinfo)
-    days = days_of(_latest(publication, shown, month), publication.state)
-    new = (day.read for day in days if day.time >= month and not day.is_first)
+    zone = publication.state.timezone
+    days = days_of(_latest(publication, shown), publication.state)
+    new = Counter(
+        _month(day.time, zone)
+        for day in days
+        for change in day.read
+        if change.kind is ChangeKind.CREATED and not day.is_first
+    )
     lengths = publication.state.packages
     packages = [
         Amount(len(each.packages), sum(lengths.get(package.path, 0) for package in each.packages))
@@ -173,7 +178,8 @@ def _read(publication: PreviousPublication, shown: Mapping[str, ShownChanges]) -
         change_dump=_sum(packages),
         archives=dict(_archives(publication)),
         last=days[0].time if days else last,
-        new=sum(change.kind is ChangeKind.CREATED for read in new for change in read),
+        new=new[max(new)] if new else 0,
+        month=max(new, default=None),
         began=publication.state.began,
         is_restart=publication.state.restart_number > 1,
         of_repository=publication.state.of_repository,
@@ -194,15 +200,21 @@ def _survey(parts: Iterable[Part]) -> tuple[dict[str, Amount], dict[int, int], d
     return types, dict(sorted(years.items(), reverse=True)), max(times, default=None)
 
 
-def _latest(
-    publication: PreviousPublication, known: Mapping[str, ShownChanges], month: datetime
-) -> Iterator[tuple[str, ShownChanges]]:
-    """Yield the latest pages about changes, with their paths: at least those about a month."""
+def _month(time: datetime, zone: tzinfo) -> datetime:
+    return time.astimezone(zone).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+
+
+def _latest(publication: PreviousPublication, known: Mapping[str, ShownChanges]) -> Iterator[tuple[str, ShownChanges]]:
+    """Yield the latest pages about changes, with their paths: at least those about the last month with a new page."""
     read = total = 0
+    last = new = publication.state.at
     for path, shown in latest_shown(publication, known):
         yield path, shown
         read += sum(bool(each.title) for each in shown.changes)
         total += len(shown.changes)
+        created = (each.time for each in shown.changes if each.title and each.kind is ChangeKind.CREATED)
+        new = next(created, new) if new == last else new
+        month = _month(new, publication.state.timezone)
         is_enough = read >= _ENOUGH_READ and shown.changes and shown.changes[-1].time < month
         if is_enough or total >= _MOST_READ:
             break

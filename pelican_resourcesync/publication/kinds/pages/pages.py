@@ -201,8 +201,7 @@ def _shown_set(page: Page, shown: PageSet, days: Sequence[ChangeDay]) -> dict[st
         "last": overview.last,
         "began": overview.began,
         "pages": overview.pages,
-        "new": overview.new,
-        "new_label": _new_label(page, overview),
+        "new": _new(page, overview),
         "year": _year(page, shown),
         "days": days[:_MOST_DAYS],
         "names": _MOST_NAMES,
@@ -226,16 +225,17 @@ def _shown_set(page: Page, shown: PageSet, days: Sequence[ChangeDay]) -> dict[st
     }
 
 
-def _new_label(page: Page, overview: Overview) -> str:
-    month = page.language.month(overview.at.astimezone(page.language.zone))
-    return page.text("New in %(month)s", month=month)
+def _new(page: Page, overview: Overview) -> Mapping[str, int]:
+    """Return the number of new pages in the last month with any, by its name."""
+    label = page.text("New in %(month)s", month=page.language.month(overview.month or overview.at))
+    return {label: overview.new} if overview.new else {}
 
 
 def _summary(page: Page, overview: Overview) -> str:
     """Return the numbers that a reader wants first, as one line."""
     numbers = {"Pages": overview.pages} if overview.pages else {"Resources": overview.total.number}
     shown = {page.text(name): number for name, number in (dict(page.options.page.facts) or numbers).items()}
-    shown[_new_label(page, overview)] = overview.new
+    shown |= _new(page, overview)
     last = page.language.date(overview.last) if overview.last else page.text("none yet")
     counted = (f"{name}: {page.language.number(number)}" for name, number in shown.items())
     return " · ".join([*counted, f"{page.text('Last change')}: {last}"])

@@ -419,11 +419,19 @@ def test_a_damaged_page_is_a_damaged_publication(tmp_path: Path, path: str) -> N
 
 
 def test_a_set_that_starts_over(tmp_path: Path) -> None:
-    """It says so, and does not call that its first publication."""
+    """It says so, and does not call that its first publication. What is published a moment later is apart, and new."""
     source, contents = march(tmp_path)
     source.publish(contents, "2024-03-20T12:00", None, source.previous())
     (day,) = shown(page_of(source))
     assert day[1].startswith("Started over under new addresses: 2 new, 2 other files")
+    assert "New in" not in page_of(source).text_content()
+    source.publish(contents | {"late.html": html_of("Late")}, "2024-03-20T12:00:45")
+    assert shown(page_of(source)) == [
+        ("20 March 2024, 12:00 UTC", "1 new", ["new Late"]),
+        ("20 March 2024, 12:00 UTC", *day[1:]),
+    ]
+    source.publish(contents | {"late.html": html_of("Later")}, "2024-05-02T12:00")
+    assert page_of(source).xpath("//dl[@class='tiles']//dt/text()") == ["Pages", "New in March 2024", "Last change"]
 
 
 def test_pages_that_go(tmp_path: Path) -> None:
@@ -603,8 +611,8 @@ def test_the_front_page_of_several_sets(tmp_path: Path) -> None:
     page = page_of(sources[0])
     cards = [" ".join(" ".join(each.itertext()).split()) for each in page.xpath("//ul[@class='cards']/li")]
     assert cards == [
-        "site Pages: 1 New in March 2024: 0 Last change: 1 March 2024 Subscribe (Atom)",
-        "letters Pages: 2 New in March 2024: 0 Last change: 2 March 2024 Subscribe (Atom)",
+        "site Pages: 1 Last change: 1 March 2024 Subscribe (Atom)",
+        "letters Pages: 2 Last change: 2 March 2024 Subscribe (Atom)",
     ]
     heads = [" ".join(each.text_content().split()) for each in page.xpath("//section/h2")]
     assert heads == ["Latest changes: site", "Latest changes: letters"]

@@ -41,8 +41,9 @@ def test_what_the_page_of_a_set_says(tmp_path: Path) -> None:
     assert page.findtext(".//title") == "What's new at A site"
     assert page.findtext(".//h1/a") == "A site"
     tiles = [each.text_content().strip() for each in page.xpath("//dl[@class='tiles']//dt | //dl[@class='tiles']//dd")]
-    # 4 + 5 + 6 pages created, 0 + 1 + 2 updates and one deletion; the 14 left have the bytes "0/page-0.html"
-    assert tiles == ["Pages", "14", "New in March 2020", "0", "Last change", "4 March 2020"]
+    # 4 + 5 + 6 pages created, the last at the first publication, 0 + 1 + 2 updates, one deletion; the 14 left
+    # have the bytes "0/page-0.html"
+    assert tiles == ["Pages", "14", "New in February 2020", "5", "Last change", "4 March 2020"]
     (commands,) = page.xpath("//section[@aria-labelledby='copy']//code")
     assert commands.text == (
         "python -m pip install pelican-resourcesync\npelican-resourcesync mirror https://example.org/ example.org"
