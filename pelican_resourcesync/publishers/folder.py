@@ -128,7 +128,7 @@ def publish(
         hints = [*site.hints, update_sitemap(output, layouts, wanted=settings.sitemap)]
         site.warnings += [
             *removed_set_warnings(site.removed_sets, settings),
-            *site.unstable.warnings(publications, settings, only_many=True),
+            *site.unstable.warnings(publications, settings, site.pages()),
         ]
         notes = [note for publication in publications for note in publication.notes]
         by_name = dict(zip(site.layouts, publications, strict=True))
@@ -328,6 +328,10 @@ class _Folder:
             for file in [robots if path == ROBOTS else self._path / path]
         }
         return [self._request(name, [resources[path] for path in paths]) for name, paths in self._sets.items()]
+
+    def pages(self) -> set[str]:
+        """Return the URIs of the HTML pages."""
+        return {uri for path, uri in self._uris.items() if is_html(path)}
 
     def _content_dates(self) -> Mapping[str, datetime]:
         """Return when the content of pages was last modified by what they say, by path, for a first publication."""

@@ -17,7 +17,7 @@ from pelican_resourcesync.system.titles import clean
 
 #: Of the words that differ, how many are shown, and how many of those before them.
 _WORDS, _WORDS_BEFORE = 6, 2
-#: Of so many resources, and of one in so many, it is said that they change with every publication.
+#: So many pages that change with every publication, and one in so many of all pages, are worth a warning.
 _MANY, _SHARE = 10, 5
 _EXAMPLES = 3  # pages that are read before they are built again
 
@@ -69,18 +69,24 @@ class UnstablePages:
                     self._before[uri] = file.read_bytes()
 
     def warnings(
-        self, publications: Collection[Publication], settings: Settings, *, only_many: bool = False
+        self, publications: Collection[Publication], settings: Settings, pages: Collection[str] | None = None
     ) -> Iterator[str]:
         """Yield a warning about resources that change on every build: each Destination fetches them every time.
 
-        It says where the content of an example first differs. `only_many`: only if they are many. Where bytes alone say
-        what changed, feeds and lists of news change, too.
+        It says where the content of an example first differs. Where bytes alone say what changed, feeds and lists of
+        news change, too: with the URIs of all `pages`, there is a warning only if many of these change, or of all
+        resources.
         """
         unstable = sorted({uri for publication in publications for uri in publication.unstable})
-        total = max(publication.resources for publication in publications)
-        if len(unstable) >= (max(_MANY, total / _SHARE) if only_many else 1):
-            number = f"{len(unstable):,} of {total:,} resources change" if len(unstable) > 1 else "1 resource changes"
-            why = "" if only_many else " although no source changed"
+        total, least, kind = max(publication.resources for publication in publications), 1.0, "resources"
+        if pages is not None:
+            unstable_pages = [uri for uri in unstable if uri in pages]
+            if len(unstable_pages) >= max(_MANY, len(pages) / _SHARE):
+                unstable, total, kind = unstable_pages, len(pages), "pages"
+            least = max(_MANY, total / _SHARE)
+        if len(unstable) >= least:
+            number = f"{len(unstable):,} of {total:,} {kind} change" if len(unstable) > 1 else "1 resource changes"
+            why = " although no source changed" if pages is None else ""
             example = next((uri for uri in unstable if uri in self._before), unstable[0])
             yield (
                 f"{number} on every build{why}, for example {example}, and every Destination downloads that each time. "
