@@ -18,6 +18,7 @@ from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.source import (
     ALGORITHMS,
     REBUILT,
+    ListedDumps,
     ListedPackage,
     ListedResource,
     OpenPackage,
@@ -90,6 +91,7 @@ class Fetch:
         self._packages = Packages(source)
         self._mirrors = Mirrors(state, source, options.ask)
         self._again = False  # for what a mirror did not have
+        self._refused = False  # whether a host refused something that may be there
         self._active: set[_PartSink] = set()
         self._taken: set[str] = set()  # from packages, and perhaps not recorded yet
         self._same: dict[str, str] = {}  # of versions of the past, the path of a file with a hash
@@ -168,7 +170,9 @@ class Fetch:
                 self._again = True
                 return False
             self._installer.postpone(pending.uri, str(error), sink.path)
-            return isinstance(error, MismatchError | AbsentError)
+            changed = isinstance(error, MismatchError | AbsentError)
+            self._refused |= not changed
+            return changed
         self._source.pace.take(received.length)
         return False
 
@@ -204,6 +208,18 @@ class Fetch:
                 wanted = True  # its own manifest may be readable
             if wanted:
                 self.take_packages([package])
+
+    def take_refused(self, dumps: Iterable[ListedDumps]) -> None:
+        """Take what a host refused from the packages of the dumps, which may be on another host."""
+        query = "SELECT coalesce(min(time), '') FROM pending WHERE reason <> ''"
+        for listed in dumps if self._refused else ():
+            try:
+                since = self._state.db.execute(query).fetchone()[0]
+                packages = [*listed.of_resources(), *listed.of_changes(since)]
+            except (TransportError, DocumentError, SourceError) as error:
+                self._result.plan.notes.append(f"the dumps cannot be used: {error}")
+            else:
+                self.search_packages(package for package in packages if package.uri)
 
     def _lists_any(self, package: ListedPackage) -> bool:
         """Return whether the manifest of a package lists something that is not available singly."""

@@ -361,6 +361,7 @@ class Mirror:
                     result.plan.unread = later.unread
                     result.plan.foreign, result.plan.hosts = later.foreign, later.hosts
         fetch.search_packages(result.plan.other_packages)
+        fetch.take_refused(result.plan.dumps)
         if source.requests >= _MANY and source.client.advice:
             result.plan.notes.append(source.client.advice)
         self._delete(state, result)

@@ -60,7 +60,7 @@ class FetchPlan:
     `unread` says which sets and parts of lists cannot be read, and why: nothing of them is deleted, and the copy is not
     complete. `foreign` resources are on other hosts, which are not requested; `hosts` are the first of these. `routes`
     are those to what is to be fetched, for each set the one that is taken first; `packages` are the packages of these,
-    and `other_packages` those that may have what is not available singly.
+    and `other_packages` those that may have what is not available singly. `dumps` may have what a host refuses.
     """
 
     fetch: int = 0
@@ -76,6 +76,7 @@ class FetchPlan:
     routes: list[Route] = field(default_factory=list)
     packages: list[ListedPackage] = field(default_factory=list)
     other_packages: list[ListedPackage] = field(default_factory=list)
+    dumps: list[ListedDumps] = field(default_factory=list)
 
     @property
     def without(self) -> str:
@@ -248,8 +249,10 @@ class _Planner:
         """Find the cheapest way to what is pending."""
         if not self._set.documents.keys() & _DUMPS or self._options.by == "lists":
             return
+        dumps = ListedDumps(self._source, self._set)
+        self._result.dumps.append(dumps)
         try:
-            routes = find_routes(self._state, ListedDumps(self._source, self._set), self._options, self.bit)
+            routes = find_routes(self._state, dumps, self._options, self.bit)
         except (TransportError, DocumentError, SourceError) as error:
             self._note(f"the dumps cannot be used: {error}")
             return

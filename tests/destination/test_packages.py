@@ -454,6 +454,19 @@ def test_dump_that_cannot_be_read(source: ArchivedSource, tmp_path: Path) -> Non
     assert "not found (404" in result.plan.notes[0]
 
 
+def test_host_that_refuses(source: ArchivedSource, tmp_path: Path) -> None:
+    """What a host refuses, such as behind a bot wall, comes from packages; what is not there would not be in them."""
+    run(source, tmp_path / "copy")
+    source.update({"0/0.html": "changed"})
+    for code, options in ((403, replace(FAST, by="lists")), (404, FAST)):
+        source.site.manners["0/0.html"] = status(code)
+        source.site.asked()
+        assert Mirror(source.url, tmp_path / "copy", options).run().left == 1
+        assert not [path for path in source.site.asked() if "dump" in path]
+    source.site.manners["0/0.html"] = status(403)
+    assert run(source, tmp_path / "copy")[0].fetched == 1
+
+
 def test_plan_as_text(source: ArchivedSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The command shows the routes with their costs, and which is chosen."""
     from pelican_resourcesync.cli import main
