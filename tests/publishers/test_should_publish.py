@@ -81,6 +81,7 @@ def test_previews(name: str, value: str) -> None:
         ("GITHUB_EVENT_NAME", "push"),
         ("GITHUB_EVENT_NAME", "workflow_dispatch"),
         ("CI_PIPELINE_SOURCE", "push"),
+        ("CF_PAGES_BRANCH", "trunk"),  # which may be the branch in production: Cloudflare does not say
         *((name, "") for name in PREVIEWS),
     ],
 )
