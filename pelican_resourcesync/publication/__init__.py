@@ -36,6 +36,7 @@ from pelican_resourcesync.publication.model.layout import (
     WELL_KNOWN,
     Layout,
     replaced_path,
+    set_of,
     well_known_hints,
 )
 from pelican_resourcesync.publication.model.options import COPY, PELICAN, REPOSITORY, SITE, Options, PageOptions
@@ -188,6 +189,7 @@ __all__ = [
     "require_plausible",
     "restore_well_known",
     "same_bytes",
+    "set_of",
     "sets_published_by",
     "state_in",
     "state_in_output",

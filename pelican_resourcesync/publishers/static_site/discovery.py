@@ -18,9 +18,11 @@ from pelican_resourcesync.publication import (
     Representation,
     extend_file,
     find_other_sets,
+    is_loopback,
     media_type,
     replace_file,
     replace_files,
+    set_of,
 )
 from pelican_resourcesync.publishers.static_site.files import is_html
 from pelican_resourcesync.publishers.static_site.sitemap import sitemap_name
@@ -42,6 +44,8 @@ _TOKENS = re.compile(
 )
 _BOM = b"\xef\xbb\xbf"
 _RESOURCESYNC = re.compile(rb"""\brel\s*=\s*(?:["'][^"']*\bresourcesync\b|resourcesync\b)""", re.IGNORECASE)
+#: A link as `with_link` writes it.
+_OURS = re.compile(rb'<link rel="resourcesync" type="application/xml" href="([^"<>]*)" />\n')
 _ALTERNATE = re.compile(rb"alternate|<base", re.IGNORECASE)
 ROBOTS = "robots.txt"
 #: A host may send a compressed copy instead of the page next to it, so a page with such a copy is not changed.
@@ -104,12 +108,20 @@ def add_robots_lines(folder: Path, settings: Settings, layouts: Mapping[str, Lay
 
 
 def add_robots_line(output: Path, layout: Layout, sitemap: str = "") -> None:
-    """Add the Resource List, or the `sitemap` at a path, to the end of the site's own `robots.txt`, once (`DI04`)."""
-    file = output / "robots.txt"
-    line = f"Sitemap: {layout.uri(sitemap or layout.resource_list)}"
-    text = _text(file)
-    if line not in (present.strip() for present in text.splitlines()):
-        _save(file, _with_newline(text) + line + "\n")
+    """Add the Resource List, or the `sitemap` at a path, to the end of the site's own `robots.txt`, once (`DI04`).
+
+    Lines for the same from before the set was started over, or from a trial at a loopback address, are removed.
+    """
+    file, line = output / ROBOTS, f"Sitemap: {layout.uri(sitemap or layout.resource_list)}"
+    path = re.escape(sitemap) or rf"{layout.home}/(?:[0-9]+/)?resourcelist\.xml"
+
+    def is_current(present: str) -> bool:
+        old = re.fullmatch(rf"Sitemap: (.+)/{path}\s*", present)
+        return present.strip() == line or not old or not (old[1] == layout.siteurl or is_loopback(old[1]))
+
+    text = "".join(filter(is_current, _text(file).splitlines(keepends=True)))
+    present = line in map(str.strip, text.splitlines())
+    _save(file, text if present else _with_newline(text) + line + "\n")
 
 
 def add_link_headers(output: Path, layout: Layout, files: Iterable[str], topics: Mapping[str, str] = {}) -> None:
@@ -160,9 +172,9 @@ def link_pages(
 ) -> tuple[dict[str, Representation], str]:
     """Add to each of the `pages`, by path, a link to the Capability List of that layout; `paths` are all resources.
 
-    A page without a head, or with such a link already, is not changed. Returns what these pages are then, so that they
-    need not be read again, and a hint if some have no head. Without `write`, no page is changed. Pages that are `ours`,
-    because this run has written them, are changed in place where possible.
+    A page without a head, or with such a link of its author, is not changed. Returns what these pages are then, so that
+    they need not be read again, and a hint if some have no head. Without `write`, no page is changed. Pages that are
+    `ours`, because this run has written them, are changed in place where possible.
     """
     uris = {layout: layout.uri(layout.capability_list) for layout in set(pages.values())}
     linked, headless = {}, list[str]()
@@ -174,9 +186,10 @@ def link_pages(
                 new = with_link(page, uris[layout])
                 linked[path] = Representation.measured(sha256(new or page), len(new or page), media_type(path))
                 headless.extend([path] if new is None else [])
-                if new is None or new == page or not write or (ours and extend_file(output / path, page, new)):
+                if new is None or new == page or not write:
                     continue
-                yield output / path, new
+                if not (ours and len(new) > len(page) and extend_file(output / path, page, new)):
+                    yield output / path, new
 
     replace_files(changed())
     if not headless:
@@ -200,11 +213,15 @@ def alternates_of(page: bytes, uri: str) -> list[str]:
 
 
 def with_link(page: bytes, capability_list: str) -> bytes | None:
-    """Return the bytes of an HTML page with the link at the end of its head, or unchanged if that has such a link.
+    """Return the bytes of an HTML page with the link at the end of its head.
+
+    An earlier link of ours gets the new URI. A page with a link that its author wrote, or that the publication of a
+    part of the site did, is returned unchanged.
 
     The tags of the head may be missing, as in minified pages: then it ends before the body, or else the link comes
     after the title. Returns `None` if there is neither.
     """
+    link = f'<link rel="resourcesync" type="application/xml" href="{html.escape(capability_list)}" />\n'.encode("ascii")
     inside, in_body, at, end = False, False, None, len(page) - len(page.removeprefix(_BOM))
     for token in _TOKENS.finditer(page, 0, _SEARCHED):
         in_body = in_body or bool(not inside and page[end : token.start()].strip())
@@ -212,7 +229,10 @@ def with_link(page: bytes, capability_list: str) -> bytes | None:
         if token["start"]:
             inside = True
         elif token["link"] and (inside or not in_body) and _RESOURCESYNC.search(token["link"]):
-            return page
+            own = _OURS.match(page, token.start())
+            if not own or not _replaces(capability_list, html.unescape(own[1].decode(errors="replace"))):
+                return page
+            return page[: own.start()] + link + page[own.end() :]
         elif token["closed"] and token["raw"].lower() == b"title" and not in_body:
             at = at or end
         elif token["end"]:
@@ -220,5 +240,10 @@ def with_link(page: bytes, capability_list: str) -> bytes | None:
             break
     if at is None:
         return None
-    href = html.escape(capability_list)
-    return page[:at] + f'<link rel="resourcesync" type="application/xml" href="{href}" />\n'.encode("ascii") + page[at:]
+    return page[:at] + link + page[at:]
+
+
+def _replaces(new: str, old: str) -> bool:
+    """Return whether `old` is the URI of a Capability List like `new`, but not that of a part of the same site."""
+    ours, theirs = set_of(new), set_of(old)
+    return bool(ours and theirs and not theirs[0].startswith(f"{ours[0]}/"))

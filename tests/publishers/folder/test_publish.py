@@ -443,6 +443,22 @@ def test_a_slip_in_the_address(folder: Folder, monkeypatch: pytest.MonkeyPatch, 
     assert "first publication" in again.stdout
 
 
+def test_pages_that_were_not_rebuilt(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their links lead to the current Capability List, also after starting over and at another address."""
+    folder.configure("robots = true", previous="live")
+    for address, first in (("http://127.0.0.1:8105", "0"), ("http://127.0.0.1:8105", "1"), ("http://b.invalid", "0")):
+        monkeypatch.setenv("RESOURCESYNC_FIRST", first)
+        our_command(folder.base, "publish", "public", "--base-url", address)
+        named = re.search("<loc>(.*)</loc>", (folder.public / "resourcesync/description.xml").read_text())
+        assert named
+        assert re.fullmatch(rf"{address}/{HOME}/{'[0-9]{14}/' if first == '1' else ''}capabilitylist.xml", named[1])
+        link = LINK.replace(f"{URL}/{HOME}/capabilitylist.xml", named[1])
+        for name in ("index.html", "about/index.html"):
+            assert re.findall("<link.*\n", (folder.public / name).read_text()) == [link]
+        lines = {f"Sitemap: {named[1].replace('capability', 'resource')}", f"Sitemap: {address}/sitemap.xml"}
+        assert {*(folder.public / "robots.txt").read_text().splitlines()} == lines
+
+
 def test_where_and_what(folder: Folder) -> None:
     """The folder and the URL are options or settings; what is missing is named."""
     alone = our_command(folder.base, "publish", "public", check=False)

@@ -105,6 +105,26 @@ def test_never_twice(page: bytes) -> None:
     assert with_link(page, URI) == page
 
 
+@pytest.mark.parametrize(
+    ("link", "replaced"),
+    [
+        (LINK.replace(b"/site/", b"/site/20240301120000/"), True),
+        (LINK.replace(b"/site/", b"/news/"), True),
+        (LINK.replace(b"https://example.org", b"http://127.0.0.1:8105/a&amp;b"), True),
+        (LINK.replace(b"example.org", b"example.org/docs"), False),  # another publication: of a part of the site
+        (LINK.replace(b"/resourcesync/site", b""), False),
+        (LINK.replace(b"/site/", b"/news/").replace(b" />", b">"), False),
+        (LINK.replace(b"/site/", b"/news/").replace(b"\n", b""), False),
+        (LINK.replace(b"/site/", b"/news/").replace(b"<link", b"<LINK"), False),
+        (LINK.replace(b"https://example.org", b"\xff").replace(b"capabilitylist", b"description"), False),
+    ],
+)
+def test_only_an_earlier_link_of_ours_is_replaced(link: bytes, *, replaced: bool) -> None:
+    """Its form and its URI show that it was not the author of the page."""
+    page = b"<head><title>T</title>%b<meta name=a></head>" + LINK
+    assert with_link(page.replace(b"%b", link), URI) == page.replace(b"%b", LINK if replaced else link)
+
+
 def test_uri_is_escaped() -> None:
     """What HTML would take for markup is escaped, and a parser reads the same URI."""
     uri = 'https://example.org/a&b="c"/capabilitylist.xml'
@@ -162,6 +182,14 @@ def test_file_is_linked_once(tmp_path: Path, *, ours: bool) -> None:
         assert page.read_bytes() == b"<head>" + LINK + b"</head>"
         assert page.stat().st_mode & 0o777 == 0o640
     assert [each.name for each in tmp_path.iterdir()] == ["a.html"]
+
+
+def test_shorter_link(tmp_path: Path) -> None:
+    """Nothing is left of the longer page."""
+    page = tmp_path / "a.html"
+    page.write_bytes(b"<head>" + LINK.replace(b"/site/", b"/site/20240301120000/") + b"</head>")
+    add_link(page, ours=True)
+    assert page.read_bytes() == b"<head>" + LINK + b"</head>"
 
 
 @pytest.mark.promise("Yours stays yours")
