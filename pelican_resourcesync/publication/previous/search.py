@@ -28,6 +28,7 @@ from pelican_resourcesync.publication.previous.fetch import (
 from pelican_resourcesync.publication.previous.previous import (
     PreviousPublication,
     layout_after,
+    layouts_in,
     read_previous,
     read_state,
     require_signed,
@@ -251,19 +252,25 @@ class PredecessorSearch:
         else:
             why = str(found)
         if saved is None:
-            state, siteurl = None, self._layout.siteurl
-            with suppress(PublicationError):
-                state = read_state(self._output, self._layout)
-            if state and _bare(state.siteurl) == _bare(siteurl):  # a slip, such as http for https
-                require_same_site(state.siteurl, siteurl, self._moved_from, self._moved_setting)
-                return Predecessor(line=f"{why}: not live yet", not_live=True)
-            named = why_described(_files_at(self._layout.siteurl), self._layout.state)
-            if named and isinstance(found, NoPublication):
-                message = f"{why}, {named}: upload the last output again, or {START_OVER}"
-                raise PublicationError(message)
-            assumed = "assuming that nothing was public here before"
-            return Predecessor(line=f"{why}: this is the first publication, {assumed}")
+            return self._first(self._layout.siteurl, why, is_absent=isinstance(found, NoPublication))
         return Predecessor(self._read(saved, str(saved)), line=f"{why}: the copy last seen live is continued")
+
+    def _first(self, url: str, why: str, *, is_absent: bool = True) -> Predecessor:
+        """Return that nothing was public at a URL. Raises `PublicationError` if the Source Description there denies it.
+
+        What an earlier build left in the output is not live yet.
+        """
+        state, siteurl = None, self._layout.siteurl
+        with suppress(PublicationError):
+            state = read_state(self._output, self._layout)
+        if state and _bare(state.siteurl) == _bare(siteurl):  # a slip, such as http for https
+            require_same_site(state.siteurl, siteurl, self._moved_from, self._moved_setting)
+            return Predecessor(line=f"{why}: not live yet", not_live=True)
+        named = why_described(_files_at(url), self._layout.state)
+        if named and is_absent:
+            message = f"{why}, {named}: upload the last output again, or {START_OVER}"
+            raise PublicationError(message)
+        return Predecessor(line=f"{why}: this is the first publication, assuming that nothing was public here before")
 
     def _without_host(self, found: NoPublication) -> Predecessor | None:
         """Return the publication in the output, if no host answers; `None` if nothing here was ever published.
@@ -323,23 +330,42 @@ class PredecessorSearch:
 
     def _at(self, url: str) -> Predecessor:
         found = self._fetch(url)
-        if isinstance(found, NoPublication) and is_bucket(url):  # with credentials, nothing can be hidden
-            return Predecessor(line=f"{found}: this is the first publication")
-        if isinstance(found, NoPublication):
-            message = f"{found}: correct the setting `previous`, or {START_OVER}"
-            raise PublicationError(message)
-        return self._found(found.folder, url, found.host_time)
+        if isinstance(found, Fetched):
+            if previous := self._read(found.folder, url, found.host_time):
+                return Predecessor(previous)
+            why = f"there is no publication of a public site in {url}"
+        else:
+            why = str(found)
+        if is_bucket(url):  # with credentials, nothing can be hidden
+            return Predecessor(line=f"{why}: this is the first publication")
+        is_lost = isinstance(found, NoPublication) and found.unreachable
+        if is_lost or self._saved.folder or self._is_live_elsewhere(url):
+            raise _wrong_place(why)
+        return self._first(url, why, is_absent=isinstance(found, NoPublication))
+
+    def _is_live_elsewhere(self, url: str) -> bool:
+        """Return whether the set is known to be public at an address of the site that is not this URL.
+
+        Raises `PublicationError` if that cannot be determined.
+        """
+        for other in sorted({self._layout.siteurl, self._moved_from} - {url.rstrip("/"), ""}):
+            found = NoPublication(other) if is_loopback(other) else self._fetch(other)
+            if isinstance(found, Fetched):
+                if not is_loopback(found.state.siteurl):
+                    return True
+            elif found.unreachable and (other == self._moved_from or os.environ.get("CI")):
+                raise _unknown(found)
+            elif why_described(_files_at(other), self._layout.state):
+                return True
+        return False
 
     def _in(self, folder: Path) -> Predecessor:
-        if not folder.is_dir():
-            message = f"`previous` is {self._previous!r}, but there is no folder {folder}: correct it, or {START_OVER}"
-            raise PublicationError(message)
-        return self._found(folder, str(folder))
-
-    def _found(self, folder: Path, where: str, host_time: datetime | None = None) -> Predecessor:
-        previous = self._read(folder, where, host_time)
-        line = "" if previous else f"there is no publication of a public site in {where}: this is the first publication"
-        return Predecessor(previous, line=line)
+        why = f"there is no {'publication of a public site in' if folder.is_dir() else 'folder'} {folder}"
+        previous = self._read(folder, str(folder))
+        states = (state_in(folder, layout) for layout in layouts_in(folder))
+        if not previous and all(state is None or is_loopback(state.siteurl) for state in states):
+            raise _wrong_place(why)
+        return Predecessor(previous, line="" if previous else f"{why}: this is the first publication")
 
     def _read(self, folder: Path, where: str, host_time: datetime | None = None) -> PreviousPublication | None:
         return read_previous(
@@ -378,6 +404,11 @@ class PredecessorSearch:
 
 def _files_at(url: str) -> Web:
     return Bucket(url, BOUNDS) if is_bucket(url) else Web(url, BOUNDS)
+
+
+def _wrong_place(why: str) -> PublicationError:
+    advice = 'correct the setting `previous`, or set it to "live", also for a first publication'
+    return PublicationError(f"{why}: {advice}")
 
 
 def _unknown(found: NoPublication) -> PublicationError:

@@ -40,55 +40,55 @@ RESOURCE_LIST, LEASE = "resourcesync/site/resourcelist.xml", "resourcesync/uploa
 # cannot be. The generations 1, 2 and 3 follow each other; 4 follows 1 and not 2; 5 has another address; 6 is a preview.
 
 # By the setting `previous`: the output or a folder; the copy last seen live, while nothing is live, or generation 2 is;
-# the output while nothing is live; the output while the host cannot be found, also where generation 2 was seen live,
-# and in CI. And by two commands.
+# the output while nothing is live, also by a URL; the output while the host cannot be found, also where generation 2
+# was seen live, and in CI. And by two commands.
 FOLDERS = """
-              output     folder     saved      saved-live not-live  offline    offline-2  offline-CI show       announce
-missing       -          !folder    -:first    2          -:first   -:first    !unknown   !unknown   -          !none
-empty         -          -:first    -:first    2          -:first   -:first    !unknown   !unknown   -          !none
-older         1          1          1:copy     2          -:yet     1:output   !unknown   !unknown   1          1
-same          2          2          2:copy     2          -:yet     2:output   2:output   !unknown   2          2
-newer         3          3          3:copy     3:back     -:yet     3:output   3:output   !unknown   3          3
-forked        4          4          4:copy     !forked    -:yet     4:output   !unknown   !unknown   4          4
-other         !moved     !moved     !moved     !forked    -:first   -:first    !unknown   !unknown   5          5
-preview       -          -:first    .          .          -:first   -:first    !unknown   !unknown   6          6
-document      !document  !document  !document  2          -:yet     !document  !document  !unknown   !document  2
-no-document   !document  !document  !document  2          -:yet     !document  !document  !unknown   !document  2
-state         !state     !state     !state     2:replaced -:first   !state     !state     !unknown   !state     !state
-page-for-it   !state     !state     !state     2:replaced -:first   !state     !state     !unknown   !state     !none
-no-state      !no-state  !no-state  -:first    2          -:first   -:first    !unknown   !unknown   -          !none
-format        !format    !format    !format    2:replaced -:first   !format    !format    !unknown   !format    !format
-half          !document  !document  !document  2          -:yet     !document  !document  !unknown   !document  2
+            output    folder    saved     saved-2 not-live URL-built offline   offline-2 offline-CI show      announce
+missing     -         !folder   -:first   2       -:first  -:first   -:first   !unknown  !unknown   -         !none
+empty       -         !setting  -:first   2       -:first  -:first   -:first   !unknown  !unknown   -         !none
+older       1         1         1:copy    2       -:yet    -:yet     1:output  !unknown  !unknown   1         1
+same        2         2         2:copy    2       -:yet    -:yet     2:output  2:output  !unknown   2         2
+newer       3         3         3:copy    3:back  -:yet    -:yet     3:output  3:output  !unknown   3         3
+forked      4         4         4:copy    !forked -:yet    -:yet     4:output  !unknown  !unknown   4         4
+other       !moved    !moved    !moved    !forked -:first  -:first   -:first   !unknown  !unknown   5         5
+preview     -         !setting  .         .       -:first  -:first   -:first   !unknown  !unknown   6         6
+document    !document !document !document 2       -:yet    -:yet     !document !document !unknown   !document 2
+no-document !document !document !document 2       -:yet    -:yet     !document !document !unknown   !document 2
+state       !state    !state    !state    2:anew  -:first  -:first   !state    !state    !unknown   !state    !state
+page-for-it !state    !state    !state    2:anew  -:first  -:first   !state    !state    !unknown   !state    !none
+no-state    !no-state !no-state -:first   2       -:first  -:first   -:first   !unknown  !unknown   -         !none
+format      !format   !format   !format   2:anew  -:first  -:first   !format   !format   !unknown   !format   !format
+half        !document !document !document 2       -:yet    -:yet     !document !document !unknown   !document 2
 """
 
 # By the setting `previous`: the live site, also where generation 2 was seen live; the former address of a site that has
 # moved, while nothing is live at the new one, also where generation 2 was seen live; the new one, while nothing is live
-# at the former; and a URL. And by two commands.
+# at the former; and a URL, also where generation 2 was seen live, or is live at the address. And by two commands.
 WEB = """
-              live       live-2     moved      moved-2    renamed    URL        show-URL        announce-URL
-missing       -:first    !unknown   !unknown   2:copy     -:first    !setting   !NoHostError    !none
-empty         -:first    2:copy     -:first    2:copy     -:first    !setting   -               !none
-older         1          2:back     1          2:back     1          1          1               1
-same          2          2          2          2          2          2          2               2
-newer         3          3          3          3          3          3          3               3
-forked        4          !forked    4          !forked    4          4          4               4
-other         !moved     !forked    5          !forked    5          !moved     5               !belongs
-preview       -:preview  2:preview  -:preview  2:preview  -:preview  -:first    6               !belongs
-document      !half      2          !half      2          !half      !half      !half           2
-no-document   !half      2          !half      2          !half      !half      !half           2
-state         !state     !state     !state     !state     !state     !state     !state          !state
-page-for-it   !hidden    !hidden    !hidden    !hidden    !hidden    !hidden    !TransportError !none
-no-state      !named     2:copy     -:first    2:copy     !named     !setting   -               !none
-format        !format    !format    !format    !format    !format    !format    !format         !format
-half          !half      2          !half      2          !half      !half      !half           2
-404           -:first    2:copy     -:first    2:copy     -:first    !setting   -               !none
-410           -:first    2:copy     -:first    2:copy     -:first    !setting   -               !none
-403           !answer    !answer    !answer    !answer    !answer    !answer    !TransportError !StatusError
-403-absent    -:first    2:copy     -:first    2:copy     -:first    !setting   -               !StatusError
-500           !answer    !answer    !answer    !answer    !answer    !answer    !TransportError !StatusError
-page          !page      !page      !page      !page      !page      !page      !TransportError !DocumentError
-page-absent   -:first    2:copy     -:first    2:copy     -:first    !setting   -               !DocumentError
-redirect      !redirect  !redirect  !redirect  !redirect  !redirect  !redirect  !TransportError !PermanentError
+            live      live-2    moved     moved-2   renamed   URL       URL-2     URL-live  show-URL     announce-URL
+missing     -:first   !unknown  !unknown  2:copy    -:first   !setting  !setting  !setting  !NoHostError !none
+empty       -:first   2:copy    -:first   2:copy    -:first   -:first   !setting  !setting  -            !none
+older       1         2:back    1         2:back    1         1         1         1         1            1
+same        2         2         2         2         2         2         2         2         2            2
+newer       3         3         3         3         3         3         3         3         3            3
+forked      4         !forked   4         !forked   4         4         4         4         4            4
+other       !moved    !forked   5         !forked   5         !moved    !moved    !moved    5            !belongs
+preview     -:preview 2:preview -:preview 2:preview -:preview -:first   !setting  !setting  6            !belongs
+document    !half     2         !half     2         !half     !half     2         !half     !half        2
+no-document !half     2         !half     2         !half     !half     2         !half     !half        2
+state       !state    !state    !state    !state    !state    !state    !state    !state    !state       !state
+page-for-it !hidden   !hidden   !hidden   !hidden   !hidden   !hidden   !hidden   !hidden   !Transport   !none
+no-state    !named    2:copy    -:first   2:copy    !named    !setting  !setting  !setting  -            !none
+format      !format   !format   !format   !format   !format   !format   !format   !format   !format      !format
+half        !half     2         !half     2         !half     !half     2         !half     !half        2
+404         -:first   2:copy    -:first   2:copy    -:first   -:first   !setting  !setting  -            !none
+410         -:first   2:copy    -:first   2:copy    -:first   -:first   !setting  !setting  -            !none
+403         !answer   !answer   !answer   !answer   !answer   !answer   !answer   !answer   !Transport   !StatusError
+403-absent  -:first   2:copy    -:first   2:copy    -:first   -:first   !setting  !setting  -            !StatusError
+500         !answer   !answer   !answer   !answer   !answer   !answer   !answer   !answer   !Transport   !StatusError
+page        !page     !page     !page     !page     !page     !page     !page     !page     !Transport   !DocumentError
+page-absent -:first   2:copy    -:first   2:copy    -:first   -:first   !setting  !setting  -            !DocumentError
+redirect    !redirect !redirect !redirect !redirect !redirect !redirect !redirect !redirect !Transport   !PermanentError
 """
 
 # Starting over from the live site; and, while nothing is live, from where `previous` leads or what was last seen live.
@@ -117,7 +117,7 @@ page          0:over     .          .           .           0:over
 # By the setting `previous`, and by an upload of generation 2.
 BUCKETS = """
               bucket     upload
-missing       !bucket    !TransportError
+missing       !bucket    !Transport
 empty         -:first    2
 older         1          2
 same          2          2
@@ -132,7 +132,7 @@ page-for-it   !hidden    !state
 no-state      -:first    2
 format        !format    !format
 half          !half      2
-403           !bucket    !TransportError
+403           !bucket    !Transport
 """
 
 SAID = {
@@ -141,7 +141,7 @@ SAID = {
     "yet": "not live yet$",
     "copy": "there is no publication at .*: the copy last seen live is continued$",
     "back": r"the live site is back at generation \d: generation \d, last seen live, is continued",
-    "replaced": "the copy last seen live cannot be read, and the live publication replaces it: ",
+    "anew": "the copy last seen live cannot be read, and the live publication replaces it: ",
     "output": "not live now, so the publication in the output is continued$",
     "preview": "the live publication is for http://localhost:8000, which is this machine: ",
     "over": r"the publication starts over in resourcesync/site/20\d{12}/: do not set RESOURCESYNC_FIRST again",
@@ -160,7 +160,7 @@ REFUSED: dict[str, tuple[type[ResourceSyncError], str]] = {
     "hidden": (PublicationError, r"publication\.json is an HTML page, although the Source Description names"),
     "page": (PublicationError, r"publication\.json is an HTML page, as is the front page"),
     "redirect": (PublicationError, r"cannot be read: .*publication\.json.*redirects elsewhere"),
-    "folder": (PublicationError, "there is no folder .*/place: correct it"),
+    "folder": (PublicationError, "there is no folder .*/place: correct the setting"),
     "setting": (PublicationError, "correct the setting `previous`"),
     "bucket": (PublicationError, "cannot be read: s3://.*: The (specified bucket does not exist|operation lacked)"),
     "behind": (PublicationError, "which generation 2 in .* does not continue: nothing was uploaded"),
@@ -170,7 +170,7 @@ REFUSED: dict[str, tuple[type[ResourceSyncError], str]] = {
     "NoHostError": (NoHostError, "no such host"),
     "PermanentError": (PermanentError, "redirects elsewhere"),
     "StatusError": (StatusError, "the server answered (403|500)"),
-    "TransportError": (TransportError, "answered (403|500)|HTML page|redirects elsewhere|bucket does not exist|lacked"),
+    "Transport": (TransportError, "answered (403|500)|HTML page|redirects elsewhere|bucket does not exist|lacked"),
 }
 GENERATIONS = {"older": 1, "same": 2, "newer": 3, "forked": 4, "other": 5, "preview": 6}
 ANSWERS: dict[str, Manner] = {
@@ -282,8 +282,9 @@ READERS = {
     "output": Reader("site/output", lambda scene: scene.find("output")),
     "folder": Reader("place", lambda scene: scene.find("../place")),
     "saved": Reader(f"site/{KEPT}", lambda scene: scene.find("live")),
-    "saved-live": Reader(f"site/{KEPT}", lambda scene: scene.find("live"), public="www", known={"www": "same"}),
+    "saved-2": Reader(f"site/{KEPT}", lambda scene: scene.find("live"), public="www", known={"www": "same"}),
     "not-live": Reader("site/output", lambda scene: scene.find("live")),
+    "URL-built": Reader("site/output", lambda scene: scene.find(ARCHIVE)),
     "offline": Reader("site/output", lambda scene: scene.find("live")),
     "offline-2": Reader("site/output", lambda scene: scene.find("live"), known=SEEN),
     "offline-CI": Reader("site/output", lambda scene: scene.find("live")),
@@ -295,6 +296,8 @@ READERS = {
     "moved-2": Reader("place", lambda scene: scene.find("live", moved_from=ARCHIVE), public="nothing", known=SEEN),
     "renamed": Reader("place", lambda scene: scene.find("live", moved_from=ARCHIVE), former="nothing"),
     "URL": Reader("place", lambda scene: scene.find(ARCHIVE)),
+    "URL-2": Reader("place", lambda scene: scene.find(ARCHIVE), known=SEEN),
+    "URL-live": Reader("place", lambda scene: scene.find(ARCHIVE), public="www", known={"www": "same"}),
     "show-URL": Reader("place", lambda scene: scene.show(MUSEUM)),
     "announce-URL": Reader("place", lambda scene: scene.announce(MUSEUM)),
     "over": Reader("place", lambda scene: scene.find("none")),
@@ -395,5 +398,17 @@ def test_places(reader: str, name: str, expected: str, scene: Scene, monkeypatch
         generation, _, said = expected.partition(":")
         assert re.match(f"{generation}:.*{SAID[said]}" if said else f"{generation}:$", read(scene))
     assert scene.published() == before or (reader == "upload" and not is_refused)
-    assert scene.saved() == saved or reader in {"saved-live", "live", "live-2", "moved", "moved-2", "renamed"}
+    assert scene.saved() == saved or reader in {"saved-2", "live", "live-2", "moved", "moved-2", "renamed"}
     assert not (is_refused and saved) or scene.saved() == saved
+
+
+def test_nothing_at_a_url_while_the_host_of_the_site_is_lost(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In CI, where nothing is known of what was published, it stops, as with `live`; a former address always counts."""
+    scene.host.manner = hosts({ARCHIVE: status(404), MUSEUM: status(404)})
+    monkeypatch.setenv("no_proxy", "127.0.0.1,museum.test")
+    assert re.match(f"-:.*{SAID['first']}", scene.find(ARCHIVE))
+    for lost, moved_from, variable in (("former", "http://former.test", "NONE"), ("museum", "", "CI")):
+        monkeypatch.setenv("no_proxy", f"127.0.0.1,{lost}.test")
+        monkeypatch.setenv(variable, "true")
+        with pytest.raises(PublicationError, match=REFUSED["unknown"][1]):
+            scene.find(ARCHIVE, moved_from)
