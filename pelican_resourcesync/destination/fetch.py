@@ -181,6 +181,7 @@ class Fetch:
     def take_packages(self, packages: Iterable[ListedPackage]) -> None:
         """Take what is pending from some packages; one that cannot be used is noted, and its file removed."""
         for package in packages:
+            used = [*(self._state.get("packages") or [])[-_MOST_USED:], package.key]
             try:
                 with self._packages.opened(package) as inside:
                     self._unpack(inside)
@@ -188,9 +189,10 @@ class Fetch:
                 self._result.plan.notes.append(
                     f"the package {shown(package.uri)} cannot be used, so its resources are fetched one by one: {error}"
                 )
+                if isinstance(error, TransportError) and not isinstance(error, MismatchError):
+                    used.pop()  # it may be there in the next run
             self._installer.finish()
-            used = self._state.get("packages") or []
-            self._state.set("packages", [*used[-_MOST_USED:], package.key])
+            self._state.set("packages", used)
             self._packages.remove(package)
         self._taken.clear()
 

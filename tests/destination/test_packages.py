@@ -464,6 +464,11 @@ def test_host_that_refuses(source: ArchivedSource, tmp_path: Path) -> None:
         assert Mirror(source.url, tmp_path / "copy", options).run().left == 1
         assert not [path for path in source.site.asked() if "dump" in path]
     source.site.manners["0/0.html"] = status(403)
+    packages = [path for path in source.published if path.endswith(".zip")]
+    source.site.manners |= dict.fromkeys(packages, status(403))
+    assert Mirror(source.url, tmp_path / "copy", FAST).run().left == 1
+    for path in packages:
+        del source.site.manners[path]
     assert run(source, tmp_path / "copy")[0].fetched == 1
 
 
