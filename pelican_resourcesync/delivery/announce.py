@@ -20,13 +20,14 @@ from pelican_resourcesync.errors import (
     TransportError,
 )
 from pelican_resourcesync.http import Client, Request, Sink, Web, new_client, retry_after
-from pelican_resourcesync.protocol import ChangeKind, Entry, read, render_datetime, tells_news
+from pelican_resourcesync.protocol import ChangeKind, Entry, escape_any_text, read, render_datetime, tells_news
 from pelican_resourcesync.publication import (
     DESCRIPTION,
     Layout,
     PublicationState,
     is_loopback,
     media_type,
+    parse_shown,
     parse_state,
 )
 from pelican_resourcesync.publishers.static_site import is_page
@@ -56,6 +57,8 @@ _ADVICE = {
 
 #: The later pages of a listing, which every new page moves, by the end of their path.
 _LATER_PAGE = re.compile(r"/(?:page/?|index)[0-9]+(?:/|\.html)?$")
+#: What may be one, such as `tag/ice2.html`, if people do not read it as an article, and the page before it exists.
+_NUMBERED = re.compile(r"(.*[^0-9/])/?([2-9]|[1-9][0-9]{1,2})(/|\.html)?")
 #: More changes than so many, of more than half of all pages, are rarely meant.
 MOST_UNASKED = 10
 
@@ -144,11 +147,11 @@ class PublishedSite:
         """
         pages: dict[str, ChangeKind] = {}
         here = f"{self.siteurl}/"  # and not a former address
-        for _, entry in self.changes(since):
+        for name, entry in self.changes(since):
             md = entry.md
             if not (md and md.change and entry.loc.startswith(here) and _shows_page(entry.loc, md.type)):
                 continue
-            if all_bytes or (tells_news(md) and not _LATER_PAGE.search(entry.loc)):
+            if all_bytes or (tells_news(md) and not self._is_later_page(name, entry)):
                 pages[entry.loc] = md.change
         return dict(sorted(pages.items()))
 
@@ -159,6 +162,25 @@ class PublishedSite:
                 for entry in read(BytesIO(self._document(state, summary.path)), name=summary.path).entries:
                     if (time := change_time(entry)) and time > floor:
                         yield entry
+
+    def _is_later_page(self, name: str, entry: Entry) -> bool:
+        """Return whether a change is of a later page of a listing, which has no title and is next to the one before."""
+        uri, time, state = entry.loc, change_time(entry), self.sets[name]
+        starts = [found.start for found in state.change_lists if time and found.start < time]
+        match = _NUMBERED.fullmatch(uri)
+        if _LATER_PAGE.search(uri) or not match or not starts:
+            return bool(_LATER_PAGE.search(uri))
+        base, number, end = match[1], int(match[2]), match[3] or ""
+        before = [f"{base}{end}", f"{base}/"] if number == 2 else [f"{uri[: match.start(2)]}{number - 1}{end}"]  # noqa: PLR2004 - the first after it
+        path = Layout(self.siteurl, name, state.restart_number).change_data(starts[-1])
+        shown = parse_shown(self._document(state, path), path).changes
+        is_listing = any(change.uri == uri and not change.title for change in shown)
+        return is_listing and any(self._lists(state, page) for page in before)
+
+    def _lists(self, state: PublicationState, uri: str) -> bool:
+        """Return whether the Resource List has a resource."""
+        *_, part = (part for part in state.parts if part.first <= uri or part is state.parts[0])
+        return f"<loc>{escape_any_text(uri)}</loc>".encode() in self._document(state, part.path)
 
     def _document(self, state: PublicationState, path: str) -> bytes:
         if path not in self._read:

@@ -22,6 +22,7 @@ from pelican_resourcesync.publication.disk.durable import (
 from pelican_resourcesync.publication.disk.staging import recover, recovered, restore_well_known, work_folder_for
 from pelican_resourcesync.publication.disk.workspace import Workspace
 from pelican_resourcesync.publication.former import former_states
+from pelican_resourcesync.publication.kinds.pages.changes import parse_shown
 from pelican_resourcesync.publication.kinds.pages.overview import DOCUMENTS, Amount, Overview
 from pelican_resourcesync.publication.kinds.pages.rendering import language_hints, mirror_command
 from pelican_resourcesync.publication.kinds.versions import VersionIndex
@@ -167,6 +168,7 @@ __all__ = [
     "media_type",
     "mirror_command",
     "parse_representation",
+    "parse_shown",
     "parse_state",
     "parse_time",
     "plan_sets",

@@ -17,10 +17,11 @@ import pytest
 from pelican_resourcesync.delivery import announce
 from pelican_resourcesync.delivery.announce import PublishedSite
 from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.publication import Resource
 from tests.delivery.announce.conftest import KEY, Site
 from tests.kit.live import files, live
 from tests.kit.live import status as live_status
-from tests.kit.publications import Source
+from tests.kit.publications import SITEURL, Source
 from tests.kit.sites import ROOT, our_command
 from tests.publishers.folder.conftest import page
 
@@ -79,6 +80,29 @@ def test_pages_of_which_the_content_changed(site: Site) -> None:
     assert site.told() == ["a.html", "h.html", "new.html", "page2.html", "secret.html"]
     site.release({"h.html": page("hh", head=hidden)}, "new.html")
     assert site.announce() == "Nothing to announce: no page has changed.\n"
+
+
+def test_later_pages_of_listings(tmp_path: Path) -> None:
+    """Pelican's `{name}{number}.html` is one, unless it is an article or there is no page before it."""
+    source = Source(tmp_path)
+    titles = {"part.html": "Part", "part2.html": "Part 2"}
+    listings = ["c/index.html", "c/2/index.html", "tag/ice.html", "tag/ice2.html", "tag/ice3.html", "tag/py3.html"]
+    for day in (1, 2):
+        source.publish(
+            [
+                Resource(
+                    f"{SITEURL}/{path.removesuffix('index.html')}",
+                    source.write(path, page(f"{day}").encode()),
+                    title=titles.get(path, ""),
+                )
+                for path in (*titles, *listings)
+            ],
+            f"2026-01-0{day}T12:00",
+        )
+    changed = PublishedSite(str(tmp_path)).changed()
+    assert [uri.removeprefix(SITEURL) for uri in changed] == [
+        *("/c/", "/part.html", "/part2.html", "/tag/ice.html", "/tag/py3.html")
+    ]
 
 
 def test_more_than_half_of_all_pages(site: Site) -> None:
