@@ -9,6 +9,8 @@ from pelican_resourcesync.content.rules import BLOCKS, SECTIONS, is_left_out, li
 #: Elements that show a page or a file from elsewhere.
 _FRAMES = frozenset(("iframe", "frame", "embed"))
 _MEDIA = frozenset(("video", "audio", "source", "track"))
+#: The attributes by which these, and elements that a site defines, such as `lite-youtube`, name what they show.
+_SOURCES = ("src", "href", "videoid")
 #: Those that show more than the text in them.
 _SHOWING = _FRAMES | _MEDIA | {"a", "img", "pre", "input"}
 
@@ -47,7 +49,7 @@ class Reading:
                 self._end_block()
             if not is_left_out(child, parent, inside=inside):
                 start = len(self.blocks)
-                if tag in _SHOWING:
+                if tag in _SHOWING or "-" in tag:
                     self._read_own(child, tag)
                 if tag not in {"pre", "iframe"}:
                     self._read(child, inside=inside or tag in SECTIONS)
@@ -68,8 +70,9 @@ class Reading:
             self.blocks.extend(filter(None, [_code_of(element)]))
         elif tag == "input":
             self._text.append("\N{BALLOT BOX WITH CHECK}" if "checked" in element.attrib else "\N{BALLOT BOX}")
-        elif tag in _FRAMES or tag in _MEDIA:
-            self._add(self.links, element.get("src"), media=tag in _MEDIA)
+        else:
+            for name in _SOURCES:
+                self._add(self.links, element.get(name), media=name == "src" and tag not in _FRAMES)
 
     def _read_picture(self, element: etree._Element) -> None:
         self._text.append(element.get("alt") or "")
