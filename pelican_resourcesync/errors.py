@@ -84,9 +84,14 @@ class IncompleteError(SourceError):
 
     Also when a follower cannot get some of the resources now; the message names the first of them, and the next run
     tries again. And when a run takes longer than it may, or an upload cannot go on now: the next one goes on.
+
+    `may_pass` is false where the next run would stop again, unless somebody decides, or changes the Source.
     """
 
-    may_pass = True
+    def __init__(self, message: str, *, may_pass: bool = True) -> None:
+        """Take the message, and whether the next run may succeed."""
+        super().__init__(message)
+        self.may_pass = may_pass
 
 
 class StoppedError(ResourceSyncError):

@@ -70,6 +70,9 @@ def run(arguments: Namespace) -> int:
     if arguments.json_lines and (arguments.dry_run or arguments.json):
         message = "--json-lines has no --dry-run and no --json: its lines are all that it writes"
         raise SettingsError(message)
+    if arguments.since == "":
+        message = "the cursor after --since is empty: to begin with everything, and nothing known, leave out --since"
+        raise SettingsError(message)
     return _handle_all(arguments) if answers else _write_all(arguments)
 
 

@@ -45,6 +45,7 @@ class Cursor:
     `after`: the last resource of the Resource Lists that was yielded, in order of URIs; None if all were. `postponed`
     are resources that could not be fetched yet. `verified` is which keys and states of a signed Source are known, and
     `private` whether it was at a private address from the first. `contents` is the mark of the file with the contents.
+    `count` is about how many resources the follower has.
     """
 
     selection: str
@@ -55,6 +56,7 @@ class Cursor:
     verified: Mapping[str, Any] | None = None
     private: bool | None = None
     contents: tuple[str, int] | None = None
+    count: int = 0
 
     def postponing(self, uri: str, latest: LatestState | None) -> "Cursor":
         """Return the cursor with a resource that is postponed, or with one that is no longer."""
@@ -78,6 +80,8 @@ class Cursor:
             whole["private"] = self.private
         if self.contents:
             whole["contents"] = self.contents
+        if self.count:
+            whole["count"] = self.count
         return json.dumps(whole, separators=(",", ":"))
 
     @classmethod
@@ -99,7 +103,9 @@ class Cursor:
         )
         types = (str, str, str, int | None, str, str, str)
         states = [LatestState(*_typed(row, *types)) for row in whole.get("postponed", [])]
-        selection, after = _typed([whole["selection"], whole.get("after")], str, str | None)
+        selection, after, number = _typed(
+            [whole["selection"], whole.get("after"), whole.get("count", 0)], str, str | None, int
+        )
         verified, private = _typed([whole.get("verified"), whole.get("private")], dict | None, bool | None)
         contents = tuple(_typed(whole["contents"], str, int)) if "contents" in whole else None
         for state in states:
@@ -107,7 +113,8 @@ class Cursor:
         if verified is not None:
             _typed(verified["keys"], *(str for _ in verified["keys"]))
             [_typed(verified_state, int, int, str) for verified_state in verified["states"].values()]
-        return cls(selection, sets, after, read, {state.uri: state for state in states}, verified, private, contents)
+        postponed = {state.uri: state for state in states}
+        return cls(selection, sets, after, read, postponed, verified, private, contents, number)
 
 
 def _link(content: list[Any]) -> Link:

@@ -18,7 +18,7 @@ from pelican_resourcesync.content import Page, read_page
 from pelican_resourcesync.destination.contents import Contents
 from pelican_resourcesync.destination.cursor import Cursor, LatestState
 from pelican_resourcesync.destination.links import Mirrors
-from pelican_resourcesync.destination.plan import FEW
+from pelican_resourcesync.destination.plan import FEW, refuse_deletions
 from pelican_resourcesync.destination.routes import COST_OF_REQUEST
 from pelican_resourcesync.destination.state import CopyState, log_change, open_state
 from pelican_resourcesync.errors import (
@@ -91,8 +91,9 @@ _CHANGED = f"""{_INSERT} (excluded.set_number = change.set_number OR excluded.at
     change.set_number = 0 AND excluded.kind <> 'deleted' AND excluded.hash <> '' AND excluded.hash = change.hash)"""
 RESET = "reset"
 
-#: A state to be yielded, with the number of its set, and the position that it leads to if it is from a Change List.
-_Found = tuple[LatestState, int, Position | None]
+#: A state to be yielded, with the number of its set, the position that it leads to if it is from a Change List, and how
+#: many resources more, or fewer, the follower then has.
+_Found = tuple[LatestState, int, Position | None, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,7 +206,8 @@ def follow(source: str, given: _Arguments) -> Following:
 
     Raises `MirrorError` if `since` is not a cursor; while it is iterated, `MirrorError` if `contents` cannot be used,
     `SourceError` if no Source was found, `TransportError` or `DocumentError` for a list that cannot be fetched or read,
-    and at the end `IncompleteError` if some resources cannot be fetched now.
+    and at the end `IncompleteError` if some resources cannot be fetched now; before anything is passed on, also if many
+    would be deleted, or the lists are older than the cursor. Its `may_pass` says whether the next run may succeed.
     """
     return Following(source, given.since, given, content=given.content, text=given.text, contents=given.contents)
 
@@ -235,6 +237,7 @@ class _Follower:
         self.cursor = Cursor.decode(since) if since else None
         self.notes: list[str] = []
         self._reasons: dict[str, str] = {}  # why resources are postponed
+        self._lasting: set[str] = set()  # those that the next run cannot fetch either, as they are listed
         self._changed = False  # whether some were not as listed
         self._done = self._size = 0
         # What is read of the Source in a round:
@@ -272,7 +275,7 @@ class _Follower:
                 f"{len(postponed):,} of the resources cannot be fetched; the next run tries again: "
                 f"{'; '.join(named)}{more}"
             )
-            raise IncompleteError(message)
+            raise IncompleteError(message, may_pass=not postponed.keys() <= self._lasting)
 
     def _round(self) -> Iterator[FollowedChange]:
         """Yield what is new, and leave the cursor where that ends."""
@@ -300,13 +303,13 @@ class _Follower:
                 try:
                     received = self._receive(states, sinks)
                     for found in page:
-                        latest, left = found[0], left - 1
+                        latest, left, growth = found[0], left - 1, found[-1]
                         now = self._after(found, now) if left else replace(now, after=None, sets=self._end, read={})
                         content = received.get(latest.uri)
                         if latest.uri in sinks and content is None:
                             now = self._postpone(now, latest)
                             continue
-                        now = now.postponing(latest.uri, None)
+                        now = replace(now.postponing(latest.uri, None), count=max(now.count + growth, 0))
                         self._done += 1
                         self._size += content.length if content else 0
                         self._options.progress(self._done, whole, self._size, 0)
@@ -336,8 +339,10 @@ class _Follower:
         page: list[_Found] = []
         size = 0
         for number, reached, first, *columns in self._state.db.execute(_IN_ORDER):
-            latest = LatestState(*columns)
-            if latest.kind != _DELETED:
+            latest, growth = LatestState(*columns), int(first == _CREATED)
+            if latest.kind == _DELETED:  # as is what was never selected, or never yielded
+                growth = -int(first != _CREATED and self._options.wants(latest.uri, ""))
+            else:
                 latest = latest._replace(kind=_CREATED if first == _CREATED else _UPDATED)
             position = None
             if number > 0:
@@ -347,14 +352,14 @@ class _Follower:
             if page and (len(page) == _PAGE or size + length > _PAGE_SIZE):
                 yield page
                 page, size = [], 0
-            page.append((latest, number, position))
+            page.append((latest, number, position, growth))
             size += length
         if page:
             yield page
 
     def _after(self, found: _Found, now: Cursor) -> Cursor:
         """Return the cursor after one of a page."""
-        latest, number, position = found
+        latest, number, position, _ = found
         if position is not None:
             sets = {**now.sets, self._sets[number - 1].uri: position}
             return replace(now, after=None, sets=sets, read=self._end)
@@ -366,7 +371,7 @@ class _Follower:
         if len(now.postponed) > _MOST_POSTPONED:
             why = self._reasons[latest.uri]
             message = f"more than {_MOST_POSTPONED:,} resources cannot be fetched; the last one: {why}"
-            raise IncompleteError(message)
+            raise IncompleteError(message, may_pass=not now.postponed.keys() <= self._lasting)
         return now
 
     def _receive(self, states: Iterable[LatestState], sinks: Mapping[str, ResourceSink]) -> dict[str, VerifiedContent]:
@@ -375,7 +380,7 @@ class _Follower:
         received = self._packed.unpack(sinks)
         unreadable = {uri: why for uri, sink in sinks.items() if (why := why_unreadable(sink.expected.hash))}
         self._reasons |= unreadable
-        failed = set(unreadable)
+        self._lasting |= (failed := set(unreadable))
 
         def requests() -> list[Request]:
             left = sinks.keys() - received.keys() - failed
@@ -399,6 +404,7 @@ class _Follower:
                             continue
                         self._changed |= isinstance(error, MismatchError | AbsentError)
                         self._reasons[uri] = str(error)
+                        (self._lasting.discard if error.may_pass else self._lasting.add)(uri)
                         failed.add(uri)
         return received
 
@@ -414,29 +420,31 @@ class _Follower:
         for one in self._sets:
             if one.failure:
                 message = f"the set {one.name!a} cannot be read, and others can (--set): {one.failure}"
-                raise IncompleteError(message)
+                raise IncompleteError(message, may_pass=one.failure.may_pass)
         known = {"verified": self._state.get(VERIFIED), "private": self._state.get(PRIVATE)}
         with self._state.transaction():
             if cursor is not None:
                 self._clear()
-                same = sorted(cursor.sets) == sorted(each.uri for each in self._sets)
-                if not same or cursor.selection != self._options.selection:
-                    self.notes.append("the sets or resources to follow have changed: everything is read again")
+                if cursor.selection != self._options.selection:
+                    self.notes.append("other sets or resources are selected than before: everything is read again")
+                elif cursor.sets.keys() != {each.uri for each in self._sets}:
+                    why = "the Source has other Capability Lists than before (it moved, or has other sets)"
+                    self.notes.append(f"{why}: everything is read again")
                 elif any(position.is_ahead for position in cursor.sets.values()):
                     self.notes.append("the cursor is dated in the future: everything is read again")
                 elif self._contents and self._contents.mark != cursor.contents:
                     self.notes.append(f"{self._file} does not belong to this cursor: everything is read again")
                 elif self._continue(cursor):
-                    self._refuse_deletions()
+                    self._refuse_deletions(cursor.count)
                     return replace(cursor, **known), False
             self._clear()
+            self._read_lists(after="")
+            self._read_changes(dict(self._lists), {}, fresh=True)
+            self._state.db.execute("DELETE FROM change WHERE kind = 'deleted'")  # nothing of these was yielded
+            self._refuse_reset(cursor)
             if self._contents:
                 self._contents.clear()
                 known["contents"] = self._contents.mark
-            self._read_lists(after="")
-            self._read_changes(dict(self._lists), {}, fresh=True)
-            self._refuse_older(cursor)
-            self._state.db.execute("DELETE FROM change WHERE kind = 'deleted'")  # nothing of these was yielded
             return Cursor(self._options.selection, self._begin, after="", **known), cursor is not None
 
     def _continue(self, cursor: Cursor) -> bool:
@@ -478,28 +486,31 @@ class _Follower:
             else:
                 yield latest._replace(kind=_DELETED, hash="", length=None)
 
-    def _refuse_older(self, cursor: Cursor | None) -> None:
-        for uri, before in (cursor.sets if cursor else {}).items():
+    def _refuse_reset(self, cursor: Cursor | None) -> None:
+        """Raise `IncompleteError` where what was read is older, or far less, than what was followed."""
+        if cursor is None:
+            return
+        for uri, before in cursor.sets.items():
             now = self._end.get(uri)
             if now and now.at and now.at < before.at and not (before.is_ahead or self._options.accept_older):
                 message = (
                     f"the lists end at {now.at}, before what was followed ({before.at}): a cache may be stale: try "
-                    "again later. If the Source was set back, add --accept-older"
+                    "again later. If the Source was set back, add --accept-older (in Python: accept_older=True)"
                 )
                 raise IncompleteError(message)
+        if cursor.selection == self._options.selection:
+            [left] = self._state.db.execute("SELECT count(*) FROM change").fetchone()
+            outcome = f"of about {cursor.count:,} resources are no longer listed: nothing was passed on"
+            refuse_deletions(cursor.count - left, cursor.count, self._options.max_deletions, outcome)
 
-    def _refuse_deletions(self) -> None:
-        """Raise `IncompleteError` where a large part of the resources was deleted since the cursor."""
+    def _refuse_deletions(self, before: int) -> None:
+        """Raise `IncompleteError` where a large part of about so many resources was deleted since the cursor."""
         [gone] = self._state.db.execute("SELECT count(*) FROM change WHERE kind = 'deleted'").fetchone()
-        if gone <= FEW:
+        if gone <= FEW and gone < before:
             return
         there = gone + sum(self._kind(listed) == _CREATED for one in self._sets for listed in self._listed(one))
-        if gone * 100 > self._options.max_deletions * there:
-            message = (
-                f"{gone:,} of {there:,} resources were deleted: nothing was passed on. If that is right, run it again "
-                f"with --max-deletions {min(100, -(-gone * 100 // there))}"
-            )
-            raise IncompleteError(message)
+        outcome = f"of {there:,} resources were deleted: nothing was passed on"
+        refuse_deletions(gone, there, self._options.max_deletions, outcome)
 
     def _clear(self) -> None:
         self._state.db.execute("DELETE FROM change")
@@ -523,7 +534,7 @@ class _Follower:
                 f"of the {self.foreign - foreign:,} resources that the set {one.name!a} lists, none are on hosts that "
                 f"are requested: choose other sets with --set{hint}"
             )
-            raise IncompleteError(message)
+            raise IncompleteError(message, may_pass=False)
 
     def _listed(self, one: SourceSet) -> Iterator[ListedResource]:
         """Yield what the Resource List of a set has, and then remember its position."""
@@ -538,7 +549,7 @@ class _Follower:
             if len(self._sets) == 1:
                 raise
             message = f"the set {one.name!a} cannot be read, and others can (--set): {error}"
-            raise IncompleteError(message) from error
+            raise IncompleteError(message, may_pass=error.may_pass) from error
         with closing(entries):
             for each in entries.resources():
                 whole.update(f"{each.uri}\n{each.time}\n{each.hash}\n{each.length}\n{each.links or ''}\n".encode())

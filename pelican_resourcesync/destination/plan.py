@@ -132,14 +132,20 @@ def plan(state: CopyState, source: Source, options: MirrorOptions, *, reconcile:
         note = f"the Source has mirrors on other hosts: to fetch from there, too, add {allowing(refused)}"
         result.notes.append(note)
     there = state.count()
-    if result.delete * 100 > options.max_deletions * there and (result.delete > FEW or result.delete == there):
-        message = (
-            f"{result.delete:,} of the {there:,} resources of the copy are no longer listed, or no longer wanted: "
-            f"nothing was changed. If that is right, run it again with "
-            f"--max-deletions {min(100, -(-result.delete * 100 // there))}"
-        )
-        raise IncompleteError(message)
+    outcome = f"of the {there:,} resources of the copy are no longer listed, or no longer wanted: nothing was changed"
+    refuse_deletions(result.delete, there, options.max_deletions, outcome)
     return result
+
+
+def refuse_deletions(gone: int, there: int, limit: float, outcome: str) -> None:
+    """Raise `IncompleteError` if more than `limit` percent is gone of what was there."""
+    if gone * 100 > limit * there and (gone > FEW or gone == there):
+        enough = min(100, -(-gone * 100 // there))
+        message = (
+            f"{gone:,} {outcome}. If that is right, run it again with --max-deletions {enough} (in Python: "
+            f"max_deletions={enough})"
+        )
+        raise IncompleteError(message, may_pass=False)
 
 
 class _Planner:
@@ -365,7 +371,7 @@ class _Planner:
             what = f"the Resource List of the set {self._set.name!a} is dated {at}, older than the copy ({before})"
             message = (
                 f"{what}: nothing was changed. A cache may be stale: try again later. If the Source was set back, add "
-                "--accept-older"
+                "--accept-older (in Python: accept_older=True)"
             )
             if self._unusable:
                 message = (

@@ -241,7 +241,7 @@ def test_many_deletions(source: FakeSource, capsys: pytest.CaptureFixture[str]) 
     code, out, err = run(capsys, *arguments)
     assert (code, out) == (3, "")
     assert "5 of 12 resources were deleted: nothing was passed on" in err
-    assert "--max-deletions 42" in err
+    assert "--max-deletions 42 (in Python: max_deletions=42)" in err
     code, out, _ = run(capsys, *arguments, "--max-deletions", "42")
     assert (code, [json.loads(line)["kind"] for line in out.splitlines()]) == (0, ["deleted"] * 5)
 
@@ -334,6 +334,7 @@ def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
             [*lines, "--cursor", "x"],
             "--cursor FILE needs one of them, because otherwise it is not known what was handled",
         ),
+        ([*lines, "--since", ""], "the cursor after --since is empty"),
         ([*lines, "--since", "x"], "not a cursor that an earlier run gave"),
     ):
         code, _, err = run(capsys, *arguments)

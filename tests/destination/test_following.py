@@ -139,6 +139,35 @@ def test_reset(source: FakeSource, how: str) -> None:
     assert history(source, cursor)[0] == ["reset", *again]
 
 
+@pytest.mark.parametrize("how", ["started over", "moved", "no Change Lists", "interrupted"])
+def test_reset_to_far_less(source: FakeSource, tmp_path: Path, how: str) -> None:
+    """Where almost nothing is listed any more, a reset deletes nothing before the user says that this is right."""
+    source.change_lists = how != "no Change Lists"
+    source.update({f"p{number}.html": "1" for number in range(7)})
+    cursor = history(source)[1]
+    if how == "interrupted":
+        cursor = [change.cursor for change in Following(source.url, None, FAST)][-2]
+    else:
+        source.update({"d.bin": None})  # 9 are left
+        cursor = history(source, cursor, replace(FAST, max_deletions=100))[1]
+    for path in list(source.resources)[1:]:
+        source.delete(path)
+    source.begin = source.now
+    source.changes.clear()
+    source.publish()
+    if how == "moved":
+        for name in (".well-known/resourcesync", "rs/resourcelist.xml", "rs/changelist.xml"):
+            source.edit(name, b"rs/capabilitylist.xml", b"rs/other.xml")
+        source.published["rs/other.xml"] = source.published["rs/capabilitylist.xml"]
+    changes = Following(source.url, cursor, FAST)
+    with pytest.raises(IncompleteError, match=r"^8 of about 9 resources are no longer listed: .*=89\)$") as raised:
+        next(changes)
+    assert not raised.value.may_pass
+    assert changes.cursor == cursor
+    assert ("other Capability Lists than before" in changes.notes[0]) == (how == "moved")
+    assert history(source, cursor, replace(FAST, max_deletions=89))[0] == ["reset", "created a.html one"]
+
+
 def test_other_selection(source: FakeSource) -> None:
     """Another selection begins again, and one that is no longer selected is deleted."""
     cursor = history(source)[1]
@@ -165,8 +194,9 @@ def test_owed(source: FakeSource) -> None:
     source.site.manners |= {"a.html": status(403), "b/c.html": status(503)}
     changes = Following(source.url, cursor, FAST)
     assert [each.uri for each in [next(changes)]] == [f"{source.url}d.bin"]
-    with pytest.raises(IncompleteError, match=r"2 of the resources cannot be fetched.*a\.html.*403.*503"):
+    with pytest.raises(IncompleteError, match=r"2 of the resources cannot be fetched.*a\.html.*403.*503") as raised:
         next(changes)
+    assert raised.value.may_pass
     asked = source.site.asked()
     assert (asked["a.html"], asked["b/c.html"]) == (2, 4)  # at first, and now; what may pass is asked for three times
     source.site.manners.clear()
@@ -187,8 +217,9 @@ def test_too_many_owed(source: FakeSource, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("pelican_resourcesync.destination.following._MOST_POSTPONED", 1)
     source.site.manners |= {"a.html": status(403), "b/c.html": status(403)}
     changes = Following(source.url, None, FAST)
-    with pytest.raises(IncompleteError, match="more than 1 resources cannot be fetched"):
+    with pytest.raises(IncompleteError, match="more than 1 resources cannot be fetched") as raised:
         next(changes)
+    assert not raised.value.may_pass
     source.site.manners.clear()
     assert len(history(source, changes.cursor)[0]) == 3
 
