@@ -359,14 +359,17 @@ class _Discovery:
                 self._source.require(link)
             except (ForeignError, DocumentError) as error:
                 tried.append(str(error))
-            else:
+                continue
+            try:
                 return self._above(link, exactly=False)
+            except AbsentError as error:  # the page is older than the publication: the next places are not
+                tried.append(f"{shown(place)} links to {error}")
         try:
             return self._above(place, exactly=typed, data=data)
         except DocumentError:
             if has_root(data):
                 raise
-        tried.append(f"{shown(place)} is not a ResourceSync document, and does not link to one")
+        tried.append(f"{shown(place)} is not a ResourceSync document, and links to none that can be read")
         return None
 
     def _above(self, uri: str, *, exactly: bool, data: bytes | None = None) -> tuple[str, list[_Named]]:

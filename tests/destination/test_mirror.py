@@ -115,12 +115,21 @@ def test_where_one_may_begin(source: FakeSource, folder: Path, start: str) -> No
     assert files_of(folder) == source.resources
 
 
-def test_a_site_without_a_home_page(source: FakeSource, folder: Path) -> None:
-    """A host may refuse the address of the site itself; what is well known is asked for then, unless it is busy."""
+OLD_LINK = content(b'<link rel="resourcesync" href="/rs/old/capabilitylist.xml">', Content_Type="text/html")
+
+
+@pytest.mark.parametrize("manner", [status(403), OLD_LINK])
+def test_a_site_without_a_home_page(source: FakeSource, folder: Path, manner: Manner) -> None:
+    """If the home page is refused, or links to nothing, what is well known is read, unless the host is busy."""
     source.site.manners[""] = status(503)
     with pytest.raises(StatusError, match="503"):
         mirror(source, folder).run()
-    source.site.manners[""] = status(403)
+    source.site.manners[""] = manner
+    description = source.published.pop(".well-known/resourcesync")
+    said = r"links to \S+/rs/old/capabilitylist.xml: not found .*; \S+/.well-known/resourcesync: not found .*"
+    with pytest.raises(SourceError, match=said if manner is OLD_LINK else "no Source was found"):
+        mirror(source, folder).run()
+    source.published[".well-known/resourcesync"] = description
     assert mirror(source, folder).run().complete
 
 
