@@ -13,6 +13,8 @@ from typing import Any, NamedTuple, Self
 
 from sqlalchemy import ColumnElement, CompoundSelect, FromClause, and_, func, or_, select, true, union
 
+from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.system.printable import suggestion
 from repo_bridge.model import (
     FIRST_DAY,
     FIRST_ZONE,
@@ -113,6 +115,23 @@ def hidden(field: Field, more: AbstractSet[str] = frozenset()) -> bool:
     schema, element, qualifier = (part.strip().casefold() for part in field)
     names = {str(Field(schema, element, qualifier)), f"{schema}.{element}.*" if qualifier else ""}
     return not names.isdisjoint(name.strip().casefold() for name in ALWAYS_HIDDEN | more)
+
+
+def require_hidden_exist(more: Iterable[str], fields: Iterable[Field]) -> None:
+    """Raise `SettingsError` if `more` names a field that is not among all `fields`: it would hide nothing."""
+    names = ({str(field), f"{field.schema}.{field.element}.*" if field.qualifier else ""} for field in fields)
+    known = {name.casefold() for name in ALWAYS_HIDDEN.union(*names)}
+    require_known("hidden", {name.strip().casefold() for name in more}, known, "field")
+
+
+def require_known(setting: str, names: Iterable[str], known: Iterable[str], kind: str) -> None:
+    """Raise `SettingsError` if a setting names what is not `known`: a typing error would go unnoticed."""
+    if unknown := sorted({*names} - {*known}):
+        message = (
+            f"{setting} has {unknown[0]!r}, but the database has no such {kind}{suggestion(unknown[0], known)}: correct"
+            " it, or leave it out"
+        )
+        raise SettingsError(message)
 
 
 def unsecured(tables: Tables) -> ColumnElement[bool]:

@@ -194,6 +194,7 @@ class DSpaceReader(RepositoryReader):
         )
         super().__init__(settings, progress, sets, addresses)
         self.repository = repository
+        repository.require_known()
         shown = sets.containers(repository.hierarchy.collections.values())
         self.pages = {name: page for name, container in shown.items() if (page := addresses.container(container))}
         self.titles = {name: container.name for name, container in shown.items()}

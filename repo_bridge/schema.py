@@ -69,7 +69,7 @@ resourcepolicy: start_date text, end_date text, epersongroup_id key
 epersongroup: id=eperson_group_id/uuid key, name text
 group2groupcache: parent_id key, child_id key
 versionitem: versionhistory_id number, version_number number, item_id key
-entity_type: id number
+entity_type: label text
 relationship: id number, left_id key, type_id number, right_id key, left_place number, right_place number
 relationship: leftward_value text, rightward_value text, latest_version_status number
 relationship_type: id number, leftward_type text, rightward_type text, tilted number
@@ -95,7 +95,7 @@ _ONLY: Mapping[str, tuple[int, int]] = {
     _SECURITY_LEVEL: (SECURITY_LEVELS, SECURITY_LEVELS),
     "resourcepolicy.resource_type_id": (INTEGER_KEYS, INTEGER_KEYS),
     "epersongroup.name": (UUID_KEYS, SECURITY_LEVELS),
-    "entity_type.id": (ENTITIES, SECURITY_LEVELS),
+    "entity_type.label": (ENTITIES, SECURITY_LEVELS),
 }
 
 #: The tables that came with entities.

@@ -25,7 +25,7 @@ from sqlalchemy import Boolean, Text
 
 from pelican_resourcesync.terminal import format_count
 from repo_bridge import DumpError
-from repo_bridge.access import ENTITY_TYPE, hidden
+from repo_bridge.access import ENTITY_TYPE, hidden, require_hidden_exist
 from repo_bridge.model import Field
 from repo_bridge.reading.database import open_database
 from repo_bridge.schema import MIGRATIONS, VERSIONS, describe, find_tables
@@ -510,7 +510,8 @@ def _remove_hidden(connection: sqlite3.Connection, hidden_fields: AbstractSet[st
         "SELECT metadata_field_id, short_id, element, qualifier FROM metadatafieldregistry "
         "JOIN metadataschemaregistry USING (metadata_schema_id)"
     )
-    fields = ((number, Field(*(name or "" for name in names))) for number, *names in rows)
+    fields = [(number, Field(*(name or "" for name in names))) for number, *names in rows]
+    require_hidden_exist(hidden_fields or (), (field for _, field in fields))
     numbers = [
         number
         for number, field in fields

@@ -25,6 +25,8 @@ from repo_bridge.access import (
     opened,
     opening_day,
     readable,
+    require_hidden_exist,
+    require_known,
 )
 from repo_bridge.model import (
     Bitstream,
@@ -57,6 +59,10 @@ from repo_bridge.reading.row_versions import (
 )
 from repo_bridge.reading.statements import Key, Statements
 from repo_bridge.schema import ANONYMOUS, LAST_DAYS, ObjectType, Tables, find_tables
+
+#: The type of entities that is published by default, and the bundles that DSpace makes.
+_ENTITIES = frozenset({"Publication"})
+_BUNDLES = frozenset({"ORIGINAL", "TEXT", "THUMBNAIL", "LICENSE", "CC-LICENSE", "METADATA", "BRANDED_PREVIEW", "SWORD"})
 
 #: The number of items in one query.
 _KEYS = 500
@@ -101,7 +107,7 @@ class DSpaceRepository:
         self._connection = connection
         self._runner = QueryRunner(connection)
         self._view = view
-        fields = read_fields(connection, tables)
+        fields = self._registry = read_fields(connection, tables)
         places = {field: place for place, field in enumerate(sorted({*fields.values()}))}
         every = {number: (places[field], field) for number, field in fields.items()}
         self._fields = {number: found for number, found in every.items() if not hidden(found[1], view.hidden)}
@@ -118,13 +124,27 @@ class DSpaceRepository:
         self._has_versions = connection.execute(versions.limit(1)).first() is not None
         self.hierarchy = read_hierarchy(connection, self._queries)
         self._shared = read_shared(connection, tables)
-        types = [number for number, field in fields.items() if field == ENTITY_TYPE]
-        found = connection.execute(self._queries.entities(types)) if types else ()
+        self._types = [number for number, field in fields.items() if field == ENTITY_TYPE]
+        found = connection.execute(self._queries.entities(self._types)) if self._types else ()
         self._left_out = frozenset(key for (key,) in found)
 
     def close(self) -> None:
         """End all reading that is still in progress."""
         self._runner.close()
+
+    def require_known(self) -> None:
+        """Raise `SettingsError` for a hidden field, a type of entities or a bundle in the view that is not there.
+
+        Those that DSpace itself has need not be used yet.
+        """
+        require_hidden_exist(self._view.hidden, self._registry.values())
+        queries = self._queries
+        for setting, kind, names, own, statement in (
+            ("entities", "type of entities", self._view.entities, _ENTITIES, queries.entity_types(self._types)),
+            ("bundles", "bundle", self._view.bundles, _BUNDLES, queries.bundle_names()),
+        ):
+            if unknown := {*names} - own:
+                require_known(setting, unknown, {*own, *(str(name) for (name,) in self._runner.all(statement))}, kind)
 
     def items(self) -> Iterator[Item]:
         """Yield the public items in the order of their ids, each with its public metadata, files and collections."""

@@ -60,6 +60,18 @@ class Statements:
         wanted = sa.func.coalesce(value.c.text_value, "").in_(sorted(names))
         return sa.select(self.key(value.c.object_id)).where(value.c.metadata_field_id.in_([*fields]), sa.not_(wanted))
 
+    def entity_types(self, fields: Collection[int]) -> sa.Executable:
+        """Select the types of entities, configured or in the fields with these numbers."""
+        value, types = self.tables.metadatavalue, self.tables.entity_type
+        used = sa.select(value.c.text_value).where(value.c.metadata_field_id.in_([*fields])).distinct()
+        return used.union(sa.select(types.c.label)) if "label" in types.c else used
+
+    def bundle_names(self) -> Statement:
+        """Select the names of all bundles, each once."""
+        value, holder = self.tables.metadatavalue, self.tables.item2bundle
+        titles = self._title(value, holder.c.bundle_id, ObjectType.BUNDLE)
+        return sa.select(value.c.text_value).select_from(holder.join(value, titles)).distinct()
+
     def dated(self) -> Statement:
         """Select the dates of all policies that let everybody read, each pair of them once."""
         policy = self.tables.resourcepolicy

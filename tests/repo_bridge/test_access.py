@@ -1,5 +1,6 @@
 """The rules for what an anonymous visitor may see, one by one; `test_leaks` tests them together."""
 
+import re
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pelican_resourcesync.errors import SettingsError
 from repo_bridge.access import AnonymousView, Period, closed, hidden, opened, readable
 from repo_bridge.model import Field, HiddenItem, Item, Reason
 from repo_bridge.reading.repository import open_repository
@@ -28,6 +30,8 @@ from sample_site.dspace.repository import (
     rows_of,
 )
 from sample_site.dspace.tables import write_sqlite
+from tests.kit.repository.entities import article
+from tests.kit.repository.press import Press
 from tests.kit.repository.reading import VIEW, read, read_sample, url_of
 from tests.kit.repository.samples import AT, every_case
 
@@ -351,6 +355,33 @@ def test_rule_8_hidden_fields(tmp_path: Path) -> None:
     ):
         (item,) = items_of(tmp_path, thing, view=replace(VIEW, hidden=frozenset(wish)))
         assert {str(value.field) for value in item.metadata} == left
+
+
+@pytest.mark.parametrize(
+    ("setting", "right", "wrong", "near"),
+    [
+        ("hidden", "dc.contributor.advisor", "dc.contributor.adviser", "dc.contributor.advisor"),
+        ("hidden", "Local.Note ", "local.notes", "local.note"),
+        ("hidden", "dc.contributor.*", "local.note.*", "local.note"),
+        ("hidden", "person.email", "person.mail", ""),
+        ("entities", "Person", "Persn", "Person"),
+        ("entities", "Publication", "Publicaton", "Publication"),
+        ("entities", "Journal", "journal", "Journal"),
+        ("bundles", "ORIGINAL", "ORIGNAL", "ORIGINAL"),
+        ("bundles", "TEXT", "Text", ""),
+        ("bundles", "PRESERVATION", "PRESERVATON", "PRESERVATION"),
+    ],
+)
+def test_names_that_are_not_there_stop(press: Press, setting: str, right: str, wrong: str, near: str) -> None:
+    """A name with a typing error would hide or publish nothing: it stops, with the most similar name there is."""
+    rows = article(Thing(1, bundles=[Bundle(1, ("PRESERVATION",))]))  # Journal is not used, but configured
+    rows["metadatavalue"] = [row for row in rows["metadatavalue"] if row["text_value"] != "Journal"]
+    rows["entity_type"].append({"id": 2, "label": "Journal"})
+    wrap: Any = frozenset if setting == "hidden" else tuple
+    press.publish(rows, 0, **{setting: wrap([right])})
+    hint = f" (did you mean {near!r}?)" if near else ""
+    with press.refused(SettingsError, f"{setting} has {re.escape(repr(wrong))}, but .*{re.escape(hint)}: correct"):
+        press.publish(rows, 1, **{setting: wrap([right, wrong])})
 
 
 PROVENANCE = ["dc.description.provenance", "dc.description.provenance ", " DC.Description. provenance"]

@@ -221,7 +221,7 @@ def test_another_key(press: Press) -> None:
         {"hidden": frozenset({"dc.title"})},
         {"bundles": ()},
         {"fingerprints": False},
-        {"entities": ("Person",)},
+        {"entities": ()},
         {"sets_by": "collection"},
         {"dumps": ALL_DUMPS},
         {"assetstore": {0: Path("/nowhere")}},

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from pelican_resourcesync.errors import SettingsError
 from repo_bridge import BridgeError, DumpError
 from repo_bridge.reading.dump import Dump, import_dump, parse_head, parse_row
 from sample_site.dspace.repository import Sample, Thing, Value, rows_of
@@ -322,6 +323,8 @@ def test_hidden_metadata_is_left_out(tmp_path: Path) -> None:
     assert set(re.findall(rb"zq[a-z]+", (tmp_path / "export.db").read_bytes())) == {b"zqtitle"}
     import_dump(tmp_path / "dump.sql", tmp_path / "export.db", hidden_fields={"dc.title"})
     assert b"zq" not in (tmp_path / "export.db").read_bytes()
+    with pytest.raises(SettingsError, match=r"hidden has 'dc.titel', .* \(did you mean 'dc.title'"):
+        import_dump(tmp_path / "dump.sql", tmp_path / "export.db", hidden_fields={"dc.titel"})
 
 
 def test_progress_and_mode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
