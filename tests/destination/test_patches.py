@@ -105,7 +105,7 @@ def test_interrupted(patched: Patched) -> None:
     patched.publish(page=edited(PAGE, 1), style=STYLE)
     for file in ("page.html", patched.patch().relative_to(patched.source.output).as_posix()):
         patched.site.manners[file] = lambda ask: ask.send(503, b"")
-    assert not Mirror(f"{patched.site.url}/", patched.copy, replace(FAST, retries=0)).run().complete
+    assert not Mirror(f"{patched.site.url}/", patched.copy, replace(FAST, retries=0, by="lists")).run().complete
     patched.site.manners.clear()
     patched.publish(page=edited(PAGE, 2), style=STYLE)
     patched.mirror()
