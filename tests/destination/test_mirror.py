@@ -367,6 +367,10 @@ def test_audit_and_repair(source: FakeSource, folder: Path) -> None:
     assert (result.fetched, result.deleted, result.complete) == (3, 1, True)
     assert files_of(folder) == source.resources
     assert mirror(source, folder).audit() == []
+    source.edit("rs/resourcelist.xml", "</urlset>", "")
+    assert mirror(source, folder).run().complete  # by the Change Lists
+    with pytest.raises(IncompleteError, match="cannot be compared with what cannot be read"):
+        mirror(source, folder).audit()
 
 
 # --- what a mirror goes on from -----------------------------------------------
