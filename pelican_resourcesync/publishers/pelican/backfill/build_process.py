@@ -119,6 +119,9 @@ def _build(request: Mapping[str, Any], missing: list[str]) -> list[Any]:
 
     sys.path.insert(0, request["folder"])  # as for Pelican; added only now, so that no file of the site hides a module
     settings = read_settings(request["settings"], override=request["overrides"])
+    if settings["PATH"] == os.curdir:  # the default; what is set is absolute
+        message = "PATH is not set"
+        raise ValueError(message)
     _leave_out_plugins(settings, missing)
     excluded = _own_exclude(settings)
     kind = settings["PELICAN_CLASS"]

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 from pelican.utils import clean_output_dir
 
-from pelican_resourcesync.errors import HistoryError, PublicationError, failing_disk
+from pelican_resourcesync.errors import HistoryError, PublicationError, SettingsError, failing_disk
 from pelican_resourcesync.protocol import content_time
 from pelican_resourcesync.publication import (
     FOLDER,
@@ -89,6 +89,10 @@ class BackfillSummary:
         if self.dry_run:
             return f"{format_count(self.built, 'commit')} to build{known}, to publish for {self.where}."
         built = f"{format_count(self.built, 'commit')} built{known}, {len(self.skipped):,} skipped."
+        if self.skipped:
+            built += (
+                " The changes of skipped commits have the time of the next commit that was built, which is too late."
+            )
         if not self.publications:
             return f"{built} Nothing new: the publication for {self.where} is already in {self.output}."
         several = len(self.publications) > 1
@@ -126,6 +130,12 @@ def run_backfill(  # noqa: PLR0913 - keyword-only options
         why = "SITEURL is empty" if today.settings.enabled else "'enabled' is False"
         message = f"{why} in {file}: pass the settings that the site is published with (--settings)"
         raise PublicationError(message)
+    if today.pelican["PATH"] == os.curdir:  # the default; what is set is absolute
+        message = (
+            f"PATH is not set in {file}, so every file next to it would be a source: add -e 'PATH=\"content\"', with "
+            "the folder that pelican is called with"
+        )
+        raise SettingsError(message)
     repository, progress = repository_of(today.pelican), Progress(stream)
     try:
         with failing_disk("backfill stopped", then=", and run backfill again: finished builds are kept"):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.errors import HistoryError, PublicationError
+from pelican_resourcesync.errors import HistoryError, PublicationError, SettingsError
 from pelican_resourcesync.publication import (
     locked,
 )
@@ -41,7 +41,8 @@ def test_a_commit_that_does_not_build_is_skipped_and_named(past: Site, backfille
     slip = past.git("rev-parse", "HEAD~1")
     done = our_command(past.folder, "backfill", "--jobs", "2")
     assert done.stdout == (
-        "3 commits built, 1 skipped. Published for https://example.org/resourcesync/: 2 resources, 5 changes in 3 "
+        "3 commits built, 1 skipped. The changes of skipped commits have the time of the next commit that was built, "
+        "which is too late. Published for https://example.org/resourcesync/: 2 resources, 5 changes in 3 "
         f"Change Lists. Upload the folder {past.output}.\n"
     )
     left, skipped = done.stderr.splitlines()
@@ -256,6 +257,15 @@ def test_what_is_not_published_has_no_past(past: Site, settings: dict[str, objec
     past.configure(**settings)
     with pytest.raises(PublicationError, match=said):
         run(past)
+
+
+def test_sources_are_named(past: Site) -> None:
+    """Without `PATH`, which `pelican content` replaces, everything next to the settings file would be a source."""
+    del past.settings["PATH"]
+    past.configure()
+    with pytest.raises(SettingsError, match="PATH is not set in pelicanconf"):
+        run(past)
+    assert run(past, extra={"PATH": "content"}, dry_run=True).built == 4
 
 
 def test_a_shallow_clone_has_no_past(past: Site, tmp_path: Path) -> None:

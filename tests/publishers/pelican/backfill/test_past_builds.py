@@ -169,13 +169,14 @@ def test_what_an_error_says_is_no_command_to_the_terminal(tmp_path: Path) -> Non
             "raise SystemExit('over')",
             "import os, sys; print('\\x1b[31mlast words', file=sys.stderr); sys.stderr.flush(); os._exit(5)",
             "import no_such_module",
+            "del PATH",
         ]
     ):
         site.write("pelicanconf.py", f"{conf}import os; PATH = os.path.abspath('content')\n{slip}\n")
         site.commit(TIMES[number])
     stream = io.StringIO()
     site.configure()
-    site.commit(TIMES[6])
+    site.commit(TIMES[7])
     run(site, stream)
     lines = {line.partition(" is skipped: ")[2] for line in stream.getvalue().splitlines() if "skipped" in line}
     assert lines == {
@@ -185,6 +186,7 @@ def test_what_an_error_says_is_no_command_to_the_terminal(tmp_path: Path) -> Non
         "exit status over",
         "exit status 5: \\x1b[31mlast words",
         "ModuleNotFoundError: No module named 'no_such_module'",
+        "ValueError: PATH is not set",
     }
 
 
