@@ -221,7 +221,9 @@ class PredecessorSearch:
         local = is_loopback(self._layout.siteurl)
         if where == "none":
             return self._restart(local=local)
-        if where == "output" or (where == "live" and local):
+        if where == "live" and local:
+            return self._on_this_machine()
+        if where == "output":
             return self._in_output()
         if where == "live":
             return self._live()
@@ -232,6 +234,18 @@ class PredecessorSearch:
 
     def _in_output(self) -> Predecessor:
         return Predecessor(self._read(self._output, "the output"))
+
+    def _on_this_machine(self) -> Predecessor:
+        found, here = self._in_output(), self._layout.siteurl
+        if found.previous:
+            return found
+        line = (
+            f"{here} is a loopback address, which is never asked for a publication, and the output has none: this is "
+        )
+        line += f"the first publication. To continue what is published there, set previous to {here!r}"
+        if is_loopback(self._moved_from):
+            line += f". {self._moved_setting} is ignored, because {self._moved_from} is a loopback address, too"
+        return Predecessor(line=line)
 
     def _live(self) -> Predecessor:
         """Return the publication at `SITEURL` or at the former address of the site, else the copy last seen live."""

@@ -443,6 +443,23 @@ def test_a_slip_in_the_address(folder: Folder, monkeypatch: pytest.MonkeyPatch, 
     assert "first publication" in again.stdout
 
 
+def test_loopback_address(folder: Folder, tmp_path: Path) -> None:
+    """It is never asked by itself; a line says so, what becomes of `moved_from`, and what helps."""
+    with live(files(tmp_path / "www")) as site:
+        url, words = site.url.rstrip("/"), ["publish", "public", "--base-url", site.url.rstrip("/")]
+        folder.configure('moved_from = "http://localhost:1"', previous="live")
+        assert (
+            f"ResourceSync: {url} is a loopback address, which is never asked for a publication, and the output "
+            f"has none: this is the first publication. To continue what is published there, set previous to '{url}'. "
+            "moved_from is ignored, because http://localhost:1 is a loopback address, too.\n"
+        ) in our_command(folder.base, *words).stdout
+        assert "loopback" not in our_command(folder.base, *words).stdout
+        shutil.copytree(folder.public, tmp_path / "www")
+        shutil.rmtree(folder.public / "resourcesync")
+        folder.configure(previous=url)
+        assert "nothing changed since the last publication" in our_command(folder.base, *words).stdout
+
+
 def test_pages_that_were_not_rebuilt(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their links lead to the current Capability List, also after starting over and at another address."""
     folder.configure("robots = true", previous="live")
