@@ -1,4 +1,4 @@
-"""Keep the texts of a Source in an index of Elasticsearch or OpenSearch, here the index `pages`.
+"""Keep the texts of one or more Sources in an index of Elasticsearch or OpenSearch, here the index `pages`.
 
 `python elastic_index.py https://example.org/ http://localhost:9200/pages`; `$API_KEY` is sent, if it is set.
 """
@@ -22,42 +22,44 @@ def update(source: str, index: str, **options: Any) -> None:
     A cursor is stored when all changes before it are in the index. So after a crash a change may come again, which
     changes nothing, and none is lost.
     """
-    position = send(f"{index}-cursor/_doc/1")
+    name = key(source)
+    position = send(f"{index}-cursor/_doc/{name}")
     cursor = position and position["_source"]["cursor"]
     if cursor is None:
-        clear(index)
+        clear(index, name)
     lines: list[Any] = []
     try:
         for change in follow(source, since=cursor, **options):
             if change.kind == "reset":
                 lines.clear()
-                clear(index)
+                clear(index, name)
             elif change.content:
                 text = change.content.read().decode("utf-8", "replace")
                 time = change.time and change.time.isoformat()
-                lines += [{"index": key(change.uri)}, {"uri": change.uri, "time": time, "text": text}]
+                document = {"source": name, "uri": change.uri, "time": time, "text": text}
+                lines += [{"index": {"_id": key(source, change.uri)}}, document]
             else:
-                lines.append({"delete": key(change.uri)})
+                lines.append({"delete": {"_id": key(source, change.uri)}})
             cursor = change.cursor
             if len(lines) >= BATCH:
-                store(index, lines, cursor)
+                store(index, name, lines, cursor)
     except ResourceSyncError:  # something cannot be fetched now: keep what came before it
-        store(index, lines, cursor)
+        store(index, name, lines, cursor)
         raise
-    store(index, lines, cursor)
+    store(index, name, lines, cursor)
 
 
-def key(uri: str) -> dict[str, str]:
-    """Return what identifies the document of a URI, which may be longer than an identifier."""
-    return {"_id": sha256(uri.encode()).hexdigest()}
+def key(*uris: str) -> str:
+    """Return an identifier for URIs, which may be longer than one."""
+    return sha256("\n".join(uris).encode()).hexdigest()
 
 
-def clear(index: str) -> None:
-    """Remove all documents."""
-    send(f"{index}/_delete_by_query?conflicts=proceed", {"query": {"match_all": {}}})
+def clear(index: str, name: str) -> None:
+    """Remove all documents of a Source."""
+    send(f"{index}/_delete_by_query?conflicts=proceed", {"query": {"match": {"source": name}}})
 
 
-def store(index: str, lines: list[Any], cursor: str | None) -> None:
+def store(index: str, name: str, lines: list[Any], cursor: str | None) -> None:
     """Send changes, and then the cursor after the last of them."""
     if lines:
         answer = send(f"{index}/_bulk?refresh=true", *lines) or {}
@@ -67,7 +69,7 @@ def store(index: str, lines: list[Any], cursor: str | None) -> None:
                 raise OSError(message)
         lines.clear()
     if cursor:
-        send(f"{index}-cursor/_doc/1", {"cursor": cursor})
+        send(f"{index}-cursor/_doc/{name}", {"cursor": cursor})
 
 
 def send(url: str, *lines: Any) -> dict[str, Any] | None:
@@ -86,6 +88,8 @@ def send(url: str, *lines: Any) -> dict[str, Any] | None:
 
 
 if __name__ == "__main__":
+    if not sys.argv[2:]:
+        sys.exit(__doc__)
     try:
         update(*sys.argv[1:3], type=["text/*"])
     except (ResourceSyncError, OSError) as error:  # a host is down, say: the next run goes on from the stored cursor

@@ -1,4 +1,4 @@
-"""Keep each change of a Source as a commit: `python git_history.py https://example.org/ folder`."""
+"""Keep each change of one Source as a commit: `python git_history.py https://example.org/ folder`."""
 
 import shutil
 import subprocess
@@ -24,7 +24,10 @@ def update(source: str, folder: Path, **options: Any) -> None:
     if not (folder / ".git").is_dir():
         folder.mkdir(parents=True, exist_ok=True)
         git(folder, "init", "--quiet")
-        git(folder, "commit", "--quiet", "--allow-empty", "--message", f"Begin{MARK}")
+        git(folder, "commit", "--quiet", "--allow-empty", "--message", f"Begin {source}{MARK}")
+    if (of := git(folder, "log", "--max-parents=0", "--format=%s").strip()) != f"Begin {source}":
+        message = f"{folder} is the history of another Source: {of.removeprefix('Begin ')}"
+        raise ValueError(message)
     git(folder, "reset", "--quiet", "--hard")  # an interrupted run may have left a change without its commit
     git(folder, "clean", "--quiet", "-d", "--force", "-x")
     cursor = git(folder, "log", "-1", "--format=%B").rpartition(MARK)[2].strip()
@@ -44,7 +47,12 @@ def update(source: str, folder: Path, **options: Any) -> None:
 
 
 if __name__ == "__main__":
+    if not sys.argv[2:]:
+        sys.exit(__doc__)
     try:
         update(sys.argv[1], Path(sys.argv[2]))
-    except ResourceSyncError as error:  # the host is down, say: what was handled is stored, and the next run goes on
+    except (
+        ResourceSyncError,
+        ValueError,
+    ) as error:  # the host is down, say: the next run goes on after the last commit
         sys.exit(str(error))

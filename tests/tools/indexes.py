@@ -19,15 +19,15 @@ def main() -> int:
     """Keep both stores equal to a site of which pages are added, changed and removed; return the exit status."""
     index = example("text_index")
     vectors, documents = InMemoryVectorStore(DeterministicFakeEmbedding(size=8)), SimpleDocumentStore()
-    stores, cursors = [index.LangChain(vectors), index.LlamaIndex(documents)], ["", ""]
+    stores = [index.LangChain(vectors), index.LlamaIndex(documents)]
     with TemporaryDirectory() as folder:
         source = Source(Path(folder))
         for day, pages in enumerate(({"a": "one", "b": "two"}, {"a": "new", "c": "three"}), start=1):
             source.publish(
                 {f"{name}.html": f"<p>{text}</p>".encode() for name, text in pages.items()}, f"2026-01-0{day}T10:00"
             )
-            for number, store in enumerate(stores):
-                cursors[number] = index.update(folder, store, cursors[number] or None, max_deletions=100)
+            for store in stores:
+                index.update(folder, store, max_deletions=100)
             expected = {f"https://example.org/{name}.html": text for name, text in pages.items()}
             found = [
                 {each["id"]: each["text"] for each in vectors.store.values()},
