@@ -122,12 +122,12 @@ def _foresee(settings: BridgeSettings, options: Namespace) -> int:
 
 
 def _init(options: Namespace) -> int:
-    from pelican_resourcesync.terminal import answer
+    from pelican_resourcesync.terminal import answer, read_answer
     from repo_bridge.setup import complete, find_settings, write_files
 
     found, read = find_settings(options.dspace) if options.dspace else ({}, "")
     given = {key: value for key in _ASKED if (value := getattr(options, key)) is not None}
-    ask = input if sys.stdin.isatty() else None
+    ask = read_answer if sys.stdin.isatty() else None
     settings = complete({**found, **given}, ask, of_dspace=bool(options.dspace))
     written = write_files(Path(), settings, read, dry_run=options.dry_run)
     answer(options, written.text(), written)

@@ -104,9 +104,11 @@ class Written:
         units = (
             f"cp {SERVICE} {TIMER} /etc/systemd/system/ && systemctl daemon-reload && systemctl enable --now {TIMER}"
         )
+        is_server = re.match("(?!sqlite).*://", str(self.settings.get("database", "")))
+        login = ", and add the password for the database if it needs one" if is_server else ""
         return (
             f"Written: {', '.join(self.files)}\n"
-            f"Check the settings in {FILE}, and add the password for the database if it needs one.\n"
+            f"Check the settings in {FILE}{login}.\n"
             f"{''.join(f'{note}{chr(10)}' for note in self.notes)}"
             "Then see what would be published: repo-bridge publish --dry-run\n"
             f"To publish every night, as root in this folder: {units}"

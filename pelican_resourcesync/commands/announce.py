@@ -143,13 +143,14 @@ def _are_suspiciously_many(site: "PublishedSite", pages: "Mapping[str, ChangeKin
     """Return whether so many pages changed that a user has to say that this is right, and does not."""
     from pelican_resourcesync.delivery.announce import MOST_UNASKED
     from pelican_resourcesync.protocol import ChangeKind
+    from pelican_resourcesync.terminal import read_answer
 
     updated = Counter(pages.values())[ChangeKind.UPDATED]
     if options.yes or updated <= max(MOST_UNASKED, site.pages // 2):
         return False
     if not sys.stdin.isatty():
         return True
-    answer = input(f"{updated:,} of {site.pages:,} pages changed. Announce them? [y/N] ")
+    answer = read_answer(f"{updated:,} of {site.pages:,} pages changed. Announce them? [y/N] ")
     return not answer.strip().lower().startswith("y")
 
 

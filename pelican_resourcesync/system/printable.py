@@ -9,7 +9,8 @@ import re
 import sys
 from collections.abc import Iterable
 
-_USER = re.compile(r"(?<=//)[^\s/?#'\"<>]+@")
+#: Users with their passwords in URLs; `USER` alone is a placeholder of our messages.
+_USER = re.compile(r"(?<=//)(?!USER@)[^\s/?#'\"<>]+@")
 _NAME = r"[\w.%\[\]-]{0,60}"  # bounded, so that matching takes linear time
 _TOKEN = re.compile(
     rf"([?&;#](?:{_NAME}(?:token|secret|passw|pwd|signature|credential|api[-_]?key|access[-_]?key|auth(?!or)|session|jwt)"

@@ -9,6 +9,7 @@ from pelican_resourcesync.terminal.text import (
     format_bytes,
     format_count,
     past_of,
+    read_answer,
     summaries,
     write_sections,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "format_bytes",
     "format_count",
     "past_of",
+    "read_answer",
     "spinner",
     "summaries",
     "write_sections",

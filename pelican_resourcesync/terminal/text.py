@@ -53,6 +53,14 @@ def answer(options: Namespace, text: str, value: "DataclassInstance | Mapping[st
         sys.stdout.write(f"{printable_lines(text)}\n")
 
 
+def read_answer(question: str) -> str:
+    """Ask on the terminal, and return the answer; the end of the input (Ctrl-D) stops the command, as Ctrl-C does."""
+    try:
+        return input(question)
+    except EOFError:
+        raise KeyboardInterrupt from None
+
+
 def _plain(value: object) -> object:
     if isinstance(value, datetime):
         return render_datetime(value)

@@ -491,9 +491,9 @@ def _load(dump: Path, connection: sqlite3.Connection, on_rows: Callable[[int], N
         for copied in (table for table in reader.tables() if table.table in NEEDED):
             first = schemas.setdefault(copied.table, copied.schema)
             if copied.table in rows:
-                reader.fail(
-                    f"has the table {copied.table} twice, in {first} and {copied.schema}: dump one with --schema"
-                )
+                of_one = f"in {first} and {copied.schema}: dump one with --schema"
+                of_all = "perhaps from several databases, as pg_dumpall writes them: dump one with pg_dump"
+                reader.fail(f"has the table {copied.table} twice, {of_all if copied.schema == first else of_one}")
             rows[copied.table] = max(0, _insert(connection, copied, reader, on_rows))
     for table, columns in _INDEXED.items():
         there = {row[1] for row in connection.execute(f'PRAGMA table_info("{table}")')}

@@ -185,7 +185,7 @@ def test_units_are_valid(tmp_path: Path, out: str, writable: list[str]) -> None:
     assert "once" in subprocess.run(command, check=False, capture_output=True, text=True).stderr
 
 
-def test_what_is_asked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_asked(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """On a terminal it asks for what is missing; otherwise that is an error."""
     asked: list[str] = []
 
@@ -207,6 +207,22 @@ def test_what_is_asked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert settings["base-url"] == "https://e.org/x"
     assert settings["hidden"] == ["dc.description.provenance", "person.email", "dc.rights.holder", "local.*.note"]
     assert settings["timezone"] == "Asia/Tokyo"
+    assert f"Check the settings in {FILE}.\n" in capsys.readouterr().out  # a dump needs no password
+
+
+@pytest.mark.parametrize("answers", range(4))
+def test_the_end_of_the_input_stops(home: Path, answers: int) -> None:
+    """Ctrl-D at any question stops as Ctrl-C does: one line, and nothing is written."""
+    command = [sys.executable, "-m", "repo_bridge", "init", "--ui-url", "https://e.org"]
+    main_end, end = os.openpty()
+    with subprocess.Popen(command, stdin=end, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        os.close(end)
+        os.write(main_end, b"https://e.org/x\n" * min(answers, 1) + b"dspace.dump\n" * (answers > 1))
+        os.write(main_end, b"\n" * (answers > 2) + b"\x04")
+        out, err = process.communicate(timeout=60)
+    os.close(main_end)
+    assert (process.returncode, err) == (130, "repo-bridge: stopped: what was published before stays\n"), out
+    assert [*home.iterdir()] == []
 
 
 NEEDED = ["init", "--base-url", "https://s.example", "--ui-url", "https://e.org"]
@@ -218,6 +234,7 @@ def test_without_dspace(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = tomllib.loads((home / FILE).read_text("utf-8"))
     assert settings["hidden"] == ["dc.description.provenance", "person.email"]
     said = capsys.readouterr().out
+    assert f"in {FILE}, and add the password for the database if it needs one.\n" in said
     assert "add the fields of every metadata.hide.… in its local.cfg, or they will be published" in said
     assert "timezone is not set" in said
     assert "Read:" not in said

@@ -38,6 +38,7 @@ SAFE = {"printable", "printable_lines", "json.dumps"}
         ("https://me@example.org/", "https://***@example.org/"),
         ("https://example.org/@me and a@b.org", "https://example.org/@me and a@b.org"),
         ("postgresql://me:p%40ss@db/x", "postgresql://***@db/x"),
+        ("postgresql://USER@HOST/x or postgresql://USER:p@db/x", "postgresql://USER@HOST/x or postgresql://***@db/x"),
         ("https://e.org/?a=1&X-Amz-Signature=abc&b=2", "https://e.org/?a=1&X-Amz-Signature=***&b=2"),
         ("'https://e.org/?sig=abc' and more", "'https://e.org/?sig=***' and more"),
         ("https://e.org/?author=Jane&page=2", "https://e.org/?author=Jane&page=2"),

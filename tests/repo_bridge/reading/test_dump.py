@@ -141,6 +141,7 @@ def test_statements_in_texts(tmp_path: Path) -> None:
         (lambda text: "INSERT INTO public.item VALUES (1);\n" + text,
             "line 1, has INSERT statements: dump without --inserts"),
         (lambda text: text + plain_dump(Sample(), 7, "other"), r"has the table .* twice, in public and other"),
+        (lambda text: text * 2, r"has the table .* twice, perhaps from several databases, .*: dump one with pg_dump"),
         (lambda text: text.replace("'UTF8'", "'KLINGON'"), "is in the encoding 'KLINGON', which is not known"),
         (lambda text: text.replace("'UTF8'", "'hex'"), "is in the encoding 'hex', which is not known"),
         (lambda text: text.replace("\tt\tf\t2", "\tt\t2"), "a row of item with 7 columns for 8"),
