@@ -147,7 +147,7 @@ def make_site(site: Site, values: dict[str, str], hub: str) -> None:
     site.write(".gitignore", "output/\npublic\nsite\n.resourcesync/\n")
     with (site.folder / ".git/config").open("a") as config:
         config.write(GIT_CONFIG)
-    site.write("resourcesync.toml", f'folder = "public"\nbase_url = "{url}"\n{text}')
+    site.write("resourcesync.toml", f'folder = "public"\nprevious = "output"\nbase_url = "{url}"\n{text}')
     site.write("handle", "#!/bin/sh\n").chmod(0o755)
     (sources,) = re.findall(r"```toml\n(\[defaults\].*?)```", (ROOT / "docs/many.md").read_text("utf-8"), re.DOTALL)
     site.write("sources.toml", meant(sources, {**values, "page": ""}))
