@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from pelican.readers import MarkdownReader
 
 from pelican_resourcesync.errors import ResourceSyncError
 from tests.kit.reader import XmlDocument, parse
@@ -35,6 +36,22 @@ def capabilities(site: Site) -> set[str]:
     """Return what the Capability List names."""
     document = parse((site.output / "resourcesync/site/capabilitylist.xml").read_bytes())
     return {entry.md["capability"] for entry in document.entries}
+
+
+@pytest.mark.parametrize(
+    ("name", "others", "warned"),
+    [("a.md", ("b.rst",), ".md"), ("a.ipynb", (), ".ipynb"), ("a.ipynb", ("b.rst",), ""), ("a.txt", (), "")],
+)
+def test_sources_that_no_reader_reads(
+    bare: Site, monkeypatch: pytest.MonkeyPatch, name: str, others: tuple[str, ...], warned: str
+) -> None:
+    """The first publication warns of what is not in it; what a site with content may have for another use is not."""
+    monkeypatch.setattr(MarkdownReader, "enabled", False)  # as without the package `markdown`
+    for path in (name, *others):
+        bare.write(f"content/{path}", "B\n#\n\n:date: 2024-01-01\n:category: C\n\nText.\n", at="2024-01-01T10:00:00Z")
+    for expected in ([warned] if warned else [], []):
+        found = [warning for warning in warnings(run(bare)[1]) if "no reader for it is installed" in warning]
+        assert [warning.partition("ends in ")[2].partition(" is published")[0] for warning in found] == expected
 
 
 # --- git ---------------------------------------------------------------------

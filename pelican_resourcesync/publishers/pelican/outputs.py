@@ -18,6 +18,9 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication import FOLDER
 from pelican_resourcesync.publishers.static_site import SiteUrls, leads_outside, walk
 
+#: The extensions of texts which Pelican or one of its plug-ins reads.
+_TEXTS = frozenset(("adoc", "asciidoc", "ipynb", "markdown", "md", "mdown", "mkd", "org", "rst"))
+
 
 class Role(StrEnum):
     """What Pelican makes of a source."""
@@ -181,6 +184,21 @@ class Run:
     def articles(self) -> Iterator[Any]:
         """Return the articles of this build, without their translations."""
         return self._generated("articles")
+
+    def unread(self) -> list[str]:
+        """Return the extensions of the sources for which no reader is installed.
+
+        Those that a plug-in might read count only in a site without any content: elsewhere, they need not be sources.
+        """
+        texts = frozenset[str]() if any(file.content for file in self._written.values()) else _TEXTS
+        found = set[str]()
+        for generator in self._generators("."):
+            if isinstance(generator, ArticlesGenerator | PagesGenerator):
+                kind = "ARTICLE" if isinstance(generator, ArticlesGenerator) else "PAGE"
+                paths, excluded = self.settings[f"{kind}_PATHS"], self.settings[f"{kind}_EXCLUDES"]
+                unknown = {*generator.readers.disabled_readers, *texts} - {*generator.readers.extensions}
+                found |= {Path(file).suffix for file in generator.get_files(paths, excluded, unknown)}
+        return sorted(found)
 
     def _content(self, path: str, content: Any, role: Role) -> None:
         """Record the page of a content object. For a nested run, no source is recorded, so it has no history in git."""

@@ -99,6 +99,11 @@ class Publisher:
         )
         is_first = not any(predecessor.previous for predecessor in self._predecessors.values())
         language = language_hints(str(self._run.settings.get("DEFAULT_LANG") or "")) if is_first else []
+        if is_first and (unread := self._run.unread()):
+            self._warnings.append(
+                f"no source that ends in {' or '.join(unread)} is published, because no reader for it is installed: "
+                'install "pelican[markdown]" for Markdown, or the plug-in of Pelican that reads such files'
+            )
         self._hints |= dict.fromkeys(filter(None, [*site.hints, headless, sitemap, *language]))
         ended = removed_set_warnings(self._removed_sets, self._settings)
         self._warnings += [*site.warnings, *ended]
