@@ -336,11 +336,13 @@ class _Correction:
             _save(part, sitemap.with_dates(dates))
         if not self._unknown:
             return ""
-        number = len(self._unknown)
-        which = f"{number:,} URLs" if number > 1 else "1 URL"
+        number, site = len(self._unknown), f"{self._siteurl}/"
+        which = f"{number:,} URLs in {file.name} are not pages" if number > 1 else f"1 URL in {file.name} is not a page"
+        elsewhere = next((uri for uri in self._unknown if not uri.startswith(site)), None)
+        remedy = f". Set the base URL of the generator to {site}" if elsewhere else ""
         return (
-            f"{which} in {file.name} {'are' if number > 1 else 'is'} no page of this site, for example "
-            f"{self._unknown[0]}, so no dates are known"
+            f"{which} of this site, for example {elsewhere or self._unknown[0]}. "
+            f"The dates there stay, except those of a build{remedy}"
         )
 
     def _part(self, entry: SitemapEntry, index: Path) -> Path | None:

@@ -41,6 +41,8 @@ xmlns:image="http://www.google.com/schemas/sitemap-image/1.1">
 FIRST = re.sub(r"\s*<lastmod>[^<]*</lastmod>", "", GENERATED)
 NEXT = FIRST.replace("    <!-- the others", "    <lastmod>2026-02-01T10:00:00Z</lastmod>\n    <!-- the others")
 
+STAY = "The dates there stay, except those of a build"
+
 
 def dates(folder: Folder) -> dict[str, str | None]:
     """Return the dates of our sitemap, by path."""
@@ -129,6 +131,17 @@ def test_of_the_generator(folder: Folder) -> None:
     assert "sitemap.xml" in folder.listed()
 
 
+def test_generator_with_another_base_url(folder: Folder) -> None:
+    """The line names the setting to correct, which is not at fault for a page that is absent."""
+    folder.configure("sitemap = 'correct'")
+    moved = GENERATED.replace(f"{URL}/about", "https://example.com/about")
+    folder.write({"sitemap.xml": moved})
+    assert (
+        "2 URLs in sitemap.xml are not pages of this site, for example https://example.com/about/index.html. "
+        f"{STAY}. Set the base URL of the generator to {URL}/.\n"
+    ) in folder.run().stdout
+
+
 @pytest.mark.promise("Any folder")
 def test_corrected(folder: Folder, at: At) -> None:
     """Only `lastmod` changes, in the compressed copy too, and a rerun writes nothing."""
@@ -142,7 +155,7 @@ def test_corrected(folder: Folder, at: At) -> None:
         assert (folder.public / "sitemap.xml").read_bytes().decode() == expected
         assert gzip.decompress((folder.public / "sitemap.xml.gz").read_bytes()).decode() == expected
         assert (folder.public / "sitemap.xml.gz").read_bytes()[4:8] == bytes(4), "it has no time of the build"
-        assert f"1 URL in sitemap.xml is no page of this site, for example {URL}/old/, so no dates are known.\n" in said
+        assert f"1 URL in sitemap.xml is not a page of this site, for example {URL}/old/. {STAY}.\n" in said
         assert folder.listed().keys() == {"", "about/", "style.css"}
         before = tree(folder.base)
         folder.run()
