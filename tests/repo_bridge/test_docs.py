@@ -128,7 +128,7 @@ def test_every_option_that_is_named_is_one() -> None:
     known = {name for verb in action.choices.values() for each in verb._actions for name in each.option_strings}
     named = set(re.findall(r"`(--[\w-]+)[` ]", BRIDGE))
     assert {"--dry-run", "--no-dumps", "--config"} <= named
-    assert named - known <= {"--format", "--inserts", "--schema-only"}
+    assert named - known <= {"--allow-host", "--format", "--inserts", "--schema-only"}
 
 
 def test_every_key_of_the_json_is_told() -> None:

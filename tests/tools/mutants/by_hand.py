@@ -183,6 +183,12 @@ a run dated before the last one is allowed (ended rights return)
 -            plan.require_not_before(settings.at)
 -            result = _unchanged(
 +            result = _unchanged(
+a dump older than the last publication brings back what was withdrawn
+-    if last and now and now < last and returning and
++    if last and now and False and
+a typing error in hidden hides nothing
+-    if unknown := sorted({*names} - {*known}):
++    if unknown := sorted({*names} - {*known} - {*names}):
 records of withdrawn items are linked again
 -                if path not in without:
 +                if True:
