@@ -186,9 +186,8 @@ class Fetch:
                 with self._packages.opened(package) as inside:
                     self._unpack(inside)
             except (TransportError, DocumentError, DamagedZipError, SourceError) as error:
-                self._result.plan.notes.append(
-                    f"the package {shown(package.uri)} cannot be used, so its resources are fetched one by one: {error}"
-                )
+                note = f"the package {shown(package.uri)} cannot be used: {error}"
+                self._result.plan.notes += [note] * (note not in self._result.plan.notes)
                 if isinstance(error, TransportError) and not isinstance(error, MismatchError):
                     used.pop()  # it may be there in the next run
             self._installer.finish()
