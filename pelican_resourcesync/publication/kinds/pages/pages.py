@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from itertools import groupby, islice
+from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from pelican_resourcesync.publication.kinds.pages.rendering import WORDS, Page, 
 from pelican_resourcesync.publication.model.history import TitledChange
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, HTML_PAGE, Layout, set_of
 from pelican_resourcesync.publication.model.options import SITE, Options, PageOptions
-from pelican_resourcesync.publication.model.state import PublicationState
+from pelican_resourcesync.publication.model.state import ChangeListSummary, PublicationState
 from pelican_resourcesync.publication.previous.previous import sets_published_by, state_in
 
 #: How much a page shows: days of changes, names of each, periods, media types; and how much a feed has.
@@ -300,46 +300,40 @@ def _badge_width(overview: Overview) -> int:
     return 108 + 7 * len(_badge_text(overview))
 
 
-class Column(NamedTuple):
-    """Months side by side in the last twelve, with the changes of the Change Lists that begin in the first of them.
-
-    `place` is the number of that month, and `height` that of the bar, in percent, which grows with the square root of
-    the number of changes: a first publication does not hide single changes.
-    """
-
-    place: int
-    months: int
-    href: str
-    title: str
-    counts: Mapping[ChangeKind, int]
-    height: int
-
-
 def _year(page: Page, shown: PageSet) -> dict[str, Any]:
-    """Return the last twelve months in UTC, and a column for those in which Change Lists begin."""
+    """Return the last twelve months in UTC, and a column for those in which Change Lists begin.
+
+    A column has the number of its first month, and its height in percent, which grows with the square root of the
+    number of changes: a first publication does not hide single changes.
+    """
     overview, layout = shown.overview, shown.options.layout
     begin = months(overview.at) - 11
-    lists = {
-        month: [*found]
-        for month, found in groupby((each for each in overview.ranges if each.changes), lambda each: months(each.start))
-        if month >= begin
+    lists: dict[int, list[ChangeListSummary]] = {}
+    for summary in overview.ranges:
+        if summary.changes and (month := months(summary.start)) >= begin:
+            lists.setdefault(month, []).append(summary)
+    totals = {
+        month: Counter({kind: sum(getattr(each, kind) for each in found) for kind in WORDS})
+        for month, found in lists.items()
     }
-    most = max((sum(each.changes for each in found) for found in lists.values()), default=1)
     columns = []
     for (month, found), following in zip(lists.items(), [*lists, begin + 12][1:], strict=True):
         last = min(following - 1, months(overview.ends.get(found[-1].path, found[-1].start)))
-        several = len(found) > 1
-        href = page.href(layout.change_pages if several else layout.change_page(found[0].start))
-        counts = {kind: sum(getattr(each, kind) for each in found) for kind in ChangeKind}
-        height = round(100 * (sum(counts.values()) / most) ** 0.5)
         numbers = (
-            page.text(f"%(number)s {word}", number=page.language.number(counts[kind]))
-            for kind, word in WORDS.items()
-            if counts[kind]
+            page.text(f"%(number)s {WORDS[kind]}", number=page.language.number(number))
+            for kind, number in totals[month].items()
+            if number
         )
         period = " \N{EN DASH} ".join(page.language.month(_first_day(each)) for each in sorted({month, last}))
         columns.append(
-            Column(month - begin + 1, last - month + 1, href, f"{period}: {', '.join(numbers)}", counts, height)
+            {
+                "place": month - begin + 1,
+                "months": last - month + 1,
+                "href": page.href(layout.change_pages if found[1:] else layout.change_page(found[0].start)),
+                "title": f"{period}: {', '.join(numbers)}",
+                "counts": totals[month],
+                "height": round(100 * (totals[month].total() / max(map(Counter.total, totals.values()))) ** 0.5),
+            }
         )
     return {"months": [*map(_first_day, range(begin, begin + 12))], "columns": columns}
 
