@@ -239,10 +239,8 @@ class PredecessorSearch:
         found, here = self._in_output(), self._layout.siteurl
         if found.previous:
             return found
-        line = (
-            f"{here} is a loopback address, which is never asked for a publication, and the output has none: this is "
-        )
-        line += f"the first publication. To continue what is published there, set previous to {here!r}"
+        line = f"{here} is a loopback address, which is never asked for a publication, and the output has none for it: "
+        line += f"this is the first publication. To continue what is published there, set previous to {here!r}"
         if is_loopback(self._moved_from):
             line += f". {self._moved_setting} is ignored, because {self._moved_from} is a loopback address, too"
         return Predecessor(line=line)

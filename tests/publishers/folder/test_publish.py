@@ -450,8 +450,8 @@ def test_loopback_address(folder: Folder, tmp_path: Path) -> None:
         folder.configure('moved_from = "http://localhost:1"', previous="live")
         assert (
             f"ResourceSync: {url} is a loopback address, which is never asked for a publication, and the output "
-            f"has none: this is the first publication. To continue what is published there, set previous to '{url}'. "
-            "moved_from is ignored, because http://localhost:1 is a loopback address, too.\n"
+            f"has none for it: this is the first publication. To continue what is published there, set previous to "
+            f"'{url}'. moved_from is ignored, because http://localhost:1 is a loopback address, too.\n"
         ) in our_command(folder.base, *words).stdout
         assert "loopback" not in our_command(folder.base, *words).stdout
         shutil.copytree(folder.public, tmp_path / "www")
@@ -463,7 +463,7 @@ def test_loopback_address(folder: Folder, tmp_path: Path) -> None:
 def test_pages_that_were_not_rebuilt(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their links lead to the current Capability List, also after starting over and at another address."""
     folder.configure("robots = true", previous="live")
-    for address, first in (("http://127.0.0.1:8105", "0"), ("http://127.0.0.1:8105", "1"), ("http://b.invalid", "0")):
+    for address, first in (("http://127.0.0.1:8105", "0"), ("http://b.invalid", "0"), ("http://b.invalid", "1")):
         monkeypatch.setenv("RESOURCESYNC_FIRST", first)
         our_command(folder.base, "publish", "public", "--base-url", address)
         named = re.search("<loc>(.*)</loc>", (folder.public / "resourcesync/description.xml").read_text())
