@@ -1,6 +1,7 @@
 """One repository, published from whatever it is read: a live database, a dump in some form, or a copy in SQLite."""
 
 import gzip
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from datetime import datetime
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import make_url
 
+from pelican_resourcesync.cli import main as forget
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind
 from repo_bridge.access import AnonymousView
@@ -95,6 +97,9 @@ def test_older_database_stops(server: Server, tmp_path: Path) -> None:
         assert "older" in press.dry_run(None, 4, **monday).stopped
         assert press.publish(None, 4, **monday, allow_older=True).publications[SET].new[ChangeKind.CREATED] == 1
         press.publish(None, 5, **tuesday)
+    assert forget(["forget", next(iter(press.listed())), "--output", str(press.public)]) == 0
+    state = json.loads((press.public / f"resourcesync/{SET}/publication.json").read_bytes())
+    assert state["last_modified"] == "2024-03-02T10:00:00Z"  # a takedown does not lose it
 
 
 def test_expunged_items_do_not_make_a_database_older(tmp_path: Path) -> None:
