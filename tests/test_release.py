@@ -53,14 +53,14 @@ def test_the_metadata() -> None:
 def tracked() -> set[str]:
     """Return the tracked files of both packages."""
     command = ["git", "ls-files", "pelican_resourcesync", "repo_bridge"]
-    return {*subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()}
+    return {*subprocess.run(command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8").stdout.split()}
 
 
 def test_one_home() -> None:
     """Wherever the repository is named, it is at the same address."""
     pattern = "github.com/[^/ ]+/pelican-resourcesync|[^/ ]+/pelican-resourcesync@v[0-9]"
     command = ["git", "grep", "-h", "-o", "-E", pattern, "--", ":!tests"]
-    found = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
+    found = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8").stdout.split()
     assert len(found) > 30
     assert {name.removeprefix("github.com/").partition("@")[0] for name in found} == {
         HOME.removeprefix("https://github.com/")
@@ -117,6 +117,8 @@ def test_the_page_on_pypi() -> None:
 @pytest.mark.parametrize("target", ["demo", "test", "coverage", "check", "bench", "docs", "lowest", "release-check"])
 def test_what_make_runs_can_be_parsed(target: str) -> None:
     """A comma in an argument of `call`, for example, cuts a command off."""
-    commands = subprocess.run(["make", "-nB", target], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    commands = subprocess.run(
+        ["make", "-nB", target], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
+    ).stdout
     assert "pip install" in commands
-    assert subprocess.run(["sh", "-n"], input=commands, text=True, capture_output=True, check=False).stderr == ""
+    assert subprocess.run(["sh", "-n"], input=commands, encoding="utf-8", capture_output=True, check=False).stderr == ""

@@ -222,6 +222,11 @@ def test_the_script_of_the_action(tmp_path: Path) -> None:
     ):
         environment = {"PATH": os.environ["PATH"], "RUNNER_TEMP": str(tmp_path), **inputs, "COMMAND": command}
         done = subprocess.run(
-            ["bash", "-e", "-c", script], cwd=tmp_path, env=environment, check=False, capture_output=True, text=True
+            ["bash", "-e", "-c", script],
+            cwd=tmp_path,
+            env=environment,
+            check=False,
+            capture_output=True,
+            encoding="utf-8",
         )
         assert (done.returncode, printed in done.stdout + done.stderr) == (status, True), done.stdout + done.stderr

@@ -71,7 +71,7 @@ def measured(folder: Path, times: int) -> dict[str, Any]:
     """Check and parse, in a process of its own in which nothing else is measured, as coverage would be."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
     command = [sys.executable, "-c", PROGRAM, str(folder), str(times)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    done = subprocess.run(command, check=True, capture_output=True, encoding="utf-8", env=environment)
     found: dict[str, Any] = json.loads(done.stdout)
     assert found.get("memory", 0) < 80_000_000
     return found

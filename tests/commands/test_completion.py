@@ -55,7 +55,7 @@ def complete_in_fish(_: str, folder: Path, line: str, __: str) -> str:
     """Return what fish offers."""
     command = ["fish", "--command", f"source ./script; complete --do-complete '{line}'"]
     environment = os.environ | {"HOME": str(folder)}
-    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder, env=environment)
+    done = subprocess.run(command, check=True, capture_output=True, encoding="utf-8", cwd=folder, env=environment)
     return f"{done.stdout.replace(chr(9), ' ')} "
 
 

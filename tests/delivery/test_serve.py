@@ -235,7 +235,7 @@ def test_the_command(source: Source) -> None:
     """It says where it serves, and ends when it is stopped."""
     three(source)
     command = [sys.executable, "-m", "pelican_resourcesync", "serve", str(source.output), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8") as process:
         assert process.stdout
         line = process.stdout.readline()
         found = re.fullmatch(rf"Serving {source.output} at http://127\.0\.0\.1:(\d+)/\n", line)

@@ -252,7 +252,7 @@ def test_command(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixtu
 def readers(folder: Path, count: int) -> Iterator[list["subprocess.Popen[str]"]]:
     """Start processes that read a copy all the time."""
     started = [
-        subprocess.Popen([sys.executable, "-c", READER, str(folder)], stdout=subprocess.PIPE, text=True)
+        subprocess.Popen([sys.executable, "-c", READER, str(folder)], stdout=subprocess.PIPE, encoding="utf-8")
         for _ in range(count)
     ]
     try:

@@ -355,7 +355,7 @@ def process(source: FakeSource, folder: Path, *arguments: str) -> "subprocess.Po
     """Start the command as a process."""
     command = [sys.executable, "-m", "pelican_resourcesync", "mirror", source.url, str(folder), *arguments]
     return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
 

@@ -89,7 +89,9 @@ def noted(target: Path) -> dict[str, bytes]:
 
 def committed(target: Path) -> dict[str, bytes]:
     """Return the files of the last commit, by path."""
-    names = subprocess.run(["git", "ls-files", "-z"], cwd=target, check=True, capture_output=True, text=True).stdout
+    names = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=target, check=True, capture_output=True, encoding="utf-8"
+    ).stdout
     return {name: (target / name).read_bytes() for name in names.split("\0") if name}
 
 

@@ -254,7 +254,12 @@ def test_head(source: FakeSource, tmp_path: Path) -> None:
     follow = f"{sys.executable} -m pelican_resourcesync follow {source.url} --json-lines"
     command = ["bash", "-c", f"set -o pipefail; {follow} --every 1h | head -n 1; echo ${{PIPESTATUS[0]}}"]
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}
+        command,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     line, exit_status = done.stdout.splitlines()
     assert (json.loads(line)["kind"], exit_status, done.stderr) == ("created", "141", "")
@@ -264,7 +269,7 @@ def test_lines_of_a_source_that_lives_on(source: FakeSource, tmp_path: Path) -> 
     """With --every, it goes on after the last line; what fails meanwhile is one line with the time and the Source."""
     command = [sys.executable, "-m", "pelican_resourcesync", "follow", source.url, "--json-lines", "--every", "0.2"]
     with subprocess.Popen(
-        [*command, "--retries", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
+        [*command, "--retries", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     ) as process, ExitStack() as stack:  # fmt: skip
         stack.callback(process.kill)
@@ -287,7 +292,7 @@ def test_reader_that_is_gone(source: FakeSource, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pelican_resourcesync", "follow", source.url, "--json-lines"]
     command += ["--ack", "--cursor", "cursor"]
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     ) as process:  # fmt: skip
         assert process.stdout
@@ -401,7 +406,7 @@ def test_kept_running_and_killed(source: FakeSource, tmp_path: Path, script: str
         deadline = time.monotonic() + 60
         while not any(ask.path == "d.html" for ask in source.site.asks) and time.monotonic() < deadline:
             time.sleep(0.02)
-        second = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        second = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=False)
         running.kill()
     assert (second.returncode, "another run uses" in second.stderr) == (3, True)
     source.site.manners.clear()

@@ -242,7 +242,7 @@ def test_stopped(tmp_path: Path) -> None:
             host.slowness = 60
         config = found.config(tmp_path)
         command = [str(Path(sys.executable).with_name("pelican-resourcesync")), "mirror", "--config", str(config)]
-        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
+        with subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8", start_new_session=True) as running:
             deadline = time.monotonic() + 30
             while not all(each.times for each in found.hosts) and time.monotonic() < deadline:
                 time.sleep(0.05)
@@ -464,7 +464,7 @@ def test_kept_running(three: tuple[FakeSource, Path], tmp_path: Path) -> None:
     """With `--every` all Sources are looked at again, and lines have the time."""
     source, config = three
     command = [str(Path(sys.executable).with_name("pelican-resourcesync")), "mirror", "--config", str(config)]
-    with subprocess.Popen([*command, "--every", "0.2s"], stdout=subprocess.PIPE, text=True) as running:
+    with subprocess.Popen([*command, "--every", "0.2s"], stdout=subprocess.PIPE, encoding="utf-8") as running:
         assert running.stdout
         line = running.stdout.readline()
         source.update({"new.html": "new"})

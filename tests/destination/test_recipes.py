@@ -30,7 +30,9 @@ def test_cron(tmp_path: Path) -> None:
         with fake_source({"a.html": "1"}) as source:
             command = command.replace("https://example.org/", source.url).replace("/srv/mirror/venv/bin", str(BIN))
             command = command.replace("/srv/mirror/", f"{folder}/")
-            done = subprocess.run(["/bin/sh", "-c", command], check=False, capture_output=True, text=True, cwd=ROOT)
+            done = subprocess.run(
+                ["/bin/sh", "-c", command], check=False, capture_output=True, encoding="utf-8", cwd=ROOT
+            )
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
         assert (folder / "copy/a.html").read_text() == "1"
     assert times == [["7", "*", "*", "*", "*"], ["30", "3", "*", "*", "*"]]
@@ -51,11 +53,11 @@ def test_systemd(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text.replace("/srv/mirror/venv/bin", str(BIN)), "utf-8")
     names = [str(tmp_path / name.replace("@", "@museum")) for name in both]
     command = ["systemd-analyze", "verify", *names]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    done = subprocess.run(command, check=False, capture_output=True, encoding="utf-8")
     assert (done.returncode, done.stderr) == (0, "")
     with (tmp_path / "mirror@.timer").open("a") as unit:
         unit.write("Hourly=yes\n")
-    assert "Unknown key" in subprocess.run(command, check=False, capture_output=True, text=True).stderr
+    assert "Unknown key" in subprocess.run(command, check=False, capture_output=True, encoding="utf-8").stderr
 
 
 def test_what_systemd_runs(tmp_path: Path) -> None:
@@ -85,7 +87,7 @@ def test_docker_compose_for_many(tmp_path: Path) -> None:
     file = tmp_path / "compose.yaml"
     file.write_text("".join(parts), "utf-8")
     command = [str(BIN / "check-jsonschema"), "--builtin-schema", "vendor.compose-spec", str(file)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    done = subprocess.run(command, check=False, capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stdout
     file.write_text("".join(parts).replace("    deploy:", "    deployed:"), "utf-8")
     assert subprocess.run(command, check=False, capture_output=True).returncode == 1
@@ -117,7 +119,7 @@ def test_docker_compose(tmp_path: Path) -> None:
     file = tmp_path / "compose.yaml"
     file.write_text(text, "utf-8")
     command = [str(BIN / "check-jsonschema"), "--builtin-schema", "vendor.compose-spec", str(file)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    done = subprocess.run(command, check=False, capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stdout
     file.write_text(text.replace("    command:", "    comand:"), "utf-8")
     assert subprocess.run(command, check=False, capture_output=True).returncode == 1

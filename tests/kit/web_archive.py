@@ -76,7 +76,7 @@ def replayed(file: Path, asked: list[tuple[datetime, str]], folder: Path) -> lis
     root = Path(__file__).parents[2]
     done = subprocess.run(
         command, input=questions, cwd=folder, env={"PYTHONPATH": str(root), "HOME": str(folder)},
-        capture_output=True, text=True, check=False, timeout=60,
+        capture_output=True, encoding="utf-8", check=False, timeout=60,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     answers = json.loads(done.stdout.splitlines()[-1])

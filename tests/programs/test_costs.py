@@ -103,5 +103,7 @@ def test_what_a_build_imports(tmp_path: Path) -> None:
 def _imported(site: Site) -> set[str]:
     """Build a site in a process of its own, and return the modules that were imported."""
     code = "import sys; sys.argv = ['pelican', '--quiet']; import pelican; pelican.main(); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=site.folder, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=site.folder, check=True, capture_output=True, encoding="utf-8"
+    )
     return {*done.stdout.splitlines()[-1].split()}

@@ -154,7 +154,7 @@ def test_two_builds_at_once(bare: Site) -> None:
     bare.article("b.md", "B", at="2024-02-01T10:00:00Z")
     command = [sys.executable, "-m", "pelican", "-e", 'PLUGINS=["waiter", "pelican_resourcesync"]']
     command.append('PLUGIN_PATHS=["plugins"]')
-    with subprocess.Popen(command, cwd=bare.folder, stdout=subprocess.PIPE, text=True) as first:
+    with subprocess.Popen(command, cwd=bare.folder, stdout=subprocess.PIPE, encoding="utf-8") as first:
         wait_for(bare.folder / "begun")
         before = tree(bare.output)
         try:

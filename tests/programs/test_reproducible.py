@@ -20,7 +20,7 @@ HERE = {
 
 def foreign() -> str:
     """Return a locale other than the two that are everywhere, if the machine has one."""
-    known = subprocess.run(["locale", "-a"], check=True, capture_output=True, text=True, errors="replace").stdout
+    known = subprocess.run(["locale", "-a"], check=True, capture_output=True, encoding="utf-8", errors="replace").stdout
     more = [name for name in known.split() if not name.startswith(("C", "POSIX")) and name.isascii()]
     return more[0] if more else "C.UTF-8"
 

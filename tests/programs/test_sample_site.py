@@ -42,7 +42,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """Run the demo; give its output, and what it says."""
     folder = tmp_path_factory.mktemp("demo") / "demo"
     command = [sys.executable, "-m", "sample_site.demo", "--port", "8123", str(folder)]
-    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stdout + done.stderr
     return folder / "output", done.stdout
 

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(
 def publish(folder: Path, count: int, changed: int, day: int) -> Mapping[str, int]:
     """Publish in a process of its own; give what it says of it."""
     command = [sys.executable, "-m", "tests.tools.large.publication", *map(str, (folder, count, changed, day))]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    done = subprocess.run(command, check=True, capture_output=True, encoding="utf-8")
     return dict(json.loads(done.stdout))
 
 

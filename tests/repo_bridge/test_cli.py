@@ -43,7 +43,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command in a process of its own."""
     command = [sys.executable, "-m", "repo_bridge", *arguments]
-    return subprocess.run(command, check=False, capture_output=True, text=True)
+    return subprocess.run(command, check=False, capture_output=True, encoding="utf-8")
 
 
 def output_of(capsys: pytest.CaptureFixture[str], *arguments: str, exits: int = 0) -> str:
@@ -146,7 +146,9 @@ def test_without_packages(tmp_path: Path, name: str, message: str, arguments: li
         f"import sys; import repo_bridge.cli; assert {name!r} not in sys.modules; sys.modules[{name!r}] = None; "
         f"raise SystemExit(repo_bridge.cli.main({arguments}))"
     )
-    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, cwd=tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=False, capture_output=True, encoding="utf-8", cwd=tmp_path
+    )
     assert done.returncode == 2
     assert done.stderr == f"repo-bridge: {message}\n"
 
@@ -427,7 +429,7 @@ _SWALLOWS = """
 def test_stopped(folder: Path, number: signal.Signals, status: int, doing: str) -> None:
     """A run that is stopped clears up, says one line, and has the exit that shells give for the signal."""
     command = [sys.executable, "-c", _SLOW.format(doing=doing.strip()), "publish", *NEEDED]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8") as process:
         while not (folder / "begun").exists() and process.poll() is None:
             time.sleep(0.02)
         process.send_signal(number)

@@ -176,13 +176,13 @@ def test_units_are_valid(tmp_path: Path, out: str, writable: list[str]) -> None:
     write_files(folder, {"out": out})
     units = [folder / "repo-bridge.service", folder / "repo-bridge.timer"]
     command = ["systemd-analyze", "verify", *map(str, units)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    done = subprocess.run(command, check=False, capture_output=True, encoding="utf-8")
     assert (done.returncode, done.stderr) == (0, "")
     text = units[0].read_text("utf-8")
     named = re.findall(r'"([^"]*)"', re.findall("ReadWritePaths=(.*)", text)[0])
     assert [path.replace("%%", "%") for path in named] == [path.format(folder) for path in writable]
     units[0].write_text(text.replace("Type=oneshot", "Type=once"), "utf-8")
-    assert "once" in subprocess.run(command, check=False, capture_output=True, text=True).stderr
+    assert "once" in subprocess.run(command, check=False, capture_output=True, encoding="utf-8").stderr
 
 
 def test_what_is_asked(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -215,7 +215,9 @@ def test_the_end_of_the_input_stops(home: Path, answers: int) -> None:
     """Ctrl-D at any question stops as Ctrl-C does: one line, and nothing is written."""
     command = [sys.executable, "-m", "repo_bridge", "init", "--ui-url", "https://e.org"]
     main_end, end = os.openpty()
-    with subprocess.Popen(command, stdin=end, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=end, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
+    ) as process:
         os.close(end)
         os.write(main_end, b"https://e.org/x\n" * min(answers, 1) + b"dspace.dump\n" * (answers > 1))
         os.write(main_end, b"\n" * (answers > 2) + b"\x04")

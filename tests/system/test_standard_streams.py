@@ -108,7 +108,10 @@ def test_few_characters(locale: dict[str, str]) -> None:
     """What an encoding lacks is escaped, in a pipe and on a terminal."""
     command = [sys.executable, "-m", "pelican_resourcesync", "help", "upload"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **locale}
-    assert "gs://\\u2026" in subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
+    assert (
+        "gs://\\u2026"
+        in subprocess.run(command, capture_output=True, encoding="utf-8", check=True, env=environment).stdout
+    )
     with terminal() as screen:
         subprocess.run(command, stdout=screen.stream, check=True, env=environment)
         assert "gs://\\u2026" in screen.seen()
@@ -119,7 +122,11 @@ def test_whole_program(closed: str) -> None:
     """Nothing is said at the end of a process, either."""
     program = f"(sleep 0.2; exec {sys.executable} -m pelican_resourcesync key) {closed}"
     done = subprocess.run(
-        ["bash", "-c", program], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
+        ["bash", "-c", program],
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr

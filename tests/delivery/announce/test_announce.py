@@ -402,7 +402,7 @@ def test_stopped(site: Site) -> None:
     site.engine.first = [(429, {"Retry_After": "60"})]
     command = [sys.executable, "-m", "pelican_resourcesync", "announce", "public", "--endpoint", site.endpoint]
     environment = {"PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, cwd=site.base, env=environment, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, cwd=site.base, env=environment, stderr=subprocess.PIPE, encoding="utf-8") as process:
         while not site.engine.refused:
             assert process.poll() is None
             time.sleep(0.05)

@@ -41,7 +41,7 @@ def held_elsewhere(output: Path) -> Iterator["subprocess.Popen[str]"]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", _HOLDER, str(output)]
     with subprocess.Popen(
-        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
     ) as process:
         assert process.stdout
         assert process.stdout.readline() == "held\n"

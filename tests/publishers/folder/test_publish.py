@@ -617,7 +617,11 @@ def test_without_pelican(folder: Folder) -> None:
     )
     for arguments in (["publish", "public", "--base-url", URL], ["check", "public"], ["show", "public"]):
         done = subprocess.run(
-            [sys.executable, "-c", program, *arguments], cwd=folder.base, capture_output=True, text=True, check=False
+            [sys.executable, "-c", program, *arguments],
+            cwd=folder.base,
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
         )
         assert (done.returncode, done.stderr) == (0, "")
 

@@ -64,7 +64,9 @@ def test_recipe(
         write(tmp_path, pages, suffix)
         for each in (folder.public, www):
             shutil.rmtree(each, ignore_errors=True)
-        done = subprocess.run(command, cwd=tmp_path, env=environment, check=False, capture_output=True, text=True)
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, check=False, capture_output=True, encoding="utf-8"
+        )
         assert done.returncode == 0, done.stderr
         assert "ResourceSync: " in done.stdout
         shutil.copytree(folder.public, www)

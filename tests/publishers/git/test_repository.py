@@ -117,7 +117,9 @@ except HistoryError as error:
     print(error)
 """
     environment = {**os.environ, "PATH": "/nonexistent", "GIT_PYTHON_REFRESH": refresh}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, encoding="utf-8", check=True
+    )
     assert done.stdout == "git cannot be run, so there is no history to publish: install git\n"
 
 

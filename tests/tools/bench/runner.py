@@ -116,7 +116,7 @@ def measure(command: Sequence[str], folder: Path) -> tuple[float, float, int]:
 def run(command: Sequence[str], folder: Path) -> str:
     """Run a command in a folder, where it imports what this process can; return what it prints."""
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", check=False)
     if done.returncode:
         message = f"{' '.join(command)} failed in {folder}:\n{done.stdout}{done.stderr}"
         raise RuntimeError(message)

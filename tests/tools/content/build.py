@@ -23,7 +23,7 @@ create table if not exists build (number integer primary key, "commit" text, bui
 def git(tree: Path, *arguments: str) -> str:
     """Return what git prints."""
     command = ["git", "-C", str(tree), *arguments]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, errors="replace").stdout
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, encoding="utf-8", errors="replace").stdout
 
 
 def clone(work: Path, name: str, site: dict[str, Any]) -> Path:

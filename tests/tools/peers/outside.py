@@ -135,7 +135,7 @@ def test_memento_client(tmp_path: Path, record_property: Seen) -> None:
         questions = [f"{url}/timegate/", [(f"{url}/{path}", time) for path, time in asked]]
         done = subprocess.run(
             [program("python"), "-c", _ASK],
-            input=json.dumps(questions), capture_output=True, text=True, check=True, env={"no_proxy": "*"},
+            input=json.dumps(questions), capture_output=True, encoding="utf-8", check=True, env={"no_proxy": "*"},
         )  # fmt: skip
         server.shutdown()
     home = f"{url}/resourcesync/site/versions"
