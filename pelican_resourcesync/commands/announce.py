@@ -170,7 +170,7 @@ def _notify(
             _say(options, f"Notified {hub.url} of changes: {', '.join(names)}.")
 
 
-def _announce_pages(  # noqa: PLR0913, PLR0917 - what is told, and where that is said
+def _announce_pages(  # noqa: PLR0913, PLR0917 - the pages, the receiver and the report
     site: "PublishedSite",
     key: str,
     pages: "Mapping[str, ChangeKind]",
