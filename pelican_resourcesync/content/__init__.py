@@ -8,13 +8,13 @@ from pelican_resourcesync.content.page import (
     VERSION,
     FrontPage,
     Page,
+    changed_words,
     content_hash,
     read_front_page,
     read_page,
     read_target,
     read_title,
 )
-from pelican_resourcesync.content.words import changed_words
 
 __all__ = [
     "VERSION",

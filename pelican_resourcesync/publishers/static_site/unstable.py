@@ -4,7 +4,7 @@ import sys
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from difflib import unified_diff
-from itertools import takewhile, zip_longest
+from itertools import takewhile
 from pathlib import Path
 
 from pelican_resourcesync.content import Page, changed_words, read_page
@@ -15,8 +15,6 @@ from pelican_resourcesync.publishers.static_site.files import is_html
 from pelican_resourcesync.settings import Settings
 from pelican_resourcesync.system.titles import clean
 
-#: Of the words that differ, how many are shown, and how many of those before them.
-_WORDS, _WORDS_BEFORE = 6, 2
 #: So many pages that change with every publication, and one in so many of all pages, are worth a warning.
 _MANY, _SHARE = 10, 5
 _EXAMPLES = 3  # pages that are read before they are built again
@@ -111,19 +109,13 @@ class UnstablePages:
 
 
 def _first_difference(before: Page, now: Page) -> tuple[str, str] | None:
-    """Return the first words that differ, before and now, after a few that do not."""
-    pairs = zip_longest(_lines(before), _lines(now), fillvalue="")
-    words = next(([one.split(), other.split()] for one, other in pairs if one != other), None)
-    if words is None:
-        return None
-    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*words, strict=False)))
-    was, is_now = (clean(" ".join(line[max(0, same - _WORDS_BEFORE) : same + _WORDS])) for line in words)
-    return was, is_now
-
-
-def _lines(page: Page) -> list[str]:
-    """Return all that counts of a page, line by line."""
-    return [f"title: {page.title}", *page.blocks, *_others(page)]
+    """Return the first words that differ, before and now, after a few that do not; `None` if none do."""
+    before, now = (page._replace(blocks=(*page.blocks, *_others(page))) for page in (before, now))
+    parts = changed_words(before, now)
+    same = [text for sign, text in parts[:1] if sign == " "]
+    first = dict(takewhile(lambda part: part[0] != " ", parts[len(same) :]))
+    was, is_now = (clean(" ".join([*same, first.get(sign, "")])) for sign in "-+")
+    return (was, is_now) if parts else None
 
 
 def _others(page: Page) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from pelican_resourcesync.publishers.git.repository import Repository, find_repository
+from pelican_resourcesync.publishers.git import Repository, find_repository
 from pelican_resourcesync.publishers.pelican.session import Session
 from pelican_resourcesync.publishers.static_site import PublishResult
 from tests.kit.sites import Row, Site, strip

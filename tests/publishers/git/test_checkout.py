@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.errors import HistoryError
-from pelican_resourcesync.publishers.git.repository import STAMP, Checkouts
+from pelican_resourcesync.publishers.git import STAMP, Checkouts
 from tests.kit.backfills import documents, worktrees
 from tests.kit.sites import Site
 from tests.publishers.git.repositories import T, add_submodule, repository, update_submodule

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.publishers.git.log import Commit, Landing, committer_time, landing_times
+from pelican_resourcesync.publishers.git import Commit, Landing, committer_time, landing_times
 
 BUILT = datetime(2025, 1, 1, 12, tzinfo=UTC)
 MS, SECOND = timedelta(milliseconds=1), timedelta(seconds=1)

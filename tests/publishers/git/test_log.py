@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.publishers.git.log import Commit, PathChange, read_log
-from pelican_resourcesync.publishers.git.repository import find_repository
+from pelican_resourcesync.publishers.git import Commit, PathChange, find_repository, read_log
 from tests.kit.sites import Site
 
 ODD_NAMES = ("two words.md", "größe.md", "new\nline.md", "100%.md", '"quoted".md', ":100644 000000", "tab\t.md", " ")

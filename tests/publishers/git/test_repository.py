@@ -9,8 +9,7 @@ import pytest
 from git.exc import GitCommandError
 
 from pelican_resourcesync.errors import HistoryError
-from pelican_resourcesync.publishers.git.log import PathChange
-from pelican_resourcesync.publishers.git.repository import UNCOMMITTED, Repository, find_repository, reason_of
+from pelican_resourcesync.publishers.git import UNCOMMITTED, PathChange, Repository, find_repository, reason_of
 from tests.kit.sites import Site
 
 TIME = "2024-01-01T10:00:00Z"
@@ -109,7 +108,7 @@ def test_git_not_installed(committed: Site, refresh: str) -> None:
     """Without git, that is what is said, whether GitPython minds or not."""
     code = f"""
 from pathlib import Path
-from pelican_resourcesync.publishers.git.repository import find_repository
+from pelican_resourcesync.publishers.git import find_repository
 from pelican_resourcesync.errors import HistoryError
 try:
     find_repository(Path({str(committed.folder)!r}))

@@ -41,7 +41,7 @@ PACKAGES: Mapping[str, str] = {
     "pelican_resourcesync/system/files.py": f"system/test_files.py {DISK} publication/kinds/test_versions.py",
     "pelican_resourcesync/system/__init__.py": "programs/test_plugin.py publication/test_publish.py",
     "pelican_resourcesync/publishers/folder.py": "publishers/folder campaigns/folder",
-    "pelican_resourcesync/publishers/git": "publishers/git",
+    "pelican_resourcesync/publishers/git.py": "publishers/git",
     "pelican_resourcesync/system/titles.py": "publication/kinds/pages test_linear.py",
     "pelican_resourcesync/http": "http checker/test_package.py",
     "pelican_resourcesync/destination/listening.py": "destination/test_listening.py",

@@ -1,7 +1,11 @@
-"""The git repository that contains a site: finding it, reading it, and temporary work trees of its commits.
+"""What git says: the repository of a site, its commits, paths, blobs and landing times, and work trees of its commits.
 
-GitPython finds it and runs git; nothing here walks commits one by one. Where git refuses, the errors are clear. A work
-tree includes submodules, and checks out one commit after another.
+GitPython finds the repository and runs git. `git log --raw -z` tells the whole history in one pass: nothing here walks
+commits one by one. Where git refuses, the errors are clear. A work tree includes submodules, and checks out one commit
+after another. Nothing here knows Pelican.
+
+A commit lands when it enters first-parent history, so a merged branch lands with its merge. Landing times increase
+strictly, depend only on the past, and do not change when commits are added (promise 4, *never back-dated*).
 """
 
 import hashlib
@@ -11,24 +15,165 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, BinaryIO, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
 
 from pelican_resourcesync.errors import HistoryError
-from pelican_resourcesync.publication import remove_tree
-from pelican_resourcesync.publishers.git.log import (
-    LINE_OPTIONS,
-    LOG_CONFIGURATION,
-    LOG_OPTIONS,
-    Commit,
-    PathChange,
-    read_log,
-)
+from pelican_resourcesync.publication import later, remove_tree
 from pelican_resourcesync.system.files import measure
 
 if TYPE_CHECKING:
     import git
+
+#: The options for `git log` where only the commits matter, not what they changed. The user's configuration must not
+#: change the output format.
+_LINE_OPTIONS = (
+    "--first-parent",
+    "-z",
+    "--reverse",
+    "--no-show-signature",
+    "--no-notes",
+    "--no-color",
+    "--format=%H %ct",
+)
+
+#: The options for the changes, too. `-m --first-parent` shows the whole effect of a merge in every git since 2.0.
+#: Renames are not detected, because what matters is the URL.
+_LOG_OPTIONS = (
+    *_LINE_OPTIONS,
+    "-m",
+    "--root",
+    "--raw",
+    "-r",
+    "--no-abbrev",
+    "--no-renames",
+    "--ignore-submodules=none",
+    "--no-ext-diff",
+    "--no-relative",
+)
+
+#: Configuration, because not every git has an option for it: with it, `-m` has its documented meaning.
+_LOG_CONFIGURATION = "log.diffMerges=separate"
+
+#: The modes of entries that are not files: a symbolic link, whose blob is its target, and a submodule, which is a
+#: commit of another repository.
+LINK, SUBMODULE = "120000", "160000"
+
+_NO_FILE = "000000"
+_CHUNK = 1 << 16
+
+
+class PathChange(NamedTuple):
+    """A change of one path in one commit.
+
+    `path` is relative to the top of the work tree, `/`-separated, decoded like file system names. `old` and `new` are
+    the names of the blobs before and after, `None` where there was or is no file. `mode` is git's mode after the
+    change; for a deletion, the mode before it.
+    """
+
+    path: str
+    old: str | None
+    new: str | None
+    mode: str = "100644"
+
+
+class Commit(NamedTuple):
+    """One first-parent commit: its name, its committer time (seconds since the epoch, UTC) and what it changed.
+
+    A time that git cannot read (before the epoch, or not a number) is 0.
+    """
+
+    sha: str
+    committed: int
+    changes: tuple[PathChange, ...]
+
+
+def read_log(stream: BinaryIO) -> Iterator[Commit]:
+    """Yield the commits of a stream made with `_LOG_OPTIONS`, oldest first.
+
+    The stream is a sequence of NUL-terminated fields: a commit's header, then for each change a field that begins with
+    a colon and one with the path.
+    """
+    header: list[bytes] = []
+    changes: list[PathChange] = []
+    fields = _fields(stream)
+    for raw in fields:
+        field = raw.lstrip(b"\n")
+        if field.startswith(b":"):
+            changes.append(_path_change(field, next(fields)))
+        elif field:
+            if header:
+                yield _commit(header, changes)
+            header, changes = field.split(b" "), []
+    if header:
+        yield _commit(header, changes)
+
+
+def _fields(stream: BinaryIO) -> Iterator[bytes]:
+    rest = b""
+    while chunk := stream.read(_CHUNK):
+        *fields, rest = (rest + chunk).split(b"\0")
+        yield from fields
+    if rest.strip():
+        yield rest
+
+
+def _commit(header: list[bytes], changes: list[PathChange]) -> Commit:
+    sha, committed = header[:2]
+    return Commit(sha.decode("ascii"), int(committed or b"0"), tuple(changes))
+
+
+def _path_change(field: bytes, path: bytes) -> PathChange:
+    old_mode, new_mode, old, new, _status = field[1:].decode("ascii").split(" ")
+    return PathChange(
+        path=os.fsdecode(path),
+        old=None if old_mode == _NO_FILE else old,
+        new=None if new_mode == _NO_FILE else new,
+        mode=old_mode if new_mode == _NO_FILE else new_mode,
+    )
+
+
+#: A commit dated further ahead of the build than this was made on a machine with a wrong clock.
+TOLERANCE = timedelta(days=1)
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp())
+
+
+class Landing(NamedTuple):
+    """A commit and the time (UTC) at which it landed; `postponed` where that depends on the time of the first build."""
+
+    commit: Commit
+    time: datetime
+    postponed: bool = False
+
+
+def landing_times(
+    commits: Iterable[Commit], *, built: datetime, known: Mapping[str, datetime] | None = None
+) -> Iterator[Landing]:
+    """Yield each of `commits` (first-parent, oldest first) with its landing time.
+
+    This is its committer time, or the next second after the landing time of the commit before it, whichever is later.
+    A commit dated more than a day ahead of `built`, the time of this build, lands just after its parent, and one whose
+    next second is later than that a millisecond after it. `known` holds the landing times of such commits as published
+    before, by commit name: these are used from then on.
+    """
+    known = known or {}
+    before: datetime | None = None
+    for commit in commits:
+        postponed = commit.sha in known
+        time = known[commit.sha] if postponed else committer_time(commit)
+        if not postponed and time > built + TOLERANCE:
+            time, postponed = before or built, True
+        before = later(time, before, built)
+        yield Landing(commit, before, postponed or before.microsecond > 0)
+
+
+def committer_time(commit: Commit) -> datetime:
+    """Return the committer time of a commit in UTC, limited to the years that a datetime can hold."""
+    return _EPOCH + timedelta(seconds=max(0, min(commit.committed, _LAST)))
 
 
 #: Git must not take optional locks, prompt, translate its messages, or apply replacements and grafts, which exist on
@@ -166,7 +311,7 @@ class Repository:
 
     def first_parent_commits(self) -> Iterator[Commit]:
         """Return the first-parent commits of HEAD, oldest first, without their changes: ten times as fast as `log`."""
-        return self._read_log(*LINE_OPTIONS, "HEAD", "--")
+        return self._read_log(*_LINE_OPTIONS, "HEAD", "--")
 
     def log(self, since: str | None = None, paths: Iterable[str] = ()) -> Iterator[Commit]:
         """Return the first-parent commits of HEAD after `since`, oldest first, from one run of `git log`.
@@ -174,15 +319,15 @@ class Repository:
         With `paths`, only commits that changed one of these files are returned, with these changes.
         """
         literal = [f":(top,literal){path}" for path in paths]
-        return self._read_log(*LOG_OPTIONS, f"{since}..HEAD" if since else "HEAD", "--", *literal)
+        return self._read_log(*_LOG_OPTIONS, f"{since}..HEAD" if since else "HEAD", "--", *literal)
 
     def head_commit(self) -> Commit:
         """Return the commit that is checked out, without its changes."""
-        (commit,) = self._read_log(*LINE_OPTIONS, "--max-count=1", "HEAD", "--")
+        (commit,) = self._read_log(*_LINE_OPTIONS, "--max-count=1", "HEAD", "--")
         return commit
 
     def _read_log(self, *arguments: str) -> Iterator[Commit]:
-        process = self._git(c=LOG_CONFIGURATION).log(*arguments, as_process=True)
+        process = self._git(c=_LOG_CONFIGURATION).log(*arguments, as_process=True)
         stream: BinaryIO = process.stdout
         yield from read_log(stream)
         try:
