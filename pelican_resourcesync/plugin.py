@@ -1,13 +1,13 @@
-"""The handlers of Pelican's signals, and nothing else: a build starts, writes files, and is finished."""
+"""What Pelican calls when a build starts: it is published when it is finished."""
 
 import logging
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pelican import Pelican, signals
 from pelican.log import DEFAULT_LOG_HANDLER
@@ -33,17 +33,13 @@ NAMES = frozenset({"pelican_resourcesync", "pelican.plugins.resourcesync"})
 
 _PREFIX = "ResourceSync: "
 
-#: The current build, `None` for one that publishes nothing. A plug-in that makes sub-sites runs Pelican within Pelican:
-#: these belong to the outer build.
-_builds: "list[Session | None]" = []
+#: The current build. A plug-in that makes sub-sites runs Pelican within Pelican: these belong to the outer build.
+_builds: list[Pelican] = []
 
 
 def connect() -> None:
     """Connect to the signals; safe to call again."""
     signals.initialized.connect(_initialized)
-    signals.all_generators_finalized.connect(_all_generators_finalized)
-    signals.content_written.connect(_content_written)
-    signals.feed_written.connect(_feed_written)
     logging.getLogger("pelican").addFilter(_one_sentence)
     DEFAULT_LOG_HANDLER.addFilter(_print_our_own)
 
@@ -83,7 +79,7 @@ def _publishing(pelican: Pelican, run: Callable[[], None]) -> Callable[[], None]
             run()
             return
         session = _begin(pelican)
-        _builds.append(session)
+        _builds.append(pelican)
         try:
             # A draft would clean away what another build publishes. A session has its own lock.
             with nullcontext() if session else locked(Path(pelican.settings["OUTPUT_PATH"])):
@@ -138,18 +134,3 @@ def _retain(pelican: Pelican, names: Sequence[str]) -> None:
                 place = os.path.join(path, output.relative_to(folder))  # noqa: PTH118 - has to begin as it is set
                 excluded = [f"{place}/{name}" for name in names]
                 settings[f"{kind}_EXCLUDES"] = [*settings[f"{kind}_EXCLUDES"], *excluded]
-
-
-def _all_generators_finalized(generators: list[Any]) -> None:
-    for session in filter(None, _builds):
-        session.generated(generators)
-
-
-def _content_written(path: str, context: Mapping[str, Any]) -> None:
-    for session in filter(None, _builds):
-        session.content_written(path, context)
-
-
-def _feed_written(path: str, **_: object) -> None:
-    for session in filter(None, _builds):
-        session.feed_written(path)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,9 +21,7 @@ from pelican_resourcesync.publication import (
     Calendar,
     ChangeHistory,
     ExpectedSet,
-    FileResources,
     PageOptions,
-    Predecessor,
     PublishRequest,
     Resource,
     Workspace,
@@ -32,13 +30,12 @@ from pelican_resourcesync.publication import (
     media_type,
     plan_sets,
     predecessor_messages,
-    publish_sets,
     recovered,
     require_plausible,
     state_in,
     well_known_hints,
 )
-from pelican_resourcesync.publishers.git import committer_time, find_repository
+from pelican_resourcesync.publishers.git import TOLERANCE, committer_time, find_repository
 from pelican_resourcesync.publishers.should_publish import why_preview
 from pelican_resourcesync.publishers.static_site import (
     ALLOW_DELETIONS,
@@ -47,27 +44,17 @@ from pelican_resourcesync.publishers.static_site import (
     Exclusion,
     PublishResult,
     Selector,
-    SiteUrls,
-    UnstablePages,
-    add_discovery_files,
+    SitePublisher,
     add_robots_lines,
     alternates_of,
     as_is,
-    find_predecessors,
-    find_removed_sets,
     is_html,
-    layouts_of,
-    link_pages,
     options_of,
     own_sitemaps,
-    removed_layouts,
-    removed_set_warnings,
-    require_free_places,
     require_plain_names,
     require_private_work_folder,
     scan,
     selection_warnings,
-    update_sitemap,
 )
 from pelican_resourcesync.settings import OPTIONS, FolderSettings, in_file, parse_folder_settings, read_toml
 from pelican_resourcesync.terminal import Progress, expectations
@@ -77,8 +64,6 @@ FILE = "resourcesync.toml"
 _SHOWN = 5
 #: The pages whose titles are compared, and what stands between the parts of a title.
 _TITLES, _PARTS = 8, re.compile(r"\s+[-|\u2013\u2014\u00b7\u00bb:]\s+")
-#: A commit dated further ahead than this was made on a machine with a wrong clock.
-_TOLERANCE = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,22 +102,10 @@ def publish(
         return PublishResult({}, [], [why_not], [])
     output, progress = _folder_of(settings, base), progress or Progress(sys.stderr)
     with failing_disk(f"{output} is not published"), recovered(output, base), ExitStack() as stack:
-        site = _Folder(settings, base, stack, allow_empty=allow_empty)
-        require_free_places(output, settings, site.layouts)
+        site = _FolderPublisher(output, base, settings, stack, allow_empty=allow_empty)
         progress.say(f"publishing {output}")
-        add_discovery_files(output, settings, site.layouts)
-        requests = site.requests(output / ROBOTS)
-        removed = list(removed_layouts(output, settings.base_url, site.removed_sets))
-        publications = publish_sets(requests, progress.packed, removed)
-        layouts = [request.options.layout for request in requests]
-        hints = [*site.hints, update_sitemap(output, layouts, wanted=settings.sitemap)]
-        site.warnings += [
-            *removed_set_warnings(site.removed_sets, settings),
-            *site.unstable.warnings(publications, settings, site.pages()),
-        ]
-        notes = [note for publication in publications for note in publication.notes]
-        by_name = dict(zip(site.layouts, publications, strict=True))
-        return PublishResult(by_name, site.warnings, [*filter(None, hints)], notes)
+        site.prepare()
+        return site.publish_site(site.requests(output / ROBOTS), progress.packed, site.pages())
 
 
 def read_folder_settings(
@@ -157,8 +130,8 @@ def dry_run_folder(settings: FolderSettings, base: Path, *, allow_empty: bool = 
     """Return what `publish` would publish and what would stop it, and change no file of the folder."""
     folder = _folder_of(settings, base)
     with failing_disk(f"{folder} is not published"), ExitStack() as stack:
-        site = _Folder(settings, base, stack, allow_empty=allow_empty)
-        require_free_places(folder, settings, site.layouts)
+        site = _FolderPublisher(folder, base, settings, stack, allow_empty=allow_empty)
+        site.prepare(write=False)
         scratch = Path(stack.enter_context(TemporaryDirectory(prefix="resourcesync-"))) if settings.robots else folder
         if settings.robots:
             if (folder / ROBOTS).is_file():
@@ -171,7 +144,7 @@ def dry_run_folder(settings: FolderSettings, base: Path, *, allow_empty: bool = 
             except PublicationError as error:
                 stopped = str(error)
             sets = {request.options.layout.set_name: request.expected() for request in planned}
-        return FolderDryRun(sets=sets, stopped=stopped, hints=(*site.hints, *site.warnings))
+        return FolderDryRun(sets=sets, stopped=stopped, hints=(*filter(None, site.hints), *site.warnings))
 
 
 def _folder_of(settings: FolderSettings, base: Path) -> Path:
@@ -188,23 +161,20 @@ def _folder_of(settings: FolderSettings, base: Path) -> Path:
     return folder
 
 
-class _Folder:
-    """The resources of a folder, and the sets that they are published in."""
+class _FolderPublisher(SitePublisher):
+    """The publisher of the resources of a folder, in the sets of its settings."""
 
-    def __init__(self, settings: FolderSettings, base: Path, stack: ExitStack, *, allow_empty: bool) -> None:
+    settings: FolderSettings
+
+    def __init__(
+        self, folder: Path, base: Path, settings: FolderSettings, stack: ExitStack, *, allow_empty: bool
+    ) -> None:
+        super().__init__(folder, base, settings.base_url, settings, stack)
         self._allow_empty = allow_empty
-        self._settings, self._siteurl, self._workspace = settings, settings.base_url, Workspace(base)
-        self._path = folder = _folder_of(settings, base)
-        self.built = build_time()
-        self.hints: list[str] = []
-        self.warnings: list[str] = []
+        self._built = build_time()
         self._commit = self._commit_of(base)
-        self._predecessors: Mapping[str, Predecessor] = find_predecessors(base, settings, self._siteurl, folder, stack)
-        self.unstable = UnstablePages(folder, self._siteurl, self._predecessors.values())
-        self.removed_sets = find_removed_sets(self._predecessors, settings, self._siteurl, folder, base)
-        self.layouts = layouts_of(settings, self._siteurl, self._predecessors)
         self._require_not_built()
-        self.hints += [*predecessor_messages(self._predecessors), *well_known_hints(self._siteurl)]
+        self.hints += [*predecessor_messages(self.predecessors), *well_known_hints(self.siteurl)]
         self._uris = self._find_resources()
         self._sets = self._find_sets()
         front = self._read_front_page()
@@ -225,50 +195,49 @@ class _Folder:
         finally:
             repository.close()
         time_ = committer_time(commit)
-        return None if time_ > self.built + _TOLERANCE else (commit.sha, time_)
+        return None if time_ > self._built + TOLERANCE else (commit.sha, time_)
 
     def _require_not_built(self) -> None:
         """Raise `PublicationError` where Pelican's plug-in has published the folder, unless that is to be continued.
 
         It knows what only Pelican does: drafts, hidden pages, and which commit changed what.
         """
-        states = [state_in(self._path, layout) for layout in self.layouts.values()]
-        if self._settings.previous != "output" and any(state and state.publisher == PELICAN for state in states):
+        states = [state_in(self.output, layout) for layout in self.layouts.values()]
+        if self.settings.previous != "output" and any(state and state.publisher == PELICAN for state in states):
             message = (
-                f"Pelican's plug-in has published {self._path}, without the drafts that this command would list: let "
+                f"Pelican's plug-in has published {self.output}, without the drafts that this command would list: let "
                 'Pelican run the programs that change its files (docs/hosts.md), or set RESOURCESYNC = {"enabled": '
-                f"False}} and remove {self._path / FOLDER}. To list every file all the same, set "
-                f'{self._settings.setting("previous")} to "output"'
+                f"False}} and remove {self.output / FOLDER}. To list every file all the same, set "
+                f'{self.settings.setting("previous")} to "output"'
             )
             raise PublicationError(message)
 
     def _find_resources(self) -> dict[str, str]:
         """Return the URIs of the resources by path, in the order of the URIs."""
-        settings, outside = self._settings, list[str]()
-        urls = SiteUrls(self._siteurl, settings.clean_urls, settings.index_urls)
-        never = (*settings.never_listed, *(file.name for file in own_sitemaps(self._path)))
+        settings, outside = self.settings, list[str]()
+        never = (*settings.never_listed, *(file.name for file in own_sitemaps(self.output)))
         exclusion = Exclusion(never)
         found: dict[str, str] = {}
-        for path, leads_out in scan(self._path, FOLDER):
+        for path, leads_out in scan(self.output, FOLDER):
             if exclusion.excludes(path):
                 continue
             if leads_out:
                 outside.append(path)
-            uri = urls.uri(path)
+            uri = self.urls.uri(path)
             other = found.setdefault(uri, path)
             if other != path:
                 message = f"{other} and {path} have the same URI, {uri}: exclude one ({settings.setting('exclude')})"
                 raise PublicationError(message)
-        require_plain_names(self._path, {path: uri for uri, path in found.items()})
+        require_plain_names(self.output, {path: uri for uri, path in found.items()})
         if not found and not self._allow_empty:
-            message = f"there is no file to publish in {self._path}: build the site first, or add --allow-empty"
+            message = f"there is no file to publish in {self.output}: build the site first, or add --allow-empty"
             raise PublicationError(message)
         if settings.robots and not exclusion.excludes(ROBOTS):  # which may be written only now
-            found.setdefault(urls.uri(ROBOTS), ROBOTS)
+            found.setdefault(self.urls.uri(ROBOTS), ROBOTS)
         if outside:
             names = ", ".join(sorted(outside)[:_SHOWN]) + (", …" if outside[_SHOWN:] else "")
             message = (
-                f"{self._path} has symbolic links that lead out of it ({names}): replace them with copies, or exclude "
+                f"{self.output} has symbolic links that lead out of it ({names}): replace them with copies, or exclude "
                 f"them ({settings.setting('exclude')})"
             )
             raise PublicationError(message)
@@ -276,7 +245,7 @@ class _Folder:
 
     def _read_front_page(self) -> FrontPage:
         try:
-            return read_front_page(self._path / "index.html", f"{self._siteurl}/")
+            return read_front_page(self.output / "index.html", f"{self.siteurl}/")
         except OSError:
             return FrontPage()
 
@@ -289,15 +258,15 @@ class _Folder:
 
     def _title_of(self, path: str) -> str:
         try:
-            return read_title(self._path / path, self._uris.get(path, "")) or ""
+            return read_title(self.output / path, self._uris.get(path, "")) or ""
         except OSError:
             return ""
 
     def _find_sets(self) -> dict[str, list[str]]:
         """Return the paths of the resources in each set."""
-        settings, sets = self._settings, dict[str, list[str]]()
+        settings, sets = self.settings, dict[str, list[str]]()
         for set_settings in settings.sets:
-            selector = Selector(set_settings.selection, self._siteurl, as_is)
+            selector = Selector(set_settings.selection, self.siteurl, as_is)
             sets[set_settings.name] = [path for path in self._uris if selector.matches(path)]
             if settings.names_sets:
                 resources = dict.fromkeys(self._uris, UNFILED)
@@ -311,10 +280,9 @@ class _Folder:
 
         Without `write`, no page is changed, and the request is as if it was.
         """
-        pages = {path: self.layouts[name] for name in reversed(self._sets) for path in self._sets[name]}
-        pages = pages if self._settings.html_links else {}
-        measured, headless = link_pages(self._path, pages, self._uris, write=write)
-        self.hints += [headless] if headless else []
+        layouts = self.layouts
+        pages = {path: layouts[name] for name in reversed(self._sets) for path in self._sets[name]}
+        measured = self.link_pages(pages, self._uris, write=write)
         links, dates = self._alternate_links(), self._content_dates()
         resources = {
             path: Resource(
@@ -325,7 +293,7 @@ class _Folder:
                 content_since=dates.get(path),
             )
             for path, uri in self._uris.items()
-            for file in [robots if path == ROBOTS else self._path / path]
+            for file in [robots if path == ROBOTS else self.output / path]
         }
         return [self._request(name, [resources[path] for path in paths]) for name, paths in self._sets.items()]
 
@@ -335,21 +303,21 @@ class _Folder:
 
     def _content_dates(self) -> Mapping[str, datetime]:
         """Return when the content of pages was last modified by what they say, by path, for a first publication."""
-        if any(predecessor.previous for predecessor in self._predecessors.values()):
+        if self.previous:
             return {}
-        pages = {path: read_dates((self._path / path).read_bytes()) for path in self._uris if is_html(path)}
-        return content_dates(pages, min(self.built, self._commit[1]) if self._commit else self.built)
+        pages = {path: read_dates((self.output / path).read_bytes()) for path in self._uris if is_html(path)}
+        return content_dates(pages, min(self._built, self._commit[1]) if self._commit else self._built)
 
     def _alternate_links(self) -> dict[str, tuple[Link, ...]]:
         """Return the links between pages and what they name as their alternates in other media types (LN02), by path.
 
         What several pages name, such as the feed of a site, is not another form of each of them.
         """
-        paths = {path_of_uri(self._siteurl, uri): path for path, uri in self._uris.items()}
+        paths = {path_of_uri(self.siteurl, uri): path for path, uri in self._uris.items()}
         named: dict[str, set[str]] = {}
         for page, uri in self._uris.items():
-            for link in alternates_of((self._path / page).read_bytes(), uri) if is_html(page) else ():
-                other = paths.get(path_of_uri(self._siteurl, link), page)
+            for link in alternates_of((self.output / page).read_bytes(), uri) if is_html(page) else ():
+                other = paths.get(path_of_uri(self.siteurl, link), page)
                 if media_type(other) != media_type(page):
                     named.setdefault(other, set()).add(page)
         found: dict[str, tuple[Link, ...]] = {}
@@ -362,29 +330,23 @@ class _Folder:
         return found
 
     def _request(self, name: str, resources: Sequence[Resource]) -> PublishRequest:
-        settings, predecessor = self._settings, self._predecessors[name]
+        settings = self.settings
         commit, landed = self._commit or (None, None)
         options = options_of(
-            self._path,
+            self.output,
             self.layouts[name],
             settings,
             next(set_settings for set_settings in settings.sets if set_settings.name == name),
             site_name=self._name,
-            page=PageOptions(language=self._language, timezone=settings.timezone, compiled=self._workspace.templates),
+            page=PageOptions(
+                language=self._language, timezone=settings.timezone, compiled=Workspace(self.base).templates
+            ),
             on_deletions=(
                 "was the site built completely? If the deletions are right, publish once with "
                 f"{ALLOW_DELETIONS}=1 in the environment"
             ),
         )
-        return PublishRequest(
-            resources=FileResources(resources),
-            # Nothing but the bytes says what changed, so what is updated again and again may be unstable.
-            history=ChangeHistory(
-                built=self.built, complete=predecessor.previous is not None, commit=commit, landed=landed
-            ),
-            boundaries=Calendar(str(settings.changes_by)),
-            options=options,
-            previous=predecessor.previous,
-            restarted_from=predecessor.restarted_from,
-            not_live=predecessor.not_live,
-        )
+        # Nothing but the bytes says what changed, so what is updated again and again may be unstable.
+        complete = name in self.previous
+        history = ChangeHistory(built=self._built, complete=complete, commit=commit, landed=landed)
+        return self.request(name, resources, history, Calendar(str(settings.changes_by)), options)

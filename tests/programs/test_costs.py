@@ -3,6 +3,7 @@
 import gc
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import patch
 
@@ -76,9 +77,9 @@ def test_what_pelican_holds_is_not_examined_again(tmp_path: Path) -> None:
     frozen: list[int] = []
     publish = Publisher.publish
 
-    def count(publisher: Publisher) -> PublishResult:
+    def count(publisher: Publisher, on_packed: Callable[[int], None]) -> PublishResult:
         frozen.append(gc.get_freeze_count())
-        return publish(publisher)
+        return publish(publisher, on_packed)
 
     with patch.object(Publisher, "publish", count):
         site.build()

@@ -10,7 +10,7 @@ import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication import Layout, PublicationState, render_state
-from pelican_resourcesync.publishers.static_site import removed_layouts
+from pelican_resourcesync.publishers.static_site.publishing import removed_layouts
 from tests.kit.faults import installing
 from tests.kit.live import served
 from tests.kit.museum import tree

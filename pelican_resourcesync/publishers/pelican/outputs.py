@@ -3,7 +3,7 @@
 import os
 import posixpath
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatch
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
+from pelican import signals
 from pelican.contents import Content
 from pelican.generators import ArticlesGenerator, PagesGenerator, StaticGenerator
 
@@ -132,7 +133,17 @@ class Run:
         self._overridden: set[str] = set()
         self._stale = {path: _stamp(file) for path, file in walk(self.output, FOLDER)}
 
-    def content_written(self, file: str, context: Mapping[str, Any]) -> None:
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Record what Pelican's signals say, from all runs in the context."""
+        with (
+            signals.all_generators_finalized.connected_to(self.generators.extend),
+            signals.content_written.connected_to(self._content_written),
+            signals.feed_written.connected_to(self._feed_written),
+        ):
+            yield
+
+    def _content_written(self, file: str, context: Mapping[str, Any]) -> None:
         """Record a page that a writer rendered (the signal `content_written`)."""
         path = self._relative(file)
         if path is None or path in self._overridden:
@@ -150,7 +161,7 @@ class Run:
         title = None if _OF_LISTINGS.isdisjoint(context) else ""
         self._written[path] = OutputFile(path, uri, public=public, about=about, title=title)
 
-    def feed_written(self, file: str) -> None:
+    def _feed_written(self, file: str, **_: object) -> None:
         """Record a feed (the signal `feed_written`)."""
         path = self._relative(file)
         if path is not None:

@@ -5,7 +5,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,14 +16,11 @@ from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication import (
     FOLDER,
     ChangeHistory,
-    FileResources,
-    Predecessor,
     PublishRequest,
     Representation,
     Resource,
     language_hints,
     predecessor_messages,
-    publish_sets,
     recovered,
     restore_well_known,
     state_in_output,
@@ -33,95 +30,66 @@ from pelican_resourcesync.publication import (
 from pelican_resourcesync.publishers.pelican.history import GitHistory, PreviousState, SetHistory
 from pelican_resourcesync.publishers.pelican.outputs import OutputFile, Run
 from pelican_resourcesync.publishers.pelican.resources import ResourceSet, SiteResources, find_resources, links_of
-from pelican_resourcesync.publishers.pelican.site import find_site_predecessors, options_of, settings_folder_of
+from pelican_resourcesync.publishers.pelican.site import options_of, settings_folder_of, with_earlier_address
 from pelican_resourcesync.publishers.static_site import (
     PublishResult,
-    SiteUrls,
-    UnstablePages,
-    add_discovery_files,
-    find_removed_sets,
+    SitePublisher,
     layouts_of,
-    link_pages,
     own_sitemaps,
-    removed_layouts,
-    removed_set_warnings,
-    require_free_places,
     require_private_work_folder,
-    update_sitemap,
 )
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
 from pelican_resourcesync.system.printable import get_logger, print_line
 from pelican_resourcesync.terminal import Progress, summaries
 
 
-class Publisher:
+class Publisher(SitePublisher):
     """The publisher of one build of one site."""
 
-    def __init__(
-        self,
-        run: Run,
-        settings: Settings,
-        predecessors: Mapping[str, Predecessor],
-        removed_sets: Sequence[str] = (),
-        on_packed: Callable[[int], None] = lambda _: None,
-    ) -> None:
-        """Publish what `run` wrote; `predecessors` holds the previous publication of each set.
+    def __init__(self, pelican: Mapping[str, Any], base: Path, settings: Settings, stack: ExitStack) -> None:
+        """Find what the build continues, and record what Pelican writes from now on until `stack` is closed."""
+        super().__init__(Path(pelican["OUTPUT_PATH"]), base, parse_siteurl(pelican.get("SITEURL")), settings, stack)
+        self.predecessors = with_earlier_address(self, pelican)
+        self.run = Run(pelican, self.urls)
+        stack.enter_context(self.run.listening())
 
-        `removed_sets` are no longer published. `on_packed` is called with the number of bytes just packed.
+    def publish(self, on_packed: Callable[[int], None]) -> PublishResult:
+        """Find the resources, add the links to the documents, read the history, and write the documents.
+
+        `on_packed` is called with the number of bytes just packed.
         """
-        self._run = run
-        self._settings = settings
-        self._predecessors = predecessors
-        self._removed_sets = removed_sets
-        self._on_packed = on_packed
-        self._warnings: list[str] = []
-        self._hints: dict[str, None] = {}
-
-    def publish(self) -> PublishResult:
-        """Find the resources, add the links to the documents, read the history, and write the documents."""
-        output, layouts = self._run.output, layouts_of(self._settings, self._run.urls.siteurl, self._predecessors)
-        require_free_places(output, self._settings, layouts)
-        add_discovery_files(output, self._settings, layouts)
-        site = find_resources(self._run, self._settings, layouts)
-        pages = site.pages if self._settings.html_links else {}
-        linked, headless = link_pages(output, pages, {file.path for file in site.written}, ours=True)
+        self.prepare()
+        site = find_resources(self.run, self.settings, self.layouts)
+        linked = self.link_pages(site.pages, {file.path for file in site.written}, ours=True)
         measured = {
-            file.uri: linked.get(file.path) or Resource(file.uri, output / file.path).represent()
+            file.uri: linked.get(file.path) or Resource(file.uri, self.output / file.path).represent()
             for file in site.written
         }
-        links = links_of(site.listed, filed=self._settings.names_sets)
+        links = links_of(site.listed, filed=self.settings.names_sets)
         histories = self._read_histories(site)
         requests = [self._request(resource_set, measured, links, histories) for resource_set in site.sets]
-        removed = list(removed_layouts(output, self._run.urls.siteurl, self._removed_sets))
-        publications = publish_sets(requests, self._on_packed, removed)
-        sitemap = update_sitemap(
-            output, [resource_set.layout for resource_set in site.sets], wanted=self._settings.sitemap
-        )
-        is_first = not any(predecessor.previous for predecessor in self._predecessors.values())
-        language = language_hints(str(self._run.settings.get("DEFAULT_LANG") or "")) if is_first else []
-        if is_first and (unread := self._run.unread()):
-            self._warnings.append(
-                f"no source that ends in {' or '.join(unread)} is published, because no reader for it is installed: "
-                'install "pelican[markdown]" for Markdown, or the plug-in of Pelican that reads such files'
-            )
-        self._hints |= dict.fromkeys(filter(None, [*site.hints, headless, sitemap, *language]))
-        ended = removed_set_warnings(self._removed_sets, self._settings)
-        self._warnings += [*site.warnings, *ended]
-        notes = [note for publication in publications for note in publication.notes]
-        names = [resource_set.settings.name for resource_set in site.sets]
-        return PublishResult(dict(zip(names, publications, strict=True)), self._warnings, [*self._hints], notes)
+        if not self.previous:
+            self.hints += language_hints(str(self.run.settings.get("DEFAULT_LANG") or ""))
+            if unread := self.run.unread():
+                self.warnings.append(
+                    f"no source that ends in {' or '.join(unread)} is published, because no reader for it is "
+                    'installed: install "pelican[markdown]" for Markdown, or the plug-in of Pelican that reads them'
+                )
+        self.hints += site.hints
+        self.warnings += site.warnings
+        return self.publish_site(requests, on_packed)
 
     def _read_histories(self, site: SiteResources) -> dict[str, SetHistory]:
         """Return the history of each set. For sets with the same previous commit it is read only once."""
         histories: dict[str, SetHistory] = {}
         for previous, names in PreviousState.group(
-            {name: predecessor.previous for name, predecessor in self._predecessors.items()}
+            {name: predecessor.previous for name, predecessor in self.predecessors.items()}
         ):
             sets = [resource_set for resource_set in site.sets if resource_set.settings.name in names]
-            history = GitHistory(self._run, self._settings, previous)
+            history = GitHistory(self.run, self.settings, previous)
             histories |= history.read(site.written, sets)
-            self._warnings += [warning for warning in history.warnings if warning not in self._warnings]
-            self._hints |= dict.fromkeys(history.hints)
+            self.warnings += [warning for warning in history.warnings if warning not in self.warnings]
+            self.hints += history.hints
         return histories
 
     def _request(
@@ -136,7 +104,7 @@ class Publisher:
         resources = [
             Resource(
                 file.uri,
-                self._run.output / file.path,
+                self.output / file.path,
                 self._modified(file, history),
                 measured[file.uri],
                 links.get(file.uri, ()),
@@ -144,22 +112,15 @@ class Publisher:
             )
             for file in resource_set.written
         ]
-        return PublishRequest(
-            resources=FileResources(resources),
-            history=history,
-            boundaries=boundaries,
-            options=options_of(self._run.settings, self._settings, resource_set.layout, resource_set.settings),
-            previous=self._predecessors[name].previous,
-            restarted_from=self._predecessors[name].restarted_from,
-            not_live=self._predecessors[name].not_live,
-        )
+        options = options_of(self.run.settings, self.settings, resource_set.layout, resource_set.settings)
+        return self.request(name, resources, history, boundaries, options)
 
     def _modified(self, written: OutputFile, history: ChangeHistory) -> datetime | None:
         """Return the modification time of the source, else of the output file; `None` where there is a git history."""
         if history.commit is not None:
             return None
-        file = Path(self._run.settings["PATH"]) / written.source if written.source else None
-        stat = (file if file and file.is_file() else self._run.output / written.path).stat()
+        file = Path(self.run.settings["PATH"]) / written.source if written.source else None
+        stat = (file if file and file.is_file() else self.output / written.path).stat()
         return whole_seconds(datetime.fromtimestamp(stat.st_mtime, UTC))
 
 
@@ -177,76 +138,42 @@ class Session:
         the public publication cannot be determined or carried forward. Nothing has been built then.
         """
         began = time.perf_counter() if began is None else began
-        self._seconds = 0.0
-        self._settings: Settings = parse_settings(settings.get("RESOURCESYNC"))
+        self._settings = parse_settings(settings.get("RESOURCESYNC"))
         self._siteurl = parse_siteurl(settings.get("SITEURL"))
-        self._output = Path(settings["OUTPUT_PATH"])
-        self._predecessors: Mapping[str, Predecessor] = {}
-        self._removed_sets: Sequence[str] = ()
-        self._run: Run | None = None
+        self._output, self._base = Path(settings["OUTPUT_PATH"]), settings_folder_of(settings)
+        self._publisher: Publisher | None = None
         self._published = False
         #: The names in the output that Pelican must not delete, so that the last publication survives a killed build.
         self.output_retention = (FOLDER, *(file.name for file in own_sitemaps(self._output)))
         with failing_disk("nothing can be built"), ExitStack() as stack:
-            self._begin(settings, stack)
+            require_private_work_folder(self._base, self._output)
+            stack.enter_context(recovered(self._output, self._base))
+            try:
+                self._publisher = Publisher(settings, self._base, self._settings, stack)
+            except PublicationError as error:
+                if not self._tolerates(error):
+                    raise
+            for line in predecessor_messages(self._publisher.predecessors) if self._publisher else ():
+                print_line(f"ResourceSync: {line}.")
             self._stack = stack.pop_all()
         self._seconds = time.perf_counter() - began
-
-    def _begin(self, settings: Mapping[str, Any], stack: ExitStack) -> None:
-        self._base = base = settings_folder_of(settings)
-        require_private_work_folder(base, self._output)
-        stack.enter_context(recovered(self._output, base))
-        try:
-            self._predecessors = find_site_predecessors(settings, self._settings, self._siteurl, self._output, stack)
-            self._removed_sets = find_removed_sets(
-                self._predecessors, self._settings, self._siteurl, self._output, base
-            )
-        except PublicationError as error:
-            if not self._tolerates(error):
-                raise
-            return
-        self._unstable = UnstablePages(self._output, self._siteurl, self._predecessors.values())
-        own = self._settings
-        self._run = Run(settings, SiteUrls(self._siteurl, own.clean_urls, own.index_urls))
-        for line in predecessor_messages(self._predecessors):
-            print_line(f"ResourceSync: {line}.")
-
-    def generated(self, generators: list[Any]) -> None:
-        """Record Pelican's generators, when all have read their sources."""
-        if self._run:
-            self._run.generators += generators
-
-    def content_written(self, file: str, context: Mapping[str, Any]) -> None:
-        """Record a page that was written."""
-        if self._run:
-            with self._counted():
-                self._run.content_written(file, context)
-
-    def feed_written(self, file: str) -> None:
-        """Record a feed that was written."""
-        if self._run:
-            with self._counted():
-                self._run.feed_written(file)
 
     def publish(self) -> None:
         """Publish what was built, and print a one-line summary for each set."""
         with failing_disk("the site is built but not published"), self._counted():
             restore_well_known(self._output)
-            if self._run is None:
+            if self._publisher is None:
                 return
             with Progress.shown(sys.stderr) as progress:
-                publisher = Publisher(
-                    self._run, self._settings, self._predecessors, self._removed_sets, progress.packed
-                )
-                outcome = self._publish(publisher)
+                outcome = self._publish(self._publisher, progress)
         if outcome:
             self._published = True
             self._report(outcome)
 
-    def _publish(self, publisher: Publisher) -> PublishResult | None:
+    def _publish(self, publisher: Publisher, progress: Progress) -> PublishResult | None:
         """Publish; where that fails, print what the output has now that Pelican has written it."""
         try:
-            return publisher.publish()
+            return publisher.publish(progress.packed)
         except ResourceSyncError as error:
             if self._tolerates(error):
                 return None
@@ -287,8 +214,7 @@ class Session:
                 restore_well_known(self._output)
 
     def _report(self, outcome: PublishResult) -> None:
-        unstable = self._unstable.warnings(outcome.publications.values(), self._settings)
-        for warning in (*outcome.warnings, *unstable):
+        for warning in outcome.warnings:
             logger.warning("ResourceSync: %s", warning)
         for note in outcome.notes:
             logger.info("ResourceSync: %s", note)

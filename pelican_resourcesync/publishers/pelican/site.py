@@ -35,7 +35,7 @@ from pelican_resourcesync.publishers import static_site
 from pelican_resourcesync.publishers.git import UnreadableHistoryError, find_repository
 from pelican_resourcesync.publishers.static_site import (
     ALLOW_DELETIONS,
-    find_predecessors,
+    SitePublisher,
     layouts_of,
     require_private_work_folder,
 )
@@ -266,8 +266,8 @@ _SITEURL = re.compile(rb"""^[ \t]*+SITEURL\b[^=\n]*=\s*["'](https?://[!#-&(-~]+)
 
 
 @contextmanager
-def predecessors(site: Configuration, output: Path) -> Iterator[Mapping[str, Predecessor]]:
-    """Return the predecessor that a build into `output` would have, for each set. Fetched files exist in the context.
+def predecessors(site: Configuration, output: Path) -> Iterator[SitePublisher]:
+    """Yield a publisher that continues what a build into `output` would continue. Fetched files exist in the context.
 
     As in a build, a copy of the live publication is saved next to the settings file. Raises `PublicationError` and
     `SettingsError` as a build does.
@@ -275,15 +275,15 @@ def predecessors(site: Configuration, output: Path) -> Iterator[Mapping[str, Pre
     require_private_work_folder(site.folder, output)
     with ExitStack() as stack:
         with failing_disk(f"the publication that a build into {output} would continue cannot be read"):
-            found = find_site_predecessors(site.pelican, site.settings, site.siteurl, output, stack)
-        yield found
+            publisher = SitePublisher(output, site.folder, site.siteurl, site.settings, stack)
+        yield publisher
 
 
 def require_latest(site: Configuration, output: Path, sets: Mapping[str, PreviousPublication]) -> None:
     """Raise `PublicationError` if a build would continue another publication than those in the output."""
-    with predecessors(site, output) as found:
-        for name, latest in ((name, predecessor.previous) for name, predecessor in found.items()):
-            here = sets.get(name)
+    with predecessors(site, output) as publisher:
+        for name, predecessor in publisher.predecessors.items():
+            here, latest = sets.get(name), predecessor.previous
             if latest and not (here and here.state.continues(latest.state)):
                 message = (
                     f"{output} does not contain the latest publication, which is {latest.where}: build the site, "
@@ -292,21 +292,13 @@ def require_latest(site: Configuration, output: Path, sets: Mapping[str, Previou
                 raise PublicationError(message)
 
 
-def find_site_predecessors(
-    pelican: Mapping[str, Any], settings: Settings, siteurl: str, output: Path, stack: ExitStack
-) -> Mapping[str, Predecessor]:
-    """Return the predecessor of each set. Fetched files exist until `stack` is closed.
-
-    Where none is found and the site seems to have moved, their messages say so. Raises `PublicationError` where it
-    cannot be determined or continued.
-    """
-    base = settings_folder_of(pelican)
-    found = find_predecessors(base, settings, siteurl, output, stack)
+def with_earlier_address(publisher: SitePublisher, pelican: Mapping[str, Any]) -> Mapping[str, Predecessor]:
+    """Return the predecessor of each set. Where none is found and the site seems to have moved, their lines say so."""
+    found, settings, siteurl = publisher.predecessors, publisher.settings, publisher.siteurl
     is_first = not any(predecessor.known for predecessor in found.values())
     if is_first and settings.previous == "live" and not settings.moved_from and not is_loopback(siteurl):
-        layouts = layouts_of(settings, siteurl).values()
-        for address in earlier_addresses(base, pelican, siteurl):
-            if any(is_published(replace(layout, siteurl=address)) for layout in layouts):
+        for address in earlier_addresses(publisher.base, pelican, siteurl):
+            if any(is_published(replace(layout, siteurl=address)) for layout in publisher.layouts.values()):
                 hint = (
                     f"SITEURL was {address} in an earlier commit, and a publication is there: if the site has moved, "
                     f"set RESOURCESYNC = {{'moved_from': {address!r}}} for its first publication here, so that old "

@@ -6,8 +6,6 @@ from pelican_resourcesync.publishers.static_site.discovery import (
     add_robots_lines,
     alternates_of,
     is_linkable,
-    link_pages,
-    require_free_places,
     with_link,
 )
 from pelican_resourcesync.publishers.static_site.files import (
@@ -30,16 +28,13 @@ from pelican_resourcesync.publishers.static_site.files import (
 from pelican_resourcesync.publishers.static_site.publishing import (
     ALLOW_DELETIONS,
     PublishResult,
-    find_predecessors,
-    find_removed_sets,
+    SitePublisher,
     layouts_of,
     options_of,
-    removed_layouts,
-    removed_set_warnings,
     require_private_work_folder,
 )
 from pelican_resourcesync.publishers.static_site.sitemap import is_page, own_sitemaps, update_sitemap
-from pelican_resourcesync.publishers.static_site.unstable import UnstablePages, differences
+from pelican_resourcesync.publishers.static_site.unstable import differences
 
 __all__ = [
     "ALLOW_DELETIONS",
@@ -49,29 +44,23 @@ __all__ = [
     "Facets",
     "PublishResult",
     "Selector",
+    "SitePublisher",
     "SiteUrls",
     "Slugify",
-    "UnstablePages",
     "add_discovery_files",
     "add_robots_lines",
     "alternates_of",
     "as_is",
     "differences",
     "files_of",
-    "find_predecessors",
-    "find_removed_sets",
     "is_html",
     "is_linkable",
     "is_page",
     "layouts_of",
     "leads_outside",
-    "link_pages",
     "matches_pattern",
     "options_of",
     "own_sitemaps",
-    "removed_layouts",
-    "removed_set_warnings",
-    "require_free_places",
     "require_plain_names",
     "require_private_work_folder",
     "scan",

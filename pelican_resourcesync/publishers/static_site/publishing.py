@@ -1,8 +1,8 @@
 """What is published of a site, but for its resources: which publications are continued, which sets end, and options."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,16 +10,28 @@ from typing import Any
 from pelican_resourcesync.errors import PublicationError, SettingsError
 from pelican_resourcesync.publication import (
     SITE,
+    ChangeHistory,
+    FileResources,
     Layout,
     Options,
     PageOptions,
     Predecessor,
     PredecessorSearch,
+    PreviousPublication,
     Publication,
     PublicationState,
+    PublishRequest,
+    RangeBoundaries,
+    Representation,
+    Resource,
+    publish_sets,
     sets_published_by,
     state_in,
 )
+from pelican_resourcesync.publishers.static_site.discovery import add_discovery_files, link_pages, require_free_places
+from pelican_resourcesync.publishers.static_site.files import SiteUrls
+from pelican_resourcesync.publishers.static_site.sitemap import update_sitemap
+from pelican_resourcesync.publishers.static_site.unstable import UnstablePages
 from pelican_resourcesync.settings import SetSettings, Settings
 from pelican_resourcesync.system.signing import signing_key
 
@@ -37,49 +49,134 @@ class PublishResult:
     notes: Sequence[str]
 
 
-def layouts_of(
-    settings: Settings, siteurl: str, predecessors: Mapping[str, Predecessor] | None = None
-) -> dict[str, Layout]:
-    """Return the layout of the documents of each set, by its name; without `predecessors`, as if none was restarted."""
-    found, layouts = predecessors or {}, (Layout(siteurl, set_settings.name) for set_settings in settings.sets)
-    return {layout.set_name: found.get(layout.set_name, Predecessor()).layout(layout) for layout in layouts}
+def layouts_of(settings: Settings, siteurl: str) -> dict[str, Layout]:
+    """Return the layout of the documents of each set, by its name, as if none was restarted."""
+    return {set_settings.name: Layout(siteurl, set_settings.name) for set_settings in settings.sets}
 
 
-def find_predecessors(
-    base: Path, settings: Settings, siteurl: str, output: Path, stack: ExitStack
-) -> dict[str, Predecessor]:
-    """Return the predecessor of each set, by its name. Fetched files exist until `stack` is closed.
+class SitePublisher:
+    """The publisher of a site of files: which publications it continues, where its documents are, and which sets end.
 
-    `base` is the folder of the settings. Raises `PublicationError` where it cannot be determined or continued.
+    `warnings` need action by the user, `hints` may need it.
     """
-    found = {}
-    for name, layout in layouts_of(settings, siteurl).items():
-        previous, moved_from, key = settings.previous, settings.moved_from, signing_key()
-        search = PredecessorSearch(layout, output, base, previous=previous, moved_from=moved_from, key=key)
+
+    def __init__(self, output: Path, base: Path, siteurl: str, settings: Settings, stack: ExitStack) -> None:
+        """Find the predecessor of each set, by its name. Fetched files exist until `stack` is closed.
+
+        `base` is the folder of the settings. Raises `PublicationError` where it cannot be determined or continued.
+        """
+        self.output, self.base, self.siteurl, self.settings = output, base, siteurl, settings
+        self.urls = SiteUrls(siteurl, settings.clean_urls, settings.index_urls)
+        self.predecessors: Mapping[str, Predecessor] = {
+            name: self._find(layout, stack) for name, layout in layouts_of(settings, siteurl).items()
+        }
+        self._removed_sets = self._find_removed_sets()
+        self._unstable = UnstablePages(output, siteurl, self.previous.values())
+        self.warnings: list[str] = []
+        self.hints: list[str] = []
+
+    @property
+    def previous(self) -> Mapping[str, PreviousPublication]:
+        """The publication to continue of each set that has one, by its name."""
+        return {name: found.previous for name, found in self.predecessors.items() if found.previous}
+
+    @property
+    def layouts(self) -> dict[str, Layout]:
+        """The layout of the documents of each set, by its name."""
+        layouts = layouts_of(self.settings, self.siteurl)
+        return {name: found.layout(layouts[name]) for name, found in self.predecessors.items()}
+
+    def _find(self, layout: Layout, stack: ExitStack) -> Predecessor:
+        previous, moved_from = self.settings.previous, self.settings.moved_from
+        search = PredecessorSearch(
+            layout, self.output, self.base, previous=previous, moved_from=moved_from, key=signing_key()
+        )
         stack.callback(search.close)
-        found[name] = search.find()
-    return found
+        return search.find()
 
+    def _find_removed_sets(self) -> Sequence[str]:
+        """Return the names of former sets: those published together with the predecessors of today's sets.
 
-def find_removed_sets(
-    found: Mapping[str, Predecessor], settings: Settings, siteurl: str, output: Path, base: Path
-) -> Sequence[str]:
-    """Return the names of former sets: those published together with the predecessors of today's sets.
+        Where none of today's sets was ever published, former sets are the set `site`, which is the only one without the
+        setting `sets`, and those of the site in the output.
+        """
+        known = [state for predecessor in self.predecessors.values() if (state := _known(predecessor))]
+        names = {name for state in known for name in state.sets}
+        site = Layout(self.siteurl)
+        if not known and site.set_name not in self.predecessors:
+            with ExitStack() as stack, suppress(PublicationError):
+                before = _known(self._find(site, stack))
+                names |= {site.set_name, *before.sets} if before else set()
+        if not known:
+            names.update(sets_published_by(SITE, self.output, [self.siteurl, self.settings.moved_from]))
+        return sorted(names - self.predecessors.keys())
 
-    Where none of today's sets was ever published, former sets are the set `site`, which is the only one without the
-    setting `sets`, and those of the site in the output. The other parameters are those of `PredecessorSearch`.
-    """
-    known = [state for predecessor in found.values() if (state := _known(predecessor))]
-    names = {name for state in known for name in state.sets}
-    site = Layout(siteurl)
-    if not known and site.set_name not in found:
-        search = PredecessorSearch(site, output, base, previous=settings.previous, moved_from=settings.moved_from)
-        with closing(search), suppress(PublicationError):
-            before = _known(search.find())
-            names |= {site.set_name, *before.sets} if before else set()
-    if not known:
-        names.update(sets_published_by(SITE, output, [siteurl, settings.moved_from]))
-    return sorted(names - found.keys())
+    def prepare(self, *, write: bool = True) -> None:
+        """Add what leads to the documents besides pages. Raises `PublicationError` if something else is in the way."""
+        require_free_places(self.output, self.settings, self.layouts)
+        if write:
+            add_discovery_files(self.output, self.settings, self.layouts)
+
+    def link_pages(
+        self, pages: Mapping[str, Layout], paths: Collection[str], *, write: bool = True, ours: bool = False
+    ) -> dict[str, Representation]:
+        """Add links to pages, if they are wanted, and return what these pages are then: see `discovery`."""
+        wanted = pages if self.settings.html_links else {}
+        linked, headless = link_pages(self.output, wanted, paths, write=write, ours=ours)
+        self.hints.append(headless)
+        return linked
+
+    def request(
+        self,
+        name: str,
+        resources: Iterable[Resource],
+        history: ChangeHistory,
+        boundaries: RangeBoundaries,
+        options: Options,
+    ) -> PublishRequest:
+        """Return a request to publish these resources of a set, after its predecessor."""
+        predecessor = self.predecessors[name]
+        return PublishRequest(
+            resources=FileResources(resources),
+            history=history,
+            boundaries=boundaries,
+            options=options,
+            previous=predecessor.previous,
+            restarted_from=predecessor.restarted_from,
+            not_live=predecessor.not_live,
+        )
+
+    def publish_sets(
+        self, requests: Sequence[PublishRequest], on_packed: Callable[[int], None] = lambda _: None
+    ) -> dict[str, Publication]:
+        """Publish sets, and remove the former ones from the output; return the publication of each set by its name."""
+        removed = list(removed_layouts(self.output, self.siteurl, self._removed_sets))
+        names = [request.options.layout.set_name for request in requests]
+        return dict(zip(names, publish_sets(requests, on_packed, removed), strict=True))
+
+    def publish_site(
+        self, requests: Sequence[PublishRequest], on_packed: Callable[[int], None], pages: Collection[str] | None = None
+    ) -> PublishResult:
+        """Publish all sets, update the sitemap, and return the result; `pages` as in `UnstablePages.warnings`."""
+        publications = self.publish_sets(requests, on_packed)
+        layouts = [request.options.layout for request in requests]
+        self.hints.append(update_sitemap(self.output, layouts, wanted=self.settings.sitemap))
+        self.warnings += self.removed_set_warnings()
+        self.warnings += self._unstable.warnings(publications.values(), self.settings, pages)
+        notes = [note for publication in publications.values() for note in publication.notes]
+        return PublishResult(publications, self.warnings, [*dict.fromkeys(filter(None, self.hints))], notes)
+
+    def removed_set_warnings(self) -> Iterator[str]:
+        """Yield one warning that sets are no longer published, and what to do; nothing where there are none."""
+        if names := self._removed_sets:
+            several = len(names) > 1
+            yield (
+                f"the set{'s' if several else ''} {' and '.join(map(repr, names))} {'are' if several else 'is'} no "
+                f"longer in {self.settings.setting('sets')}, so {'their' if several else 'its'} documents are removed, "
+                f"and copies of {'them' if several else 'it'} are no longer updated: delete "
+                f"{' and '.join(f'resourcesync/{name}/' for name in names)} from the host, too, or add "
+                f"{'them' if several else 'it'} to the setting again"
+            )
 
 
 def _known(predecessor: Predecessor) -> PublicationState | None:
@@ -93,19 +190,6 @@ def removed_layouts(output: Path, siteurl: str, names: Iterable[str]) -> Iterato
         state = state_in(output, layout)
         if state and state.of_site:
             yield layout
-
-
-def removed_set_warnings(names: Sequence[str], settings: Settings) -> Iterator[str]:
-    """Yield one warning that sets are no longer published, and what to do; nothing where there are none."""
-    if names:
-        several = len(names) > 1
-        yield (
-            f"the set{'s' if several else ''} {' and '.join(map(repr, names))} {'are' if several else 'is'} no longer "
-            f"in {settings.setting('sets')}, so {'their' if several else 'its'} documents are removed, and copies of "
-            f"{'them' if several else 'it'} are no longer updated: delete "
-            f"{' and '.join(f'resourcesync/{name}/' for name in names)} from the host, too, or add "
-            f"{'them' if several else 'it'} to the setting again"
-        )
 
 
 def options_of(

@@ -10,7 +10,7 @@ from pathlib import Path
 from pelican_resourcesync.content import Page, changed_words, read_page
 from pelican_resourcesync.errors import AbsentError, PublicationError, SettingsError, TransportError, failing_disk
 from pelican_resourcesync.http import Web, path_of_uri, served_paths
-from pelican_resourcesync.publication import Predecessor, Publication, local_status
+from pelican_resourcesync.publication import PreviousPublication, Publication, local_status
 from pelican_resourcesync.publishers.static_site.files import is_html
 from pelican_resourcesync.settings import Settings
 from pelican_resourcesync.system.titles import clean
@@ -57,11 +57,11 @@ def differences(folder: Path, uri: str) -> Iterator[str]:
 class UnstablePages:
     """Pages that change with every build, as they were before one: in the output, or with the previous publication."""
 
-    def __init__(self, output: Path, siteurl: str, predecessors: Iterable[Predecessor]) -> None:
+    def __init__(self, output: Path, siteurl: str, publications: Iterable[PreviousPublication]) -> None:
         """Read a few such pages before they are built again, or at least published."""
         self._output, self._siteurl = output, siteurl
         self._before: dict[str, bytes] = {}
-        for previous in filter(None, (predecessor.previous for predecessor in predecessors)):
+        for previous in publications:
             for uri in sorted(previous.state.unstable)[:_EXAMPLES]:
                 for file in filter(None, (_file_of(folder, siteurl, uri) for folder in (previous.folder, output))):
                     self._before[uri] = file.read_bytes()

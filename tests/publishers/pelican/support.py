@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from pelican import Pelican, signals
+from pelican import Pelican
 from pelican.settings import read_settings
 
 from pelican_resourcesync.publishers.pelican.outputs import Run
@@ -35,17 +35,7 @@ def built(site: Site, *, then: Callable[[], None] = lambda: None, clean_urls: bo
     settings = configured(site, **overrides)
     run = Run(settings, SiteUrls(settings["SITEURL"], clean_urls=clean_urls))
 
-    def generated(generators: list[Any]) -> None:
-        run.generators += generators
-
-    def feed_written(path: str, **_: object) -> None:
-        run.feed_written(path)
-
-    with (
-        signals.all_generators_finalized.connected_to(generated),
-        signals.content_written.connected_to(run.content_written),
-        signals.feed_written.connected_to(feed_written),
-    ):
+    with run.listening():
         Pelican(settings).run()
         then()
     return run

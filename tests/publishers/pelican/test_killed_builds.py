@@ -32,7 +32,7 @@ def test_well_known_copy_comes_back(flat: Site, monkeypatch: pytest.MonkeyPatch,
     flat.build()
     before = (flat.output / WELL_KNOWN).read_bytes(), (flat.output / DESCRIPTION).stat().st_mtime_ns
     if not publishes:
-        monkeypatch.setattr(session, "find_site_predecessors", fail)
+        monkeypatch.setattr(session.Publisher, "__init__", fail)
     flat.build()
     assert ((flat.output / WELL_KNOWN).read_bytes(), (flat.output / WELL_KNOWN).stat().st_mtime_ns) == before
 

@@ -154,7 +154,7 @@ def test_path_that_leads_out_of_the_content_and_back(site: Site) -> None:
     assert scope_of(site).source("content/images/a.png") == "images/a.png"
 
 
-@pytest.mark.parametrize("where", ["pelican.site.find_predecessors", "static_site.publishing.PredecessorSearch.find"])
+@pytest.mark.parametrize("where", ["pelican.site.SitePublisher", "static_site.publishing.PredecessorSearch.find"])
 def test_a_disk_error_is_one_message(site: Site, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     """Whether it happens before the search for the previous publication, or during it."""
 

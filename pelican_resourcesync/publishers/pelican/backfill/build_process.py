@@ -114,7 +114,6 @@ def _given(function: Callable[[float], Any], epoch: int) -> Callable[..., Any]:
 
 def _build(request: Mapping[str, Any], missing: list[str]) -> list[Any]:
     """Return a row for each file, and add to `missing` the plug-ins that were left out."""
-    from pelican import signals
     from pelican.settings import read_settings
 
     sys.path.insert(0, request["folder"])  # as for Pelican; added only now, so that no file of the site hides a module
@@ -132,13 +131,8 @@ def _build(request: Mapping[str, Any], missing: list[str]) -> list[Any]:
 
     run = Run(pelican.settings, SiteUrls(**request["urls"]))
 
-    def feed_written(path: str, **_: object) -> None:
-        run.feed_written(path)
-
-    signals.all_generators_finalized.connect(run.generators.extend, weak=False)
-    signals.content_written.connect(run.content_written, weak=False)
-    signals.feed_written.connect(feed_written, weak=False)
-    pelican.run()
+    with run.listening():
+        pelican.run()
     files = list(_files(run, excluded, Path(request["store"])))
     if not any(uri for _, uri, *_ in files):
         message = "nothing was built"

@@ -3,11 +3,10 @@
 import os
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, TextIO
 
 from pelican.utils import clean_output_dir
@@ -18,7 +17,6 @@ from pelican_resourcesync.publication import (
     FOLDER,
     FileResources,
     Layout,
-    Predecessor,
     PreviousPublication,
     Publication,
     PublishRequest,
@@ -27,7 +25,6 @@ from pelican_resourcesync.publication import (
     layout_after,
     locked,
     parse_time,
-    publish_sets,
     read_previous,
     recovered,
 )
@@ -51,10 +48,8 @@ from pelican_resourcesync.publishers.pelican.backfill.history import (
 from pelican_resourcesync.publishers.pelican.history import boundaries_of, repository_of
 from pelican_resourcesync.publishers.pelican.site import Configuration, options_of, predecessors, read_configuration
 from pelican_resourcesync.publishers.static_site import (
+    SitePublisher,
     add_discovery_files,
-    find_removed_sets,
-    removed_layouts,
-    removed_set_warnings,
     update_sitemap,
 )
 from pelican_resourcesync.system.files import sha256
@@ -165,20 +160,22 @@ class _Backfill:
     store: BuildStore
     environment: Environment
     progress: Progress
-    removed_sets: Sequence[str] = ()
+    #: With what is continued, or started over from.
+    site: SitePublisher = field(init=False)
     #: By plug-in, the number of builds without it.
     missing_plugins: Counter[str] = field(default_factory=Counter)
 
     def run(self, builder: Builder, since: str | None, jobs: int | None, *, dry_run: bool) -> BackfillSummary:
         """Build the commits without a valid record, and publish the history in all records."""
         self.store.clean()
-        with self._find_public() as public:
-            return self._build_and_publish(public, builder, since, jobs, dry_run=dry_run)
+        with ExitStack() as stack:
+            self.site = self._find_public(stack)
+            return self._build_and_publish(builder, since, jobs, dry_run=dry_run)
 
     def _build_and_publish(
-        self, public: Mapping[str, Predecessor], builder: Builder, since: str | None, jobs: int | None, *, dry_run: bool
+        self, builder: Builder, since: str | None, jobs: int | None, *, dry_run: bool
     ) -> BackfillSummary:
-        known = [predecessor.known for predecessor in public.values() if predecessor.known]
+        known = [predecessor.known for predecessor in self.site.predecessors.values() if predecessor.known]
         postponed = {sha: time for state in known for sha, time in state.postponed.items()}
         landings = landings_of(self.repository, postponed)
         chosen = self._choose(landings, since)
@@ -194,11 +191,9 @@ class _Backfill:
         self._build(builder, missing, jobs or default_jobs(), last=chosen[-1])
 
         states = self._states()
-        history, number, is_listed = self._history(public, landings, chosen)
+        history, number, is_listed = self._history(landings, chosen)
         outputs = history.outputs
-        previous = {
-            name: predecessor.previous for name, predecessor in public.items() if predecessor.previous and number
-        }
+        previous = self.site.previous if number else {}
         for landing, record in records_of(self.store, chosen[number:], self.environment):
             history.add(landing, record)
             if previous and landing is not chosen[-1] and record.commit not in history.skipped:
@@ -212,11 +207,13 @@ class _Backfill:
         if number < len(chosen) or not is_listed or not self._has_output(files):
             self._clean_output()
             self._write_output(outputs, files)
-        publications = self._publish(history, landing, resources, previous, public)
+        publications = self._publish(history, landing, resources, previous)
         update_sitemap(self.today.output, list(outputs.layouts.values()), wanted=self.today.settings.sitemap)
         is_new = self._states() != states
 
         self._report(history.skipped, outputs.layouts if is_new else {}, restarted=not previous)
+        for line in self.site.removed_set_warnings() if is_new else ():
+            self.progress.message(f"{line}.")
         built = len({landing.commit.sha for landing in missing} - history.skipped.keys())
         return BackfillSummary(
             publications=publications if is_new else {},
@@ -227,42 +224,35 @@ class _Backfill:
             output=output,
         )
 
-    @contextmanager
-    def _find_public(self) -> Iterator[Mapping[str, Predecessor]]:
-        """Yield the publication to continue, or to start over from, for each set. A build looks in the same places."""
+    def _find_public(self, stack: ExitStack) -> SitePublisher:
+        """Return a publisher with what is public. A build looks in the same places."""
         today = self.today
-        with ExitStack() as stack:
-            try:
-                found = stack.enter_context(predecessors(today, today.output))
-            except PublicationError:  # one that is damaged, for example, or of another address
-                if today.settings.previous != "live":
-                    raise
-                today = today._replace(settings=replace(today.settings, previous="none"))
-                found = stack.enter_context(predecessors(today, today.output))
-            output, base = today.output, today.folder
-            self.removed_sets = find_removed_sets(found, today.settings, today.siteurl, output, base)
-            yield found
+        try:
+            return stack.enter_context(predecessors(today, today.output))
+        except PublicationError:  # one that is damaged, for example, or of another address
+            if today.settings.previous != "live":
+                raise
+            today = today._replace(settings=replace(today.settings, previous="none"))
+            return stack.enter_context(predecessors(today, today.output))
 
-    def _history(
-        self, public: Mapping[str, Predecessor], landings: Sequence[Landing], chosen: Sequence[Landing]
-    ) -> tuple[BuildHistory, int, bool]:
+    def _history(self, landings: Sequence[Landing], chosen: Sequence[Landing]) -> tuple[BuildHistory, int, bool]:
         """Return the history of the builds that are published already, their number, and whether that is all of it.
 
         The publication is continued if it lists exactly what the records say up to its commit, or if it began without
         its past, and that was built or can be added. Otherwise the documents start over.
         """
         shas = {landing.commit.sha: number for number, landing in enumerate(chosen, 1)}
-        previous = {name: predecessor.previous for name, predecessor in public.items() if predecessor.previous}
+        previous = self.site.previous
         numbers = {shas.get(publication.state.commit or "", 0) for publication in previous.values()}
         number = numbers.pop() if len(numbers) == 1 else 0
         if number:
-            history = self._begin(public, landings, restarts=False)
+            history = self._begin(landings, restarts=False)
             for landing, record in records_of(self.store, chosen[:number], self.environment):
                 history.add(landing, record)
             is_listed = all(history.is_listed(name, publication) for name, publication in previous.items())
             if is_listed or all(self._has_room_for_past(publication, shas) for publication in previous.values()):
                 return history, number, is_listed
-        return self._begin(public, landings, restarts=True), 0, False
+        return self._begin(landings, restarts=True), 0, False
 
     def _has_room_for_past(self, previous: PreviousPublication, shas: Collection[str]) -> bool:
         """Return whether what was built before the first publication can be added to a publication, or was."""
@@ -272,9 +262,9 @@ class _Backfill:
         oldest = next((change for change_range in previous.ranges for change in change_range.changes), None)
         return not first.past or (oldest is not None and oldest.representation is not None)
 
-    def _begin(self, public: Mapping[str, Predecessor], landings: Sequence[Landing], *, restarts: bool) -> BuildHistory:
+    def _begin(self, landings: Sequence[Landing], *, restarts: bool) -> BuildHistory:
         layouts = {
-            name: layout_after(layout, public[name].known, restarts=restarts)
+            name: layout_after(layout, self.site.predecessors[name].known, restarts=restarts)
             for name, layout in self.today.layouts.items()
         }
         return BuildHistory(
@@ -357,7 +347,6 @@ class _Backfill:
         landing: Landing,
         resources: Mapping[str, BuiltFile],
         previous: Mapping[str, PreviousPublication],
-        public: Mapping[str, Predecessor] = MappingProxyType({}),
     ) -> dict[str, Publication]:
         """Publish the resources of one commit after the `previous` ones; new sets get all their history at the end."""
         today, outputs, requests = self.today, history.outputs, {}
@@ -366,6 +355,7 @@ class _Backfill:
                 continue  # a set that is new
             listed = outputs.in_set(own.name, resources)
             options = options_of(today.pelican, today.settings, outputs.layouts[own.name], own)
+            public = self.site.predecessors[own.name]
             if own.name in previous:
                 past = history.before_first(own.name, previous[own.name])
                 known = replace(history.up_to(landing), past=past)
@@ -382,10 +372,9 @@ class _Backfill:
                 boundaries=boundaries_of(today.settings, self.repository, history.landings),
                 options=replace(options, allow_deletions=True),  # what a commit deleted was deleted
                 previous=previous.get(own.name),
-                restarted_from=public[own.name].previous or public[own.name].restarted_from if public else None,
+                restarted_from=public.previous or public.restarted_from,
             )
-        removed = list(removed_layouts(today.output, today.siteurl, self.removed_sets))
-        published = dict(zip(requests, publish_sets([*requests.values()], removed_sets=removed), strict=True))
+        published = self.site.publish_sets([*requests.values()])
         for name, publication in published.items():
             if publication.added:
                 self.progress.message(f"{f'{name}: ' if len(published) > 1 else ''}{past_of(publication)}.")
@@ -401,8 +390,6 @@ class _Backfill:
                 "the public documents do not list what was built, so they stay as they are, and new ones are next to "
                 f"them, in {', '.join(folders)}"
             )
-        for line in removed_set_warnings(self.removed_sets, self.today.settings) if layouts else ():
-            self.progress.message(f"{line}.")
 
 
 def _environment_of(today: Configuration, top: Path, extra: Mapping[str, Any]) -> Environment:

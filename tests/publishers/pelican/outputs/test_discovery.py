@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication import Resource
-from pelican_resourcesync.publishers.static_site import link_pages, with_link
+from pelican_resourcesync.publishers.static_site.discovery import link_pages, with_link
 from tests.kit.publications import LAYOUT
 
 URI = "https://example.org/resourcesync/site/capabilitylist.xml"
