@@ -47,7 +47,6 @@ from pelican_resourcesync.publishers.static_site import (
     SitePublisher,
     add_robots_lines,
     alternates_of,
-    as_is,
     is_html,
     options_of,
     own_sitemaps,
@@ -56,7 +55,14 @@ from pelican_resourcesync.publishers.static_site import (
     scan,
     selection_warnings,
 )
-from pelican_resourcesync.settings import OPTIONS, FolderSettings, in_file, parse_folder_settings, read_toml
+from pelican_resourcesync.settings import (
+    OPTIONS,
+    FolderSettings,
+    SetSettings,
+    in_file,
+    parse_folder_settings,
+    read_toml,
+)
 from pelican_resourcesync.terminal import Progress, expectations
 
 #: The settings file, in the working directory.
@@ -176,7 +182,8 @@ class _FolderPublisher(SitePublisher):
         self._require_not_built()
         self.hints += [*predecessor_messages(self.predecessors), *well_known_hints(self.siteurl)]
         self._uris = self._find_resources()
-        self._sets = self._find_sets()
+        self._sets = {own.name: self._paths_in(own) for own in settings.sets}
+        self.warnings += selection_warnings(settings, dict.fromkeys(self._uris, UNFILED))
         front = self._read_front_page()
         self._name = settings.site_name or front.name or self._common_title()
         self._language = settings.language or front.language or "en"
@@ -262,18 +269,10 @@ class _FolderPublisher(SitePublisher):
         except OSError:
             return ""
 
-    def _find_sets(self) -> dict[str, list[str]]:
-        """Return the paths of the resources in each set."""
-        settings, sets = self.settings, dict[str, list[str]]()
-        for set_settings in settings.sets:
-            selector = Selector(set_settings.selection, self.siteurl, as_is)
-            sets[set_settings.name] = [path for path in self._uris if selector.matches(path)]
-            if settings.names_sets:
-                resources = dict.fromkeys(self._uris, UNFILED)
-                self.warnings += selection_warnings(
-                    set_settings, settings.setting(f"sets.{set_settings.name}"), resources
-                )
-        return sets
+    def _paths_in(self, own: SetSettings) -> list[str]:
+        """Return the paths of the resources in a set."""
+        selector = Selector(own.selection, self.siteurl)
+        return [path for path in self._uris if selector.matches(path)]
 
     def requests(self, robots: Path, *, write: bool = True) -> list[PublishRequest]:
         """Add links to the pages, and return a request to publish each set, with `robots.txt` read from that file.
@@ -295,7 +294,7 @@ class _FolderPublisher(SitePublisher):
             for path, uri in self._uris.items()
             for file in [robots if path == ROBOTS else self.output / path]
         }
-        return [self._request(name, [resources[path] for path in paths]) for name, paths in self._sets.items()]
+        return [self._request(own, [resources[path] for path in self._sets[own.name]]) for own in self.settings.sets]
 
     def pages(self) -> set[str]:
         """Return the URIs of the HTML pages."""
@@ -329,14 +328,14 @@ class _FolderPublisher(SitePublisher):
                 found[other] = (Link(rel="canonical", href=self._uris[page]),)
         return found
 
-    def _request(self, name: str, resources: Sequence[Resource]) -> PublishRequest:
+    def _request(self, own: SetSettings, resources: Sequence[Resource]) -> PublishRequest:
         settings = self.settings
         commit, landed = self._commit or (None, None)
         options = options_of(
             self.output,
-            self.layouts[name],
+            self.layouts[own.name],
             settings,
-            next(set_settings for set_settings in settings.sets if set_settings.name == name),
+            own,
             site_name=self._name,
             page=PageOptions(
                 language=self._language, timezone=settings.timezone, compiled=Workspace(self.base).templates
@@ -347,6 +346,6 @@ class _FolderPublisher(SitePublisher):
             ),
         )
         # Nothing but the bytes says what changed, so what is updated again and again may be unstable.
-        complete = name in self.previous
+        complete = own.name in self.previous
         history = ChangeHistory(built=self._built, complete=complete, commit=commit, landed=landed)
-        return self.request(name, resources, history, Calendar(str(settings.changes_by)), options)
+        return self.request(own.name, resources, history, Calendar(str(settings.changes_by)), options)

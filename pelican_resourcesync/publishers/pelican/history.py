@@ -4,13 +4,13 @@ With a previous publication, the bytes decide what changed, and git when. For a 
 both (`sources`). Where git has no answer, a warning explains why, and nothing is made up.
 """
 
-from collections import ChainMap, Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 from pelican.paginator import Paginator
 
@@ -20,9 +20,7 @@ from pelican_resourcesync.publication import (
     Calendar,
     Change,
     ChangeHistory,
-    FirstPublication,
     FixedBoundaries,
-    Listed,
     PreviousPublication,
     RangeBoundaries,
     build_time,
@@ -69,7 +67,11 @@ def explained_deletions(sources: Sources, changes: Iterable[PathChange], run: Ru
             if before and after:
                 uris |= {*before[0]} - {*after[0]}
                 left.update({*_listings(before[1], run)} - {*_listings(after[1], run)})
-    today = Counter(listing for article in run.articles() for listing in _listings(article, run)) if left else left
+    today = (
+        Counter(listing for article in run.generated("articles") for listing in _listings(article, run))
+        if left
+        else left
+    )
     for listing, number in left.items():
         there = today[listing]
         uris |= {*_pages(listing, there + number, run)} - {*_pages(listing, there, run)}
@@ -123,57 +125,21 @@ _NO_PAST = "no changes from before the first publication are listed"
 SetHistory = tuple[ChangeHistory, RangeBoundaries]
 
 
-class PreviousState(NamedTuple):
-    """What publications made together have in common: their `commit`, and the landing times `postponed` in their state.
-
-    `first` is the first publication, if changes from before it can be added, and `resources` are those of all of them.
-    """
-
-    commit: str | None
-    postponed: Mapping[str, datetime]
-    first: FirstPublication | None
-    resources: Mapping[str, Listed]
-
-    @classmethod
-    def group(
-        cls, previous: Mapping[str, PreviousPublication | None]
-    ) -> "list[tuple[PreviousState | None, Collection[str]]]":
-        """Group sets, by name, that continue from the same commit; those without a publication are under `None`."""
-        groups: dict[object, dict[str, PreviousPublication | None]] = {}
-        for name, publication in previous.items():
-            key = (
-                (publication.state.commit, sorted(publication.state.postponed.items()), publication.state.first)
-                if publication
-                else None
-            )
-            groups.setdefault(repr(key), {})[name] = publication
-        return [
-            (cls._of_publications([publication for publication in group.values() if publication]), group.keys())
-            for group in groups.values()
-        ]
-
-    @classmethod
-    def _of_publications(cls, previous: Sequence[PreviousPublication]) -> "PreviousState | None":
-        if not previous:
-            return None
-        return cls(
-            commit=previous[0].state.commit,
-            postponed=previous[0].state.postponed,
-            first=previous[0].state.first,
-            resources=ChainMap(
-                *cast("list[dict[str, Listed]]", [publication.resources for publication in reversed(previous)])
-            ),
-        )
+def continued_together(previous: PreviousPublication | None) -> str:
+    """Return a key that is the same for publications which continue from the same commit, and for those of new sets."""
+    state = previous and previous.state
+    return repr(state and (state.commit, sorted(state.postponed.items()), state.first))
 
 
 class GitHistory:
     """A reader of the history of one build. `warnings` need action by the user, `hints` may."""
 
-    def __init__(self, run: Run, settings: Settings, since: PreviousState | None) -> None:
-        """Read the history of `run`; `since` is what was published before, `None` for a first publication."""
+    def __init__(self, run: Run, settings: Settings, previous: Sequence[PreviousPublication]) -> None:
+        """Read the history of `run`; `previous` are publications made together, none for a first publication."""
         self._run = run
         self._settings = settings
-        self._previous = since
+        self._previous = previous[0].state if previous else None
+        self._published = {uri for publication in previous for uri in publication.resources}
         self._exclusion = Exclusion(settings.never_listed)
         self._built = build_time()
         self._past: set[str] = set()
@@ -199,7 +165,7 @@ class GitHistory:
             repository = repository_of(self._run.settings)
         except HistoryError as error:
             self.warnings.append(f"{error}. The Resource List is published alone, with the times of the files")
-            return ChangeHistory(built=self._built, complete=False), self._boundaries(None, [])
+            return ChangeHistory(built=self._built, complete=False), boundaries_of(self._settings, None, [])
         try:
             return self._read_repository(repository, written)
         except UnreadableHistoryError as error:
@@ -213,7 +179,7 @@ class GitHistory:
         """Return what is known of the commit built alone. The past of a first publication can be added later."""
         landed = committer_time(head)
         history = ChangeHistory(built=self._built, complete=False, commit=head.sha, landed=landed)
-        return history, self._boundaries(repository, [])
+        return history, boundaries_of(self._settings, repository, [])
 
     def _read_repository(self, repository: Repository, written: Sequence[OutputFile]) -> SetHistory:
         line = list(repository.first_parent_commits() if self._previous else repository.log())
@@ -248,8 +214,8 @@ class GitHistory:
             if history.touched:
                 changes, explained = self._touched(repository, scope, since, uncommitted, written)
                 history = replace(history, changes=changes, explained=lambda uri: "commits" if uri in explained else "")
-        self._warn_of_patterns({*self._past, *(self._previous.resources if self._previous else ())})
-        return history, self._boundaries(repository, landings)
+        self._warn_of_patterns(self._past | self._published)
+        return history, boundaries_of(self._settings, repository, landings)
 
     def _since(self, repository: Repository, landings: Sequence[Landing], base: str | None) -> list[Landing]:
         """Return the landings after the published commit, with their changes.
@@ -275,7 +241,7 @@ class GitHistory:
         """
         times: dict[str, datetime] = {}
         with Sources(self._run, written, repository, scope) as sources:
-            gone = self._previous.resources.keys() - sources.uris if self._previous else set()
+            gone = self._published - sources.uris
             for time, changes in self._commits(since, uncommitted):
                 for change in changes:
                     times |= dict.fromkeys(sources.built_from(change), time)
@@ -361,9 +327,6 @@ class GitHistory:
             )
             raise HistoryError(message)
         return shas.index(begin)
-
-    def _boundaries(self, repository: Repository | None, landings: Sequence[Landing]) -> RangeBoundaries:
-        return boundaries_of(self._settings, repository, landings)
 
     def _warn_of_clocks(self, landings: Sequence[Landing], known: Iterable[str]) -> None:
         new = (landing for landing in landings if landing.postponed and landing.commit.sha not in known)

@@ -192,10 +192,6 @@ class Run:
         """Return the path of every file of the output, public or not."""
         return (path for path, _file in walk(self.output, FOLDER))
 
-    def articles(self) -> Iterator[Any]:
-        """Return the articles of this build, without their translations."""
-        return self._generated("articles")
-
     def unread(self) -> list[str]:
         """Return the extensions of the sources for which no reader is installed.
 
@@ -265,7 +261,7 @@ class Run:
         """Yield the static files of the run that writes to a folder; of a nested one, those that are not public."""
         private = self._private_links(folder)
         here = set(map(posixpath.normpath, self._static_paths(folder))) if private else set()
-        for static in self._generated("staticfiles", folder):
+        for static in self.generated("staticfiles", folder):
             source = self._source(static)
             public = source not in private or (source in here and not is_moved(static))
             path = posixpath.normpath(posixpath.join(folder, static.save_as))
@@ -301,11 +297,12 @@ class Run:
 
     def _contents(self, folder: str = ".") -> Iterator[Any]:
         for names in ("articles", "hidden_articles", "drafts", "pages", "hidden_pages", "draft_pages"):
-            for content in self._generated(names, folder):
+            for content in self.generated(names, folder):
                 yield content
                 yield from content.translations
 
-    def _generated(self, name: str, folder: str = ".") -> Iterator[Any]:
+    def generated(self, name: str, folder: str = ".") -> Iterator[Any]:
+        """Yield the content objects in an attribute of the generators, such as `articles`, without translations."""
         for generator in self._generators(folder):
             if isinstance(generator, ArticlesGenerator | PagesGenerator | StaticGenerator):
                 yield from getattr(generator, name, ())

@@ -139,7 +139,7 @@ def _slug(wrapper: object) -> str:
 def _feeds(run: Run) -> dict[str, Facets]:
     """Return the facets of category, tag and translation feeds, by URI, without feeds that several of them share."""
     found: dict[str, set[Facets]] = {}
-    for article in run.articles():
+    for article in run.generated("articles"):
         for content in (article, *article.translations):
             facets = Facets(language=str(content.lang or "").lower())
             _add_feeds(found, run, "TRANSLATION_FEED", facets, lang=content.lang)
@@ -286,11 +286,7 @@ def find_resources(run: Run, settings: Settings, layouts: Mapping[str, Layout]) 
     for set_settings, selector in zip(settings.sets, selectors, strict=True):
         within = [file for file in written if selector.matches(file.path, facets.get(file.uri, UNFILED))]
         sets.append(ResourceSet(set_settings, selector, layouts[set_settings.name], within))
-        if settings.names_sets:
-            resources = {file.path: facets.get(file.uri, UNFILED) for file in written}
-            warnings += selection_warnings(
-                set_settings, settings.setting(f"sets.{set_settings.name}"), resources, slugify
-            )
+    warnings += selection_warnings(settings, {file.path: facets.get(file.uri, UNFILED) for file in written}, slugify)
     front = outputs.get("index.html")
     return SiteResources(written, sets, warnings, [] if front is None or front.public else [_HIDDEN_FRONT_PAGE])
 

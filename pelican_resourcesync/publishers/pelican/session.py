@@ -27,7 +27,7 @@ from pelican_resourcesync.publication import (
     well_known_hints,
     whole_seconds,
 )
-from pelican_resourcesync.publishers.pelican.history import GitHistory, PreviousState, SetHistory
+from pelican_resourcesync.publishers.pelican.history import GitHistory, SetHistory, continued_together
 from pelican_resourcesync.publishers.pelican.outputs import OutputFile, Run
 from pelican_resourcesync.publishers.pelican.resources import ResourceSet, SiteResources, find_resources, links_of
 from pelican_resourcesync.publishers.pelican.site import options_of, settings_folder_of, with_earlier_address
@@ -81,12 +81,14 @@ class Publisher(SitePublisher):
 
     def _read_histories(self, site: SiteResources) -> dict[str, SetHistory]:
         """Return the history of each set. For sets with the same previous commit it is read only once."""
+        together: dict[str, list[ResourceSet]] = {}
+        for resource_set in site.sets:
+            key = continued_together(self.previous.get(resource_set.settings.name))
+            together.setdefault(key, []).append(resource_set)
         histories: dict[str, SetHistory] = {}
-        for previous, names in PreviousState.group(
-            {name: predecessor.previous for name, predecessor in self.predecessors.items()}
-        ):
-            sets = [resource_set for resource_set in site.sets if resource_set.settings.name in names]
-            history = GitHistory(self.run, self.settings, previous)
+        for sets in together.values():
+            previous = (self.previous.get(resource_set.settings.name) for resource_set in sets)
+            history = GitHistory(self.run, self.settings, [*filter(None, previous)])
             histories |= history.read(site.written, sets)
             self.warnings += [warning for warning in history.warnings if warning not in self.warnings]
             self.hints += history.hints

@@ -196,11 +196,6 @@ class Configuration(NamedTuple):
         return Path(self.pelican["OUTPUT_PATH"])
 
     @property
-    def sources(self) -> Path:
-        """The folder that Pelican reads."""
-        return Path(self.pelican["PATH"])
-
-    @property
     def layouts(self) -> Mapping[str, Layout]:
         """The location of the documents of each set, by its name, for sets that were not restarted."""
         return layouts_of(self.settings, self.siteurl)

@@ -282,10 +282,6 @@ class _Life(NamedTuple):
     uris: Sequence[str]
     is_removed: bool
 
-    def event(self, time: datetime, owner: _Owner, blob: str | None) -> "_Event":
-        """Return what begins, or ends without a `blob`, at each of the URIs at a time."""
-        return _Event(time, owner, blob, self.is_removed)
-
 
 class _Event(NamedTuple):
     """What a file has at a URI from a time on; `blob` is `None` where it has nothing there."""
@@ -294,13 +290,6 @@ class _Event(NamedTuple):
     owner: _Owner
     blob: str | None
     is_removed: bool
-
-    def apply(self, now: dict[_Owner, str], uncertain: set[Role]) -> None:
-        """Change what the files have at the URI `now`; removed files are left out if their role is `uncertain`."""
-        if self.blob is None:
-            now.pop(self.owner, None)
-        elif not (self.is_removed and self.owner[1] in uncertain):
-            now[self.owner] = self.blob
 
 
 class FirstHistory:
@@ -389,16 +378,22 @@ class FirstHistory:
 
     def _record(self, time: datetime, owner: _Owner, life: _Life, blob: str | None) -> None:
         for uri in life.uris:
-            self._events[uri].append(life.event(time, owner, blob))
+            self._events[uri].append(_Event(time, owner, blob, life.is_removed))
 
     def _changes(self, uncertain: set[Role]) -> Iterator[Change]:
-        """Yield the changes of each URI. Where several files have had it, each may continue another."""
+        """Yield the changes of each URI. Where several files have had it, each may continue another.
+
+        Removed files are left out if their role is `uncertain`.
+        """
         for uri, events in self._events.items():
             now: dict[_Owner, str] = {}
             for time, together in groupby(reversed(events), key=lambda event: event.time):
                 before = set(now.values())
                 for event in together:
-                    event.apply(now, uncertain)
+                    if event.blob is None:
+                        now.pop(event.owner, None)
+                    elif not (event.is_removed and event.owner[1] in uncertain):
+                        now[event.owner] = event.blob
                 after = set(now.values())
                 if after != before:
                     kind = ChangeKind.CREATED if not before else ChangeKind.UPDATED if after else ChangeKind.DELETED

@@ -18,7 +18,7 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.http import path_of_uri, served_paths, uri_of_path
 from pelican_resourcesync.protocol import LONGEST_LOC
 from pelican_resourcesync.publication import FOLDER, WELL_KNOWN, media_type, require_not_reserved
-from pelican_resourcesync.settings import Selection, SetSettings, Setting
+from pelican_resourcesync.settings import Selection, Settings
 from pelican_resourcesync.system.printable import suggestion
 
 _CONTROL = re.compile("[\0-\x1f\x7f-\x9f]")
@@ -217,7 +217,7 @@ UNFILED = Facets()
 class Selector:
     """A selection applied to one site: a resource must match all given criteria, with any of the values of each."""
 
-    def __init__(self, selection: Selection, siteurl: str, slugify: Slugify) -> None:
+    def __init__(self, selection: Selection, siteurl: str, slugify: Slugify = as_is) -> None:
         """Prepare a selection; `siteurl` has no trailing slash."""
         self._siteurl = siteurl
         self._paths = selection.paths
@@ -258,22 +258,23 @@ def _slugs(slugify: Slugify, criterion: str, names: Iterable[str]) -> frozenset[
     return frozenset(form for name in names for form in (name, slugify(criterion, name)) if form)
 
 
-def selection_warnings(
-    chosen: SetSettings, setting: Setting, resources: Mapping[str, Facets], slugify: Slugify = as_is
-) -> Iterator[str]:
-    """Yield a warning for each value of a selection that matches no resource of the build, and for an empty set.
+def selection_warnings(settings: Settings, resources: Mapping[str, Facets], slugify: Slugify = as_is) -> Iterator[str]:
+    """Yield a warning for each value of a selection that matches no resource of the build, and for each empty set.
 
-    `setting` is that of the set, and `resources` has the facets of each resource of the site, by its path.
+    `resources` has the facets of each resource of the site, by its path. A site without sets of its own has none.
     """
-    for criterion in (field.name for field in fields(Selection)):
-        for value in getattr(chosen.selection, criterion):
-            if not _holds(Selection(**{criterion: (value,)}), resources, slugify):
-                near = suggestion(slugify(criterion, value), _known(criterion, resources.values()))
-                yield f"{setting.within(criterion)} has {value!r}, which matches no resource of this build{near}"
-    if not _holds(chosen.selection, resources, slugify):
-        yield (
-            f"no resource of this build matches {setting}, so that set is empty: use fewer criteria, or remove the set"
-        )
+    for chosen in settings.sets if settings.names_sets else ():
+        setting = settings.setting(f"sets.{chosen.name}")
+        for criterion in (field.name for field in fields(Selection)):
+            for value in getattr(chosen.selection, criterion):
+                if not _holds(Selection(**{criterion: (value,)}), resources, slugify):
+                    near = suggestion(slugify(criterion, value), _known(criterion, resources.values()))
+                    yield f"{setting.within(criterion)} has {value!r}, which matches no resource of this build{near}"
+        if not _holds(chosen.selection, resources, slugify):
+            yield (
+                f"no resource of this build matches {setting}, so that set is empty: use fewer criteria, or remove the "
+                "set"
+            )
 
 
 def _holds(selection: Selection, resources: Mapping[str, Facets], slugify: Slugify) -> bool:

@@ -12,7 +12,7 @@ from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publishers.pelican.outputs import OutputFile, Run
 from pelican_resourcesync.publishers.pelican.resources import facets_of, links_of, select_resources, slugify_of
 from pelican_resourcesync.publishers.static_site import UNFILED, Exclusion, Facets, Selector, selection_warnings
-from pelican_resourcesync.settings import Selection, SetSettings, Setting
+from pelican_resourcesync.settings import Selection, SetSettings, Settings
 from tests.kit.sites import Site
 from tests.publishers.pelican.support import SITEURL, built, configured
 
@@ -344,8 +344,8 @@ EMPTY = (
 
 def warnings(selection: Selection) -> list[str]:
     """Return the warnings about a set of that selection."""
-    chosen = SetSettings(name="mine", selection=selection)
-    return list(selection_warnings(chosen, Setting("sets.mine"), FACETS, slugify_of(DEFAULT_CONFIG)))
+    settings = Settings(sets=(SetSettings(name="mine", selection=selection),))
+    return list(selection_warnings(settings, FACETS, slugify_of(DEFAULT_CONFIG)))
 
 
 @pytest.mark.parametrize(
