@@ -77,7 +77,7 @@ def run(options: Namespace) -> int:
     from pelican_resourcesync.terminal import answer
 
     if options.endpoint and origin(options.endpoint) is None:
-        message = f"--endpoint is {options.endpoint!a}: it may be an http(s) URL"
+        message = f"--endpoint must be an http(s) URL, not {options.endpoint!a}"
         raise SettingsError(message)
     site, failures = None, list[str]()
     done: _Done = {"pages": {}, "hubs": []}

@@ -38,29 +38,26 @@ def sitemap(setting: Setting, value: object) -> bool | str:
     raise setting.wrong(value, switch)
 
 
-def indexnow_key(setting: Setting, value: object) -> str:
-    """Check a key of IndexNow, which need not be set."""
-    if not isinstance(value, str) or not (value == "" or INDEXNOW_KEY.fullmatch(value)):
-        raise setting.wrong(value, "8 to 128 letters (a-z, A-Z), digits and '-'")
-    return value
-
-
-def text(setting: Setting, value: object) -> str:
-    """Check a text for people."""
-    if not isinstance(value, str):
-        raise setting.wrong(value, "a text")
-    return value
-
-
-def required_text(of: str, pattern: str = ".+") -> Check:
-    """Return the check of a text that must not be empty, and match a pattern."""
+def matching(expected: str, pattern: str) -> Check:
+    """Return the check of a text that must match a pattern."""
 
     def check(setting: Setting, value: object) -> str:
-        if not is_text(value) or not re.fullmatch(pattern, value, re.DOTALL):
-            raise setting.wrong(value, of)
+        if not isinstance(value, str) or not re.fullmatch(pattern, value, re.DOTALL):
+            raise setting.wrong(value, expected)
         return value
 
     return check
+
+
+def required_text(expected: str, pattern: str = ".+") -> Check:
+    """Return the check of a text that must match a pattern, with something to see and without NUL."""
+    return matching(expected, rf"(?=.*\S)(?!.*\0)(?:{pattern})")
+
+
+#: Any text for people.
+text = matching("text", ".*")
+#: A key of IndexNow, which need not be set.
+indexnow_key = matching("8 to 128 letters (a-z, A-Z), digits and '-'", f"(?:{INDEXNOW_KEY.pattern})?")
 
 
 def one_of(*known: Any) -> Check:
@@ -70,13 +67,13 @@ def one_of(*known: Any) -> Check:
         given = setting.as_toml(value) if isinstance(known[0], int) else value
         if not isinstance(known[0], type(given)) or given not in known:
             near = suggestion(value, map(str, known)) if isinstance(known[0], str) else ""
-            raise setting.wrong(value, f"{alternatives(known)}{near}")
+            raise setting.wrong(value, alternatives(known), near)
         return known[known.index(given)]
 
     return check
 
 
-def texts(of: str, pattern: str = ".+", *, least: int = 0) -> Check:
+def texts(expected: str, pattern: str = ".+", *, least: int = 0) -> Check:
     """Return the check of a list of at least so many texts that match a pattern; a repeated one counts once."""
 
     def check(setting: Setting, value: object) -> tuple[str, ...]:
@@ -84,7 +81,7 @@ def texts(of: str, pattern: str = ".+", *, least: int = 0) -> Check:
         given = items if isinstance(items, list | tuple) else [None]
         right = all(is_text(item) and re.fullmatch(pattern, item, re.DOTALL) for item in given)
         if not right or len(given) < least:
-            raise setting.wrong(value, f"a list of {of}{', at least one' * least}")
+            raise setting.wrong(value, f"a {'non-empty ' * least}list of {expected}")
         return tuple(dict.fromkeys(given))
 
     return check
@@ -103,7 +100,7 @@ def number(least: int, of: str = "", *, or_all: bool = False) -> Check:
         if or_all and value == "all":
             return None
         if not is_count(count, least):
-            raise setting.wrong(value, "'all' or " * or_all + f"a number{of} from {least} on")
+            raise setting.wrong(value, "'all' or " * or_all + f"a number{of} ({least} or more)")
         return count
 
     return check
@@ -112,13 +109,11 @@ def number(least: int, of: str = "", *, or_all: bool = False) -> Check:
 def site_url(setting: Setting, value: object) -> str:
     """Check the URL of a site, with which its URIs begin, and return it without a trailing slash; `""` is none."""
     if not isinstance(value, str) or (value and not _is_web_url(value)):
-        example = "an absolute http(s) URL in ASCII, such as 'https://example.org'"
-        message = f"{setting} is {setting.shown(value)}: make it {example}"
-        raise SettingsError(message)
+        raise setting.wrong(value, "an absolute http(s) URL in ASCII, such as 'https://example.org'")
     parts = {"user": "@" in urlsplit(value).netloc, "query": "?" in value, "fragment": "#" in value}
     for part, there in parts.items():
         if there:
-            message = f"{setting} has a {part}, which would be in every published URI: leave it out"
+            message = f"{setting} contains a {part}, which would be in every published URI: remove it"
             raise SettingsError(message)
     return value.rstrip("/")
 
@@ -126,7 +121,7 @@ def site_url(setting: Setting, value: object) -> str:
 def web_page(setting: Setting, value: object) -> str:
     """Check the URL of a page, which need not be set."""
     if not isinstance(value, str) or (value and not _is_web_url(value)):
-        raise setting.wrong(value, "the absolute http(s) URI of a page")
+        raise setting.wrong(value, "the absolute http(s) URL of a page")
     return value
 
 
@@ -136,7 +131,7 @@ def timezone(setting: Setting, value: object) -> tzinfo:
         return UTC if value == "UTC" else ZoneInfo(value if isinstance(value, str) else "")
     except (ZoneInfoNotFoundError, ValueError, OSError):
         near = suggestion(value, sorted(available_timezones()))
-    raise setting.wrong(value, f"the name of a time zone, such as 'Europe/Berlin'{near}")
+    raise setting.wrong(value, "the name of a time zone, such as 'Europe/Berlin'", near)
 
 
 def path(setting: Setting, value: object) -> Path:

@@ -100,19 +100,12 @@ def previous(setting: Setting, value: object) -> str:
 def mirrors(setting: Setting, value: object) -> tuple[tuple[str, int | None], ...]:
     """Check the mirrors of a site: tables of the `url` of each, and perhaps of its priority, `pri`."""
     if not isinstance(value, list | tuple):
-        raise setting.wrong(value, "a list of tables, each with the url of a mirror, and perhaps its pri")
+        raise setting.wrong(value, "a list of tables, each with the url of a mirror and perhaps its pri")
     tables = [setting.table(mirror, {"url": checks.site_url, "pri": checks.number(1)}) for mirror in value]
     if not all(table.get("url") and table.get("pri", 1) <= LOWEST_PRIORITY for table in tables):
-        message = f"{setting} has a mirror without a url, or with a pri of more than {LOWEST_PRIORITY}: correct it"
+        message = f"each mirror in {setting} must have a url, and a pri of at most {LOWEST_PRIORITY:,} if it has one"
         raise SettingsError(message)
     return tuple((table["url"], table.get("pri")) for table in tables)
-
-
-def color(setting: Setting, value: object) -> str:
-    """Check a colour, which need not be set."""
-    if not isinstance(value, str) or not re.fullmatch("(?:#[0-9a-fA-F]{6})?", value):
-        raise setting.wrong(value, "a colour such as '#0a5a8a'")
-    return value
 
 
 def hubs(setting: Setting, value: object) -> tuple[Hub, ...]:
@@ -123,7 +116,7 @@ def hubs(setting: Setting, value: object) -> tuple[Hub, ...]:
     tables = [setting.table({"url": hub} if isinstance(hub, str) else hub, known, "a URL or ") for hub in value]
     found = {table.get("url", ""): Hub(**table) for table in tables if table.get("url")}
     if len(found) < len({table.get("url") for table in tables}) or any("@" in urlsplit(url).netloc for url in found):
-        message = f"{setting} has a hub without a url, or a url with a user, which would be public: correct it"
+        message = f"each hub in {setting} must have a url, without a user name, because the URL is published"
         raise SettingsError(message)
     return tuple(found.values())
 
@@ -157,6 +150,7 @@ def versions(setting: Setting, value: object) -> VersionOptions | None:
     return VersionOptions(**setting.table(given, checks_of(VersionOptions), or_else=switch))
 
 
+_COLOR = checks.matching("a colour such as '#0a5a8a'", "(?:#[0-9a-fA-F]{6})?")
 _EDITION = checks.one_of(*EDITIONS)
 _KEEP = checks.number(1, " of closed Change Lists", or_all=True)
 _PERIOD = checks.one_of(*PERIODS)
@@ -179,7 +173,7 @@ class PublishSettings:
     moved_from: str = row("", checks.site_url, "the former URL, if it changed", metavar="URL")
     mirrors: tuple[tuple[str, int | None], ...] = row((), mirrors, "other URLs of the same resources, with priorities")
     icon: str = row("", checks.text, "the icon of the page for people: a URL, or a path in the output")
-    color: str = row("", color, "the colour of the page for people, such as #0a5a8a")
+    color: str = row("", _COLOR, "the colour of the page for people, such as #0a5a8a")
     hubs: tuple[Hub, ...] = row((), hubs, "WebSub hubs, through which `announce` notifies subscribers")
 
     @property
@@ -200,7 +194,7 @@ class PublishSettings:
         """Raise `SettingsError` if `patches`, the `setting`, cannot be made."""
         if self.patches and not (self.versions and has_patches()):
             message = (
-                f"{setting} needs {setting.notation.name('versions')}, which keeps the bytes of before, and an extra: "
-                "pip install 'pelican-resourcesync[patch]'"
+                f"{setting} needs the setting {setting.notation.name('versions')}, which keeps earlier bytes, and an "
+                "extra: pip install 'pelican-resourcesync[patch]'"
             )
             raise SettingsError(message)

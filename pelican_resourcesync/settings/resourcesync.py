@@ -82,12 +82,15 @@ def _set(setting: Setting, name: object, value: object) -> SetSettings:
 def set_name(setting: Setting, name: object) -> str:
     """Check the name of a set, which is used in URIs and as a folder name."""
     if not isinstance(name, str) or not _NAME.fullmatch(name) or len(name) > _LONGEST:
-        advice = f"make it of at least one lower-case letter, digits, and single '-' or '_' between, {_LONGEST} at most"
+        advice = (
+            "use lower-case letters and digits, with single '-' or '_' between them, at least one letter, and at most "
+            f"{_LONGEST} characters"
+        )
     elif name in _TAKEN:
-        advice = "choose another name, because something else has that address"
+        advice = "choose another name, because this one is reserved"
     else:
         return name
-    message = f"{setting} names a set {setting.shown(name)}: {advice}"
+    message = f"{setting.shown(name)} in {setting} is not a valid set name: {advice}"
     raise SettingsError(message)
 
 
@@ -102,17 +105,11 @@ def changes_by(setting: Setting, value: object) -> str | int:
     words = (*PERIODS, "tag")
     if checks.is_count(value, 1) or (isinstance(value, str) and (value in words or re.fullmatch(r"tag:.+", value))):
         return value
-    may_be = f"{', '.join(map(repr, words))}, 'tag:PATTERN' or a number of commits{suggestion(value, words)}"
-    raise setting.wrong(value, may_be)
+    expected = f"{', '.join(map(repr, words))}, 'tag:PATTERN' or a number of commits"
+    raise setting.wrong(value, expected, suggestion(value, words))
 
 
-def commit_url(setting: Setting, value: object) -> str:
-    """Check the URL of a commit, which need not be set."""
-    if not isinstance(value, str) or (value and not re.fullmatch(r"https?://[^\s\"<>]*\{commit\}[^\s\"<>]*", value)):
-        raise setting.wrong(value, "an http(s) URL with {commit} in it")
-    return value
-
-
+_COMMIT_URL = checks.matching("an http(s) URL with {commit} in it", r"(?:https?://[^\s\"<>]*\{commit\}[^\s\"<>]*)?")
 _HISTORY = checks.required_text("'all', 'none' or a git revision to begin at", "(?!-).+")
 
 
@@ -140,7 +137,7 @@ class Settings(PublishSettings):
     indexnow_key: str = row("", checks.indexnow_key, "the key with which `announce` tells search engines of changes")
     license: str = row("", checks.text, "the licence, for the page for people: a URL or a text")
     contact: str = row("", checks.text, "whom to ask, for the page for people: a URL or a text")
-    commit_url: str = row("", commit_url, "the URL of a commit on the Web, with `{commit}` for its name")
+    commit_url: str = row("", _COMMIT_URL, "the URL of a commit on the Web, with `{commit}` for its name")
     on_error: str = row("stop", checks.one_of("stop", "warn"), "what happens to the build if nothing can be published")
     notation: Notation = PYTHON
 
@@ -161,7 +158,7 @@ class Settings(PublishSettings):
 
 
 def _only_of_builds(setting: Setting, _value: object) -> str:
-    message = f"{setting} is set, but only a site that Pelican builds has it: leave it out"
+    message = f"{setting} applies only to sites that Pelican builds: remove it"
     raise SettingsError(message)
 
 
@@ -202,10 +199,8 @@ def parse_folder_settings(raw: object, notation: Notation) -> FolderSettings:
     for set_settings in settings.sets:
         for key in ("categories", "tags", "languages"):
             if getattr(set_settings.selection, key):
-                message = (
-                    f"{settings.setting(f'sets.{set_settings.name}.{key}')} is set, but only Pelican knows {key}: "
-                    "select by paths or types"
-                )
+                setting = settings.setting(f"sets.{set_settings.name}.{key}")
+                message = f"{setting} cannot be used here, because only Pelican knows {key}: select by paths or types"
                 raise SettingsError(message)
     return settings
 

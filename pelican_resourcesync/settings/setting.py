@@ -73,14 +73,14 @@ class Setting:
         """Return a value for messages, in the words of the notation."""
         return shown(value, python=self.notation.python)
 
-    def wrong(self, value: object, may_be: str) -> SettingsError:
-        """Return the error for an invalid value; `may_be` describes the valid ones."""
-        return SettingsError(f"{self} is {self.shown(value)}: it may be {may_be}")
+    def wrong(self, value: object, expected: str, near: str = "") -> SettingsError:
+        """Return the error for an invalid value; `expected` describes the valid ones, and `near` suggests one."""
+        return SettingsError(f"{self} must be {expected}, not {self.shown(value)}{near}")
 
     def table(self, value: object, checks: Mapping[str, "Check"], or_else: str = "") -> dict[str, Any]:
         """Return the checked values of a table of settings. Raises `SettingsError` for any other value."""
         if not isinstance(value, Mapping):
-            raise self.wrong(value, f"{or_else}{self.shown({})} of {', '.join(checks)}")
+            raise self.wrong(value, f"{or_else}{self.shown({})} with any of the keys {', '.join(checks)}")
         for name in value:
             if name not in checks:
                 from difflib import get_close_matches
@@ -163,7 +163,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     except OSError as error:
         message = describe(f"{path} cannot be read", error, "pass the path of a file that this user may read")
     except UnicodeDecodeError as error:
-        message = f"{path} is not valid TOML: it is not in UTF-8 (byte {error.start + 1})"
+        message = f"{path} is not valid TOML: it is not UTF-8 (byte {error.start + 1})"
     except (ValueError, RecursionError) as error:
         what = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
         message = f"{path} is not valid TOML: {what}"

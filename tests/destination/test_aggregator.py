@@ -320,7 +320,10 @@ def test_command(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixtu
     published = json.loads(capsys.readouterr().out)["published"]
     assert published == {"resources": 2, "created": 0, "updated": 0, "deleted": 1}
     assert main(["mirror", *copy, "--publish", ""]) == 2
-    assert "--publish is None: make it an absolute http(s) URL" in capsys.readouterr().err
+    assert (
+        "--publish must be an absolute http(s) URL in ASCII, such as 'https://example.org', not None"
+        in capsys.readouterr().err
+    )
     source.update({"a.html": "new"})
     assert mirror(*copy, publish=BASE).published["updated"] == 1
     assert mirror(*copy).published == {}

@@ -316,13 +316,13 @@ SOURCE = '[sources.a]\nsource = "https://a.example/"\nfolder = "a"\n'
     [
         ("", "lists no Source: add a table such as [sources.museum], with a source and a folder"),
         ("[sources]", "lists no Source: add a table such as [sources.museum]"),
-        ("sources = 1", "sources in {} is 1: it may be a table"),
-        ("[sources]\na = 1", "sources.a in {} is 1: it may be a table of "),
+        ("sources = 1", "sources in {} must be a table with"),
+        ("[sources]\na = 1", "sources.a in {} must be a table with any of the keys "),
         ('[sources.a]\nsource = "x"', "sources.a in {} needs both a source and a folder: add them"),
         ("[source.a]", "{} has no setting 'source': did you mean 'sources'?"),
         (f"{SOURCE}rat = 1", "sources.a in {} has no setting 'rat': did you mean 'rate'?"),
         (f"{SOURCE}source = 5", "is not valid TOML"),
-        ("[sources.a]\nsource = 5", "sources.a.source in {} is 5: it may be a URL or a folder"),
+        ("[sources.a]\nsource = 5", "sources.a.source in {} must be a URL or a folder, not 5"),
         (
             f"{SOURCE}rate = true",
             "sources.a.rate in {} cannot be used: write what --rate N takes (requests (5)",
@@ -338,7 +338,7 @@ SOURCE = '[sources.a]\nsource = "https://a.example/"\nfolder = "a"\n'
         ),
         (f'{SOURCE}max_deletions = "all"', "(stop if more than N % would be deleted (20))"),
         ('[defaults]\nmax_run = "long"', "defaults.max_run in {} cannot be used: write what --max-run TIME takes"),
-        ("defaults = 1", "defaults in {} is 1: it may be a table of "),
+        ("defaults = 1", "defaults in {} must be a table with any of the keys "),
         (
             f'{SOURCE}[sources.b]\nsource = "b"\nfolder = "./a"',
             "sources.b in {} and sources.a have folders that overlap",

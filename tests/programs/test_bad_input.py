@@ -99,11 +99,11 @@ def test_build_that_stops_publishes_nothing(bare: Site, monkeypatch: pytest.Monk
     bare.article("a.md", "A", at="2024-01-01T10:00:00Z")
     status, said = run(bare, "-e", 'SITEURL="https://me:secret@example.org"')
     assert status != 0
-    assert "SITEURL has a user, which would be in every published URI: leave it out" in said
+    assert "SITEURL contains a user, which would be in every published URI: remove it" in said
     assert "secret" not in said
     assert "Traceback" not in said
     assert not bare.output.exists()
-    with pytest.raises(ResourceSyncError, match=r"\['changes_by'\] is 'mouth'.*did you mean 'month'\?"):
+    with pytest.raises(ResourceSyncError, match=r"\['changes_by'\] must be .*, not 'mouth' \(did you mean 'month'\?"):
         bare.build(RESOURCESYNC={"changes_by": "mouth"})
     with pytest.raises(ResourceSyncError, match=r"RESOURCESYNC\['history'\]: 'nowhere' is no commit"):
         bare.build(RESOURCESYNC={"history": "nowhere"})

@@ -188,7 +188,7 @@ def test_import(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (("cut.sql", "export.db"), "cut.sql"),
         (("cut.sql", "cut.sql"), "cut.sql is the dump itself: choose another file for the database"),
         (("cut.sql", "none/export.db"), "export.db cannot be written"),
-        (("cut.sql", "export.db", "--schema", "8"), "--schema is '8': it may be 5, 6, 7 or 10"),
+        (("cut.sql", "export.db", "--schema", "8"), "--schema must be 5, 6, 7 or 10, not '8'"),
     ],
 )
 def test_import_of_what_cannot_be(

@@ -176,35 +176,35 @@ def test_time(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("changes-by = 'tag'", "is 'tag': it may be 'day', 'week', 'month' or 'year'"),
-        ("sets-by = 'colection'", "is 'colection': it may be 'collection' or 'community' (did you mean 'collection'?)"),
-        ("schema = 8", "is 8: it may be 5, 6, 7 or 10"),
-        ("schema = '7'", "is '7': it may be 5, 6, 7"),
+        ("changes-by = 'tag'", "changes-by in repo_bridge.toml must be 'day', 'week', 'month' or 'year', not 'tag'"),
+        ("sets-by = 'colection'", "must be 'collection' or 'community', not 'colection' (did you mean 'collection'?)"),
+        ("schema = 8", "must be 5, 6, 7 or 10, not 8"),
+        ("schema = '7'", "must be 5, 6, 7 or 10, not '7'"),
         ("timezone = 'Europe/Belin'", "did you mean 'Europe/Berlin'?"),
-        ("timezone = '../UTC'", "it may be the name of a time zone"),
-        ("at = 2025-06-15T12:00:00", "is 2025-06-15T12:00:00: it may be a time with its offset from UTC"),
-        ("at = 0001-01-01T00:00:00+14:00", "it may be a time with its offset"),
-        ("at = 'now'", "it may be a time with its offset"),
-        ("metadata = []", "'qdc', 'mods', 'dim', 'xoai', 'oai_openaire' or 'rioxx', at least one"),
-        ("metadata = ['marc']", "metadata in repo_bridge.toml is ['marc']: it may be a list of 'oai_dc'"),
-        ('bundles = ["A\\u0000"]', "it may be a list of names of bundles"),
-        ("hidden = ['author']", "is ['author']: it may be a list of metadata fields"),
-        ("assetstore = ''", "assetstore in repo_bridge.toml is '': it may be a path"),
+        ("timezone = '../UTC'", "must be the name of a time zone, such as 'Europe/Berlin', not '../UTC'"),
+        ("at = 2025-06-15T12:00:00", "such as 2025-06-15T12:00:00Z, not 2025-06-15T12:00:00"),
+        ("at = 0001-01-01T00:00:00+14:00", "must be a time with its offset from UTC, such as"),
+        ("at = 'now'", "must be a time with its offset from UTC, such as 2025-06-15T12:00:00Z, not 'now'"),
+        ("metadata = []", "must be a non-empty list of 'oai_dc'"),
+        ("metadata = ['marc']", "'qdc', 'mods', 'dim', 'xoai', 'oai_openaire' or 'rioxx', not ['marc']"),
+        ('bundles = ["A\\u0000"]', "must be a list of names of bundles, such as ['ORIGINAL'], not"),
+        ("hidden = ['author']", "such as ['dc.rights.holder', 'dc.note.*'], not ['author']"),
+        ("assetstore = ''", "assetstore in repo_bridge.toml must be a path, not ''"),
         ("[assetstore]\none = 'x'", "assetstore in repo_bridge.toml has no store 'one': stores have numbers"),
         ("[assetstore]\n00 = 'x'", "has no store '00'"),
-        ("[assetstore]\n1 = 2", "assetstore.1 in repo_bridge.toml is 2: it may be a path"),
+        ("[assetstore]\n1 = 2", "assetstore.1 in repo_bridge.toml must be a path, not 2"),
         ("base_url = 'x'", "repo_bridge.toml has no setting 'base_url': did you mean 'base-url'? Valid names: out,"),
-        ("query = 'SELECT 1'", "query in repo_bridge.toml is 'SELECT 1': it may be a table of statement, metadata"),
+        ("query = 'SELECT 1'", "must be a table with any of the keys statement, metadata, not 'SELECT 1'"),
         ("[query]", "query in repo_bridge.toml has no statement: write one under [query]"),
-        ("[query]\nstatement = ' '", "query.statement in repo_bridge.toml is ' ': it may be one SQL statement"),
-        ("[query]\nstatement = 'x'\nmetadata = 5", "query.metadata in repo_bridge.toml is 5: it may be one SQL"),
+        ("[query]\nstatement = ' '", "query.statement in repo_bridge.toml must be one SQL statement, not ' '"),
+        ("[query]\nstatement = 'x'\nmetadata = 5", "query.metadata in repo_bridge.toml must be one SQL statement, no"),
         ("[query]\nsql = 'x'", "query in repo_bridge.toml has no setting 'sql': did you mean 'statement'?"),
         ("keep = \n", "repo_bridge.toml is not valid TOML: Invalid value (at line 6, column 8)"),
         ("name = " + "[" * 100_000, "repo_bridge.toml is not valid TOML"),
     ],
 )  # fmt: skip
 def test_wrong_values(text: str, message: str) -> None:
-    """What is wrong is one sentence, which names file and key and says what it may be."""
+    """What is wrong is one sentence, which names file and key and says what it must be."""
     before = f"{BASE}database = 'x.db'\n" if "query" in text else f"{BASE}saf = 'items'\n"
     assert message in refused(text, before)
 
@@ -237,11 +237,11 @@ def test_what_has_no_effect(source: str, more: str, message: str) -> None:
         ({"saf": "x", "table": "y"}, "--saf and --table are both set: leave one out"),
         ({"jobs": "2", **NEEDED}, "--jobs needs a table, because only its parts can be read independently: leave it"),
         ({"cluster": "tcp://h:1", **NEEDED}, "--cluster needs a table"),
-        ({"bad-rows": "-1", **NEEDED}, "--bad-rows is '-1': it may be a number of rows from 0 on"),
-        ({"memory": "2", **NEEDED}, "--memory is '2': it may be a number of megabytes or gigabytes, such as '2GB'"),
-        ({"keep": "-1", **NEEDED}, "--keep is '-1': it may be"),
-        ({"keep": "1.5", **NEEDED}, "--keep is '1.5': it may be"),
-        ({"metadata": "a,,b", **NEEDED}, "--metadata is 'a,,b': it may be a list of"),
+        ({"bad-rows": "-1", **NEEDED}, "--bad-rows must be a number of rows (0 or more), not '-1'"),
+        ({"memory": "2", **NEEDED}, "--memory must be a number of megabytes or gigabytes, such as '2GB', not '2'"),
+        ({"keep": "-1", **NEEDED}, "--keep must be 'all' or a number of closed Change Lists (1 or more), not '-1'"),
+        ({"keep": "1.5", **NEEDED}, "--keep must be 'all' or a number of closed Change Lists (1 or more), not '1.5'"),
+        ({"metadata": "a,,b", **NEEDED}, "--metadata must be a non-empty list of 'oai_dc'"),
     ],
 )  # fmt: skip
 def test_what_is_missing_or_too_much(given: dict[str, str], message: str) -> None:
@@ -356,7 +356,7 @@ def test_passwords_that_others_may_read(secret: str) -> None:
 def test_files_that_cannot_be_read(folder: Path) -> None:
     """A file that is not there, is a folder, or is no text is one sentence."""
     Path("x.toml").write_bytes(b"name = '\xff'")
-    for name, message in [("none.toml", "No such file"), (".", "Is a directory"), ("x.toml", "not in UTF-8")]:
+    for name, message in [("none.toml", "No such file"), (".", "Is a directory"), ("x.toml", "not UTF-8")]:
         with pytest.raises(SettingsError, match=message):
             read_settings({}, Path(name))
 

@@ -122,15 +122,16 @@ def test_mirrors() -> None:
     )
     assert parse_settings({"mirrors": []}) == Settings()
     for wrong in ("https://m.example", {"url": "https://m.example"}, True):
-        assert refused({"mirrors": wrong}).endswith(
-            ": it may be a list of tables, each with the url of a mirror, and perhaps its pri"
+        assert refused({"mirrors": wrong}).startswith(
+            "RESOURCESYNC['mirrors'] must be a list of tables, each with the url of a mirror and perhaps its pri, not "
         )
-    bad = "RESOURCESYNC['mirrors'] has a mirror without a url, or with a pri of more than 999999: correct it"
+    bad = "each mirror in RESOURCESYNC['mirrors'] must have a url, and a pri of at most 999,999 if it has one"
     assert refused({"mirrors": [{}]}) == refused({"mirrors": [{"url": ""}]}) == bad
     assert refused({"mirrors": [*given, {"url": "https://o.example", "pri": 1_000_000}]}) == bad
-    assert "['url'] is 'mirror'" in refused({"mirrors": [{"url": "mirror"}]})
-    assert "['pri'] is 0" in refused({"mirrors": [{"url": "https://m.example", "pri": 0}]})
-    assert "it may be a dict of url, pri" in refused({"mirrors": ["https://m.example"]})
+    assert "['url'] must be an absolute http(s) URL in ASCII" in refused({"mirrors": [{"url": "mirror"}]})
+    low = refused({"mirrors": [{"url": "https://m.example", "pri": 0}]})
+    assert low == "RESOURCESYNC['mirrors']['pri'] must be a number (1 or more), not 0"
+    assert "must be a dict with any of the keys url, pri, not" in refused({"mirrors": ["https://m.example"]})
 
 
 def test_hubs() -> None:
@@ -142,13 +143,17 @@ def test_hubs() -> None:
     )
     assert parse_settings({"hubs": []}) == Settings()
     for wrong in ("https://hub.example", fat, True):
-        assert refused({"hubs": wrong}).endswith(": it may be a list of the URLs of hubs")
-    bad = "RESOURCESYNC['hubs'] has a hub without a url, or a url with a user, which would be public: correct it"
+        assert refused({"hubs": wrong}).startswith("RESOURCESYNC['hubs'] must be a list of the URLs of hubs, not ")
+    bad = "each hub in RESOURCESYNC['hubs'] must have a url, without a user name, because the URL is published"
     for each in ({}, {"fat": True}, "", {"url": ""}, "https://me:secret@hub.example/"):
         assert refused({"hubs": ["https://hub.example", each]}) == bad
-    assert "['url'] is 'hub.example'" in refused({"hubs": ["hub.example"]})
-    assert "['fat'] is 1" in refused({"hubs": [{"url": "https://hub.example", "fat": 1}]})
-    assert refused({"hubs": [1]}).endswith("it may be a URL or a dict of url, fat")
+    assert refused({"hubs": ["hub.example"]}).endswith(
+        "['url'] must be the absolute http(s) URL of a page, not 'hub.example'"
+    )
+    assert refused({"hubs": [{"url": "https://hub.example", "fat": 1}]}).endswith(
+        "['fat'] must be True or False, not 1"
+    )
+    assert refused({"hubs": [1]}).endswith("must be a URL or a dict with any of the keys url, fat, not 1")
 
 
 SMALL = VersionOptions(number=1, age=timedelta(days=1830), size=0)
@@ -209,16 +214,16 @@ def test_versions_as_an_option(text: str, parsed: VersionOptions | None) -> None
 )
 def test_wrong_versions_as_an_option(text: str) -> None:
     """What is neither is refused, and the message lists all that may be."""
-    what = "--versions is .*: it may be true, false, a number, a time such as '5 years' or a table of number, age, size"
-    with pytest.raises(SettingsError, match=f"^{what}$"):
+    kinds = "true, false, a number, a time such as '5 years' or a table with any of the keys number, age, size"
+    with pytest.raises(SettingsError, match=f"^--versions must be {kinds}, not "):
         publishing.versions(Setting("versions", OPTIONS), text)
 
 
 _BOOLEAN = "True or False"
 _CHANGES_BY = "'day', 'week', 'month', 'year', 'tag', 'tag:PATTERN' or a number of commits"
 _PREVIOUS = "'live', 'output', the URL of a site or of a bucket, or a folder"
-_DUMPS = "True, False or a dict of resourcedump, changedump, package_size"
-_ARCHIVES = "True, False or a dict of resourcelist, resourcedump, changelist, changedump"
+_DUMPS = "True, False or a dict with any of the keys resourcedump, changedump, package_size"
+_ARCHIVES = "True, False or a dict with any of the keys resourcelist, resourcedump, changelist, changedump"
 _NO_NUMBERS: tuple[Any, ...] = (-1, 1.0, True, "1", [], None)
 _CRITERIA = {
     "paths": "patterns of output paths",
@@ -237,54 +242,63 @@ WRONG: list[tuple[str, tuple[Any, ...], str]] = [
     ("exclude", ("404.html", [""], [1], ["a\0"], None), "a list of patterns of output paths"),
     ("edition", (2015, "2017", 2017.0, True, [2017]), "2014 or 2017"),
     ("link_headers", ("_headers", ["nginx.conf"], True), "a list of '_headers' or '.htaccess'"),
-    ("describedby", ("about.html", "mailto:me", "https://", "https://[e", None), "the absolute http(s) URI of a page"),
-    ("license", (None, 5), "a text"),
+    ("describedby", ("about.html", "mailto:me", "https://", "https://[e", None), "the absolute http(s) URL of a page"),
+    ("license", (None, 5), "text"),
     ("commit_url", ("https://e.org/", "javascript:{commit}", "{commit}", 5), "an http(s) URL with {commit} in it"),
     ("previous", ("", "  ", None, False, ["live"]), _PREVIOUS),
-    ("keep", (0, *_NO_NUMBERS), "'all' or a number of closed Change Lists from 1 on"),
-    ("versions", (None, 0, -1, []), "True, False, a number, a time such as '5 years' or a dict of number, age, size"),
-    ("versions.number", (0, *_NO_NUMBERS), "a number of versions of each resource from 1 on"),
+    ("keep", (0, *_NO_NUMBERS), "'all' or a number of closed Change Lists (1 or more)"),
+    (
+        "versions",
+        (None, 0, -1, []),
+        "True, False, a number, a time such as '5 years' or a dict with any of the keys number, age, size",
+    ),
+    ("versions.number", (0, *_NO_NUMBERS), "a number of versions of each resource (1 or more)"),
     ("versions.age", (None, 1, "5", "0 days", "5 lustra", "five years"), "a time such as '90 days' or '5 years'"),
-    ("versions.size", _NO_NUMBERS, "a number of bytes from 0 on"),
+    ("versions.size", _NO_NUMBERS, "a number of bytes (0 or more)"),
     (
         "sets",
         (None, True, [], ["news"], "news", 1),
         "a dict of sets, such as 'site': {} and 'news': {'tags': ['news']}",
     ),
-    ("sets.a", (None, True, [], "blog/*", 1), "a dict of paths, categories, tags, languages, types, dumps, archives"),
+    (
+        "sets.a",
+        (None, True, [], "blog/*", 1),
+        "a dict with any of the keys paths, categories, tags, languages, types, dumps, archives",
+    ),
 ]
 #: Settings that a set may have, too.
 WRONG_CAPABILITIES: list[tuple[str, tuple[Any, ...], str]] = [
     ("dumps", (None, 1, "all", ["resourcedump"]), _DUMPS),
     ("dumps.resourcedump", (None, 1, 0, "yes", []), _BOOLEAN),
     ("dumps.changedump", (None, 1, 0, "yes", []), _BOOLEAN),
-    ("dumps.package_size", (0, *_NO_NUMBERS), "a number of bytes from 1 on"),
+    ("dumps.package_size", (0, *_NO_NUMBERS), "a number of bytes (1 or more)"),
     ("archives", (None, 12, "all", ["resourcelist"]), _ARCHIVES),
-    ("archives.resourcelist", _NO_NUMBERS, "'all' or a number from 0 on"),
-    ("archives.resourcedump", _NO_NUMBERS, "'all' or a number from 0 on"),
-    ("archives.changelist", (0, *_NO_NUMBERS), "'all' or a number from 1 on"),
-    ("archives.changedump", (0, *_NO_NUMBERS), "'all' or a number from 1 on"),
+    ("archives.resourcelist", _NO_NUMBERS, "'all' or a number (0 or more)"),
+    ("archives.resourcedump", _NO_NUMBERS, "'all' or a number (0 or more)"),
+    ("archives.changelist", (0, *_NO_NUMBERS), "'all' or a number (1 or more)"),
+    ("archives.changedump", (0, *_NO_NUMBERS), "'all' or a number (1 or more)"),
 ]
 
 
 @pytest.mark.parametrize(
-    ("key", "values", "may_be"),
+    ("key", "values", "expected"),
     [
         *WRONG,
         *WRONG_CAPABILITIES,
-        *((f"sets.news.{key}", values, may_be) for key, values, may_be in WRONG_CAPABILITIES),
+        *((f"sets.news.{key}", values, expected) for key, values, expected in WRONG_CAPABILITIES),
         *(
-            (f"sets.a.{name}", (None, True, "x", 5, [5], ["x", ""], []), f"a list of {of}, at least one")
+            (f"sets.a.{name}", (None, True, "x", 5, [5], ["x", ""], []), f"a non-empty list of {of}")
             for name, of in _CRITERIA.items()
         ),
     ],
 )
-def test_wrong_values(key: str, values: tuple[Any, ...], may_be: str) -> None:
-    """The message names the setting, within its set and its dict, and the value, and says what it may be."""
+def test_wrong_values(key: str, values: tuple[Any, ...], expected: str) -> None:
+    """The message names the setting, within its set and its dict, says what it must be, and shows the value."""
+    kinds, suggested, near = expected.partition(" (did you mean")
     for value in values:
         said = refused(within(key, value))
-        assert said.startswith(f"{name_of(key)} is {value!r}: it may be {may_be}")
-        assert ("did you mean" in said) == ("did you mean" in may_be)
+        assert said.startswith(f"{name_of(key)} must be {kinds}")
+        assert said.endswith(f", not {value!r}{suggested}{near}")
 
 
 @pytest.mark.parametrize(
@@ -316,7 +330,7 @@ def test_unknown_names(key: str, name: str, near: str, known: str) -> None:
 @pytest.mark.parametrize("raw", [True, [], "month", 0])
 def test_not_a_dict(raw: object) -> None:
     """A value of another kind is shown, and the message has all settings."""
-    assert refused(raw).startswith(f"RESOURCESYNC is {raw!r}: it may be a dict of enabled, history, timegate")
+    assert refused(raw).startswith("RESOURCESYNC must be a dict with any of the keys enabled, history, timegate, ")
 
 
 def test_sets_keep_their_order_and_what_they_say() -> None:
@@ -356,10 +370,13 @@ _NO_NAMES = [
 @pytest.mark.parametrize("name", _NO_NAMES)
 def test_wrong_names_of_sets(name: object) -> None:
     """A name that is not usable as a folder and in a URI, is a number, or has another meaning, is refused."""
-    advice = "make it of at least one lower-case letter, digits, and single '-' or '_' between, 60 at most"
+    advice = (
+        "use lower-case letters and digits, with single '-' or '_' between them, at least one letter, and at most 60 "
+        "characters"
+    )
     if name in {"description", "index", "publication"}:
-        advice = "choose another name, because something else has that address"
-    assert refused({"sets": {name: {}}}) == f"RESOURCESYNC['sets'] names a set {name!r}: {advice}"
+        advice = "choose another name, because this one is reserved"
+    assert refused({"sets": {name: {}}}) == f"{name!r} in RESOURCESYNC['sets'] is not a valid set name: {advice}"
 
 
 def test_the_same_settings_in_a_file() -> None:
@@ -370,10 +387,10 @@ def test_the_same_settings_in_a_file() -> None:
     assert settings.dumps == Dumps(resourcedump=True)
     assert settings.sets[0].selection == Selection(tags=("news",))
     for text, message in {
-        "robots = 1": "robots in site/x.toml is 1: it may be true or false",
+        "robots = 1": "robots in site/x.toml must be true or false, not 1",
         "robot = 1": "site/x.toml has no setting 'robot': did you mean 'robots'? Valid names: enabled, history",
-        "dumps = 1": "dumps in site/x.toml is 1: it may be true, false or a table of resourcedump, changedump",
-        "sets.a.tags = 1": "sets.a.tags in site/x.toml is 1: it may be a list of names of tags, at least one",
+        "dumps = 1": "dumps in site/x.toml must be true, false or a table with any of the keys resourcedump, ",
+        "sets.a.tags = 1": "sets.a.tags in site/x.toml must be a non-empty list of names of tags, not 1",
     }.items():
         with pytest.raises(SettingsError) as error:
             parse_settings(tomllib.loads(text), in_file(Path("site/x.toml")))
@@ -431,11 +448,11 @@ _NO_URLS = [
 @pytest.mark.parametrize("siteurl", _NO_URLS)
 def test_wrong_siteurl(siteurl: Any) -> None:
     """The message names the value and shows a right one, for other settings with an address, too."""
-    advice = "make it an absolute http(s) URL in ASCII, such as 'https://example.org'"
+    expected = "must be an absolute http(s) URL in ASCII, such as 'https://example.org', not"
     with pytest.raises(SettingsError) as error:
         parse_siteurl(siteurl)
-    assert str(error.value) == f"SITEURL is {siteurl!r}: {advice}"
-    assert refused({"moved_from": siteurl}) == f"RESOURCESYNC['moved_from'] is {siteurl!r}: {advice}"
+    assert str(error.value) == f"SITEURL {expected} {siteurl!r}"
+    assert refused({"moved_from": siteurl}) == f"RESOURCESYNC['moved_from'] {expected} {siteurl!r}"
 
 
 @pytest.mark.parametrize(
@@ -453,10 +470,10 @@ def test_address_with_too_much(url: str, part: str) -> None:
     """What would be in every URI is refused by its name, in other settings too, and a password is not repeated."""
     with pytest.raises(SettingsError) as error:
         parse_siteurl(url)
-    assert str(error.value) == f"SITEURL has a {part}, which would be in every published URI: leave it out"
+    assert str(error.value) == f"SITEURL contains a {part}, which would be in every published URI: remove it"
     for key in ("previous", "moved_from"):
         assert (
-            refused({key: url}) == f"{name_of(key)} has a {part}, which would be in every published URI: leave it out"
+            refused({key: url}) == f"{name_of(key)} contains a {part}, which would be in every published URI: remove it"
         )
 
 
@@ -473,7 +490,7 @@ def test_what_patches_need(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError) as error:
         parse_settings({"patches": True})
     assert str(error.value) == (
-        "RESOURCESYNC['patches'] needs RESOURCESYNC['versions'], which keeps the bytes of before, and an extra: "
+        "RESOURCESYNC['patches'] needs the setting RESOURCESYNC['versions'], which keeps earlier bytes, and an extra: "
         "pip install 'pelican-resourcesync[patch]'"
     )
     monkeypatch.setattr(dcz, "zstd", None)

@@ -294,9 +294,7 @@ def test_wrong_key(site: Site) -> None:
     """A key that search engines would not accept is refused by name."""
     for key in ("short", "with space in it", "ä" * 9, "x" * 129):
         site.configure(f"indexnow_key = {json.dumps(key)}")
-        expected = (
-            r"indexnow_key in resourcesync\.toml is '.*': it may be 8 to 128 letters \(a-z, A-Z\), digits and '-'"
-        )
+        expected = r"indexnow_key in resourcesync\.toml must be 8 to 128 letters \(a-z, A-Z\), digits and '-', not '.*'"
         assert re.fullmatch(expected, site.stops())
 
 
@@ -393,7 +391,7 @@ def test_an_endpoint_that_is_none(site: Site, monkeypatch: pytest.MonkeyPatch) -
         site.endpoint, site.engine.first = endpoint, [(404, {})]
         assert f"{why}: is the endpoint right?\n" in site.announce(status=3)
     site.endpoint = "nowhere"
-    assert "--endpoint is 'nowhere': it may be an http(s) URL\n" in site.announce(status=2)
+    assert "--endpoint must be an http(s) URL, not 'nowhere'\n" in site.announce(status=2)
 
 
 def test_stopped(site: Site) -> None:

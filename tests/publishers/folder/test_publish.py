@@ -128,7 +128,7 @@ def test_index_pages_by_their_files(folder: Folder) -> None:
     assert folder.listed().keys() == {"index.html", "about/index.html", "style.css"}
     assert f"<loc>{URL}/about/index.html</loc>" in (folder.public / "sitemap.xml").read_text("utf-8")
     folder.configure('index_urls = "name"')
-    assert folder.stops().endswith("index_urls in resourcesync.toml is 'name': it may be 'folder' or 'file'")
+    assert folder.stops().endswith("index_urls in resourcesync.toml must be 'folder' or 'file', not 'name'")
 
 
 @pytest.mark.promise("Nothing from outside")
@@ -380,16 +380,22 @@ def test_mirrors(folder: Folder) -> None:
     [
         (
             'history = "all"',
-            "history in resourcesync.toml is set, but only a site that Pelican builds has it: leave it",
+            "history in resourcesync.toml applies only to sites that Pelican builds: remove it",
         ),
         (
             'on_error = "warn"',
-            "on_error in resourcesync.toml is set, but only a site that Pelican builds has it: leave",
+            "on_error in resourcesync.toml applies only to sites that Pelican builds: remove it",
         ),
-        ('changes_by = "tag"', "changes_by in resourcesync.toml is 'tag': it may be 'day', 'week', 'month' or 'year'"),
-        ("[sets.news]\ntags = ['x']", "sets.news.tags in resourcesync.toml is set, but only Pelican knows tags"),
+        ('changes_by = "tag"', "changes_by in resourcesync.toml must be 'day', 'week', 'month' or 'year', not 'tag'"),
+        (
+            "[sets.news]\ntags = ['x']",
+            "sets.news.tags in resourcesync.toml cannot be used here, because only Pelican knows tags",
+        ),
         ("folders = 1", "resourcesync.toml has no setting 'folders': did you mean 'folder'? Valid names: enabled, "),
-        ('sitemap = "correkt"', "sitemap in resourcesync.toml is 'correkt': it may be true, false, 'replace' or 'corr"),
+        (
+            'sitemap = "correkt"',
+            "sitemap in resourcesync.toml must be true, false, 'replace' or 'correct', not 'correkt'",
+        ),
         ("robots = 1 2", "resourcesync.toml is not valid TOML: "),
     ],
 )
@@ -499,7 +505,7 @@ def test_where_and_what(folder: Folder) -> None:
         (["nowhere"], f"there is no folder {folder.base / 'nowhere'}: build the site first, or pass the folder "),
         (["."], f"the output {folder.base} contains {folder.base}, the folder of the settings, so settings, "),
         (["--config", "no.toml"], "no.toml cannot be read: No such file or directory"),
-        (["--base-url", "manual.test"], "--base-url is 'manual.test': make it an absolute http(s) "),
+        (["--base-url", "manual.test"], "--base-url must be an absolute http(s) URL in ASCII, such as"),
     ):
         done = our_command(folder.base, "publish", "--base-url", URL, *options, check=False)
         assert (done.returncode, done.stdout) == (2, "")
