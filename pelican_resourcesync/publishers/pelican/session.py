@@ -72,8 +72,9 @@ class Publisher(SitePublisher):
             self.hints += language_hints(str(self.run.settings.get("DEFAULT_LANG") or ""))
             if unread := self.run.unread():
                 self.warnings.append(
-                    f"no source that ends in {' or '.join(unread)} is published, because no reader for it is "
-                    'installed: install "pelican[markdown]" for Markdown, or the plug-in of Pelican that reads them'
+                    f"no source that ends in {' or '.join(unread)} is published, because "
+                    'no reader for it is installed: install "pelican[markdown]" for Markdown, or a plug-in for Pelican '
+                    "that reads such files"
                 )
         self.hints += site.hints
         self.warnings += site.warnings
