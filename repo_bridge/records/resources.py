@@ -10,9 +10,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from functools import lru_cache
 from hashlib import sha256
-from typing import NamedTuple
 from urllib.parse import quote
 
 from pelican_resourcesync.protocol import render_datetime, render_link, render_metadata
@@ -53,16 +51,33 @@ class EntryBuilder:
     apart: bool = False
 
     def make(self, item: Item) -> ItemEntries:
-        """Return the entries of an item."""
-        records, files = resources_of(item, self.addresses, self.formats, self.at)
+        """Return the entries of an item, its records first; times after `at` are ignored."""
+        addresses, at = self.addresses, self.at
+        placed = [(uri, file) for file in item.bitstreams if (uri := addresses.file(item, file))]
+        described = (render_link("describes", uri, file.type or UNKNOWN_TYPE) for uri, file in placed)  # LN04
+        of_item = "".join([*_within(item, addresses), *_license(item)])
+        opened = latest(at, item.opened, *(file.opened for _, file in placed))
+        available = (MetadataValue(_AVAILABLE, render_datetime(opened)),) if opened else ()
+        since = latest(at, item.last_modified, item.opened)
+        shown = replace(item, metadata=(*item.metadata, *available), last_modified=since)
         sets = self.sets.of_item(item)
-        with_records = (*sets, self.sets.records) if self.apart else sets
-        entries = (
-            *(record.entry(self._write(record), with_records) for record in records),
-            *(file.entry(self._place(file), sets) for file in files),
-        )
-        later = item.last_modified if item.last_modified and item.last_modified > self.at else None
-        return ItemEntries(item.id, entries, len(records), render_time(later))
+        records = self._records(shown, placed, "".join([*described, *_page(item, addresses), of_item]), sets)
+        about = _described_by(records) + of_item
+        files = [
+            InventoryEntry(
+                uri=uri,
+                representation=render_metadata(
+                    f"{MD5}:{file.md5}" if file.md5 else None, file.length, file.type or UNKNOWN_TYPE
+                ),
+                links=about,
+                changed=render_time(latest(at, since, file.opened)),
+                place=self._place(item, file),
+                sets=sets,
+            )
+            for uri, file in placed
+        ]
+        later = item.last_modified if item.last_modified and item.last_modified > at else None
+        return ItemEntries(item.id, (*records, *files), len(records), render_time(later))
 
     def describe(
         self, item: str, metadata: tuple[MetadataValue, ...], about: Sequence[InventoryEntry]
@@ -70,30 +85,47 @@ class EntryBuilder:
         """Return the records of an item whose resources are known, and the links from these to the records."""
         changed = latest(self.at, *(parse_time(entry.changed) for entry in about))
         files = [(entry.uri, _file_of(entry)) for entry in about]
-        described = [LinkTo(uri, "describes", file.type) for uri, file in files]
         bitstreams = tuple(file for _, file in files)
         known = Item(id=item, last_modified=changed, metadata=metadata, bitstreams=bitstreams)
         deposited = [(uri, file) for uri, file in files if file.type != HTML]  # else it is a page about the item
-        records = records_of(known, deposited, self.addresses, self.formats, described)
-        sets = tuple(sorted({name for entry in about for name in entry.sets}))
-        with_records = (*sets, self.sets.records) if self.apart else sets
+        described = [render_link("describes", uri, file.type) for uri, file in files]
         links = dict.fromkeys(link for entry in about for link in entry.links.splitlines(keepends=True))
-        more = "".join(link.replace("describedby", "alternate", 1) for link in links)  # a page shows the record, too
-        described_records = (record.entry(self._write(record), with_records) for record in records)
-        entries = tuple(entry._replace(links=entry.links + more) for entry in described_records)
-        return ItemEntries(item, entries, len(entries)), _links(tuple(described_by(records)))
+        more = [link.replace("describedby", "alternate", 1) for link in links]  # a page shows the record, too
+        sets = tuple(sorted({name for entry in about for name in entry.sets}))
+        records = self._records(known, deposited, "".join([*described, *more]), sets)
+        return ItemEntries(item, records, len(records)), _described_by(records)
 
     def record_uris(self, item: str) -> list[str]:
         """Return the URIs of the records of an item without a handle."""
         return [self.addresses.record(record_path(format_.prefix, item, None)) for format_ in self.formats]
 
-    def _write(self, record: "Record") -> str:
-        return self.record_files.write(record.path, record.content) if self.record_files else record.path
+    def _records(
+        self, item: Item, files: Sequence[tuple[str, Bitstream]], shared: str, sets: tuple[str, ...]
+    ) -> tuple[InventoryEntry, ...]:
+        """Return the records of an item with these public files, one in each format; all have the links `shared`."""
+        addresses, records = self.addresses, []
+        paths = [record_path(format_.prefix, item.id, item.handle) for format_ in self.formats]
+        uris = [addresses.record(path) for path in paths]
+        for format_, path, uri in zip(self.formats, paths, uris, strict=True):
+            content = format_.render(item, files, addresses.ui)
+            profile = render_link("profile", format_.profile)
+            records.append(
+                InventoryEntry(
+                    uri=uri,
+                    representation=render_metadata(f"{SHA_256}:{sha256(content).hexdigest()}", len(content), XML),
+                    links="".join([profile, *_formats(uri, uris), *_versions(item, addresses, format_), shared]),
+                    changed=render_time(item.last_modified),
+                    place=self.record_files.write(path, content) if self.record_files else path,
+                    sets=(*sets, self.sets.records) if self.apart else sets,
+                )
+            )
+        return tuple(records)
 
-    def _place(self, file: "FileResource") -> str:
-        if file.path is not None and file.bitstream.file is not None:
-            return self.record_files.copy(file.path, file.bitstream.file) if self.record_files else file.path
-        return StoredFile.of(file.bitstream).render() if self.stored else ""
+    def _place(self, item: Item, file: Bitstream) -> str:
+        if file.file is not None:
+            path = file_path(item, file)
+            return self.record_files.copy(path, file.file) if self.record_files else path
+        return StoredFile.of(file).render() if self.stored else ""
 
 
 def _file_of(entry: InventoryEntry) -> Bitstream:
@@ -103,116 +135,9 @@ def _file_of(entry: InventoryEntry) -> Bitstream:
     return Bitstream(id=entry.uri, name=name, bundle=ORIGINAL, length=about.length, type=about.type)
 
 
-class LinkTo(NamedTuple):
-    """A link to a related resource (LN). There are a dozen per item, so the type is as small as possible."""
-
-    href: str
-    rel: str
-    type: str | None = None
-
-    def render(self) -> str:
-        """Return the link as it is written into an entry."""
-        return render_link(self.rel, self.href, self.type)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
-    """A record of an item in one format: its URI, the path of its file below the folder of records, its bytes.
-
-    `changed` is when the database says that it last changed (UTC), if it does. By rules 12 and 13, that is the time of
-    a change if the record has changed since the previous publication and the time is after it.
-    """
-
-    uri: str
-    path: str
-    content: bytes
-    links: tuple[LinkTo, ...]
-    changed: datetime | None
-    type: str = XML
-
-    def entry(self, place: str, sets: tuple[str, ...]) -> InventoryEntry:
-        """Return the entry of the record, whose file is at this place, in these sets."""
-        hash_ = f"{SHA_256}:{sha256(self.content).hexdigest()}"
-        representation = render_metadata(hash_, len(self.content), self.type)
-        return InventoryEntry(self.uri, representation, _links(self.links), render_time(self.changed), place, sets)
-
-
-class FileResource(NamedTuple):
-    """A bitstream at its public URI; `path` is that of its file below the folder of records, if it is published."""
-
-    uri: str
-    bitstream: Bitstream
-    links: tuple[LinkTo, ...]
-    changed: datetime | None
-    path: str | None = None
-
-    def entry(self, place: str, sets: tuple[str, ...]) -> InventoryEntry:
-        """Return the entry of the file, whose bytes are at this place, in these sets."""
-        file = self.bitstream
-        hash_ = f"{MD5}:{file.md5}" if file.md5 else None
-        representation = render_metadata(hash_, file.length, file.type or UNKNOWN_TYPE)
-        return InventoryEntry(self.uri, representation, _links(self.links), render_time(self.changed), place, sets)
-
-
-@lru_cache(maxsize=1)  # the files of an item all have the same links
-def _links(links: tuple[LinkTo, ...]) -> str:
-    return "".join([link.render() for link in links])
-
-
-def resources_of(
-    item: Item, addresses: "Addresses", formats: Sequence[Format], at: datetime
-) -> tuple[tuple[Record, ...], tuple[FileResource, ...]]:
-    """Return the records and files of an item; `at` (UTC) is the time of evaluation, and later times are ignored."""
-    placed = [(uri, bitstream) for bitstream in item.bitstreams if (uri := _uri_of(item, bitstream, addresses))]
-    described = (LinkTo(href=uri, rel="describes", type=file.type or UNKNOWN_TYPE) for uri, file in placed)  # LN04
-    of_item = (*_within(item, addresses), *_license(item))
-    shared = (*described, *_page(item, addresses), *of_item)
-    opened = latest(at, item.opened, *(bitstream.opened for _, bitstream in placed))
-    available = (MetadataValue(_AVAILABLE, render_datetime(opened)),) if opened else ()
-    since = latest(at, item.last_modified, item.opened)
-    item = replace(item, metadata=(*item.metadata, *available), last_modified=since)
-    records = records_of(item, placed, addresses, formats, shared)
-    about = (*described_by(records), *of_item)
-    files = tuple(
-        FileResource(
-            uri, file, about, latest(at, since, file.opened), _path_of(item, file) if addresses.own_files else None
-        )
-        for uri, file in placed
-    )
-    return records, files
-
-
-def records_of(
-    item: Item,
-    files: Sequence[tuple[str, Bitstream]],
-    addresses: "Addresses",
-    formats: Sequence[Format],
-    shared: Iterable[LinkTo],
-) -> tuple[Record, ...]:
-    """Return the records of an item with these public files, one in each format; all have the links `shared`."""
-    paths = [record_path(format_.prefix, item.id, item.handle) for format_ in formats]
-    uris = [addresses.record(path) for path in paths]
-    return tuple(
-        Record(
-            uri=uri,
-            path=path,
-            content=format_.render(item, files, addresses.ui),
-            links=(
-                LinkTo(href=format_.profile, rel="profile"),
-                *_formats(uri, uris),
-                *_versions(item, addresses, format_),
-                *shared,
-            ),
-            changed=item.last_modified,
-        )
-        for format_, path, uri in zip(formats, paths, uris, strict=True)
-    )
-
-
-def described_by(records: Iterable[Record]) -> Iterator[LinkTo]:
-    """Yield links to the records of an item (`LN04`)."""
-    for record in records:
-        yield LinkTo(href=record.uri, rel="describedby", type=XML)
+def _described_by(records: Iterable[InventoryEntry]) -> str:
+    """Return links to the records of an item (`LN04`)."""
+    return "".join([render_link("describedby", record.uri, XML) for record in records])
 
 
 def hidden_uris(
@@ -238,56 +163,46 @@ def latest(at: datetime, *times: datetime | None) -> datetime | None:
     return max((time for time in times if time is not None and time <= at), default=None)
 
 
-def _path_of(item: Item, bitstream: Bitstream) -> str:
-    return file_path(item.id, bitstream.id.removeprefix(f"{item.id}/"))
-
-
-def _uri_of(item: Item, bitstream: Bitstream, addresses: "Addresses") -> str | None:
-    if addresses.own_files:
-        return addresses.record(_path_of(item, bitstream)) if bitstream.file else None
-    return addresses.bitstream(bitstream.id, item.handle, bitstream.sequence_id, bitstream.name)
-
-
-def _formats(uri: str, uris: Sequence[str]) -> Iterator[LinkTo]:
+def _formats(uri: str, uris: Sequence[str]) -> Iterator[str]:
     """Yield links from the first format to the others, and from each of these to the first (`LN02`)."""
     if uri != uris[0]:
-        yield LinkTo(href=uris[0], rel="canonical")
+        yield render_link("canonical", uris[0])
         return
     for other in uris[1:]:
-        yield LinkTo(href=other, rel="alternate", type=XML)
+        yield render_link("alternate", other, XML)
 
 
-def _versions(item: Item, addresses: "Addresses", format_: Format) -> Iterator[LinkTo]:
+def _versions(item: Item, addresses: "Addresses", format_: Format) -> Iterator[str]:
     """Yield links to the records of the previous and the next version of an item, in the same format (RFC 5829)."""
     for version, rel in ((item.predecessor, "predecessor-version"), (item.successor, "successor-version")):
         if version is not None:
             uri = addresses.record(record_path(format_.prefix, version.id, version.handle))
-            yield LinkTo(href=uri, rel=rel, type=XML)
+            yield render_link(rel, uri, XML)
 
 
-def _page(item: Item, addresses: "Addresses") -> Iterator[LinkTo]:
+def _page(item: Item, addresses: "Addresses") -> Iterator[str]:
     """Yield links to the page that shows the record to people, and to what DSpace says of it to programs."""
     page = addresses.landing_page(item.id, item.handle)
     if page is not None:
-        yield LinkTo(href=page, rel="alternate", type=HTML)
+        yield render_link("alternate", page, HTML)
     linkset = addresses.linkset(item.id)
     if linkset is not None:
-        yield LinkTo(href=linkset, rel="linkset", type=LINKSET)
+        yield render_link("linkset", linkset, LINKSET)
 
 
-def _license(item: Item) -> Iterator[LinkTo]:
+def _license(item: Item) -> Iterator[str]:
     """Yield a link to each license of an item that its metadata give the URI of."""
     for license_ in dict.fromkeys([text for name, text, *_ in item.metadata if name in _LICENSES]):
         if _WEB.fullmatch(license_):
-            yield LinkTo(href=license_, rel="license")
+            yield render_link("license", license_)
 
 
-def _within(item: Item, addresses: "Addresses") -> Iterator[LinkTo]:
+def _within(item: Item, addresses: "Addresses") -> Iterator[str]:
     """Yield links to the collections that the item is in (`LN06`)."""
     for collection in collections_of(item):
         uri = addresses.container(collection)
         if uri is not None:
-            yield LinkTo(href=uri, rel="collection")
+            yield render_link("collection", uri)
 
 
 def collections_of(item: Item) -> tuple[Collection, ...]:
@@ -358,6 +273,12 @@ class Addresses:
             return f"{self.ui}/bitstream/{quote(handle)}/{sequence_id}/{label}"
         return f"{self.ui}/bitstream/handle/{quote(handle)}/{label}?sequence={sequence_id}"
 
+    def file(self, item: Item, file: Bitstream) -> str | None:
+        """Return the URI of a file of an item; `None` if it has none."""
+        if self.own_files:
+            return self.record(file_path(item, file)) if file.file else None
+        return self.bitstream(file.id, item.handle, file.sequence_id, file.name)
+
     def linkset(self, item: str) -> str | None:
         """Return the URI of what DSpace's Signposting says of an item, if `signposting` is set."""
         return f"{self.server}/signposting/linksets/{item}/json" if self.signposting and self.server else None
@@ -379,9 +300,10 @@ def record_path(prefix: str, item: str, handle: str | None) -> str:
     return f"{prefix}/~item/{_short(_file_name(item), item)}.xml"
 
 
-def file_path(item: str, name: str) -> str:
-    """Return the path, below the folder of records, of an item's file with this name."""
-    return "/".join(["files", *(_short(_file_name(part), part) for part in (item, name))])
+def file_path(item: Item, file: Bitstream) -> str:
+    """Return the path of an item's file below the folder of records."""
+    names = (item.id, file.id.removeprefix(f"{item.id}/"))
+    return "/".join(["files", *(_short(_file_name(name), name) for name in names)])
 
 
 def _short(name: str, text: str) -> str:

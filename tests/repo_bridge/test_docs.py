@@ -16,6 +16,7 @@ from ruamel.yaml import YAML
 from sqlalchemy import make_url
 
 from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.protocol import parse_links
 from pelican_resourcesync.publication import MOST_EXAMPLES, ExpectedSet, Publication
 from pelican_resourcesync.publication.model.sanity_checks import require_few_deletions
 from repo_bridge.access import ALWAYS_HIDDEN, AnonymousView
@@ -26,8 +27,8 @@ from repo_bridge.publisher import BridgeResult, DryRun, HiddenItems, PublicCount
 from repo_bridge.reading.dump import ImportResult, import_dump
 from repo_bridge.reading.query import QueryRow
 from repo_bridge.reading.repository import open_repository
-from repo_bridge.records import FORMATS
-from repo_bridge.records.resources import Addresses, Interface, record_path, resources_of
+from repo_bridge.records import FORMATS, EntryBuilder, Sets
+from repo_bridge.records.resources import Addresses, Interface, record_path
 from repo_bridge.schema import VERSIONS, describe
 from repo_bridge.settings import FIELDS, FILE, BridgeSettings, read_settings
 from sample_site.dspace.repository import rows_of
@@ -331,9 +332,8 @@ def test_links_are_those_of_the_table() -> None:
     item = Item(id="i", handle="1/1", last_modified=None, owner=within, bitstreams=(file,), metadata=(license_,))
     item = replace(item, predecessor=Version("h", "1/0"), successor=Version("j", "1/2"))
     addresses = Addresses(version=7, ui="https://d", records="https://s", server="https://r", signposting=True)
-    records, files = resources_of(item, addresses, [*FORMATS.values()], AT)
-    links = [*(each.links for each in records), *(each.links for each in files)]
-    rels = {link.rel for each in links for link in each}
+    builder = EntryBuilder(addresses=addresses, formats=[*FORMATS.values()], at=AT, sets=Sets("s"), record_files=None)
+    rels = {link.rel for entry in builder.make(item).entries for link in parse_links(entry.links)}
     assert {*first_cells(section("# Records of a repository").split("| link |")[1].split("## ")[0])} == rels
 
 
