@@ -7,6 +7,7 @@ import datetime as dt
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -130,14 +131,14 @@ def read_query_metadata(connection: Connection, statement: str) -> Iterator[tupl
         yield item, tuple(MetadataValue(row["field"], row["value"], row.get("language", "")) for row in filled)
 
 
-def _parsers(zone: dt.tzinfo) -> Mapping[str, Callable[[Any], object]]:
+def _parsers(zone: dt.tzinfo) -> Mapping[str, _Parse]:
     return {
         "uri": _uri,
-        "lastmod": lambda value: _time(value, zone),
-        "length": _length,
-        "md5": lambda value: _digest(value, 32),
-        "sha256": lambda value: _digest(value, 64),
-        "type": _media_type,
+        "lastmod": partial(_time, zone),
+        "length": lambda value: int(_matching("[0-9]{1,18}", str(value))),
+        "md5": partial(_digest, 32),
+        "sha256": partial(_digest, 64),
+        "type": lambda value: _matching(".+", media_type_of(str(value)) or ""),
         "deleted": _flag,
         "set": str,
         "set_title": str,
@@ -146,6 +147,12 @@ def _parsers(zone: dt.tzinfo) -> Mapping[str, Callable[[Any], object]]:
         "collection": _uri,
         "license": _uri,
     }
+
+
+def _matching(pattern: str, text: str) -> str:
+    if not re.fullmatch(pattern, text):
+        raise ValueError
+    return text
 
 
 def _text(value: object) -> str:
@@ -175,39 +182,16 @@ def _uri(value: object) -> str:
     return uri
 
 
-def _time(value: object, zone: dt.tzinfo) -> dt.datetime:
+def _time(zone: dt.tzinfo, value: object) -> dt.datetime:
     """Parse a time, a day (its first moment), or a text of either."""
-    moment = value
-    if isinstance(value, str):
-        parsed = parse_moment(value)
-        if parsed is None:
-            raise ValueError
-        moment = dt.datetime.fromisoformat(value)
-    elif isinstance(value, dt.date) and not isinstance(value, dt.datetime):
-        moment = dt.datetime.combine(value, dt.time())
-    if not isinstance(moment, dt.datetime):
-        raise ValueError  # noqa: TRY004 - reported as an invalid value in the row
-    return (moment.replace(tzinfo=zone) if moment.tzinfo is None else moment).astimezone(dt.UTC)
-
-
-def _length(value: object) -> int:
-    if not re.fullmatch(r"[0-9]{1,18}", str(value)):
+    moment = parse_moment(str(value), zone) if isinstance(value, str | dt.date) else None
+    if moment is None:
         raise ValueError
-    return int(str(value))
+    return moment
 
 
-def _digest(value: object, digits: int) -> str:
-    text = str(value).strip().lower()
-    if not re.fullmatch(rf"[0-9a-f]{{{digits}}}", text):
-        raise ValueError
-    return text
-
-
-def _media_type(value: object) -> str:
-    known = media_type_of(str(value))
-    if known is None:
-        raise ValueError
-    return known
+def _digest(digits: int, value: object) -> str:
+    return _matching(rf"[0-9a-f]{{{digits}}}", str(value).strip().lower())
 
 
 def _flag(value: object) -> bool:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repo_bridge.model import FIRST_DAY, LAST_DAY, day_at, midnight, parse_day, parse_moment
+from repo_bridge.access import FIRST_DAY, LAST_DAY, day_at, midnight, parse_day
+from repo_bridge.model import parse_moment
 
 
 @pytest.mark.parametrize(
