@@ -10,6 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
+from functools import reduce
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -24,7 +27,6 @@ _FORMAT = f"7 {__version__}"
 _PRAGMAS = """
 PRAGMA page_size = 16384; PRAGMA cache_size = -16384; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
 """
-_BATCH = 1_000
 
 #: So long the versions of rows are trusted, before everything is read again.
 _TRUSTED = timedelta(days=7)
@@ -49,6 +51,7 @@ CREATE TABLE version (owner TEXT PRIMARY KEY, sum TEXT NOT NULL) WITHOUT ROWID;
 _TEMPORARY = f"""
 CREATE TEMP TABLE unsorted_resource {_RESOURCE});
 CREATE TEMP TABLE unsorted_member {_MEMBER});
+CREATE TEMP TABLE former (owner TEXT PRIMARY KEY, sum TEXT NOT NULL) WITHOUT ROWID;
 CREATE TEMP TABLE touched (uri TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TEMP TABLE removed (uri TEXT PRIMARY KEY, time TEXT NOT NULL, column TEXT NOT NULL) WITHOUT ROWID;
 """
@@ -143,7 +146,8 @@ class Inventory:
         self._closed = weakref.finalize(self, lambda: None)  # nothing is open yet
         with suppress(InventoryError):
             self._open()
-            self.before = self.seen if self._note("format") == [_FORMAT, key] else None
+            seen = self.note("seen") if self.note("format") == [_FORMAT, key] else None
+            self.before = Seen(*seen) if seen else None
         if self.before is None:
             self.clear()
 
@@ -168,54 +172,36 @@ class Inventory:
         self._closed()
         self.file.unlink(missing_ok=True)
         self._open(_TABLES)
-        self._set_note("format", [_FORMAT, self._key])
+        self.set_note("format", [_FORMAT, self._key])
         self.changed = None
 
     # What it was filled from, and what became of it
 
-    @property
-    def seen(self) -> Seen | None:
-        """What the inventory was filled from; `None` if it was not filled from a database."""
-        values = self._note("seen")
-        return Seen(*values) if values else None
+    def note(self, name: str) -> Any:
+        """Return a note: `seen` is what the inventory was filled from, and `published` what the last run published.
 
-    @seen.setter
-    def seen(self, seen: Seen) -> None:
-        self._set_note("seen", seen)
-
-    @property
-    def published(self) -> Any:
-        """What the last run published, as it was set; `None` if it is not known."""
-        return self._note("published")
-
-    @published.setter
-    def published(self, value: Any) -> None:
-        self._set_note("published", value)
-
-    def _note(self, name: str) -> Any:
+        Returns `None` if there is none.
+        """
         found = self._names("SELECT value FROM note WHERE name = ?", name)
         return json.loads(found[0]) if found else None
 
-    def _set_note(self, name: str, value: object) -> None:
-        with _explained(self.file):
-            self._database.execute("INSERT OR REPLACE INTO note VALUES (?, ?)", (name, json.dumps(value)))
+    def set_note(self, name: str, value: object) -> None:
+        """Store a note."""
+        self._run("INSERT OR REPLACE INTO note VALUES (?, ?)", [(name, json.dumps(value))])
 
     # Row versions
 
     def sums(self, of: Iterable[str]) -> dict[str, str]:
         """Return the sums of rows (see `reading.row_versions`) of those of these owners that had any."""
-        with _explained(self.file):
-            find = "SELECT * FROM version WHERE owner = ?"
-            return dict(row for owner in of for row in self._database.execute(find, (owner,)))
+        return dict(row for owner in of for row in self._rows("SELECT * FROM version WHERE owner = ?", owner))
 
     def set_sums(self, sums: Iterable[tuple[str, str]], of: Iterable[str] | None = None) -> None:
         """Store the current sums of these owners, by default of all; those not in `sums` have no rows any more."""
-        with _explained(self.file):
-            if of is None:
-                self._database.execute("CREATE TEMP TABLE former AS SELECT * FROM version")
-                self._database.execute("DELETE FROM version")
-            self._database.executemany("DELETE FROM version WHERE owner = ?", ((owner,) for owner in of or ()))
-            self._database.executemany("INSERT INTO version VALUES (?, ?)", sums)
+        if of is None:
+            self._run("INSERT INTO former SELECT * FROM version")
+            self._run("DELETE FROM version")
+        self._run("DELETE FROM version WHERE owner = ?", ((owner,) for owner in of or ()))
+        self._run("INSERT INTO version VALUES (?, ?)", sums)
 
     def changed_sums(self) -> set[str]:
         """Return the owners whose sums were changed when those of all owners were stored."""
@@ -250,33 +236,25 @@ class Inventory:
 
     def add(self, items: Sequence[ItemEntries]) -> None:
         """Add items and their resources; raise `InventoryError` if two resources of an item have the same URI."""
-        rows = [item.row() for item in items]
-        with _explained(self.file):
-            self._database.executemany("INSERT INTO item VALUES (?, ?, ?, ?, ?)", rows)
-            self._insert((item.item, entry) for item in items for entry in item.entries)
+        self._run("INSERT INTO item VALUES (?, ?, ?, ?, ?)", [item.row() for item in items])
+        self.add_rows((item.item, entry) for item in items for entry in item.entries)
 
     def add_rows(self, rows: Iterable[tuple[str, InventoryEntry]]) -> None:
         """Add resources, each with the key of its item, which is not an item of its own; the same may come again."""
-        with _explained(self.file):
-            self._insert(rows)
-
-    def _insert(self, rows: Iterable[tuple[str, InventoryEntry]]) -> None:
         prefix = "INSERT INTO unsorted_" if self.changed is None else "INSERT INTO "
         pairs = [*rows]
-        resources = [(entry.uri, item, *entry[1:5]) for item, entry in pairs]
-        members = [(name, entry.uri, item) for item, entry in pairs for name in entry.sets]
-        self._database.executemany(f"{prefix}resource VALUES (?, ?, ?, ?, ?, ?)", resources)
-        self._database.executemany(f"{prefix}member VALUES (?, ?, ?)", members)
+        resources = ((entry.uri, item, *entry[1:5]) for item, entry in pairs)
+        self._run(f"{prefix}resource VALUES (?, ?, ?, ?, ?, ?)", resources)
+        members = ((name, entry.uri, item) for item, entry in pairs for name in entry.sets)
+        self._run(f"{prefix}member VALUES (?, ?, ?)", members)
         if self.changed is not None:
-            touched = ((row[0],) for row in resources)
-            self._database.executemany("INSERT OR IGNORE INTO touched VALUES (?)", touched)
+            self._run("INSERT OR IGNORE INTO touched VALUES (?)", ((entry.uri,) for _, entry in pairs))
 
     def sort(self) -> None:
         """Sort what was added, at the end of a complete reading."""
-        with _explained(self.file):
-            for table, order in (("resource", "uri, item"), ("member", "set_name, uri, item")):
-                self._database.execute(f"INSERT OR IGNORE INTO {table} SELECT * FROM unsorted_{table} ORDER BY {order}")  # noqa: S608 - no user input
-                self._database.execute(f"DELETE FROM unsorted_{table}")  # noqa: S608 - no user input
+        for table, order in (("resource", "uri, item"), ("member", "set_name, uri, item")):
+            self._run(f"INSERT OR IGNORE INTO {table} SELECT * FROM unsorted_{table} ORDER BY {order}")  # noqa: S608 - no user input
+            self._run(f"DELETE FROM unsorted_{table}")  # noqa: S608 - no user input
 
     def remove(self, items: Iterable[str]) -> None:
         """Remove items with their resources."""
@@ -287,12 +265,10 @@ class Inventory:
             for uri in uris:
                 places = self._names("SELECT place FROM resource WHERE uri = ? AND item = ?", uri, item)
                 self.removed_paths.update(place for place in places if place and not is_stored(place))
-            with _explained(self.file):
-                run = self._database.executemany
-                run("INSERT OR IGNORE INTO touched VALUES (?)", ((uri,) for uri in uris))
-                run("DELETE FROM member WHERE set_name = ? AND uri = ? AND item = ?", members)
-                run("DELETE FROM resource WHERE uri = ? AND item = ?", ((uri, item) for uri in uris))
-                run("DELETE FROM item WHERE id = ?", [(item,)])
+            self._run("INSERT OR IGNORE INTO touched VALUES (?)", ((uri,) for uri in uris))
+            self._run("DELETE FROM member WHERE set_name = ? AND uri = ? AND item = ?", members)
+            self._run("DELETE FROM resource WHERE uri = ? AND item = ?", ((uri, item) for uri in uris))
+            self._run("DELETE FROM item WHERE id = ?", [(item,)])
 
     # Resources of a query
 
@@ -317,15 +293,13 @@ class Inventory:
 
     def add_links(self, item: str, links: str) -> None:
         """Add links to all resources of an item."""
-        with _explained(self.file):
-            self._database.execute("UPDATE resource SET links = links || ? WHERE item = ?", (links, item))
+        self._run("UPDATE resource SET links = links || ? WHERE item = ?", [(links, item)])
 
     # What is no longer public
 
     def add_removed(self, removed: Iterable[tuple[str, str, str]]) -> None:
         """Record URIs that are not public any more, since when, and which column says so, for this run."""
-        with _explained(self.file):
-            self._database.executemany("INSERT OR REPLACE INTO removed VALUES (?, ?, ?)", removed)
+        self._run("INSERT OR REPLACE INTO removed VALUES (?, ?, ?)", removed)
 
     def column_of(self, uri: str) -> str:
         """Return the column that says that a URI is not public any more; empty if none does."""
@@ -390,15 +364,14 @@ class Inventory:
     def _names(self, statement: str, *values: str) -> list[str]:
         return [name for (name,) in self._rows(statement, *values)]
 
+    def _run(self, statement: str, rows: Iterable[tuple[object, ...]] = ((),)) -> None:
+        """Run a statement that changes something with the values of each row."""
+        with _explained(self.file):
+            self._database.executemany(statement, rows)
+
     def _rows(self, statement: str, *values: str) -> Iterator[Any]:
         with _explained(self.file):
-            cursor = self._database.execute(statement, values)
-        while True:
-            with _explained(self.file):
-                batch = cursor.fetchmany(_BATCH)
-            if not batch:
-                return
-            yield from batch
+            yield from self._database.execute(statement, values)
 
 
 class SetResources(Resources):
@@ -429,7 +402,7 @@ class SetResources(Resources):
 
     def changed_since(self, digest: str) -> Iterable[tuple[str, Row | None]] | None:
         """Return the URIs that may differ from the publication with this digest, sorted, with their rows."""
-        last = self._inventory.published
+        last = self._inventory.note("published")
         if self._inventory.changed is None or last is None or digest not in last["digests"].values():
             return None
         touched = self._inventory.touched(self._set_name)
@@ -442,16 +415,7 @@ _Stored = tuple[str, str, str, str, str, str]
 
 def _merged(rows: Iterable[_Stored]) -> Iterator[InventoryEntry]:
     """Yield an entry for each URI; rows of one URI follow each other, and there is one for each of its items."""
-    before: _Stored | None = None
-    for row in rows:
-        if before is not None and row[0] == before[0]:
-            before = _merge(before, row)
-            continue
-        if before is not None:
-            yield InventoryEntry(*before[:5])
-        before = row
-    if before is not None:
-        yield InventoryEntry(*before[:5])
+    return (InventoryEntry(*reduce(_merge, same)[:5]) for _, same in groupby(rows, itemgetter(0)))
 
 
 def _merge(one: _Stored, other: _Stored) -> _Stored:

@@ -229,7 +229,7 @@ def publish(settings: BridgeSettings, progress: Progress) -> BridgeResult:
                 former = FormerRecords(settings, reader, inventory, record_files.folder)
                 publisher = _Publisher(settings, progress, reader, inventory, plan, record_files.folder)
                 result = publisher.publish(former.find(plan))
-                inventory.published = {"digests": plan.published(), "result": asdict(result)}
+                inventory.set_note("published", {"digests": plan.published(), "result": asdict(result)})
                 former.keep(plan.published())
         _keep(settings, inventory)
     return replace(result, seconds=time.perf_counter() - begin)
@@ -445,7 +445,7 @@ def _unchanged(
     settings: BridgeSettings, reader: RepositoryReader, inventory: Inventory, plan: PublicationPlan
 ) -> BridgeResult | None:
     """Return the result of the last run, if nothing has changed since then and it is what is published."""
-    last = inventory.published
+    last = inventory.note("published")
     if last is None or inventory.changed is None or inventory.changed or plan.former:
         return None
     previous = {planned_set.name: planned_set.predecessor.previous for planned_set in plan.sets}
@@ -457,7 +457,7 @@ def _unchanged(
 
 def _keep(settings: BridgeSettings, inventory: Inventory) -> None:
     """Keep the inventory for the next run; if that fails, the publication is complete all the same."""
-    if inventory.seen is None:
+    if inventory.note("seen") is None:
         return
     place = Workspace(settings.beside).bridge(settings.set_name)
     try:

@@ -14,7 +14,6 @@ from itertools import islice
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryDirectory
-from typing import TypeVar
 
 from sqlalchemy import Connection
 
@@ -33,6 +32,7 @@ from repo_bridge.reading import (
     DSpaceRepository,
     Origin,
     QueryRow,
+    counted,
     import_dump,
     open_database,
     open_repository,
@@ -55,8 +55,6 @@ _DELETED = "the column deleted"
 
 #: Progress is reported after every so many items.
 _STEP = 500
-
-Thing = TypeVar("Thing")
 
 
 @contextmanager
@@ -160,19 +158,10 @@ class RepositoryReader(ABC):
         )
 
     def _add(self, inventory: Inventory, items: Iterable[Item], record_files: RecordFiles | None) -> None:
-        entries = map(self._builder(record_files).make, self._reporting(items))
+        entries = map(self._builder(record_files).make, counted(items, self._progress.advance, _STEP))
         while batch := [*islice(entries, _STEP)]:
             inventory.add(batch)
         inventory.sort()
-
-    def _reporting(self, things: Iterable[Thing]) -> Iterator[Thing]:
-        """Yield things unchanged, and report every so often how many there were."""
-        number = 0
-        for number, thing in enumerate(things, 1):
-            yield thing
-            if number % _STEP == 0:
-                self._progress.advance(_STEP)
-        self._progress.advance(number % _STEP)
 
 
 class DSpaceReader(RepositoryReader):
@@ -219,7 +208,8 @@ class DSpaceReader(RepositoryReader):
         if origin := repository.origin:
             complete = inventory.before.complete if inventory.before and inventory.changed is not None else at
             total = repository.total
-            inventory.seen = Seen(at, complete, origin.database, origin.transaction, origin.oldest, total)
+            seen = Seen(at, complete, origin.database, origin.transaction, origin.oldest, total)
+            inventory.set_note("seen", seen)
 
     def withheld(self, ids: Iterable[str] | None) -> Iterable[tuple[str, tuple[MetadataValue, ...]]]:
         """Return these items, or all, with their hidden values and those of hidden items that are related."""
@@ -315,7 +305,8 @@ class QueryReader(RepositoryReader):
         self._progress.say("reading the rows of the query")
         builder = self._builder(record_files)
         removed: dict[str, datetime | None] = {}
-        rows = self._reporting(read_query(self._connection, self._query.statement, self._settings.timezone or UTC))
+        found = read_query(self._connection, self._query.statement, self._settings.timezone or UTC)
+        rows = counted(found, self._progress.advance, _STEP)
         while batch := [*islice(rows, _STEP)]:
             for row in (row for row in batch if row.deleted):
                 changed = latest(builder.at, row.lastmod)

@@ -13,13 +13,13 @@ import sqlite3
 import subprocess
 import tempfile
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, NoReturn, cast
+from typing import BinaryIO, NamedTuple, NoReturn, TypeVar, cast
 
 from sqlalchemy import Boolean, Text
 
@@ -33,6 +33,7 @@ from repo_bridge.schema import MIGRATIONS, VERSIONS, describe, find_tables
 _CUSTOM = b"PGDMP"
 _GZIP = b"\x1f\x8b"
 _OTHERS = {
+    _CUSTOM: "in custom format, compressed with gzip once more",
     b"BZh": "compressed with bzip2",
     b"\xfd7zXZ": "compressed with xz",
     b"(\xb5/\xfd": "compressed with zstd",
@@ -103,15 +104,13 @@ def open_dump(file: Path, tables: Collection[str]) -> Iterator["Dump"]:
 
 
 def _require_plain(first: bytes, file: Path) -> None:
-    what = next((what for magic, what in _OTHERS.items() if first.startswith(magic)), None)
-    if what is None and first.startswith(_CUSTOM):
-        what = "in custom format, compressed with gzip once more"
-    if what is None and first[257:262] == b"ustar":
-        what = "in tar format"
-    if what is None and b"\0" in first:
-        what = "not a dump"
-    if what is not None:
-        message = f"{file} is {what}: dump with --format=plain (which may be compressed with gzip) or --format=custom"
+    kinds = [kind for magic, kind in _OTHERS.items() if first.startswith(magic)]
+    kinds += ["in tar format"] if first[257:262] == b"ustar" else []
+    kinds += ["not a dump"] if b"\0" in first else []
+    if kinds:
+        message = (
+            f"{file} is {kinds[0]}: dump with --format=plain (which may be compressed with gzip) or --format=custom"
+        )
         raise DumpError(message)
 
 
@@ -257,22 +256,18 @@ def parse_head(line: bytes, lines: Iterator[bytes]) -> TableRows | None:
     return TableRows(_unquoted(head[1] or b""), _unquoted(head[2]), columns, lines)
 
 
-def parse_row(line: bytes) -> list[bytes | None]:
-    r"""Parse the fields of a row; `\N` is `None`. Raises `DumpError` for an incomplete escape."""
-    fields = line.split(b"\t")
-    if b"\\" not in line:
-        return [*fields]
-    return [None if field == b"\\N" else _unescaped(field) for field in fields]
+def parse_row(line: bytes, codec: str = "utf-8") -> list[str | None]:
+    r"""Return the fields of a row; `\N` is `None`. Raises `DumpError` for an incomplete escape."""
+    fields = line.decode(codec, _KEEP).split("\t")  # as a whole, because there are millions of rows
+    return [None if text == "\\N" else _unescaped(text, codec) if "\\" in text else text for text in fields]
 
 
-def _unescaped(field: bytes) -> bytes:
-    if b"\\" not in field:
-        return field
-    plain = _ESCAPE.sub(_character, field)
+def _unescaped(text: str, codec: str) -> str:
+    field = text.encode(codec, _KEEP)
     if field.endswith(b"\\") and (len(field) - len(field.rstrip(b"\\"))) % 2:
         message = "a row ends in the middle of an escape"
         raise DumpError(message)
-    return plain
+    return _ESCAPE.sub(_character, field).decode(codec, _KEEP)
 
 
 def _character(escape: re.Match[bytes]) -> bytes:
@@ -318,6 +313,7 @@ _KEEP = "surrogateescape"
 
 _Value = str | int | None
 Fail = Callable[[str], NoReturn]
+Thing = TypeVar("Thing")
 
 
 #: The tables that at least one version needs, and that of migrations, and their columns with their types.
@@ -348,50 +344,29 @@ def _insert(connection: sqlite3.Connection, copied: TableRows, reader: Dump, on_
     places = {column: place for place, column in enumerate(copied.columns) if column in kinds}
     if not places:
         fail(f"has a table {copied.table} without the columns that DSpace has")
-    codec = codec_of(reader.encoding, fail)
+    codec = _ENCODINGS.get(reader.encoding.upper())
+    if codec is None:
+        fail(f"is in the encoding {reader.encoding!r}, which is not known: dump with --encoding=UTF8")
     definition = ", ".join(f'"{column}" {kinds[column]}' for column in places)
     connection.execute(f'CREATE TABLE "{copied.table}" ({definition})')
-    known = ((number, _CONVERT.get(kinds[column])) for number, column in enumerate(places))
-    rows = _values(copied, fail, codec, [*places.values()], [(number, of) for number, of in known if of])
+    converted = [(number, convert) for number, name in enumerate(places) if (convert := _CONVERT.get(kinds[name]))]
+
+    def values() -> Iterator[list[_Value]]:
+        for line in copied.lines:
+            fields = parse_row(line, codec)
+            if len(fields) != len(copied.columns):
+                fail(f"has a row of {copied.table} with {len(fields)} columns for {len(copied.columns)}: dump again")
+            row: list[_Value] = [fields[place] for place in places.values()]
+            for number, convert in converted:
+                if isinstance(value := row[number], str):
+                    row[number] = convert(value)
+            yield row
+
     insert = f'INSERT INTO "{copied.table}" VALUES ({", ".join("?" * len(places))})'  # noqa: S608 - one of `NEEDED`
     try:
-        return connection.executemany(insert, _counted(rows, on_rows)).rowcount
+        return connection.executemany(insert, counted(values(), on_rows, _STEP)).rowcount
     except ValueError as error:
         fail(f"has a row of {copied.table} that cannot be read: {error}")
-
-
-def _values(
-    copied: TableRows,
-    fail: Fail,
-    codec: str,
-    places: list[int],
-    converted: list[tuple[int, Callable[[str], int | str]]],
-) -> Iterator[list[_Value]]:
-    """Yield the values of each row at some places; some of these are converted."""
-    width = len(copied.columns)
-    for line in copied.lines:
-        fields: Sequence[str | None]
-        if b"\\" in line.replace(b"\\N", b""):
-            fields = [None if field is None else field.decode(codec, _KEEP) for field in parse_row(line)]
-            row: list[_Value] = [fields[place] for place in places] if len(fields) == width else []
-        else:
-            fields = line.decode(codec, _KEEP).split("\t")
-            row = (
-                [None if (text := fields[place]) == "\\N" else text for place in places] if len(fields) == width else []
-            )
-        if len(fields) != width:
-            fail(f"has a row of {copied.table} with {len(fields)} columns for {width}: dump again")
-        for place, convert in converted:
-            if isinstance(value := row[place], str):
-                row[place] = convert(value)
-        yield row
-
-
-def codec_of(encoding: str, fail: Fail) -> str:
-    """Return Python's name of a PostgreSQL encoding."""
-    if encoding.upper() not in _ENCODINGS:
-        fail(f"is in the encoding {encoding!r}, which is not known: dump with --encoding=UTF8")
-    return _ENCODINGS[encoding.upper()]
 
 
 def _flag(text: str) -> int:
@@ -444,7 +419,8 @@ def import_dump(  # noqa: PLR0913 - keyword-only options
     part = export.with_name(f"{export.name}.part")
     try:
         part.unlink(missing_ok=True)
-        with _explained(export), closing(_new(part)) as connection:
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # it has what is not public, too
+        with _explained(export), closing(_open(part)) as connection:
             rows = _load(dump, connection, on_rows)
         with open_database(f"sqlite:///{part}") as database:
             found = find_tables(database, version).version
@@ -468,11 +444,6 @@ def _explained(export: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         message = f"{export} cannot be written: {error}"
         raise DumpError(message) from error
-
-
-def _new(file: Path) -> sqlite3.Connection:
-    os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # it has what is not public, too
-    return _open(file)
 
 
 def _open(file: Path) -> sqlite3.Connection:
@@ -523,11 +494,11 @@ def _remove_hidden(connection: sqlite3.Connection, hidden_fields: AbstractSet[st
     return connection.execute(statement, numbers).rowcount
 
 
-def _counted(rows: Iterator[list[_Value]], on_rows: Callable[[int], None]) -> Iterator[list[_Value]]:
-    """Yield rows unchanged, and report how many there were."""
+def counted(things: Iterable[Thing], report: Callable[[int], None], step: int) -> Iterator[Thing]:
+    """Yield things unchanged, and report after every `step` of them, and at the end, how many more there were."""
     number = 0
-    for number, row in enumerate(rows, 1):
-        yield row
-        if number % _STEP == 0:
-            on_rows(_STEP)
-    on_rows(number % _STEP)
+    for number, thing in enumerate(things, 1):
+        yield thing
+        if number % step == 0:
+            report(step)
+    report(number % step)

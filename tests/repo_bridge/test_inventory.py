@@ -116,17 +116,18 @@ def test_next_run(tmp_path: Path) -> None:
     """The next run knows what the last one saw and published; what it removes and adds is touched, nothing else."""
     file, seen = tmp_path / "inventory.db", Seen("2025", "2024", "database", 3, 2, "77")
     first = Inventory(file, "key")
-    assert (first.before, first.published) == (None, None)
+    assert (first.before, first.note("published")) == (None, None)
     for item in "abcdefgh":
         add(first, item, entry(item, f"of-{item}", place=f"{item}.xml"), records=1, later=LATER if item == "g" else "")
     first.set_sums([("a", "1"), ("b", "2")])
-    first.seen, first.published = seen, {"digests": {"all": "0"}}
+    first.set_note("seen", seen)
+    first.set_note("published", {"digests": {"all": "0"}})
     first.add_removed([("urn:x:gone", EARLY, "")])
     assert first.times(["urn:x:gone"]) == {"urn:x:gone": EARLY}
     first.close()
     first.close()
     second = Inventory(file, "key")
-    assert (second.before, second.published) == (seen, {"digests": {"all": "0"}})
+    assert (second.before, second.note("published")) == (seen, {"digests": {"all": "0"}})
     assert (second.is_many(2), second.is_many(3)) == (False, True)
     assert (second.due(LATER), second.sums("abx")) == (["g"], {"a": "1", "b": "2"})
     assert second.due("2025-06-15T11:59:59.999Z") == []
@@ -148,7 +149,7 @@ def test_next_run(tmp_path: Path) -> None:
     assert uris(second) == ["a", "b2", *"defgh"]
     assert second.sets() == [f"of-{name}" for name in "adefgh"]
     second.clear()
-    assert (uris(second), second.sets(), second.counts(), second.published) == ([], [], (0, 0, 0), None)
+    assert (uris(second), second.sets(), second.counts(), second.note("published")) == ([], [], (0, 0, 0), None)
     second.close()
     assert Inventory(file, "other key").before is None
 

@@ -15,7 +15,7 @@ import pytest
 
 from repo_bridge import inventory
 from repo_bridge.access import AnonymousView
-from repo_bridge.inventory import Inventory, InventoryEntry
+from repo_bridge.inventory import Inventory, InventoryEntry, Seen
 from repo_bridge.readers import open_reader
 from repo_bridge.reading import relationships
 from repo_bridge.reading.repository import DSpaceRepository, open_repository
@@ -354,8 +354,7 @@ class Life:
         with open_reader(self.settings(), SILENT) as reader:
             filled = Inventory(file, reader.key)
             reader.fill(filled, None)
-            assert filled.seen
-            found = Filled([*filled.entries()], filled.changed, filled.seen.total)
+            found = Filled([*filled.entries()], filled.changed, Seen(*filled.note("seen")).total)
             filled.close()
             return found
 
