@@ -1,6 +1,6 @@
 """The attributes of `rs:md` and `rs:ln` (core §7, table 3), each in one table for the writer and the reader.
 
-Attributes are written in the order of their table, and after them those of communities (X03).
+Attributes are written in the order of their table, which has them by name, and after them those of communities (X03).
 """
 
 import re
@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol.model import RS_NS, Attributes, ChangeKind, Link, Metadata
 from pelican_resourcesync.protocol.values import (
-    Hash,
     escape_attribute,
     parse_datetime,
     parse_hashes,
@@ -23,7 +22,6 @@ from pelican_resourcesync.protocol.values import (
     require_absolute,
 )
 
-_NO_HASHES: tuple[Hash, ...] = ()  # the default in every model, so it can be compared by identity
 XML_SPACE = " \t\r\n"
 LOWEST_PRIORITY = 999_999
 LONGEST = 10**18  # bytes: nineteen digits, far below Python's limit for integers in text
@@ -31,26 +29,15 @@ LONGEST = 10**18  # bytes: nineteen digits, far below Python's limit for integer
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 
 
-class ValueFormat(NamedTuple):
-    """How the values of an attribute are written and read: two inverse functions that may raise `DocumentError`."""
+class Attribute(NamedTuple):
+    """How the values of an attribute are written and read, and the edition that introduced it.
+
+    `render` and `parse` are inverse functions that may raise `DocumentError`.
+    """
 
     render: Callable[[Any], str]
     parse: Callable[[str], Any]
-
-
-class Attribute(NamedTuple):
-    """One attribute: its name in a document, its field in the model, and the edition that introduced it."""
-
-    name: str
-    format: ValueFormat
-    field: str
     since: int = 2014
-
-
-@lru_cache(maxsize=1024)
-def _render_word(value: str) -> str:
-    """Write a media type or the like; cached, because there are few values, each written very often."""
-    return escape_attribute(value)
 
 
 def _render_length(value: int) -> str:
@@ -102,46 +89,49 @@ def _parse_change(value: str) -> ChangeKind:
         raise DocumentError(message) from None
 
 
-_TEXT = ValueFormat(_render_word, str)
-_WORD = ValueFormat(_render_word, lambda value: value.strip(XML_SPACE))
-_TIME = ValueFormat(render_datetime, lambda value: parse_datetime(value.strip(XML_SPACE)))
-_CHANGE = ValueFormat(_render_word, _parse_change)
-_HASHES = ValueFormat(lambda value: escape_attribute(render_hashes(value)), parse_hashes)
-_LENGTH = ValueFormat(_render_length, _parse_integer)
-_PATH = ValueFormat(_render_path, str)
+def _strip(value: str) -> str:
+    return value.strip(XML_SPACE)
 
-METADATA = (
-    Attribute("capability", _WORD, "capability"),
-    Attribute("at", _TIME, "at"),
-    Attribute("completed", _TIME, "completed"),
-    Attribute("from", _TIME, "from_"),
-    Attribute("until", _TIME, "until"),
-    Attribute("change", _CHANGE, "change"),
-    Attribute("datetime", _TIME, "datetime", since=2017),
-    Attribute("modified", _TIME, "modified"),
-    Attribute("hash", _HASHES, "hash"),
-    Attribute("length", _LENGTH, "length"),
-    Attribute("type", _TEXT, "type"),
-    Attribute("encoding", _TEXT, "encoding"),
-    Attribute("path", _PATH, "path"),
-)
-LINK = (
-    Attribute("rel", ValueFormat(_render_relation, lambda value: value.strip(XML_SPACE)), "rel"),
-    Attribute("href", ValueFormat(_render_href, lambda value: value.strip(XML_SPACE)), "href"),
-    Attribute("pri", ValueFormat(_render_priority, _parse_integer), "pri"),
-    Attribute("modified", _TIME, "modified"),
-    Attribute("hash", _HASHES, "hash"),
-    Attribute("length", _LENGTH, "length"),
-    Attribute("type", _TEXT, "type"),
-    Attribute("profile", _TEXT, "profile", since=2017),
-    Attribute("encoding", _TEXT, "encoding"),
-    Attribute("path", _PATH, "path"),
-)
+
+_render_word = lru_cache(maxsize=1024)(escape_attribute)  # of few values, each written very often
+_TEXT = Attribute(_render_word, str)
+_WORD = Attribute(_render_word, _strip)
+_TIME = Attribute(render_datetime, lambda value: parse_datetime(_strip(value)))
+# What both elements have, in the order in which it is written.
+_BYTES = {
+    "modified": _TIME,
+    "hash": Attribute(lambda value: escape_attribute(render_hashes(value)), parse_hashes),
+    "length": Attribute(_render_length, _parse_integer),
+    "type": _TEXT,
+}
+_FORM = {"encoding": _TEXT, "path": Attribute(_render_path, str)}
+
+METADATA = {
+    "capability": _WORD,
+    "at": _TIME,
+    "completed": _TIME,
+    "from": _TIME,
+    "until": _TIME,
+    "change": Attribute(_render_word, _parse_change),
+    "datetime": _TIME._replace(since=2017),
+    **_BYTES,
+    **_FORM,
+}
+LINK = {
+    "rel": Attribute(_render_relation, _strip),
+    "href": Attribute(_render_href, _strip),
+    "pri": Attribute(_render_priority, _parse_integer),
+    **_BYTES,
+    "profile": _TEXT._replace(since=2017),
+    **_FORM,
+}
+#: The fields of the model that are not named as their attributes.
+_FIELDS = {"from": "from_"}
 
 
 def element_renderer(
     tag: str,
-    table: Iterable[Attribute],
+    table: Mapping[str, Attribute],
     edition: int,
     prefixes: Iterable[tuple[str, str]] = (),
 ) -> Callable[[Metadata | Link], str]:
@@ -150,18 +140,16 @@ def element_renderer(
     Attributes newer than `edition` are left out (V1103). The function raises `DocumentError`, which names the element
     and the attribute, for a value that is not allowed in a document.
     """
-    known = [attribute for attribute in table if attribute.since <= edition]
-    values = attrgetter(*[attribute.field for attribute in known])
-    names = [attribute.name for attribute in known]
-    renders = [attribute.format.render for attribute in known]
+    known = [(name, attribute.render) for name, attribute in table.items() if attribute.since <= edition]
+    values = attrgetter(*[_FIELDS.get(name, name) for name, _ in known])
     declared = {namespace: prefix for prefix, namespace in prefixes}
 
     def render(element: Metadata | Link) -> str:
         rendered = f"<{tag}"
         name = ""
         try:
-            for name, render_value, value in zip(names, renders, values(element), strict=True):
-                if value is not None and value is not _NO_HASHES:
+            for (name, render_value), value in zip(known, values(element), strict=True):
+                if value is not None and value != ():
                     rendered += f' {name}="{render_value(value)}"'
             name = "of a community"
             return f"{rendered}{render_community(element.attributes, declared) if element.attributes else ''}/>\n"
@@ -172,37 +160,31 @@ def element_renderer(
     return render
 
 
-def attributes_parser(
-    table: Iterable[Attribute],
-) -> Callable[[Iterable[tuple[str, str]], dict[str, str] | None], dict[str, Any]]:
-    """Return a function that turns the attributes of an XML element into the fields of `Metadata` or `Link`.
+def parse_attributes(
+    table: Mapping[str, Attribute], items: Iterable[tuple[str, str]], unreadable: dict[str, str] | None = None
+) -> dict[str, Any]:
+    """Turn the attributes of an XML element into the fields of `Metadata` or `Link`.
 
-    Attributes in a namespace are kept as community attributes; unknown ones without a namespace are ignored. The
-    function raises `DocumentError`, which names the attribute, for a value that cannot be read; where it is given a
-    dictionary, it adds the name and the message to that instead, and leaves the attribute out.
+    Attributes in a namespace are kept as community attributes; unknown ones without a namespace are ignored. Raises
+    `DocumentError`, which names the attribute, for a value that cannot be read; where `unreadable` is given, adds the
+    name and the message to that instead, and leaves the attribute out.
     """
-    known = {attribute.name: (attribute.field, attribute.format.parse) for attribute in table}
-
-    def parse(items: Iterable[tuple[str, str]], unreadable: dict[str, str] | None = None) -> dict[str, Any]:
-        fields: dict[str, Any] = {}
-        community = []
-        for name, value in items:
-            if name in known:
-                field, parse_value = known[name]
-                try:
-                    fields[field] = parse_value(value)
-                except DocumentError as error:
-                    if unreadable is None:
-                        message = f"attribute {name}: {error}"
-                        raise DocumentError(message) from None
-                    unreadable[f"attribute {name}"] = str(error)
-            elif name.startswith("{"):
-                community.append((name, value))
-        if community:
-            fields["attributes"] = tuple(community)
-        return fields
-
-    return parse
+    fields: dict[str, Any] = {}
+    community = []
+    for name, value in items:
+        if name in table:
+            try:
+                fields[_FIELDS.get(name, name)] = table[name].parse(value)
+            except DocumentError as error:
+                if unreadable is None:
+                    message = f"attribute {name}: {error}"
+                    raise DocumentError(message) from None
+                unreadable[f"attribute {name}"] = str(error)
+        elif name.startswith("{"):
+            community.append((name, value))
+    if community:
+        fields["attributes"] = tuple(community)
+    return fields
 
 
 _XML_NS = "http://www.w3.org/XML/1998/namespace"

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from io import BytesIO
 from itertools import chain, islice
 from typing import BinaryIO, TypeVar, cast
@@ -16,7 +16,7 @@ from typing import BinaryIO, TypeVar, cast
 from lxml import etree
 
 from pelican_resourcesync.errors import DocumentError
-from pelican_resourcesync.protocol.attributes import LINK, METADATA, XML_SPACE, attributes_parser
+from pelican_resourcesync.protocol.attributes import LINK, METADATA, XML_SPACE, parse_attributes
 from pelican_resourcesync.protocol.model import (
     LARGEST_ELEMENT,
     LONGEST_PROLOG,
@@ -42,8 +42,6 @@ _LOC = f"{{{SITEMAP_NS}}}loc"
 _TEXTS = {f"{{{SITEMAP_NS}}}{name}": name for name in ("loc", "lastmod", "changefreq")}
 _ROOTS = {f"{{{SITEMAP_NS}}}{root}": root for root in Root}
 _ENTRIES = {f"{{{SITEMAP_NS}}}{root.entry}": root for root in Root}
-_metadata_fields = attributes_parser(METADATA)
-_link_fields = attributes_parser(LINK)
 Value = TypeVar("Value")
 #: Called with what is left out, such as `attribute length`, and why.
 LeftOut = Callable[[str, str], None]
@@ -55,7 +53,6 @@ def unreported(_what: str, _why: str) -> None:
 
 #: What cannot be read, with the reasons; None where that is an error.
 _Unreadable = dict[str, str] | None
-_parse_time = lru_cache(maxsize=4096)(parse_datetime)  # many entries share a time
 
 _SPACE, _ESCAPE = r"[ \t\r\n]*+", "&(?:amp|lt|gt|quot|apos);"
 _VALUE = rf"[ !#-%(-;=?-~]*+(?:{_ESCAPE}[ !#-%(-;=?-~]*+)*+"
@@ -105,27 +102,27 @@ def read(stream: BinaryIO, *, name: str, left_out: LeftOut | None = None) -> Doc
 
 def has_root(data: bytes) -> bool:
     """Return whether bytes begin as a document does, in any namespace, even if it is one that cannot be read."""
-    parser = etree.XMLPullParser(events=("start",), encoding="utf-8", resolve_entities=False, no_network=True)
-    with suppress(DocumentError, etree.XMLSyntaxError):
-        parser.feed(_read_prolog(BytesIO(data), name="", lenient=True))
-    tags = [str(cast("etree._Element", element).tag) for _, element in islice(parser.read_events(), 1)]  # noqa: SLF001 - a type only
-    return any(tag.rpartition("}")[2] in list(Root) for tag in tags)
+    return any(str(root.tag).rpartition("}")[2] in list(Root) for root in islice(_started(data), 1))
 
 
 def links_of_xml(data: bytes, rel: str) -> list[str]:
     """Return the targets of the links with a relation in a feed or another document of XML that begins like this."""
-    parser = etree.XMLPullParser(events=("start",), encoding="utf-8", resolve_entities=False, no_network=True)
-    with suppress(DocumentError, etree.XMLSyntaxError):
-        parser.feed(_read_prolog(BytesIO(data), name="", lenient=True))
     found = []
-    for _, started in parser.read_events():
-        element = cast("etree._Element", started)  # noqa: SLF001 - a type only
+    for element in _started(data):
         if rel in element.get("rel", "").lower().split() and (href := element.get("href", "").strip()):
             parent = element.getparent()
             if parent is not None and parent.tag == "channel":  # of RSS
                 parent = parent.getparent()
             found += [href] if parent is not None and parent.getparent() is None else []
     return found
+
+
+def _started(data: bytes) -> Iterator[etree._Element]:
+    """Yield the elements that begin in some bytes, as far as these are XML without a DOCTYPE."""
+    parser = etree.XMLPullParser(events=("start",), encoding="utf-8", resolve_entities=False, no_network=True)
+    with suppress(DocumentError, etree.XMLSyntaxError):
+        parser.feed(_read_prolog(BytesIO(data), name="", lenient=True))
+    return (cast("etree._Element", element) for _, element in parser.read_events())  # noqa: SLF001 - a type only
 
 
 def _usual_head(head: bytes, name: str, left_out: LeftOut | None) -> Document | None:
@@ -179,7 +176,7 @@ def _usual_entry(groups: Sequence[str], names: Mapping[str, str]) -> Entry | Non
     """Return the entry with these texts; None if the parser has to say what is wrong with it."""
     loc, lastmod, attributes, first, first_value, second, second_value, has_md, links = groups
     try:
-        md = Metadata(**_metadata_fields(_attributes(attributes), None)) if has_md else None
+        md = Metadata(**parse_attributes(METADATA, _attributes(attributes))) if has_md else None
         if md and first:
             md.attributes = ((names[first], unescape(first_value)),)
         if md and second:
@@ -188,7 +185,7 @@ def _usual_entry(groups: Sequence[str], names: Mapping[str, str]) -> Entry | Non
                 return None
         return Entry(
             loc=unescape(loc),
-            lastmod=_parse_time(lastmod) if lastmod else None,
+            lastmod=parse_datetime(lastmod) if lastmod else None,
             md=md,
             links=tuple(_link(_attributes(each)) for each in _LINK.findall(links)) if links else (),
         )
@@ -420,17 +417,17 @@ def _annotate(element: etree._Element, mds: list[Attributes], links: list[Link],
 def _metadata(mds: Sequence[Attributes], unreadable: _Unreadable) -> Metadata | None:
     """Return what one or more `rs:md` say; attributes that have different values in them cannot be read."""
     if len(mds) <= 1 or unreadable is None:
-        return Metadata(**_metadata_fields(mds[0], unreadable)) if mds else None
+        return Metadata(**parse_attributes(METADATA, mds[0], unreadable)) if mds else None
     joined: dict[str, str] = {}
     for name, value in chain.from_iterable(mds):
         if joined.setdefault(name, value) != value and name != "capability":
             unreadable[f"attribute {name}"] = "there are two rs:md, with different values; join them (X02, X11)"
     readable = [(name, value) for name, value in joined.items() if f"attribute {name}" not in unreadable]
-    return Metadata(**_metadata_fields(readable, unreadable))
+    return Metadata(**parse_attributes(METADATA, readable, unreadable))
 
 
 def _link(attributes: Attributes, unreadable: _Unreadable = None) -> Link:
-    return Link(**({"href": "", "rel": ""} | _link_fields(attributes, unreadable)))
+    return Link(**({"href": "", "rel": ""} | parse_attributes(LINK, attributes, unreadable)))
 
 
 def _changefreq(text: str) -> ChangeFreq:

@@ -13,18 +13,9 @@ from functools import lru_cache
 
 from pelican_resourcesync.errors import DocumentError
 
-_MILLISECOND = 1000  # in microseconds
 _DATE = r"(?P<year>\d{4})(?:-(?P<month>\d\d)(?:-(?P<day>\d\d))?)?"
 _TIME = r"T(?:[01]\d|2[0-3]):\d\d(?::\d\d(?:\.\d+)?)?"
 _DATETIME = re.compile(rf"{_DATE}|\d{{4}}-\d\d-\d\d{_TIME}(?P<zone>Z|[+-]\d\d:\d\d)?", re.ASCII)
-
-
-_TWO_DIGITS = [f"{number:02}" for number in range(60)]
-
-
-@lru_cache(maxsize=4096)
-def _render_date(date: dt.date) -> str:
-    return date.isoformat()
 
 
 def render_datetime(moment: dt.datetime) -> str:
@@ -33,12 +24,9 @@ def render_datetime(moment: dt.datetime) -> str:
     The time is in UTC. A fraction is written only if there is one, in milliseconds or, if these are not enough, in
     microseconds. Raises `DocumentError` for a naive datetime, and for a time outside the years 1 to 9999 in UTC.
     """
-    if moment.tzinfo is dt.UTC and not moment.microsecond:  # nearly every time; `isoformat` takes several times as long
-        return (
-            f"{_render_date(moment.date())}T{_TWO_DIGITS[moment.hour]}:{_TWO_DIGITS[moment.minute]}"
-            f":{_TWO_DIGITS[moment.second]}Z"
-        )
-    return _render_utc(moment if moment.tzinfo is dt.UTC else _in_utc(moment))
+    utc = (moment if moment.tzinfo is dt.UTC else _in_utc(moment)).replace(tzinfo=None)
+    in_milliseconds = utc.microsecond and utc.microsecond % 1000 == 0
+    return f"{utc.isoformat(timespec='milliseconds' if in_milliseconds else 'auto')}Z"
 
 
 def are_all(pattern: str, texts: Sequence[str]) -> bool:
@@ -52,6 +40,7 @@ def _repeated(pattern: str) -> re.Pattern[str]:
     return re.compile(rf"{pattern}(?:\n{pattern})*+")
 
 
+@lru_cache(maxsize=4096)  # many entries share a time
 def parse_datetime(text: str) -> dt.datetime:
     """Read any form of W3C Datetime, from `YYYY` to a time with fraction and zone, as a datetime in UTC (X05).
 
@@ -70,15 +59,6 @@ def parse_datetime(text: str) -> dt.datetime:
         message = f"{text[:80]!a} is not a date or time that exists: {error} (X05)"
         raise DocumentError(message) from None
     return moment if moment.tzinfo is dt.UTC else _in_utc(moment)
-
-
-@lru_cache(maxsize=1024)  # each change writes its time twice (V1103), and many changes share a time
-def _render_utc(moment: dt.datetime) -> str:
-    if moment.microsecond % _MILLISECOND:
-        return f"{moment.isoformat(timespec='microseconds')[:-6]}Z"
-    if moment.microsecond:
-        return f"{moment.isoformat(timespec='milliseconds')[:-6]}Z"
-    return f"{moment.isoformat()[:-6]}Z"
 
 
 def _in_utc(moment: dt.datetime) -> dt.datetime:
@@ -191,9 +171,9 @@ def _escape(value: str, table: Iterable[tuple[str, str]]) -> str:
 
 
 def unescape(value: str) -> str:
-    """Return text without the escapes of `escape_text`: the opposite."""
+    """Return text without the escapes of `escape_text` and `escape_attribute`: the opposite."""
     if "&" not in value:
         return value
-    for mark, written in reversed(_TEXT_ESCAPES):
+    for mark, written in reversed(_ATTRIBUTE_ESCAPES):
         value = value.replace(written, mark)
     return value

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 from io import StringIO
 from typing import NamedTuple
 
@@ -92,15 +91,10 @@ def _key(line: str, last: str) -> str:
         _require(parse_json(line, lambda row: render_versions(*row)) == line, "it is not as this program writes it")
     times = _TIME.findall(versions)
     for begin in times:
-        _require_time(begin)
+        parse_datetime(begin)
     key = line[1 : line.index(",\t")]
     _require(key > last and times == sorted(times, key=lambda time: time.removesuffix("Z")), "it is not in order")
     return key
-
-
-@lru_cache(maxsize=4_096)
-def _require_time(text: str) -> None:
-    parse_datetime(text)
 
 
 def _require(condition: object, otherwise: str) -> None:

@@ -16,9 +16,8 @@ from itertools import chain, islice
 from typing import BinaryIO, NamedTuple
 
 from pelican_resourcesync.errors import DocumentError
-from pelican_resourcesync.protocol.attributes import LINK, METADATA, element_renderer
+from pelican_resourcesync.protocol.attributes import LINK, METADATA, element_renderer, parse_attributes
 from pelican_resourcesync.protocol.model import (
-    CONTENT_NS,
     EDITIONS,
     RS_NS,
     SITEMAP_NS,
@@ -32,11 +31,9 @@ from pelican_resourcesync.protocol.model import (
 from pelican_resourcesync.protocol.reader import read
 from pelican_resourcesync.protocol.values import (
     LONGEST_LOC,
-    Hash,
     are_all,
     escape_attribute,
     escape_text,
-    parse_datetime,
     render_datetime,
     require_absolute,
     unescape,
@@ -45,10 +42,6 @@ from pelican_resourcesync.protocol.values import (
 # Nearly every loc is like this: valid, and without anything to escape.
 _PLAIN_LOC = "[A-Za-z][A-Za-z0-9+.-]*+:[!#-%(-;=?-~]++"
 _INDENT = "    "
-_RENDER_LINK = {attribute.name: attribute.format.render for attribute in LINK}
-_RENDER_LENGTH, _RENDER_TYPE = (
-    attribute.format.render for attribute in METADATA if attribute.name in ("length", "type")
-)
 
 #: Size of the cache: many resources link to the same collections, profiles and the like.
 _RECENT = 4_096
@@ -188,10 +181,9 @@ def _lastmod(moment: dt.datetime) -> str:
 @lru_cache(maxsize=_RECENT)
 def render_link(rel: str, href: str, type: str | None = None, pri: int | None = None) -> str:
     """Write a link of an entry (X06), as a `Renderer` does but without a model, as large lists consist of these."""
-    render = _RENDER_LINK
-    typed = "" if type is None else f' type="{render["type"](type)}"'
-    ranked = "" if pri is None else f' pri="{render["pri"](pri)}"'
-    return f'{_INDENT}<rs:ln rel="{render["rel"](rel)}" href="{render["href"](href)}"{ranked}{typed}/>\n'
+    typed = "" if type is None else f' type="{LINK["type"].render(type)}"'
+    ranked = "" if pri is None else f' pri="{LINK["pri"].render(pri)}"'
+    return f'{_INDENT}<rs:ln rel="{LINK["rel"].render(rel)}" href="{LINK["href"].render(href)}"{ranked}{typed}/>\n'
 
 
 def render_metadata(hash: str | None, length: int | None, type: str | None) -> str:
@@ -200,8 +192,8 @@ def render_metadata(hash: str | None, length: int | None, type: str | None) -> s
     `hash` is `algorithm:digest`, both in letters and digits. Returns an empty string if nothing is known.
     """
     hashed = "" if hash is None else f' hash="{hash}"'
-    sized = "" if length is None else f' length="{_RENDER_LENGTH(length)}"'
-    typed = "" if type is None else f' type="{_RENDER_TYPE(type)}"'
+    sized = "" if length is None else f' length="{METADATA["length"].render(length)}"'
+    typed = "" if type is None else f' type="{METADATA["type"].render(type)}"'
     return f"{_INDENT}<rs:md{hashed}{sized}{typed}/>\n" if hashed or sized or typed else ""
 
 
@@ -347,18 +339,8 @@ _ENTRY = re.compile(
     r"((?:    <rs:md[^\n]*+\n)?)((?:    <rs:ln [^\n]*+\n)*+)  </url>\n"
 )
 _ATTRIBUTE = re.compile(r' ([a-z]++)="([^"]*+)"')
-
-# What nearly all entries have.
-_WORD = r"[ !#-%(-;=?-~]*+"
-_HASH, _LENGTH = r'(?: hash="([a-z0-9-]+):([0-9a-f]+)")?', r'(?: length="(0|[1-9][0-9]{0,17})")?'
-_LINK = re.compile(
-    rf'    <rs:ln rel="({_WORD})" href="([^"]*+)"(?: modified="([^"]++)")?{_HASH}{_LENGTH}(?: type="({_WORD})")?/>\n'
-)
-_MD = re.compile(
-    rf'    <rs:md(?: change="[a-z]*+")?(?: datetime="[^"]*+")?{_HASH}{_LENGTH}'
-    rf'(?: type="({_WORD})")?(?: path="{_WORD}")?(?: c:hash="{_WORD}")?(?: c:modified="{_WORD}")?/>\n'
-)
-_BEFORE = f'<urlset xmlns="{SITEMAP_NS}" xmlns:rs="{RS_NS}" xmlns:c="{CONTENT_NS}"><url><loc>urn:x</loc>'
+_OF_A_COMMUNITY = re.compile(r' [^ "=:]++:[^ "=]*+="')
+_BEFORE = f'<urlset xmlns="{SITEMAP_NS}" xmlns:rs="{RS_NS}"><url><loc>urn:x</loc>'
 _AROUND = _BEFORE, "</url></urlset>"
 
 
@@ -391,37 +373,13 @@ def attributes_in(element: str) -> dict[str, str]:
 
 
 def parse_metadata(text: str) -> Metadata:
-    """Return hash, length and type as `Renderer.entry_md` or `render_metadata` wrote them; empty without any text."""
-    found = _MD.fullmatch(text)
-    if found is None:
-        return (_parse_entry(text).md if text else None) or Metadata()
-    algorithm, digest, length, type_ = found.groups()
-    return Metadata(
-        hash=(Hash(algorithm=algorithm, digest=digest),) if algorithm else (),
-        length=int(length) if length else None,
-        type=type_,
-    )
+    """Parse what `Renderer.entry_md` or `render_metadata` wrote, which may be nothing, without community attributes."""
+    return Metadata(**parse_attributes(METADATA, attributes_in(text).items()))
 
 
 def parse_links(text: str) -> tuple[Link, ...]:
     """Parse what `Renderer.entry_links` or `render_link` wrote."""
-    found, end = [], 0
-    for match in iter(_LINK.scanner(text).match, None):  # type: ignore[attr-defined]  # unknown to typeshed
-        rel, href, modified, algorithm, digest, length, type_ = match.groups()
-        found.append(
-            Link(
-                rel=rel,
-                href=unescape(href),
-                modified=parse_datetime(modified) if modified else None,
-                hash=(Hash(algorithm=algorithm, digest=digest),) if algorithm else (),
-                length=int(length) if length else None,
-                type=type_,
-            )
-        )
-        end = match.end()
-    return tuple(found) if end == len(text) else _parse_entry(text).links
-
-
-def _parse_entry(text: str) -> Entry:
-    [entry] = read(BytesIO(text.join(_AROUND).encode()), name="a rendered entry").entries
-    return entry
+    if _OF_A_COMMUNITY.search(text):
+        [entry] = read(BytesIO(text.join(_AROUND).encode()), name="the links of an entry").entries
+        return entry.links
+    return tuple([Link(**parse_attributes(LINK, attributes_in(line).items())) for line in text.split("\n")[:-1]])

@@ -167,7 +167,7 @@ def test_text_as_it_stands() -> None:
     line = f'    <rs:md change="created" datetime="{noon}" hash="md5:00" length="1"/>\n'
     [text] = split_entries(data.decode())
     assert text == ("urn:a?&", noon, line, up)
-    assert parse_metadata(text.md) == Metadata(hash=md.hash, length=1)
+    assert parse_metadata(text.md) == md
     assert attributes_in(line) == {"change": "created", "datetime": noon, "hash": "md5:00", "length": "1"}
 
 

@@ -8,8 +8,8 @@ from pelican_resourcesync.checker.scan import Attributes, Head, RawEntry, Unread
 from pelican_resourcesync.checker.values import quoted
 from pelican_resourcesync.protocol import LINK, METADATA, RS_NS, SITEMAP_NS, Capability
 
-_KNOWN_MD = frozenset(attribute.name for attribute in METADATA)
-_KNOWN_LN = frozenset(attribute.name for attribute in LINK)
+_KNOWN_MD = frozenset(METADATA)
+_KNOWN_LN = frozenset(LINK)
 _INDEXES = frozenset(f"{capability}{joint}index" for capability in Capability for joint in ("", "-", "_"))
 
 
