@@ -13,14 +13,14 @@ import socket
 import ssl
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from threading import Lock
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Self
 
 from pelican_resourcesync.errors import (
     AbsentError,
@@ -49,13 +49,6 @@ class Bounds(NamedTuple):
 
 
 STANDARD_BOUNDS = Bounds()
-
-
-class Turns(Protocol):
-    """What says when the next request may be made."""
-
-    def delay(self) -> float:
-        """Return how many seconds to wait; 0 if it may be made now, and then it counts."""
 
 
 class Pace:
@@ -347,6 +340,12 @@ class Transfer:
             raise TooLargeError(message)
 
 
+#: What returns how many seconds to wait before the next request: 0 if it may be made now, and then it counts.
+Wait = Callable[[], float] | None
+#: A request with its response or failure.
+Result = tuple[Request, Response | TransportError]
+
+
 class Client(ABC):
     """Makes requests; close it after use, or use it in a `with` statement."""
 
@@ -362,9 +361,7 @@ class Client(ABC):
         """Make one request. Raises `TransportError` if it fails; its sink may then have received a part."""
 
     @abstractmethod
-    def get_all(
-        self, requests: Iterator[Request], *, jobs: int, pace: Turns | None = None
-    ) -> Iterator[tuple[Request, Response | TransportError]]:
+    def get_all(self, requests: Iterator[Request], *, jobs: int, delay: Wait = None) -> Generator[Result, None, None]:
         """Make many requests, `jobs` at a time, and yield each with its response or failure when it is complete.
 
         `requests` is read in the caller's thread, no further than needed. Other errors, those of sinks, are raised.

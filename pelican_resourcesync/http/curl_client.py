@@ -6,7 +6,7 @@ import ssl
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from typing import Any
 
 import pycurl
@@ -18,8 +18,9 @@ from pelican_resourcesync.http.client import (
     Headers,
     Request,
     Response,
+    Result,
     Transfer,
-    Turns,
+    Wait,
     network_failure,
     untrusted,
 )
@@ -33,12 +34,10 @@ if not hasattr(pycurl, "PREREQFUNCTION"):  # then private addresses cannot be re
 _LONGEST_WAIT = 1.0  # seconds
 _MOST_DIGITS = 20  # of the size of a chunk
 _SIZE = re.compile(b"[0-9A-Fa-f]{1,16}")
-_ESCAPED = re.compile("[^/]*+/.*%(?:[a-f]|.[a-f])")
 _WHY = {
     pycurl.E_PARTIAL_FILE: "the transfer ended early",
     pycurl.E_GOT_NOTHING: "the connection was closed without an answer",
 }
-_Result = tuple[Request, Response | TransportError]
 
 
 class CurlClient(Client):
@@ -57,23 +56,23 @@ class CurlClient(Client):
             raise result
         return result
 
-    def get_all(self, requests: Iterator[Request], *, jobs: int, pace: Turns | None = None) -> Iterator[_Result]:
+    def get_all(self, requests: Iterator[Request], *, jobs: int, delay: Wait = None) -> Generator[Result, None, None]:
         """Make many requests; the caller's work between two results should be short."""
         self._multi.setopt(pycurl.M_MAXCONNECTS, max(jobs, 8))
         active: dict[pycurl.Curl, _Handle] = {}
-        done: deque[_Result] = deque()
+        done: deque[Result] = deque()
         request: Request | None = None
         try:
             while True:
-                delay = 0.0
+                pause = 0.0
                 while len(active) < jobs and (request := request or next(requests, None)) is not None:
-                    if pace and (delay := pace.delay()):
+                    if delay and (pause := delay()):
                         break
                     self._start(request, active, done)
                     request = None
                 if active:  # the next requests are on their way before the caller gets what is complete
                     complete, done = done, deque()
-                    wait = 0.0 if complete else min(delay or _LONGEST_WAIT, _LONGEST_WAIT)
+                    wait = 0.0 if complete else min(pause or _LONGEST_WAIT, _LONGEST_WAIT)
                     self._perform(active, done, wait)
                     while complete:
                         yield complete.popleft()
@@ -82,7 +81,7 @@ class CurlClient(Client):
                 elif request is None:
                     return
                 else:
-                    time.sleep(min(delay, _LONGEST_WAIT))
+                    time.sleep(min(pause, _LONGEST_WAIT))
         finally:
             for curl, handle in active.items():
                 self._multi.remove_handle(curl)
@@ -95,7 +94,7 @@ class CurlClient(Client):
         self._free.clear()
         self._multi.close()
 
-    def _start(self, request: Request, active: "dict[pycurl.Curl, _Handle]", done: deque[_Result]) -> None:
+    def _start(self, request: Request, active: "dict[pycurl.Curl, _Handle]", done: deque[Result]) -> None:
         handle = self._free.pop() if self._free else _Handle(self.headers)
         try:
             handle.begin(request)
@@ -106,15 +105,13 @@ class CurlClient(Client):
             active[handle.curl] = handle
             self._multi.add_handle(handle.curl)
 
-    def _perform(self, active: "dict[pycurl.Curl, _Handle]", done: deque[_Result], wait: float) -> None:
-        """Let curl work until something is complete, or `wait` seconds have passed."""
+    def _perform(self, active: "dict[pycurl.Curl, _Handle]", done: deque[Result], wait: float) -> None:
+        """Let curl work, and where nothing is complete then, wait until it has more to do, or for `wait` seconds."""
         self._multi.perform()
-        ended = self._ended()
-        if not ended and wait:
+        _, good, bad = self._multi.info_read()
+        if not good and not bad and wait:
             self._multi.select(wait)
-            self._multi.perform()
-            ended = self._ended()
-        for curl, code, text in ended:
+        for curl, code, text in [*((curl, 0, "") for curl in good), *bad]:
             self._multi.remove_handle(curl)
             handle = active.pop(curl)
             result: Response | TransportError | None
@@ -129,15 +126,6 @@ class CurlClient(Client):
                 done.append((handle.transfer.request, result))
                 self._free.append(handle)
 
-    def _ended(self) -> list[tuple[pycurl.Curl, int, str]]:
-        ended: list[tuple[pycurl.Curl, int, str]] = []
-        while True:
-            waiting, good, bad = self._multi.info_read()
-            ended += [(curl, 0, "") for curl in good]
-            ended += bad
-            if not waiting:
-                return ended
-
 
 class _Handle:
     """A handle of curl, which makes one request at a time."""
@@ -148,9 +136,7 @@ class _Handle:
         self._common = headers
         self._sockets: list[socket.socket] = []
         self._lines: list[bytes] = []  # the heads that have come, with their status lines
-        self._sent: Mapping[str, str] = {}
         self._chunks: _Chunks | None = None
-        self._exact = False  # whether curl was told what to write in the request line; it cannot be told to forget
         self.curl = curl = pycurl.Curl()
         _trust(curl)
         curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
@@ -182,9 +168,7 @@ class _Handle:
         self._response: Response | None = None
         self._failure: BaseException | None = None
         curl.setopt(pycurl.URL, url)
-        if self._exact or _ESCAPED.match(url):  # curl would write escapes with capital letters
-            self._exact = True
-            curl.setopt(pycurl.REQUEST_TARGET, target_of(url))
+        curl.setopt(pycurl.REQUEST_TARGET, target_of(url))  # curl would write escapes with capital letters
         body = transfer.request.body
         curl.setopt(pycurl.FRESH_CONNECT, body is not None)
         if body is None:
@@ -192,9 +176,7 @@ class _Handle:
         else:
             curl.setopt(pycurl.POSTFIELDS, body)
             headers = {**headers, "Expect": ""}  # else curl waits for an answer before it sends a large body
-        if headers is not self._sent:
-            curl.setopt(pycurl.HTTPHEADER, [f"{name}: {value}" for name, value in headers.items()])
-            self._sent = headers
+        curl.setopt(pycurl.HTTPHEADER, [f"{name}: {value}" for name, value in headers.items()])
         curl.setopt(pycurl.CONNECTTIMEOUT_MS, max(int(bounds.timeout * 1000), 1))
         curl.setopt(pycurl.LOW_SPEED_TIME, max(int(bounds.timeout), 1))
         curl.setopt(pycurl.TIMEOUT_MS, max(int(left * 1000), 1))

@@ -8,9 +8,10 @@ import threading
 import time
 import weakref
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from queue import SimpleQueue
 from typing import cast
 from urllib.parse import unquote, urlsplit
@@ -21,15 +22,7 @@ from urllib3.exceptions import HTTPError
 from urllib3.response import BaseHTTPResponse
 
 from pelican_resourcesync.errors import TransportError
-from pelican_resourcesync.http.client import (
-    Client,
-    Headers,
-    Request,
-    Response,
-    Transfer,
-    Turns,
-    network_failure,
-)
+from pelican_resourcesync.http.client import Client, Headers, Request, Response, Result, Transfer, Wait, network_failure
 from pelican_resourcesync.http.urls import Origin, check_literal, require_public, target_of
 from pelican_resourcesync.version import USER_AGENT
 
@@ -41,7 +34,6 @@ _KEPT = 32  # unused connections that are kept
 
 #: What a connection can be used for: the origin, whether its address must be public, and the proxy.
 _Key = tuple[Origin, bool, str]
-_Result = tuple[Request, Response | TransportError]
 
 
 class _Timed(socket.socket):
@@ -169,7 +161,6 @@ class Urllib3Client(Client):
         """Use the proxies of the environment, or none."""
         super().__init__(user_agent)
         self._proxies = getproxies() if proxies else {}
-        self._context: ssl.SSLContext | None = None
         self._idle: list[tuple[_Key, _Connection]] = []
         self._lock = threading.Lock()
         weakref.finalize(self, _close_all, self._idle)
@@ -178,15 +169,15 @@ class Urllib3Client(Client):
         """Make one request."""
         return self._get(request, _Running())
 
-    def get_all(self, requests: Iterator[Request], *, jobs: int, pace: Turns | None = None) -> Iterator[_Result]:
+    def get_all(self, requests: Iterator[Request], *, jobs: int, delay: Wait = None) -> Generator[Result, None, None]:
         """Make many requests, each thread one at a time."""
         running, waiting = _Running(), 0
-        done: SimpleQueue[Future[_Result]] = SimpleQueue()
+        done: SimpleQueue[Future[Result]] = SimpleQueue()
         with ThreadPoolExecutor(jobs) as pool:
             try:
                 while True:
                     while waiting < 2 * jobs and (request := next(requests, None)) is not None:
-                        pool.submit(self._get_paced, request, running, pace).add_done_callback(done.put)
+                        pool.submit(self._get_paced, request, running, delay).add_done_callback(done.put)
                         waiting += 1
                     if not waiting:
                         return
@@ -202,9 +193,9 @@ class Urllib3Client(Client):
         with self._lock:
             _close_all(self._idle)
 
-    def _get_paced(self, request: Request, running: _Running, pace: Turns | None) -> _Result:
-        while pace and (delay := pace.delay()):
-            if running.stopped.wait(min(delay, _LONGEST_WAIT)):
+    def _get_paced(self, request: Request, running: _Running, delay: Wait) -> Result:
+        while delay and (pause := delay()):
+            if running.stopped.wait(min(pause, _LONGEST_WAIT)):
                 return request, TransportError()
         try:
             return request, self._get(request, running)
@@ -264,13 +255,18 @@ class Urllib3Client(Client):
             connection = _Connection(*connect_to)
             connection.forwarding = _proxy_headers(proxy) if proxy else None
         else:
-            with self._lock:
-                self._context = self._context or _trusted()
             connection = _SecureConnection(*connect_to, ssl_context=self._context)
             if proxy:
                 connection.set_tunnel(host.encode("idna").decode(), port, _proxy_headers(proxy))
         connection.public = public and not proxy
         return connection
+
+    @cached_property
+    def _context(self) -> ssl.SSLContext:
+        """What verifies hosts; it takes long to make."""
+        context = ssl.create_default_context()
+        context.sslsocket_class = _TimedTLS
+        return context
 
     def _proxy(self, place: Origin) -> str:
         proxy = self._proxies.get(place[0]) or self._proxies.get("all", "")
@@ -303,12 +299,6 @@ class Urllib3Client(Client):
 def _close_all(idle: list[tuple[_Key, _Connection]]) -> None:
     while idle:
         idle.pop()[1].close()
-
-
-def _trusted() -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    context.sslsocket_class = _TimedTLS
-    return context
 
 
 def _read_block(answer: BaseHTTPResponse, transfer: Transfer) -> bytes:

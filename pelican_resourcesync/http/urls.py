@@ -139,11 +139,8 @@ def redirected(url: str, location: str | None, hosts: AbstractSet[str] | None = 
     It may lead to some `hosts`, for which the message names the option, or `anywhere`, but not from https to http.
     """
     target = hint = ""
-    if location:
-        try:
-            target = quote(urljoin(url, location.strip()), safe=punctuation, encoding="iso-8859-1", errors="replace")
-        except ValueError:  # not a URL at all
-            target = ""
+    if location and is_url(location.strip()):
+        target = quote(urljoin(url, location.strip()), safe=punctuation, encoding="iso-8859-1", errors="replace")
         old, new = origin(url), origin(target)
         if old and new and (new == old or (old[0], new[0], old[1]) == ("http", "https", new[1])):
             return target
@@ -206,12 +203,13 @@ def require_public(host: str, address: str) -> None:
         raise PrivateError(message)
 
 
-def address_of(place: Origin) -> str:
-    """Return the first address of a host, or an empty string if it has none now."""
+def is_private(place: Origin) -> bool | None:
+    """Return whether the first address of a host is not public; None if it has no address now."""
     try:
-        return str(socket.getaddrinfo(place[1], place[2], type=socket.SOCK_STREAM)[0][4][0])
+        address = socket.getaddrinfo(place[1], place[2], type=socket.SOCK_STREAM)[0][4][0]
     except (OSError, UnicodeError):
-        return ""
+        return None
+    return not is_public_address(str(address))
 
 
 def is_public_address(address: str) -> bool:

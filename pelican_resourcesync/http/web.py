@@ -12,7 +12,7 @@ from typing import BinaryIO
 from urllib.parse import quote, urljoin
 
 from pelican_resourcesync.http.client import STANDARD_BOUNDS, Bounds, Client, Headers, Request, Response, Sink
-from pelican_resourcesync.http.urls import check_base
+from pelican_resourcesync.http.urls import check_base, is_url
 from pelican_resourcesync.version import USER_AGENT
 
 _PAST_CACHES = {"Cache-Control": "no-cache", "Pragma": "no-cache"}
@@ -160,7 +160,7 @@ def links_of_page(data: bytes, uri: str, rel: str = "resourcesync") -> list[str]
         parser.feed(data[:_PAGE].decode("utf-8", "replace"))
     except (AssertionError, ValueError):  # raised by Python's parser for declarations that it cannot read
         return []
-    [base] = _absolute(uri, [parser.base])
+    [base] = _absolute(uri, [parser.base]) if parser.base else [uri]
     return _absolute(base, parser.found)
 
 
@@ -176,13 +176,8 @@ def links_of_headers(headers: Headers, uri: str, wanted: str = "resourcesync") -
 
 
 def _absolute(uri: str, links: list[str]) -> list[str]:
-    absolute = []
-    for link in links:
-        try:
-            absolute.append(urljoin(uri, link))
-        except ValueError:
-            absolute.append(link)
-    return absolute
+    """Return links as absolute URLs; those that are not URLs as they are."""
+    return [urljoin(uri, link) if is_url(link) and is_url(uri) else link for link in links]
 
 
 def new_client(*, proxies: bool = False, user_agent: str = USER_AGENT) -> Client:

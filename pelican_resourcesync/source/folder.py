@@ -1,8 +1,9 @@
 """The output folder of a site, read before it is public as a static host would serve it."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from pelican_resourcesync.errors import AbsentError, PermanentError, SourceError, TransportError
@@ -11,7 +12,7 @@ from pelican_resourcesync.http import (
     Headers,
     Request,
     Response,
-    Turns,
+    Result,
     decoded,
     origin,
     path_of_uri,
@@ -97,14 +98,8 @@ class FolderClient(Client):
                 request.sink.write(data)
         return response
 
-    def get_all(
-        self,
-        requests: Iterator[Request],
-        *,
-        jobs: int,  # noqa: ARG002 - a folder is read by one
-        pace: Turns | None = None,  # noqa: ARG002 - and without pauses
-    ) -> Iterator[tuple[Request, Response | TransportError]]:
-        """Read files one after another."""
+    def get_all(self, requests: Iterator[Request], **_: Any) -> Generator[Result, None, None]:
+        """Read files one after another, without pauses."""
         for request in requests:
             try:
                 yield request, self.get(request)

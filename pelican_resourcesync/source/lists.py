@@ -112,27 +112,19 @@ class ChangeLists:
         take: Callable[[ListedResource, Position], object],
         note: Callable[[str], None] | None = None,
     ) -> ResourceSyncError | None:
-        """Pass the changes after a position to a function, each with the position that it leads to; see `after`.
+        """Pass the changes after a position to a function, in order, each with the position that it leads to.
 
-        Return why the lists cannot be used, or None if they can: otherwise, what was passed counts for nothing.
+        Return why the lists cannot be used, a `GapError` if they do not reach back to the position, or None if they can
+        be used: otherwise, what was passed counts for nothing. With `note`, call that where they do not reach back, and
+        pass the changes that they have.
         """
         try:
-            for change, here in self.after(position, note):
-                take(change, here)
+            with closing(self):
+                for change, here in self._after(position, note):
+                    take(change, here)
         except UNREAD as error:
             return error
         return None
-
-    def after(
-        self, position: Position, note: Callable[[str], None] | None = None
-    ) -> Iterator[tuple[ListedResource, Position]]:
-        """Yield the changes after a position, in order, each with the position that it leads to.
-
-        Raises `GapError` if the lists do not reach back to it; with `note`, calls that instead, and yields the changes
-        that they have. Raises `DocumentError` for lists that cannot be used.
-        """
-        with closing(self):
-            yield from self._after(position, note)
 
     def _after(
         self, position: Position, note: Callable[[str], None] | None
@@ -283,23 +275,17 @@ class ChangeLists:
 
     def _in_order(self, lists: Iterable[ChangeList]) -> Iterator[tuple[ChangeList, ListedResource, bool]]:
         """Yield the changes of lists in order, each with its list, and whether it has a time."""
-        listed: ChangeList
-        is_dated = False
-
-        def changes() -> Iterator[ListedResource]:
-            nonlocal listed, is_dated
-            for listed in lists:
-                with closing(self.read(listed)) as listed_changes:
-                    for change in listed_changes:
-                        is_dated = bool(change.time)
-                        yield change
-
-        try:
-            for change in in_order(changes()):
-                yield listed, change, is_dated
-        except OrderError as error:
-            message = f"{shown(listed.uri)}: {error}"
-            raise DocumentError(message) from None
+        latest = ""
+        for listed in lists:
+            with closing(self.read(listed)) as changes:
+                for change in changes:
+                    try:
+                        placed = _placed(change, latest)
+                    except OrderError as error:
+                        message = f"{shown(listed.uri)}: {error}"
+                        raise DocumentError(message) from None
+                    latest = placed.time
+                    yield listed, placed, bool(change.time)
 
 
 def _times(document: Document, uri: str) -> tuple[str, str]:
@@ -338,21 +324,27 @@ def in_order(changes: Iterable[ListedResource]) -> Iterator[ListedResource]:
     Raises `OrderError` if the first has no time, if one has no kind, or is out of order.
     """
     latest = ""
-    for resource in changes:
-        unreadable = why_unreadable(resource.hash)
-        time, change = resource.time, resource.change
-        if unreadable:  # that it changed is known, but not whether before or after the position, if it has no time
-            change = change or ChangeKind.UPDATED
-        else:
-            time = time or latest
-        if not time or not change:
-            message = f"{shown(resource.uri)} is listed as changed without a time or kind of change"
-            raise OrderError(f"{message}: {unreadable}" if unreadable else message)
-        if time < latest:
-            message = (
-                f"the change of {shown(resource.uri)} at {time} is listed after one at {latest}; its publisher should "
-                "list changes in the order of their times (CH03)"
-            )
-            raise OrderError(message)
-        latest = time
-        yield resource if resource.time and resource.change else resource._replace(time=time, change=change)
+    for change in changes:
+        placed = _placed(change, latest)
+        latest = placed.time
+        yield placed
+
+
+def _placed(resource: ListedResource, latest: str) -> ListedResource:
+    """Return a change with a time, which is that of the one before, `latest`, if it has none; see `in_order`."""
+    unreadable = why_unreadable(resource.hash)
+    time, change = resource.time, resource.change
+    if unreadable:  # that it changed is known, but not whether before or after the position, if it has no time
+        change = change or ChangeKind.UPDATED
+    else:
+        time = time or latest
+    if not time or not change:
+        message = f"{shown(resource.uri)} is listed as changed without a time or kind of change"
+        raise OrderError(f"{message}: {unreadable}" if unreadable else message)
+    if time < latest:
+        message = (
+            f"the change of {shown(resource.uri)} at {time} is listed after one at {latest}; its publisher should "
+            "list changes in the order of their times (CH03)"
+        )
+        raise OrderError(message)
+    return resource if resource.time and resource.change else resource._replace(time=time, change=change)

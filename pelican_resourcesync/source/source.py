@@ -33,11 +33,11 @@ from pelican_resourcesync.http import (
     Pace,
     Request,
     Response,
+    Result,
     Sink,
-    address_of,
     allowing,
     host_to_name,
-    is_public_address,
+    is_private,
     is_sendable,
     is_url,
     new_client,
@@ -61,7 +61,6 @@ _DEPTH = 3  # of indexes
 _MOST_PAGES = 50_000
 _MOST_HOSTS = 3  # of those that are not requested, which are named
 _MOST_SITEMAPS = 1_000  # of robots.txt
-_BLOCK = 262_144  # bytes
 _DAY = 86_400  # seconds
 #: What is remembered: whether the Source was at a private address when it was first requested.
 PRIVATE = "private"
@@ -173,32 +172,23 @@ class Source:
         if self._private is None:
             self._private = self.memory.get(PRIVATE)
         if self._private is None:
-            address = address_of(place)
-            if not address:  # asked for once a run: behind a proxy, names may have none here
-                self._private = False
-                return False
-            self._private = not is_public_address(address)
-            self.memory.set(PRIVATE, self._private)
+            private = is_private(place)
+            self._private = bool(private)
+            if private is not None:  # asked for once a run: behind a proxy, names may have no address here
+                self.memory.set(PRIVATE, private)
         return self._private
 
     def fetch(self, make_request: Callable[[], Request]) -> Response:
         """Make one request, again after a while if it fails in a way that may pass; each attempt makes it anew."""
-        for attempt in range(self.options.retries + 1):
-            self._await_turn()
-            request = make_request()
-            try:
-                return self.client.get(request)
-            except TransportError as error:
-                wait = self._waiting_time(request, error, attempt)
-                if wait is None:
-                    raise
-                self.pace.pause(wait)
-        raise AssertionError  # pragma: no cover - the last attempt returns or raises
 
-    def _await_turn(self) -> None:
-        while delay := self.delay():
-            time.sleep(delay)
-        self.requests += 1
+        def requests() -> list[Request]:
+            self.requests += 1
+            return [make_request()]
+
+        [(_, result)] = self.fetch_all(requests)
+        if isinstance(result, TransportError):
+            raise result
+        return result
 
     def delay(self) -> float:
         """Return how long to wait before the next request. Raises `IncompleteError` if the run may not take so long."""
@@ -215,17 +205,15 @@ class Source:
             raise IncompleteError(message)
         return left
 
-    def fetch_all(
-        self, make_requests: Callable[[], Iterable[Request]]
-    ) -> Generator[tuple[Request, Response | TransportError], None, None]:
+    def fetch_all(self, make_requests: Callable[[], Iterable[Request]]) -> Generator[Result, None, None]:
         """Make many requests, and yield each with its response or failure.
 
         What fails in a way that may pass is not yielded: after a while, the requests that are left are made anew.
         """
         for attempt in range(self.options.retries + 1):
             longest, again = 0.0, False
-            results = self.client.get_all(iter(make_requests()), jobs=self.jobs, pace=self)
-            try:
+            requests = iter(make_requests())
+            with closing(self.client.get_all(requests, jobs=self.jobs, delay=self.delay)) as results:
                 for request, result in results:
                     wait = None
                     if isinstance(result, TransportError):
@@ -234,10 +222,6 @@ class Source:
                         yield request, result
                     else:
                         longest, again = max(longest, wait), True
-            finally:
-                close = getattr(results, "close", None)
-                if close is not None:
-                    close()
             if not again:
                 return
             self.pace.pause(longest)
@@ -307,7 +291,7 @@ class Source:
                 notes.append(f"{what} cannot be read, and counts as absent ({first})")
         return notes
 
-    def document(self, uri: str, capability: str, *, remembered: bool = True) -> "OpenDocument | None":
+    def document(self, uri: str, capability: str, *, remembered: bool = False) -> "OpenDocument | None":
         """Return a document that is read as its entries are needed; None if it is `remembered` and has not changed.
 
         Small documents are returned even then. Raises `DocumentError` for anything that is no document of this
@@ -338,12 +322,8 @@ class Source:
         return count
 
     def whole_document(self, uri: str, capability: str) -> "OpenDocument":
-        """Return a document, also if it has not changed and is too large to be remembered."""
-        return self.document(uri, capability) or self.new_document(uri, capability)
-
-    def new_document(self, uri: str, capability: str) -> "OpenDocument":
-        """Return a document, requested without a condition."""
-        opened = self.document(uri, capability, remembered=False)
+        """Return a document, also if it has not changed."""
+        opened = self.document(uri, capability)
         assert opened is not None  # noqa: S101 - it was not remembered
         return opened
 
@@ -371,7 +351,7 @@ class Source:
             message = f"{shown(uri)} is on another host{hint}"
             raise ForeignError(message)
 
-    def _fetch(self, uri: str, *, remembered: bool) -> BinaryIO | None:
+    def _fetch(self, uri: str, *, remembered: bool = False) -> BinaryIO | None:
         """Return the bytes of a document; None if it is `remembered`, has not changed, and is large.
 
         Of those that were read since `begin`, small ones are not requested again.
@@ -387,8 +367,9 @@ class Source:
             self._authenticate(uri, again)
             again.seek(0)
             return again
-        # That a large one has not changed could not be verified.
-        known = known if remembered and known and (self.signed is None or known[1] is not None) else None
+        # Of a large one, only the `ETag` is known, so that it has not changed could not be verified.
+        if known and known[1] is None and (not remembered or self.signed is not None):
+            known = None
         headers = {"Cache-Control": "no-cache", **(conditions(known[0]) if known else {})}
         stream = cast("BinaryIO", SpooledTemporaryFile(_IN_MEMORY, dir=str(self.memory.parts)))  # noqa: SIM115 - returned open
 
@@ -425,7 +406,7 @@ class Source:
 
     def whole(self, uri: str) -> bytes:
         """Return the bytes of a file within the limits of documents."""
-        stream = self._fetch(uri, remembered=False)
+        stream = self._fetch(uri)
         assert stream is not None  # noqa: S101 - it was not remembered
         with stream:
             return stream.read()
@@ -433,13 +414,15 @@ class Source:
     def beginning(self, uri: str) -> tuple[Response, bytes]:
         """Return the first bytes of a document or page."""
         stream = BytesIO()
-        self._await_turn()
+        while delay := self.delay():
+            time.sleep(delay)
+        self.requests += 1
         response = self.client.get(self.request(uri, _StreamSink(stream, _PAGE), bounds=self._document_bounds))
         return response, stream.getvalue()
 
     def kind(self, uri: str, data: bytes | None = None) -> tuple[str | None, dict[str, str]]:
         """Return the capability of a document, and the URIs of its links by relation; `data` is how it begins."""
-        stream = self._fetch(uri, remembered=False) if data is None else BytesIO(data)
+        stream = self._fetch(uri) if data is None else BytesIO(data)
         assert stream is not None  # noqa: S101 - it was not remembered
         with stream:
             document = read(stream, name=shown(uri), left_out=unreported)
@@ -489,7 +472,7 @@ class OpenDocument:
             "is on another host": origin(uri) != origin(self._uri),
         }
         why = next((reason for reason, is_so in reasons.items() if is_so), "")
-        page = None if why else self._source.new_document(uri, self._capability)
+        page = None if why else self._source.whole_document(uri, self._capability)
         if page is None or page.link("up") not in ("", self.link("up")):
             if page:
                 page.close()
@@ -565,7 +548,7 @@ class Entries:
             message = f"{shown(uri)} is named again, or in too many indexes of indexes"
             raise DocumentError(message)
         self._read.add(uri)
-        return self._source.new_document(uri, self._capability)
+        return self._source.whole_document(uri, self._capability)
 
     def _fail(self, error: ResourceSyncError) -> None:
         if self._unread is None:
@@ -599,10 +582,7 @@ def conditions(etag: str) -> dict[str, str]:
 
 
 def _sha256(stream: BinaryIO) -> str:
-    found = hashlib.sha256()
-    while block := stream.read(_BLOCK):
-        found.update(block)
-    return found.hexdigest()
+    return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def not_signed(uri: str) -> SignatureError:

@@ -122,9 +122,9 @@ def test_ended_early(client: Client, site: Live, rate: float, in_time: Guard) ->
     site.manners["1"] = late(120, content(b"late"))
     requests = (request(f"{site.url}/{number}", bounds=Bounds(timeout=120)) for number in range(3))
     with in_time():
-        results = client.get_all(requests, jobs=2, pace=Pace(requests=rate))
+        results = client.get_all(requests, jobs=2, delay=Pace(requests=rate).delay)
         assert next(results)[0].url.endswith("/0")
-        results.close()  # type: ignore[attr-defined]
+        results.close()
         assert client.get(request(f"{site.url}/2")).status == 200
 
 
@@ -438,7 +438,7 @@ def test_waiting_is_no_work(client: Client, site: Live) -> None:
             return super().delay()
 
     pace, begin = Counted(requests=10), time.monotonic()
-    list(client.get_all((request(f"{site.url}/{number}") for number in range(3)), jobs=2, pace=pace))
+    list(client.get_all((request(f"{site.url}/{number}") for number in range(3)), jobs=2, delay=pace.delay))
     assert pace.asked < 20
     assert time.monotonic() - begin >= 0.19
 
