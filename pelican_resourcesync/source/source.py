@@ -582,7 +582,7 @@ def conditions(etag: str) -> dict[str, str]:
 
 
 def _sha256(stream: BinaryIO) -> str:
-    return hashlib.file_digest(stream, "sha256").hexdigest()
+    return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]  # these streams have `readinto`
 
 
 def not_signed(uri: str) -> SignatureError:
