@@ -18,7 +18,7 @@ from time import monotonic
 from typing import Any
 
 from pelican_resourcesync.destination.fetch import MirrorResult
-from pelican_resourcesync.destination.files import Copy, InTheWayError, hash_of
+from pelican_resourcesync.destination.files import Copy, Part, hash_of
 from pelican_resourcesync.destination.mirroring import Mirror
 from pelican_resourcesync.destination.state import (
     DATABASE,
@@ -142,21 +142,21 @@ class _BucketCopy(Copy):
         if monotonic() - self._time > _OFTEN:
             self.checkpoint(state)
 
-    def install_all(self, batch: Sequence[tuple[str, StoredResource, bool]]) -> Iterable[InTheWayError | None]:
+    def install_all(self, batch: Sequence[Part]) -> Iterable[str]:
         """Put parts at the paths of their resources, several at a time."""
         with ThreadPoolExecutor(16) as pool:
-            return [*pool.map(self._installed, batch)]
+            return [*pool.map(self.install, batch)]
 
-    def install(self, part: str, stored: StoredResource, *, ours: bool) -> None:
-        """Put a part at the path of its resource; raises `InTheWayError` if something that is not `ours` is there."""
+    def install(self, part: Part) -> str:
+        """Put a part at the path of its resource; return what is in its way, or an empty text."""
+        file, stored, ours = part
         taken = not ours and stored.length >= _LARGE and self._bucket.digest(stored.path) not in (None, stored.digest)
         with suppress(ConflictError):
             if not taken:
-                self._put(stored.path, Path(part), stored.digest, replace=ours)
-                Path(part).unlink()
-                return
-        message = f"{stored.path} exists, and the mirror did not write it"
-        raise InTheWayError(message)
+                self._put(stored.path, Path(file), stored.digest, replace=ours)
+                Path(file).unlink()
+                return ""
+        return f"{stored.path} exists, and the mirror did not write it"
 
     def remove(self, stored: StoredResource) -> bool:
         """Delete a resource; return whether what is there was the mirror's."""

@@ -1,13 +1,13 @@
 """Fetch what is pending, from packages or singly, verify it, and give it to the installer."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from itertools import islice
 from shutil import copyfile
 
-from pelican_resourcesync.destination.files import Installer, copy_of, hash_of
+from pelican_resourcesync.destination.files import Installer, hash_of
 from pelican_resourcesync.destination.links import Mirrors, listed_patches
 from pelican_resourcesync.destination.paths import conflict_path_of, path_of
 from pelican_resourcesync.destination.plan import FetchPlan
@@ -86,8 +86,8 @@ class Fetch:
 
     def __init__(self, state: CopyState, source: Source, options: MirrorOptions, result: MirrorResult) -> None:
         self._state, self._source, self._options, self._result = state, source, options, result
-        self._copy = copy = copy_of(state, sync=options.sync)
-        self._installer = Installer(state, copy)
+        self._installer = Installer(state)
+        self._copy = self._installer.copy
         self._packages = Packages(source)
         self._mirrors = Mirrors(state, source, options.ask)
         self._again = False  # for what a mirror did not have
@@ -96,7 +96,7 @@ class Fetch:
         self._taken: set[str] = set()  # from packages, and perhaps not recorded yet
         self._same: dict[str, str] = {}  # of versions of the past, the path of a file with a hash
         self._rebuilt = bool(state.get(REBUILT))
-        self._begun = copy.begun()
+        self._begun = self._copy.begun()
         if options.max_total:
             source.space.stored = state.number("SELECT CAST(total(length) AS INTEGER) FROM resource")
 
@@ -270,7 +270,10 @@ class Fetch:
             patches = {
                 one.uri: ResourceSink(one, self._copy.part(one.uri)) for needed in listed.values() for one in needed
             }
-            self._receive(patches)
+            allowed = {uri: sink for uri, sink in patches.items() if self._source.allows(uri)}
+            self._source.requests += len(allowed)
+            for _ in self._mirrors.receive(allowed, {}, []):
+                pass  # what does not come stays empty
             for sink in self._sinks(page):
                 stored = sink.pending.stored
                 data = self._copy.read(stored) if stored else b""
@@ -288,23 +291,6 @@ class Fetch:
             for patch in patches.values():
                 patch.discard()
             self._installer.finish()
-
-    def _receive(self, patches: Mapping[str, ResourceSink]) -> None:
-        """Receive patches, by their URIs; those that cannot be fetched stay empty."""
-        done: set[str] = set()
-
-        def requests() -> Iterator[Request]:
-            for uri, sink in patches.items():
-                if uri not in done and self._source.allows(uri):
-                    self._source.requests += 1
-                    yield self._source.request(uri, sink)
-
-        with closing(self._source.fetch_all(requests)) as results:
-            for request, response in results:
-                done.add(request.url)
-                with suppress(TransportError):
-                    if isinstance(response, Response):
-                        self._source.pace.take(patches[request.url].verified().length)
 
     # Both
 

@@ -20,13 +20,13 @@ _BLOCK = 1_048_576  # bytes
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
-class InTheWayError(Exception):
-    """Raised when something that the mirror did not write has the path of a resource."""
+#: A verified part, its resource, and whether the mirror wrote what may have its path.
+Part = tuple[str, StoredResource, bool]
 
 
-def copy_of(state: CopyState, *, sync: bool) -> "Copy":
+def copy_of(state: CopyState) -> "Copy":
     """Return the files of a copy."""
-    return state.remote or Copy(state.folder, sync=sync)
+    return state.remote or Copy(state.folder, sync=state.sync)
 
 
 class Copy:
@@ -59,38 +59,30 @@ class Copy:
             folders = {f"{self._folder}/{parent}" for path in paths for parent in PurePosixPath(path).parents}
             sync([*files, *filter(os.path.isdir, folders)])
 
-    def install_all(self, batch: Sequence[tuple[str, StoredResource, bool]]) -> Iterable[InTheWayError | None]:
-        """Install parts; yield for each what is in its way, if anything is."""
-        return map(self._installed, batch)
-
-    def _installed(self, one: tuple[str, StoredResource, bool]) -> InTheWayError | None:
-        part, stored, ours = one
-        try:
-            self.install(part, stored, ours=ours)
-        except InTheWayError as error:
-            return error
-        return None
+    def install_all(self, batch: Sequence[Part]) -> Iterable[str]:
+        """Install parts; yield for each what is in its way, or an empty text."""
+        return map(self.install, batch)
 
     def installed(self, state: CopyState) -> None:
         """Take note that all that the state has is installed."""
 
-    def install(self, part: str, stored: StoredResource, *, ours: bool) -> None:
-        """Rename a part to the path of its resource; raises `InTheWayError` if something that is not `ours` has it."""
+    def install(self, part: Part) -> str:
+        """Rename a part to the path of its resource; return what the mirror did not write and is in its way, if any."""
+        file, stored, ours = part
         target = f"{self._folder}/{stored.path}"
         folder = target.rpartition("/")[0]
-        if folder not in self._folders:
-            self._make_folder(folder)
+        if folder not in self._folders and (obstacle := self._make_folder(folder)):
+            return obstacle
         if not ours and os.path.lexists(target) and not self.matches(stored):
-            message = f"{stored.path} exists, and the mirror did not write it"
-            raise InTheWayError(message)
+            return f"{stored.path} exists, and the mirror did not write it"
         try:
-            os.replace(part, target)  # noqa: PTH105 - one of many
+            os.replace(file, target)  # noqa: PTH105 - one of many
         except FileNotFoundError:
             if not self.matches(stored):  # it was renamed before the last run was interrupted
                 raise
-        except IsADirectoryError as error:
-            message = f"{stored.path} is a folder"
-            raise InTheWayError(message) from error
+        except IsADirectoryError:
+            return f"{stored.path} is a folder"
+        return ""
 
     def remove(self, stored: StoredResource) -> bool:
         """Delete a resource, and folders that are empty then; return whether what is there was the mirror's.
@@ -151,17 +143,17 @@ class Copy:
             self._checked[folder] = found
         return found
 
-    def _make_folder(self, folder: str) -> None:
+    def _make_folder(self, folder: str) -> str:
+        """Make a folder; return what is in its way, or an empty text."""
         name = folder[len(self._folder) + 1 :]
         if not self._reachable(f"{name}/x"):
-            message = f"{name} leads through a symbolic link"
-            raise InTheWayError(message)
+            return f"{name} leads through a symbolic link"
         try:
             os.makedirs(folder, exist_ok=True)  # noqa: PTH103 - a string
-        except (FileExistsError, NotADirectoryError) as error:
-            message = f"{name} is a file that the mirror did not write"
-            raise InTheWayError(message) from error
+        except (FileExistsError, NotADirectoryError):
+            return f"{name} is a file that the mirror did not write"
         self._folders.add(folder)
+        return ""
 
 
 def sync_all(folder: Path) -> None:
@@ -213,22 +205,18 @@ _MOST_BATCHES = 4  # that wait while one is being synced
 _INSTALLING = "installing"  # the key of the batch that is being renamed
 
 
-#: A verified part, its resource, and whether the mirror wrote what may have its path.
-_Part = tuple[str, StoredResource, bool]
-
-
 class Installer:
-    """Moves verified parts to the paths of their resources, in batches.
+    """Moves verified parts to the paths of their resources in a `copy`, in batches.
 
     A batch is synced in a thread, while transfers go on. Then the state records its resources, and that their files are
     being renamed; then they are renamed. `recover` continues where a run was interrupted.
     """
 
-    def __init__(self, state: CopyState, copy: Copy) -> None:
-        self._state, self._copy = state, copy
-        self._batch: list[_Part] = []
+    def __init__(self, state: CopyState) -> None:
+        self._state, self.copy = state, copy_of(state)
+        self._batch: list[Part] = []
         self._size, self._begun = 0, monotonic()
-        self._syncing: list[_Part] = []
+        self._syncing: list[Part] = []
         self._thread: Thread | None = None
         self._failure: BaseException | None = None
         self._interrupted = False  # while files are being renamed
@@ -282,20 +270,20 @@ class Installer:
             return
         for uri, ours in left:
             stored = self._state.stored(uri)
-            part = self._copy.part(uri)
+            part = self.copy.part(uri)
             if stored and stored.digest and hash_of(part, stored.length)[0] == stored.digest:
                 self._install_all([(part, stored, ours)])
             elif stored:
                 others[stored] = ours
         with self._state.transaction():
-            for damaged in self._copy.damaged([*others]):
+            for damaged in self.copy.damaged([*others]):
                 self._state.reject(damaged, "", ours=others[damaged])
         self._renamed += [stored.path for stored in others]
         self._settle()
 
     def _settle(self) -> None:
         """Wait until the names of the files are on disk; then no run has to install them again."""
-        self._copy.sync([], self._renamed)
+        self.copy.sync([], self._renamed)
         self._renamed.clear()
         self._state.set(_INSTALLING, [])
 
@@ -309,7 +297,7 @@ class Installer:
 
     def _wait(self, parts: list[str], renamed: list[str]) -> None:
         try:
-            self._copy.sync(parts, renamed)
+            self.copy.sync(parts, renamed)
         except BaseException as error:  # noqa: BLE001 - raised again by `_install`
             self._failure = error
 
@@ -333,13 +321,13 @@ class Installer:
         self._failures.clear()
         self._install_all(batch)
         self._interrupted = False
-        self._copy.installed(self._state)
+        self.copy.installed(self._state)
         self.paths.difference_update(resource.path.lower() for resource in stored)
 
-    def _install_all(self, batch: list[_Part]) -> None:
+    def _install_all(self, batch: list[Part]) -> None:
         self._renamed += [stored.path for _, stored, _ in batch]
-        for (part, stored, _), error in zip(batch, self._copy.install_all(batch), strict=True):
-            if error:
+        for (part, stored, _), obstacle in zip(batch, self.copy.install_all(batch), strict=True):
+            if obstacle:
                 Path(part).unlink(missing_ok=True)
                 with self._state.transaction():
-                    self._state.reject(stored, f"{error}: use another folder, or move it away if nothing needs it")
+                    self._state.reject(stored, f"{obstacle}: use another folder, or move it away if nothing needs it")

@@ -1,8 +1,8 @@
 """What the links of a resource are for: mirrors to fetch it from, patches to it, and where the copy comes from."""
 
 import json
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, suppress
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -10,7 +10,15 @@ from pelican_resourcesync.destination.state import CopyState
 from pelican_resourcesync.errors import AbsentError, DocumentError, MismatchError, StatusError, TransportError
 from pelican_resourcesync.http import Origin, Request, origin, shown
 from pelican_resourcesync.protocol import LOWEST_PRIORITY, PATCH, Link, Renderer, Root, parse_datetime, parse_hashes
-from pelican_resourcesync.source import ListedResource, ResourceSink, Source, strongest, uri_of, why_unreadable
+from pelican_resourcesync.source import (
+    ListedResource,
+    ResourceSink,
+    Source,
+    VerifiedContent,
+    strongest,
+    uri_of,
+    why_unreadable,
+)
 from pelican_resourcesync.system.dcz import LARGEST, MEDIA_TYPE, has_patches
 
 _MOST_MIRRORS = 8  # mirrors of a resource that are remembered, and hosts that a user is asked about
@@ -56,7 +64,7 @@ class Mirrors:
             self.refused[host] = None
         return self._answers.get(host, False)
 
-    def request(self, sink: ResourceSink, mirrors: str, headers: dict[str, str] | None = None) -> Request:
+    def request(self, sink: ResourceSink, mirrors: str, headers: dict[str, str]) -> Request:
         """Return the request of a resource: to one of its best mirrors, in turn, or to its own URI if none is left."""
         uri = sink.expected.uri
         left = [
@@ -70,6 +78,35 @@ class Mirrors:
         if request.url != uri:
             request.credentials = {}
         return request
+
+    def receive(
+        self, sinks: Mapping[str, ResourceSink], mirrors: Mapping[str, str], notes: list[str]
+    ) -> Iterator[tuple[str, VerifiedContent | TransportError]]:
+        """Request resources, by URI; yield what came of each, or why nothing did. What a mirror lacks is not lost."""
+        left = dict(sinks)
+
+        def requests() -> list[Request]:
+            return [self.request(sink, mirrors.get(uri, "[]"), sink.headers()) for uri, sink in left.items()]
+
+        while left:  # again for what a mirror did not have
+            with closing(self._source.fetch_all(requests)) as results:
+                for request, response in results:
+                    assert isinstance(request.sink, ResourceSink)  # noqa: S101 - `requests` says so
+                    uri = request.sink.expected.uri
+                    try:
+                        if isinstance(response, TransportError):
+                            raise response
+                        content = request.sink.verified()
+                        self._source.pace.take(content.length)
+                    except TransportError as error:
+                        if request.url != uri:
+                            notes += filter(None, [self.fail(uri, request.url, error)])
+                            continue
+                        del left[uri]
+                        yield uri, error
+                    else:
+                        del left[uri]
+                        yield uri, content
 
     def fail(self, uri: str, url: str, error: TransportError) -> str:
         """Take a failure of a mirror; return a note if the mirror is not used any more because of it."""

@@ -307,13 +307,10 @@ class Mirror:
             folder or self._folder, self._where, adopt=options.adopt, sync=options.sync, is_same=self._is_same
         ) as state:
             self._check_time(state)
-            Installer(state, copy_of(state, sync=options.sync)).recover()
-            source = Source(self._where, self._options, state)
-            try:
+            Installer(state).recover()
+            with closing(Source(self._where, options, state)) as source:
                 source.read_robots()
                 yield state, source
-            finally:
-                source.close()
 
     def _is_same(self, state: CopyState) -> bool:
         """Return whether a copy that was made from another URL is of the Source that this one leads to."""
@@ -387,7 +384,7 @@ class Mirror:
         """Publish the copy after a run, if that is wanted: see `Aggregator`."""
 
     def _delete(self, state: CopyState, result: MirrorResult) -> None:
-        copy, gone = copy_of(state, sync=self._options.sync), state.to_delete()
+        copy, gone = copy_of(state), state.to_delete()
         with state.transaction():  # killed from here on, and listed again, they are fetched again
             state.invalidate(stored.uri for stored in gone)
         for stored in gone:
@@ -402,15 +399,15 @@ class Mirror:
 
     def _damaged(self, state: CopyState) -> Iterator[str]:
         """Yield the resources whose files are missing or were changed."""
-        copy = copy_of(state, sync=False)
+        copy = copy_of(state)
         for page in state.all_stored():
             yield from (stored.uri for stored in copy.damaged(page))
 
     def _unknown(self, state: CopyState) -> list[str]:
         """Return the paths of files that the state does not know, where a mirror would write them."""
         own = (f"{STATE_FOLDER}/", *self._documents, *(state.get("documents") or ()))
-        paths = (path for path in copy_of(state, sync=False).paths() if not path.startswith(own))
-        return sorted(path for path in paths if may_be_copy(path) and not state.has_path(path))
+        paths = (path for path in copy_of(state).paths() if not path.startswith(own))
+        return sorted(path for path in paths if may_be_copy(path) and not state.taken([path.lower()]))
 
     def _difference(self, state: CopyState, uri: str, *, gone: bool) -> str:
         if gone:

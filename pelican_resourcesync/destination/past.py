@@ -145,9 +145,9 @@ class Past:
         first = min([*(snapshot.at for snapshot in self._snapshots), self._since])
         kind = NotYetError if time < min([first, *(run[0].begin for run in self._runs)]) else MirrorError
         message = (
-            f"the state of the set {self._set.name!a} at {_short(time)} is not known, because the Source lists no "
-            f"state from before {_short(first)} and no changes that lead there: restore --list-times shows the times "
-            "that can be restored. Its publisher may be able to add the past (backfill)"
+            f"the state of the set {self._set.name!a} at {short_time(time)} is not known: the Source lists no state "
+            f"from before {short_time(first)} and no changes that lead there. restore --list-times shows the times "
+            "that can be restored. The publisher may be able to add the past (backfill)"
         )
         raise kind(message)
 
@@ -208,16 +208,10 @@ class Past:
         """Return the Change Lists, or else the Change Dumps, in runs without a gap."""
         if {Capability.CHANGELIST, Capability.CHANGELIST_ARCHIVE} & self._set.documents.keys():
             lists = ChangeLists(self._source, self._set)
-            parts = [
-                _Part(change_list.begin, change_list.until or NEVER, partial(lists.read, change_list))
-                for change_list in lists.every()
-            ]
+            parts = [_Part(one.begin, one.until or NEVER, partial(lists.read, one)) for one in lists.every()]
         else:
-            packages = self._dumps.of_changes("")
-            parts = [
-                _Part(package.begin, package.until or NEVER, partial(self._packages.read, package))
-                for package in packages
-            ]
+            dumped = self._dumps.of_changes("")
+            parts = [_Part(one.begin, one.until or NEVER, partial(self._packages.read, one)) for one in dumped]
         runs: list[list[_Part]] = []
         for part in sorted((part for part in parts if part.begin), key=lambda part: part[:2]):
             if runs and part.begin <= _end(runs[-1]):
@@ -434,7 +428,8 @@ def _resource(row: Iterable[Any]) -> ListedResource:
     return ListedResource(uri, "", time, hash_, length, media_type, links, "")
 
 
-def _short(time: str) -> str:
+def short_time(time: str) -> str:
+    """Return a time without a fraction of a second that is 0."""
     return time.replace(".000000Z", "Z")
 
 

@@ -5,7 +5,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 
 from pelican_resourcesync.destination.links import Mirrors, links_of_copy, patch_text
-from pelican_resourcesync.destination.past import Past
+from pelican_resourcesync.destination.past import Past, short_time
 from pelican_resourcesync.destination.routes import NEVER, Route, find_routes
 from pelican_resourcesync.destination.state import CopyState, PastVersion
 from pelican_resourcesync.errors import (
@@ -112,10 +112,7 @@ def plan(state: CopyState, source: Source, options: MirrorOptions, *, reconcile:
     state.db.execute("DELETE FROM membership WHERE sets = 0 AND uri NOT IN (SELECT uri FROM resource)")
     for resource_set in sets:
         at, *_ = state.get(f"at {resource_set.uri}") or [""]
-        result.sets[resource_set.name] = {
-            "at": at.replace(".000000Z", "Z") or None,
-            "generation": resource_set.generation,
-        }
+        result.sets[resource_set.name] = {"at": short_time(at) or None, "generation": resource_set.generation}
     if not result.unread:
         state.set("selection", options.selection)
     if options.by == "dumps" or not (options.adopt or state.get(REBUILT)):  # those may have the files already
@@ -218,18 +215,17 @@ class _Planner:
             reconcile = True  # the copy may not be as a list that has not changed since it was read
         if Capability.RESOURCELIST in lists:
             position = self._by_list(lists[Capability.RESOURCELIST], Capability.RESOURCELIST, reconcile=reconcile)
-            if Capability.CHANGELIST in lists and position:
-                self._by_changes(position, partial=True)
         elif "" in lists:
             self._by_list(lists[""], "", reconcile=reconcile)
+            position = None  # no change follows it
             self._note("a sitemap shows what exists and its dates; it does not prove that the bytes are complete")
         elif Capability.RESOURCEDUMP in lists:
             position = self._by_dump(lists[Capability.RESOURCEDUMP], reconcile=reconcile)
-            if Capability.CHANGELIST in lists and position:
-                self._by_changes(position, partial=True)
         else:
             message = f"the set {self._set.name!a} has no Resource List or Resource Dump, so it cannot be copied"
             raise NoSourceError(message)
+        if Capability.CHANGELIST in lists and position:
+            self._by_changes(position, partial=True)
 
     def _position(self) -> Position | None:
         """Return how far the set was followed; None if it was not, or if that is a time to come."""
@@ -460,11 +456,9 @@ class _Planner:
             (bit,),
         )
         unlisted = (
-            "uri NOT IN (SELECT uri FROM entry WHERE NOT gone)"
-            if complete
-            else ("uri IN (SELECT uri FROM entry WHERE gone)")
+            "NOT IN (SELECT uri FROM entry WHERE NOT gone)" if complete else "IN (SELECT uri FROM entry WHERE gone)"
         )
-        db.execute(f"UPDATE membership SET sets = sets & ~?1 WHERE sets & ?1 AND {unlisted}", (bit,))  # noqa: S608
+        db.execute(f"UPDATE membership SET sets = sets & ~?1 WHERE sets & ?1 AND uri {unlisted}", (bit,))  # noqa: S608
         db.execute(
             f"""INSERT INTO pending (uri, hash, length, time, mirrors, patches, patched)
             SELECT e.uri, e.hash, e.length, e.time, e.mirrors, e.patches, e.patched

@@ -116,7 +116,7 @@ class CopyState:
         self, folder: Path, connection: sqlite3.Connection, trusted: dict[str, Any], *, sync: bool = False
     ) -> None:
         self.folder = folder
-        self.trusted, self._saved, self._sync = trusted, trusted, sync
+        self.trusted, self._saved, self.sync = trusted, trusted, sync
         self.parts = folder / STATE_FOLDER / "parts"
         self.db = connection
         #: The files of the copy, if they are elsewhere than in the folder: see `cloud`.
@@ -174,10 +174,6 @@ class CopyState:
         marks = ", ".join("?" * len(paths))
         rows = self.db.execute(f"SELECT lower(path) FROM resource WHERE lower(path) IN ({marks})", paths)  # noqa: S608
         return frozenset(row[0] for row in rows)
-
-    def has_path(self, path: str) -> bool:
-        """Return whether a resource of the copy has a path, in upper or lower case."""
-        return self.db.execute("SELECT 1 FROM resource WHERE lower(path) = lower(?)", (path,)).fetchone() is not None
 
     def all_stored(self) -> Iterator[list[StoredResource]]:
         """Yield all resources of the copy, page by page."""
@@ -278,7 +274,7 @@ class CopyState:
 
     def _save(self) -> None:
         if self.trusted != self._saved:
-            save_trusted(self.folder, self.trusted, sync=self._sync)
+            save_trusted(self.folder, self.trusted, sync=self.sync)
             if self.remote:
                 self.remote.trust(self.trusted)
             self._saved = self.trusted
@@ -308,7 +304,11 @@ def open_state(
     with disk_errors(folder):
         new = not own.is_dir()
         _check_folder(folder, own, new=new, adopt=adopt)
-        with _locked(own) as handle:
+        try:
+            (own / "parts").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise unwritable(own, error) from error
+        with locked(own / "lock", f"another mirror is working in {folder}: wait until it is done") as handle:
             if new and sync:
                 flush([folder])  # files without this folder would look like files of others after a power failure
             suspect, begun = bool(os.fstat(handle).st_size), True
@@ -376,17 +376,6 @@ def _check_folder(folder: Path, own: Path, *, new: bool, adopt: bool) -> None:
     if own.is_symlink():
         message = f"{own} is a symbolic link: remove it, or choose another folder"
         raise MirrorError(message)
-
-
-@contextmanager
-def _locked(own: Path) -> Iterator[int]:
-    """Lock the folder of the state, which is made if it is not there; yield the open file of the lock."""
-    try:
-        (own / "parts").mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise unwritable(own, error) from error
-    with locked(own / "lock", f"another mirror is working in {own.parent}: wait until it is done") as handle:
-        yield handle
 
 
 @contextmanager

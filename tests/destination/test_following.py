@@ -501,7 +501,7 @@ def test_no_resource_list(source: FakeSource) -> None:
 def test_pages(source: FakeSource, monkeypatch: pytest.MonkeyPatch, limit: str, value: int, pages: list[str]) -> None:
     """However little is read and fetched at once, all comes, and nothing is fetched before it is asked for."""
     source.update({"e.bin": "4"})
-    monkeypatch.setattr(f"pelican_resourcesync.destination.following.{limit}", value)
+    monkeypatch.setattr(f"pelican_resourcesync.destination.changes.{limit}", value)
     asked = [source.site.asked().keys() & source.resources.keys() for _ in Following(source.url, None, FAST)]
     assert [" ".join(sorted(each)) for each in asked if each] == pages
 
@@ -511,7 +511,7 @@ def test_contents_that_were_handled_are_removed(
 ) -> None:
     """At most one page of large contents is on disk."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr("pelican_resourcesync.destination.following._PAGE", 1)
+    monkeypatch.setattr("pelican_resourcesync.destination.changes._PAGE", 1)
     for number in range(3):
         source.put(f"large/{number}", f"{number}" * 200_000)
     source.publish()

@@ -21,7 +21,7 @@ from urllib.parse import quote
 import pytest
 
 from pelican_resourcesync.destination import STATE_FOLDER, Mirror
-from pelican_resourcesync.destination.files import Copy, hash_of
+from pelican_resourcesync.destination.files import Copy, Part, hash_of
 from pelican_resourcesync.destination.state import CopyState, StoredResource
 from pelican_resourcesync.errors import (
     IncompleteError,
@@ -997,9 +997,10 @@ def test_in_batches(source: FakeSource, folder: Path, monkeypatch: pytest.Monkey
         sync(self, files, paths)
         synced.extend([len(synced)] * len(files))
 
-    def checked(self: Copy, *arguments: Any, **options: Any) -> None:
-        install(self, *arguments, **options)
+    def checked(self: Copy, part: Part) -> str:
+        obstacle = install(self, part)
         assert len(files_of(folder)) <= len(synced)
+        return obstacle
 
     monkeypatch.setattr(f"pelican_resourcesync.destination.files.{limit}", value)
     monkeypatch.setattr("pelican_resourcesync.destination.files._MOST_BATCHES", 2)
@@ -1139,9 +1140,9 @@ def test_a_part_that_is_gone(folder: Path) -> None:
     copy = Copy(folder, sync=False)
     stored = StoredResource("http://x.test/a", "a", "", hashlib.sha256(b"ours").hexdigest(), 4, "", "")
     with pytest.raises(FileNotFoundError):
-        copy.install(str(folder / "part"), stored, ours=False)
+        copy.install((str(folder / "part"), stored, False))
     (folder / "a").write_bytes(b"ours")
-    copy.install(str(folder / "part"), stored, ours=False)
+    copy.install((str(folder / "part"), stored, False))
 
 
 def test_a_folder_that_was_removed_is_made_again(folder: Path) -> None:
@@ -1151,7 +1152,7 @@ def test_a_folder_that_was_removed_is_made_again(folder: Path) -> None:
     stored = StoredResource("http://x.test/b/a", "b/a", "", hashlib.sha256(b"ours").hexdigest(), 4, "", "")
     for _ in range(2):
         (folder / "part").write_bytes(b"ours")
-        copy.install(str(folder / "part"), stored, ours=False)
+        copy.install((str(folder / "part"), stored, False))
         assert (folder / "b/a").read_bytes() == b"ours"
         assert copy.remove(stored)
         assert not (folder / "b").exists()

@@ -228,7 +228,7 @@ def test_set_that_came_later(source: ArchivedSource, tmp_path: Path) -> None:
     assert result.plan.notes == ["late: nothing is listed from before that time, so nothing was copied"]
     for alone in (replace(FAST, set=("late",)), replace(FAST, at=BEGIN - timedelta(days=1))):
         then = replace(alone, at=alone.at or BEGIN + 6 * MINUTE)
-        with pytest.raises(MirrorError, match="is not known, because the Source lists no state from before"):
+        with pytest.raises(MirrorError, match="is not known: the Source lists no state from before"):
             Mirror(source.url, tmp_path / "none", then).run()
 
 

@@ -115,19 +115,19 @@ a file of somebody else with the same length is deleted
 -        target.unlink()
 +        target.unlink()
 the last names of a run are not flushed
--        self._copy.sync([], self._renamed)
+-        self.copy.sync([], self._renamed)
 -        self._renamed.clear()
 +        self._renamed.clear()
 parts are not flushed before they are renamed
--self._copy.sync(parts, renamed)
-+self._copy.sync([], renamed)
+-self.copy.sync(parts, renamed)
++self.copy.sync([], renamed)
 follow: the cursor moves before the change is handled
 -                        yield from _handed_over(change, is_around=is_around)
 +                        self.cursor = now
 +                        yield from _handed_over(change, is_around=is_around)
 follow: a resource that failed is forgotten, not postponed
--        now = now.postponing(latest.uri, latest)
-+        now = now.postponing(latest.uri, None)
+-        now = now.postponing(resource.uri, resource)
++        now = now.postponing(resource.uri, None)
 atomic: a state with missing files is switched to
 -            if not result.is_whole:
 -                result.plan.notes.append(
@@ -157,8 +157,8 @@ a symbolic link on the way is followed (parents of parents are not looked at)
 -self._reachable(folder) and not os.path.islink(
 +not os.path.islink(
 what is in two sets is deleted when one set lists it no more
--sets = sets & ~?1 WHERE sets & ?1 AND {unlisted}
-+sets = 0 WHERE sets & ?1 AND {unlisted}
+-sets = sets & ~?1 WHERE sets & ?1 AND uri {unlisted}
++sets = 0 WHERE sets & ?1 AND uri {unlisted}
 deletions: a page that was edited and is gone for another reason counts as explained
 -uris |= {*before[0]} - {*after[0]}
 +uris |= {*before[0]}
