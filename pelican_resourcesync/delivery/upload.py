@@ -222,12 +222,8 @@ def output_files(output: Path, sets: Sequence[PreviousPublication]) -> dict[str,
             for path in chain(resources, _linked(publication)):
                 if not (path in found and (output / path).is_file()):
                     raise _missing(output / path)
-            listed |= {
-                **publication.state.superseded,
-                **publication.state.documents,
-                publication.layout.state: publication.state.digest,
-                **resources,
-            }
+            listed |= {**publication.state.superseded, **publication.state.documents, **resources}
+            listed[publication.layout.state] = publication.state.digest
         return {
             path: ((output / path).stat().st_size, listed.get(path, ""))
             for path, leads_out in sorted(found.items())
@@ -289,10 +285,8 @@ def _resources(publication: PreviousPublication, paths: Container[str]) -> Itera
 
 def _served_elsewhere(sets: Sequence[PreviousPublication], paths: Collection[str]) -> set[str]:
     """Return which paths are those of resources that other programs serve."""
-    found, others = (
-        set[str](),
-        [publication for publication in sets if publication.bucket or publication.state.of_repository],
-    )
+    found = set[str]()
+    others = [publication for publication in sets if publication.bucket or publication.state.of_repository]
     if any(not path.startswith(f"{FOLDER}/") for path in paths):
         for publication in others:
             uris = (path_of_uri(publication.state.siteurl, row.uri) for row in publication.resources.rows())

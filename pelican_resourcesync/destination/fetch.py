@@ -5,7 +5,6 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from itertools import islice
-from shutil import copyfile
 
 from pelican_resourcesync.destination.files import Installer, hash_of
 from pelican_resourcesync.destination.links import Mirrors, listed_patches
@@ -94,7 +93,6 @@ class Fetch:
         self._refused = False  # whether a host refused something that may be there
         self._active: set[_PartSink] = set()
         self._taken: set[str] = set()  # from packages, and perhaps not recorded yet
-        self._same: dict[str, str] = {}  # of versions of the past, the path of a file with a hash
         self._rebuilt = bool(state.get(REBUILT))
         self._begun = self._copy.begun()
         if options.max_total:
@@ -129,17 +127,10 @@ class Fetch:
     def _requests(self) -> Iterator[Request]:
         self._installer.finish()  # what an earlier attempt fetched
         self._begun = self._copy.begun()
-        requested: set[str] = set()  # hashes of versions of the past, whose bytes may be the same
         for page in self._state.to_fetch():
             for sink in self._sinks(page):
                 if self._is_there(sink):
                     continue
-                if self._state.versions is not None and sink.pending.hash:
-                    if sink.pending.hash in requested:
-                        self._installer.paths.discard(sink.path.lower())
-                        self._again = True
-                        continue
-                    requested.add(sink.pending.hash)
                 length = sink.pending.length or 0
                 if why := self._source.space.lacking(max(0, length - sink.replaces), length):
                     self._installer.postpone(sink.pending.uri, why, sink.path)
@@ -295,46 +286,42 @@ class Fetch:
     # Both
 
     def _sinks(self, page: list[Pending]) -> list[_PartSink]:
-        """Return sinks for resources.
-
-        Each has a path: the one that it has in the copy, else its own, else, if another has that, a third.
-        """
-        own, chosen = self._source.origin, self._installer.paths
-        found: list[tuple[Pending, str]] = []
+        """Return sinks for the resources that can be fetched."""
+        sinks: list[_PartSink] = []
         for pending in page:
-            if reason := why_unreadable(pending.hash):
-                self._installer.postpone(pending.uri, reason, "")
-                continue
             try:
-                found.append((pending, pending.stored.path if pending.stored else path_of(pending.uri, own)))
+                path = self._path(pending)
             except TransportError as error:
                 self._installer.postpone(pending.uri, str(error), "")
-        taken = self._state.taken([path.lower() for pending, path in found if pending.stored is None])
-        sinks: list[_PartSink] = []
-        for pending, own_path in found:
-            path = own_path
-            if pending.stored is None:
-                if path.lower() in taken or path.lower() in chosen:
-                    path = conflict_path_of(pending.uri, own)
-                    if path.lower() in chosen or self._state.taken([path.lower()]):
-                        self._installer.postpone(pending.uri, f"its path {path} belongs to another URL", "")
-                        continue
-                chosen.add(path.lower())
+                continue
             part = self._copy.part(pending.uri)
             sink = _PartSink(pending, path, part, begun=part in self._begun)
             sink.space = self._source.space
             sinks.append(sink)
         return sinks
 
+    def _path(self, pending: Pending) -> str:
+        """Return the path of a resource: the one that it has in the copy, or a new one that no other resource has.
+
+        Raises `TransportError` if there is none, or if the entry of the resource cannot be read.
+        """
+        if reason := why_unreadable(pending.hash):
+            raise TransportError(reason)
+        if pending.stored:
+            return pending.stored.path
+        for find in (path_of, conflict_path_of):
+            path = find(pending.uri, self._source.origin)
+            if path.lower() not in self._installer.paths and not self._state.has_path(path):
+                self._installer.paths.add(path.lower())
+                return path
+        message = f"its path {path} belongs to another URL"
+        raise TransportError(message)
+
     def _is_there(self, sink: _PartSink) -> bool:
         """Take a file that is in the folder already: from an interrupted run, or to be adopted."""
         pending, begun = sink.pending, sink.file in self._begun
         if not pending.hash:
             return False
-        same = self._same.get(pending.hash)
-        if same and (self._state.folder / same).is_file():  # else it is not installed yet
-            copyfile(self._state.folder / same, sink.file)
-            begun = True
         algorithm, _, digest = pending.hash.partition(":")
         name = ALGORITHMS[algorithm]
         found = None
@@ -359,8 +346,6 @@ class Fetch:
 
     def _take(self, sink: _PartSink, received: VerifiedContent, response: Response | None = None) -> None:
         sink.save()
-        if self._state.versions is not None and sink.pending.hash:
-            self._same[sink.pending.hash] = sink.path
         self._source.space.store(sink.file, received.length - sink.replaces)
         log_change("updated" if sink.pending.stored else "created", sink.pending.uri)
         self._installer.add(sink.file, _stored(sink, received, response), ours=self._is_ours(sink.pending))

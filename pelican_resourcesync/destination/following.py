@@ -15,7 +15,7 @@ from pelican_resourcesync.content import Page, read_page
 from pelican_resourcesync.destination.changes import DELETED, UPDATED, Changes, listing
 from pelican_resourcesync.destination.cursor import Contents, Cursor, parse_time
 from pelican_resourcesync.destination.links import Mirrors
-from pelican_resourcesync.destination.routes import COST_OF_REQUEST
+from pelican_resourcesync.destination.plan import COST_OF_REQUEST
 from pelican_resourcesync.destination.state import CopyState, log_change, open_state
 from pelican_resourcesync.errors import (
     AbsentError,

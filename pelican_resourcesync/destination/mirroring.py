@@ -407,7 +407,7 @@ class Mirror:
         """Return the paths of files that the state does not know, where a mirror would write them."""
         own = (f"{STATE_FOLDER}/", *self._documents, *(state.get("documents") or ()))
         paths = (path for path in copy_of(state).paths() if not path.startswith(own))
-        return sorted(path for path in paths if may_be_copy(path) and not state.taken([path.lower()]))
+        return sorted(path for path in paths if may_be_copy(path) and not state.has_path(path))
 
     def _difference(self, state: CopyState, uri: str, *, gone: bool) -> str:
         if gone:

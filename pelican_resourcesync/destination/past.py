@@ -6,8 +6,7 @@ from functools import partial
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
-from pelican_resourcesync.destination.routes import NEVER
-from pelican_resourcesync.destination.state import CopyState, PastVersion
+from pelican_resourcesync.destination.state import NEVER, CopyState, PastVersion
 from pelican_resourcesync.errors import DocumentError, MirrorError, NotYetError, ResourceSyncError, TransportError
 from pelican_resourcesync.protocol import (
     OF_SOME,

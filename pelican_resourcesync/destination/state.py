@@ -30,6 +30,8 @@ _SOURCE = "source"
 _NOTHING: dict[str, Any] = {_SOURCE: "", VERIFIED: None, PRIVATE: None, REBUILT: False}
 #: The file of the database, in the folder of the state.
 DATABASE = "state.sqlite3"
+#: The end of what has not ended; it sorts after every time.
+NEVER = "~"
 _PAGE = 500  # rows that are read at once
 _PATIENCE = 5.0  # seconds to wait for another program that uses the database
 _COLUMNS = "r.uri, r.path, r.listed, r.digest, r.length, r.time, r.etag"
@@ -169,11 +171,9 @@ class CopyState:
         queries = (query.format("pending", "hash"), query.format("resource", "listed"))
         return any(self.db.execute(query, (uri,)).fetchone() for query in queries)
 
-    def taken(self, paths: Sequence[str]) -> frozenset[str]:
-        """Return which of some paths, of a page at most, resources of the copy have; all are in lower case."""
-        marks = ", ".join("?" * len(paths))
-        rows = self.db.execute(f"SELECT lower(path) FROM resource WHERE lower(path) IN ({marks})", paths)  # noqa: S608
-        return frozenset(row[0] for row in rows)
+    def has_path(self, path: str) -> bool:
+        """Return whether a resource of the copy has a path, in upper or lower case."""
+        return self.db.execute("SELECT 1 FROM resource WHERE lower(path) = lower(?)", (path,)).fetchone() is not None
 
     def all_stored(self) -> Iterator[list[StoredResource]]:
         """Yield all resources of the copy, page by page."""

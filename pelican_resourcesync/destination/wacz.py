@@ -19,8 +19,7 @@ from uuid import NAMESPACE_URL, uuid5
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from pelican_resourcesync.content import read_title
-from pelican_resourcesync.destination.routes import NEVER
-from pelican_resourcesync.destination.state import PastVersion, StoredResource
+from pelican_resourcesync.destination.state import NEVER, PastVersion, StoredResource
 from pelican_resourcesync.system.extras import extra
 from pelican_resourcesync.system.files import sha256
 from pelican_resourcesync.system.titles import HTML, clean

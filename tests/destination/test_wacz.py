@@ -12,8 +12,7 @@ from hypothesis import given
 
 from pelican_resourcesync.cli import main
 from pelican_resourcesync.destination import Mirror, MirrorResult
-from pelican_resourcesync.destination.routes import NEVER
-from pelican_resourcesync.destination.state import PastVersion, StoredResource, open_state
+from pelican_resourcesync.destination.state import NEVER, PastVersion, StoredResource, open_state
 from pelican_resourcesync.destination.wacz import captures
 from pelican_resourcesync.errors import MirrorError
 from pelican_resourcesync.options import MirrorOptions

@@ -151,8 +151,8 @@ change List torn from its index is believed
 -self._torn = "" if change_list.until or not _times(opened.document, change_list.uri)[1] else change_list.uri
 +self._torn = ""
 two URLs that differ in case share a path
--                if path.lower() in taken or path.lower() in chosen:
-+                if path in taken or path in chosen:
+-            if path.lower() not in self._installer.paths and not self._state.has_path(path):
++            if path not in self._installer.paths:
 a symbolic link on the way is followed (parents of parents are not looked at)
 -self._reachable(folder) and not os.path.islink(
 +not os.path.islink(
