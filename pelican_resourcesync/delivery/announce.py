@@ -282,23 +282,20 @@ def notify(site: PublishedSite, hub: Hub, names: Collection[str]) -> None:
 def _post(client: Client, request: Request, advice: Mapping[int, str]) -> None:
     """Send a request, and again after a failure that may pass, when the endpoint asks for it."""
     for attempt in range(1, _ATTEMPTS + 1):
-        wait = _BACKOFF**attempt
         try:
             client.get(request)
         except TransportError as error:
-            failure = error
+            status, asked = (error.status, error.retry_after) if isinstance(error, StatusError) else (0, "")
+            if not error.may_pass:
+                message = f"{error}: {advice.get(status, 'is the endpoint right?')}"
+                raise NotAnnouncedError(message) from error
+            wait = retry_after(asked) or _BACKOFF**attempt
+            if attempt == _ATTEMPTS or wait > _LONGEST_WAIT:
+                later = f", and asks to wait {wait:,.0f} seconds" if wait > _LONGEST_WAIT else ""
+                message = f"{error}{later}"
+                raise NotAnnouncedError(message) from error
         else:
             return
-        status = failure.status if isinstance(failure, StatusError) else 0
-        if not failure.may_pass:
-            message = f"{failure}: {advice.get(status, 'is the endpoint right?')}"
-            raise NotAnnouncedError(message) from failure
-        if isinstance(failure, StatusError):
-            wait = retry_after(failure.retry_after) or wait
-        if attempt == _ATTEMPTS or wait > _LONGEST_WAIT:
-            later = f", and asks to wait {wait:,.0f} seconds" if wait > _LONGEST_WAIT else ""
-            message = f"{failure}{later}"
-            raise NotAnnouncedError(message) from failure
         time.sleep(wait)
 
 

@@ -5,7 +5,7 @@ from pelican_resourcesync.destination.fetch import MirrorResult
 from pelican_resourcesync.destination.following import FollowedChange, Following, follow
 from pelican_resourcesync.destination.mirroring import Differences, Mirror
 from pelican_resourcesync.destination.past import Moment
-from pelican_resourcesync.destination.paths import conflict_path_of, path_of
+from pelican_resourcesync.destination.paths import conflict_path_of
 from pelican_resourcesync.destination.plan import FetchPlan
 from pelican_resourcesync.destination.state import STATE_FOLDER, TRUSTED, CopyState, locked
 
@@ -24,5 +24,4 @@ __all__ = [
     "conflict_path_of",
     "follow",
     "locked",
-    "path_of",
 ]

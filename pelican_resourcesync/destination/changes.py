@@ -15,7 +15,6 @@ from pelican_resourcesync.destination.plan import FEW, refuse_deletions
 from pelican_resourcesync.destination.state import CopyState
 from pelican_resourcesync.errors import IncompleteError, NoSourceError, ResourceSyncError, TransportError
 from pelican_resourcesync.http import allowing, is_url
-from pelican_resourcesync.options import SourceOptions
 from pelican_resourcesync.protocol import Capability, ChangeKind
 from pelican_resourcesync.source import (
     PRIVATE,
@@ -66,11 +65,9 @@ Change = tuple[ListedResource, int, Position | None, int]
 class Changes:
     """The table. `foreign` resources are on hosts that are not requested; `hosts` are the first of these."""
 
-    def __init__(
-        self, source: Source, state: CopyState, options: SourceOptions, contents: Contents | None, notes: list[str]
-    ) -> None:
-        self._source, self._state, self._options, self._contents = source, state, options, contents
-        self._of_content = options.content_changes or contents is not None
+    def __init__(self, source: Source, state: CopyState, contents: Contents | None, notes: list[str]) -> None:
+        self._source, self._state, self._options, self._contents = source, state, source.options, contents
+        self._of_content = source.options.content_changes or contents is not None
         self._notes, self._db = notes, state.db
         self._db.execute(_TABLE)
         self.sets: list[SourceSet] = []

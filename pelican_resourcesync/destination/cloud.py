@@ -184,7 +184,7 @@ class _BucketCopy(Copy):
         found = self._bucket.get(stored.path) if self.matches(stored) else None
         return found[0] if found else b""
 
-    def measure(self, _path: str, _algorithm: str, _length: int | None) -> None:
+    def file_with(self, _path: str, _algorithm: str, _digest: str, _length: int | None) -> None:
         """Return None: what is in a bucket is not adopted."""
 
     def _put(self, path: str, file: Path, digest: str, *, replace: bool) -> None:

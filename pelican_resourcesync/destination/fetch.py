@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from itertools import islice
 
-from pelican_resourcesync.destination.files import Installer, hash_of
+from pelican_resourcesync.destination.files import Installer, file_with
 from pelican_resourcesync.destination.links import Mirrors, listed_patches
 from pelican_resourcesync.destination.paths import conflict_path_of, path_of
 from pelican_resourcesync.destination.plan import FetchPlan
@@ -319,25 +319,21 @@ class Fetch:
 
     def _is_there(self, sink: _PartSink) -> bool:
         """Take a file that is in the folder already: from an interrupted run, or to be adopted."""
-        pending, begun = sink.pending, sink.file in self._begun
+        pending = sink.pending
         if not pending.hash:
             return False
         algorithm, _, digest = pending.hash.partition(":")
-        name = ALGORITHMS[algorithm]
-        found = None
-        if begun and hash_of(sink.file, pending.length, name)[0] == digest:
-            found = (digest, *hash_of(sink.file))
-        elif self._options.adopt or self._rebuilt:
-            found = self._copy.measure(sink.path, name, pending.length)
-        if found is None or found[0] != digest:
-            return False
-        there = _stored(sink, VerifiedContent(found[1], pending.hash, found[2]))
-        if begun:
+        expected = ALGORITHMS[algorithm], digest, pending.length
+        part = file_with(sink.file, *expected) if sink.file in self._begun else None
+        if part:
+            there = _stored(sink, VerifiedContent(part[0], pending.hash, part[1]))
             self._source.space.store(sink.file, there.length - sink.replaces)
             self._installer.add(sink.file, there, ours=self._is_ours(pending))
-        else:
-            self._installer.keep(there)
+        elif (self._options.adopt or self._rebuilt) and (found := self._copy.file_with(sink.path, *expected)):
+            self._installer.keep(_stored(sink, VerifiedContent(found[0], pending.hash, found[1])))
             self._result.adopted += 1
+        else:
+            return False
         self._installer.go_on()
         return True
 

@@ -6,8 +6,8 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
-from threading import Thread
 from time import monotonic
 from typing import Any
 
@@ -16,7 +16,7 @@ from pelican_resourcesync.source import part_name
 from pelican_resourcesync.system.files import sync
 
 _SYNC_EACH = 16  # files; more are synced together
-_BLOCK = 1_048_576  # bytes
+_BLOCK = 262_144  # bytes
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
@@ -124,13 +124,9 @@ class Copy:
         """Return the bytes of a resource, or none if they are not those that were recorded."""
         return Path(self._folder, stored.path).read_bytes() if self.matches(stored) else b""
 
-    def measure(self, path: str, algorithm: str, length: int | None) -> tuple[str, str, int] | None:
-        """Return a file's hash in an algorithm, its SHA-256 and its length; None if it cannot be a resource's."""
-        if not self._reachable(path):
-            return None
-        digest, size = hash_of(f"{self._folder}/{path}", length)
-        other = digest if algorithm == "sha256" else hash_of(f"{self._folder}/{path}", length, algorithm)[0]
-        return (other, digest, size) if digest else None
+    def file_with(self, path: str, algorithm: str, digest: str, length: int | None) -> tuple[str, int] | None:
+        """Return the SHA-256 and the length of the file at a path, if it has this hash and length."""
+        return file_with(f"{self._folder}/{path}", algorithm, digest, length) if self._reachable(path) else None
 
     def _reachable(self, path: str) -> bool:
         """Return whether no folder on the way to a path is a symbolic link."""
@@ -179,23 +175,28 @@ def _sync_file_system(folder: str) -> bool:
 def hash_of(file: str, length: int | None = None, algorithm: str = "sha256") -> tuple[str, int]:
     """Return the hash and the length of a regular file; an empty string if there is none, or not of that length."""
     try:
-        handle = os.open(file, _READ)  # a pipe does not block
+        with open(file, "rb", buffering=0, opener=_open) as stream:
+            found = os.fstat(stream.fileno())
+            if not stat.S_ISREG(found.st_mode) or (length is not None and found.st_size != length):
+                return "", 0
+            whole = hashlib.new(algorithm, usedforsecurity=False)
+            while data := stream.read(_BLOCK):
+                whole.update(data)
+            return whole.hexdigest(), stream.tell()
     except OSError:
         return "", 0
-    try:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode) or (length is not None and found.st_size != length):
-            return "", 0
-        whole = getattr(hashlib, algorithm)(usedforsecurity=False)  # `new` looks for it each time
-        size = 0
-        while size < found.st_size and (data := os.read(handle, min(found.st_size - size, _BLOCK))):
-            whole.update(data)
-            size += len(data)
-        return whole.hexdigest(), size
-    except OSError:
-        return "", 0
-    finally:
-        os.close(handle)
+
+
+def file_with(file: str, algorithm: str, digest: str, length: int | None) -> tuple[str, int] | None:
+    """Return the SHA-256 and the length of a file, if it has this hash, in some algorithm, and this length."""
+    found = hash_of(file, length, algorithm)
+    if found[0] != digest:
+        return None
+    return found if algorithm == "sha256" else hash_of(file)
+
+
+def _open(file: str, _flags: int) -> int:
+    return os.open(file, _READ)  # a pipe does not block
 
 
 _BATCH_FILES = 1_000
@@ -217,8 +218,8 @@ class Installer:
         self._batch: list[Part] = []
         self._size, self._begun = 0, monotonic()
         self._syncing: list[Part] = []
-        self._thread: Thread | None = None
-        self._failure: BaseException | None = None
+        self._pool = ThreadPoolExecutor(1)
+        self._synced: Future[None] | None = None
         self._interrupted = False  # while files are being renamed
         self._renamed: list[str] = []  # paths whose names may not be on disk yet
         self._unchanged: list[StoredResource] = []
@@ -241,21 +242,21 @@ class Installer:
 
     def go_on(self) -> None:
         """Install the batch that is synced, and sync the next one if there is enough for it."""
-        if self._thread and not self._thread.is_alive():
+        if self._synced and self._synced.done():
             self._install()
         files = len(self._batch) + len(self._unchanged) + len(self._failures)
         if files < _BATCH_FILES and self._size < _BATCH_SIZE and monotonic() - self._begun < _BATCH_TIME:
             return
-        if self._thread and (files >= _MOST_BATCHES * _BATCH_FILES or self._size >= _MOST_BATCHES * _BATCH_SIZE):
+        if self._synced and (files >= _MOST_BATCHES * _BATCH_FILES or self._size >= _MOST_BATCHES * _BATCH_SIZE):
             self._install()
-        if not self._thread:
+        if not self._synced:
             self._sync()
 
     def finish(self) -> None:
         """Install everything that was fetched, and wait until the names of the files are on disk."""
         if self._interrupted:
             self.recover()
-        if self._thread:
+        if self._synced:
             self._install()
         self._sync()
         self._install()
@@ -292,22 +293,14 @@ class Installer:
         self._size, self._begun = 0, monotonic()
         if self._syncing:
             renamed, self._renamed = self._renamed, []  # those of the batch before, which the next one replaces
-            self._thread = Thread(target=self._wait, args=([part for part, _, _ in self._syncing], renamed))
-            self._thread.start()
-
-    def _wait(self, parts: list[str], renamed: list[str]) -> None:
-        try:
-            self.copy.sync(parts, renamed)
-        except BaseException as error:  # noqa: BLE001 - raised again by `_install`
-            self._failure = error
+            parts = [part for part, *_ in self._syncing]
+            self._synced = self._pool.submit(self.copy.sync, parts, renamed)
 
     def _install(self) -> None:
         """Wait for the sync; then record the batch, and rename its files."""
-        if self._thread:
-            self._thread.join()
-            self._thread = None
-        if self._failure is not None:
-            raise self._failure
+        if self._synced:
+            self._synced.result()  # a failure stays, so that nothing is recorded that is not on disk
+            self._synced = None
         batch, self._syncing = self._syncing, []
         unchanged, self._unchanged = self._unchanged, []
         stored = [resource for _, resource, _ in batch] + unchanged

@@ -4,7 +4,7 @@ What the lists say of each resource since a cursor is read into a table (`change
 """
 
 import datetime as dt
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -208,7 +208,7 @@ class _Follower:
     def follow(self) -> Generator[FollowedChange, None, None]:
         with ExitStack() as stack:
             folder = Path(stack.enter_context(TemporaryDirectory()))
-            self._state = stack.enter_context(open_state(folder, self._where, adopt=False, sync=False))
+            self._state = stack.enter_context(open_state(folder, self._where))
             self._state.db.execute(_MEMBERS)
             if self.cursor is not None:
                 self._state.set(VERIFIED, self.cursor.verified)
@@ -218,7 +218,7 @@ class _Follower:
             if self._file is not None:
                 mark = self.cursor.contents if self.cursor else None
                 self._contents = stack.enter_context(closing(Contents(Path(self._file), mark)))
-            self._changes = Changes(self._source, self._state, self._options, self._contents, self.notes)
+            self._changes = Changes(self._source, self._state, self._contents, self.notes)
             self._source.read_robots()
             for _ in range(_ROUNDS):
                 self._changed = False
@@ -305,9 +305,7 @@ class _Follower:
             raise IncompleteError(message, may_pass=not now.postponed.keys() <= self._lasting)
         return now
 
-    def _receive(
-        self, wanted: Iterable[ListedResource], sinks: Mapping[str, ResourceSink]
-    ) -> dict[str, VerifiedContent]:
+    def _receive(self, wanted: list[ListedResource], sinks: dict[str, ResourceSink]) -> dict[str, VerifiedContent]:
         """Return what came of resources, from packages or else singly; the others have a reason."""
         received = self._packed.unpack(sinks)
         unreadable = {resource.uri: why for resource in wanted if (why := why_unreadable(resource.hash))}

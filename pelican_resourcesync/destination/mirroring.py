@@ -302,10 +302,8 @@ class Mirror:
 
     @contextmanager
     def _opened(self, folder: Path | None = None) -> Iterator[tuple[CopyState, Source]]:
-        options = self._options
-        with open_state(
-            folder or self._folder, self._where, adopt=options.adopt, sync=options.sync, is_same=self._is_same
-        ) as state:
+        place, options, is_same = folder or self._folder, self._options, self._is_same
+        with open_state(place, self._where, adopt=options.adopt, sync=options.sync, is_same=is_same) as state:
             self._check_time(state)
             Installer(state).recover()
             with closing(Source(self._where, options, state)) as source:
@@ -314,7 +312,7 @@ class Mirror:
 
     def _is_same(self, state: CopyState) -> bool:
         """Return whether a copy that was made from another URL is of the Source that this one leads to."""
-        with TemporaryDirectory() as folder, open_state(Path(folder), self._where, adopt=False, sync=False) as found:
+        with TemporaryDirectory() as folder, open_state(Path(folder), self._where) as found:
             with closing(Source(self._where, self._options, found)) as source:
                 find_sets(source)
             now, before = found.get("discovered"), state.get("discovered") or ()

@@ -56,12 +56,12 @@ _SAME = "(o.hash = {0}.hash AND o.hash <> '' OR (o.hash = '' OR {0}.hash = '') A
 
 
 class PastState(NamedTuple):
-    """A list or dump of all resources of a set at a time; `completed` is when it was completed."""
+    """A list or dump of all resources of a set at a time; `completed` is when it was completed, which orders them."""
 
-    at: str
     completed: str
     kind: Capability
     uri: str
+    at: str
 
 
 class Moment(NamedTuple):
@@ -91,9 +91,7 @@ class Past:
         self._state, self._source, self._set = state, source, resource_set
         self._packages = Packages(source)
         self._dumps = ListedDumps(source, resource_set)
-        self._snapshots = sorted(
-            self._read_snapshots(), key=lambda snapshot: (snapshot.completed, snapshot.kind, snapshot.uri)
-        )
+        self._snapshots = sorted(self._read_snapshots())
         self._runs = self._read_runs()
         self._versions, self._since, partial = self._read_versions()
         for statement in _TABLES.split(";"):
@@ -201,7 +199,7 @@ class Past:
                 md = opened.document.md or _NONE
         if md.at is not None:
             at = text_of(md.at)
-            yield PastState(at, max(at, text_of(md.completed)), kind, uri)
+            yield PastState(max(at, text_of(md.completed)), kind, uri, at)
 
     def _read_runs(self) -> list[list[_Part]]:
         """Return the Change Lists, or else the Change Dumps, in runs without a gap."""
@@ -392,7 +390,7 @@ class Past:
         """Read what the Source lists now; return whether anything says that."""
         for kind in (Capability.RESOURCELIST, Capability.RESOURCEDUMP):
             if kind in self._set.documents:
-                with self._entries(PastState("", "", kind, self._set.documents[kind])) as listed:
+                with self._entries(PastState("", kind, self._set.documents[kind], "")) as listed:
                     rows = ((resource.uri, resource.hash, resource.time) for resource in listed)
                     self._state.db.executemany("INSERT OR REPLACE INTO live VALUES (?, ?, ?)", rows)
                 return True

@@ -44,9 +44,7 @@ from pelican_resourcesync.source import (
     why_unusable,
 )
 
-_DUMPS = {
-    Capability.RESOURCEDUMP, Capability.RESOURCEDUMP_ARCHIVE, Capability.CHANGEDUMP, Capability.CHANGEDUMP_ARCHIVE,
-}  # fmt: skip
+_DUMPS = {kind for kind in Capability if "dump" in kind}
 _MORE: dict[str, int] = {ChangeKind.CREATED: 1, ChangeKind.UPDATED: 0, ChangeKind.DELETED: -1}
 _BATCH = 1_000  # entries that are written at once
 COST_OF_REQUEST = 20_000  # bytes that take about as long as a request
@@ -532,22 +530,22 @@ def _find_routes(state: CopyState, dumps: ListedDumps, options: MirrorOptions, b
 
     Raises the errors of documents that cannot be read.
     """
-    wanted = _Wanted(state, bit)
+    greedy = options.by == "dumps"
+    wanted = _Wanted(state, bit, greedy=greedy)
     singly = Route(name="lists", requests=wanted.all[0], size=wanted.all[1])
     if options.by == "lists" or not singly.requests or (options.by == "auto" and singly.requests < _WORTH):
         return [singly]
-    used, greedy = set(state.get("packages") or []), options.by == "dumps"
+    used = set(state.get("packages") or [])
     listed = dumps.of_resources()
     at = max((package.until for package in listed), default="")
     since = wanted.since_dump(at)
-    changes = (
-        [package for package in dumps.of_changes(since) if package.uri and package.key not in used] if since else []
-    )
-    routes = [singly, _route("Change Dumps", wanted.all, wanted.by_changes(changes, "", greedy=greedy))]
+    changed = dumps.of_changes(since) if since else []
+    changes = [package for package in changed if package.uri and package.key not in used]
+    routes = [singly, _route("Change Dumps", wanted.all, wanted.by_changes(changes, ""))]
     packages = [package for package in listed if package.uri and package.key not in used]
     covered = wanted.count("time <= ?", (at,))
     if packages and covered[0]:
-        later = wanted.by_changes(changes, at, greedy=greedy)
+        later = wanted.by_changes(changes, at)
         name = f"Resource Dump of {at[:19]}Z" + (" and Change Dumps" if later else "")
         routes.append(_route(name, wanted.all, [*((package, (0, 0)) for package in packages), *later], covered))
     routes = [route for number, route in enumerate(routes) if not number or route.packages]
@@ -570,8 +568,8 @@ def _route(name: str, all_: _Sum, chosen: list[tuple[ListedPackage, _Sum]], cove
 class _Wanted:
     """What is pending of a set, summed up by when it came to be."""
 
-    def __init__(self, state: CopyState, bit: int) -> None:
-        self._db = state.db
+    def __init__(self, state: CopyState, bit: int, *, greedy: bool) -> None:
+        self._db, self._greedy = state.db, greedy
         self._db.execute("DROP TABLE IF EXISTS temp.wanted")
         self._db.execute(
             """CREATE TEMP TABLE wanted AS
@@ -596,15 +594,13 @@ class _Wanted:
             return self.since
         return at if self.count("time > ?", (at,))[0] else ""
 
-    def by_changes(
-        self, packages: list[ListedPackage], after: str, *, greedy: bool
-    ) -> list[tuple[ListedPackage, _Sum]]:
+    def by_changes(self, packages: list[ListedPackage], after: str) -> list[tuple[ListedPackage, _Sum]]:
         """Return the packages of changes after a time that are worth it, all that have anything if `greedy`."""
         found = []
         for package in packages:
             begin, until = max(after, package.begin), package.until or NEVER
             wanted = self.count("time > ? AND time <= ?", (begin, until)) if begin < until else (0, 0)
             alone = wanted[1] + wanted[0] * COST_OF_REQUEST
-            if wanted[0] and (greedy or COST_OF_REQUEST + (package.length or 0) < alone):
+            if wanted[0] and (self._greedy or COST_OF_REQUEST + (package.length or 0) < alone):
                 found.append((package, wanted))
         return found

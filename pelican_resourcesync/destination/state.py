@@ -291,8 +291,8 @@ def open_state(
     folder: Path,
     source: str,
     *,
-    adopt: bool,
-    sync: bool,
+    adopt: bool = False,
+    sync: bool = False,
     is_same: Callable[[CopyState], bool] = lambda _: False,
 ) -> Iterator[CopyState]:
     """Open the state of the copy in a folder, or begin one, and lock it.

@@ -33,7 +33,7 @@ from pelican_resourcesync.errors import (
 )
 from pelican_resourcesync.http import Headers, Pace, Response
 from pelican_resourcesync.options import MirrorOptions
-from pelican_resourcesync.source import ListedResource, ResourceSink
+from pelican_resourcesync.source import ListedResource, ResourceSink, part_name
 from pelican_resourcesync.source.receive import SpaceError
 from pelican_resourcesync.source.source import robots_rules
 from tests.kit.live import Ask, Manner, closed_port, content, endless, first, live, redirect, status, truncated, zipped
@@ -471,6 +471,16 @@ def test_files_of_others_stay(source: FakeSource, folder: Path) -> None:
     assert files_of(folder) == {**source.resources, "a.html": b"mine", "notes.txt": b"mine, too"}
     (folder / "a.html").unlink()
     assert mirror(source, folder).run().complete
+
+
+def test_adopted_beside_a_part(source: FakeSource, folder: Path) -> None:
+    """A file that is right already is adopted, whatever an interrupted run left of the same resource."""
+    (folder / STATE_FOLDER / "parts").mkdir(parents=True)
+    (folder / STATE_FOLDER / "parts" / part_name(f"{source.url}a.html")).write_bytes(b"ha")
+    (folder / "a.html").write_bytes(source.resources["a.html"])
+    result = mirror(source, folder, adopt=True).run()
+    assert (result.complete, result.adopted) == (True, 1)
+    assert files_of(folder) == source.resources
 
 
 @pytest.mark.promise("A mirror loses nothing")

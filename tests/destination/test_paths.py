@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.destination import STATE_FOLDER, conflict_path_of, path_of, paths
-from pelican_resourcesync.destination.paths import may_be_copy
+from pelican_resourcesync.destination import STATE_FOLDER, conflict_path_of, paths
+from pelican_resourcesync.destination.paths import may_be_copy, path_of
 from pelican_resourcesync.errors import TransportError
 
 OWN = ("https", "example.org", 443)

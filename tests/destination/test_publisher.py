@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.cli import main
-from pelican_resourcesync.destination import Following, Mirror, MirrorResult, path_of
+from pelican_resourcesync.destination import Following, Mirror, MirrorResult
+from pelican_resourcesync.destination.paths import path_of
 from pelican_resourcesync.errors import IncompleteError
 from pelican_resourcesync.http import origin
 from pelican_resourcesync.publication import kind_of

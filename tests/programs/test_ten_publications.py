@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.destination import Mirror as Destination
-from pelican_resourcesync.destination import path_of
+from pelican_resourcesync.destination.paths import path_of
 from pelican_resourcesync.http import origin
 from pelican_resourcesync.options import MirrorOptions
 from tests.kit.follower import Follower

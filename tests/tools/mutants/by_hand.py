@@ -119,8 +119,8 @@ the last names of a run are not flushed
 -        self._renamed.clear()
 +        self._renamed.clear()
 parts are not flushed before they are renamed
--self.copy.sync(parts, renamed)
-+self.copy.sync([], renamed)
+-self._pool.submit(self.copy.sync, parts, renamed)
++self._pool.submit(self.copy.sync, [], renamed)
 follow: the cursor moves before the change is handled
 -                        yield from _handed_over(change, is_around=is_around)
 +                        self.cursor = now
