@@ -12,14 +12,8 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from pelican_resourcesync.errors import failing_disk
-from pelican_resourcesync.publication import (
-    MD5,
-    RECORDS,
-    TEMPORARY_PREFIX,
-    parse_representation,
-    remove_tree,
-    same_bytes,
-)
+from pelican_resourcesync.publication import MD5, RECORDS, parse_representation
+from pelican_resourcesync.system.durable import TEMPORARY_PREFIX, remove_tree, same_bytes
 from pelican_resourcesync.system.files import link_or_copy
 from repo_bridge import InventoryError
 from repo_bridge.inventory import InventoryEntry, is_stored

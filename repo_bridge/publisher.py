@@ -38,10 +38,10 @@ from pelican_resourcesync.publication import (
     plan_sets,
     publish_sets,
     recovered,
-    replace_file,
     require_plausible,
 )
 from pelican_resourcesync.system.cluster import mapped
+from pelican_resourcesync.system.durable import replace_file
 from pelican_resourcesync.system.files import sync
 from pelican_resourcesync.system.printable import get_logger, printable
 from pelican_resourcesync.terminal import Progress, expectations, format_count, summaries

@@ -237,7 +237,7 @@ class _Position:
     def reached(self, receiver: str, site: "PublishedSite") -> None:
         """Save that a receiver has heard of all changes."""
         from pelican_resourcesync.protocol import render_datetime
-        from pelican_resourcesync.publication import replace_file
+        from pelican_resourcesync.system.durable import replace_file
 
         if self._file:
             self._known[receiver] = {name: known.at for name, known in site.sets.items()}

@@ -72,7 +72,7 @@ def run(task: mirror.Task, arguments: Namespace) -> int:
         if not (planned or arguments.json or arguments.level >= logging.ERROR):
             _write_table(outcomes)
         if arguments.metrics and not planned:
-            from pelican_resourcesync.publication import replace_file
+            from pelican_resourcesync.system.durable import replace_file
 
             replace_file(arguments.metrics, metrics(outcomes).encode())
         rounds.append(max((outcome["status"] for outcome in outcomes), key=[*_STATES].index))

@@ -26,13 +26,13 @@ from pelican_resourcesync.publication import (
     Layout,
     PublicationState,
     is_loopback,
-    media_type,
     parse_shown,
     parse_state,
 )
 from pelican_resourcesync.publishers.static_site import is_page
 from pelican_resourcesync.settings import Hub, key_file
 from pelican_resourcesync.system.files import is_key_file, sha256
+from pelican_resourcesync.system.media_types import media_type
 
 #: Which changes to announce: those after a time or a generation, or of each set after a time, by its name. By default,
 #: they are those of the last publication.

@@ -16,18 +16,17 @@ from pelican_resourcesync.http import LimitedServer, is_plain, uri_of_path
 from pelican_resourcesync.protocol import Version
 from pelican_resourcesync.publication import (
     FOLDER,
-    LINK_FORMAT,
     WELL_KNOWN,
     Layout,
     PreviousPublication,
     VersionIndex,
     headers_of,
     layouts_in,
-    media_type,
     parse_time,
     publication_in,
 )
 from pelican_resourcesync.system.files import inside
+from pelican_resourcesync.system.media_types import LINK_FORMAT, media_type
 from pelican_resourcesync.system.printable import get_logger
 
 #: Below this path, followed by the URI of a resource, are the versions of any resource, on whatever host.

@@ -34,7 +34,6 @@ from pelican_resourcesync.publication import (
     headers_of,
     is_later,
     kind_of,
-    locked,
     parse_representation,
     parse_state,
     publications_in,
@@ -45,6 +44,7 @@ from pelican_resourcesync.publication import (
 )
 from pelican_resourcesync.publishers.static_site import scan
 from pelican_resourcesync.system.files import measure, sha256
+from pelican_resourcesync.system.lock import locked
 from pelican_resourcesync.system.strict_json import parse_json
 
 #: The lease, with the time since when files are not in the output any more, by the hashes of their paths.

@@ -8,17 +8,6 @@ Other packages import from here.
 
 from pelican_resourcesync.publication.comparison.changes import MOST_EXAMPLES, changes_since
 from pelican_resourcesync.publication.comparison.parts import Map
-from pelican_resourcesync.publication.disk.durable import (
-    RESERVED_PREFIX,
-    TEMPORARY_PREFIX,
-    extend_file,
-    remove_tree,
-    replace_file,
-    replace_files,
-    require_not_reserved,
-    same_bytes,
-    temporary_sibling,
-)
 from pelican_resourcesync.publication.disk.staging import recover, recovered, restore_well_known, work_folder_for
 from pelican_resourcesync.publication.disk.workspace import Workspace
 from pelican_resourcesync.publication.former import former_states
@@ -57,7 +46,7 @@ from pelican_resourcesync.publication.model.resource import (
     render_time,
 )
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER, are_few, explanation_of, is_loopback
-from pelican_resourcesync.publication.model.state import FirstPublication, PublicationState, parse_state, render_state
+from pelican_resourcesync.publication.model.state import FirstPublication, PublicationState, parse_state
 from pelican_resourcesync.publication.other_publishers import find_other_sets
 from pelican_resourcesync.publication.plan import ExpectedSet, PublishRequest
 from pelican_resourcesync.publication.previous.previous import (
@@ -81,36 +70,24 @@ from pelican_resourcesync.publication.previous.search import (
     state_in_output,
 )
 from pelican_resourcesync.publication.publish import Publication, plan_sets, publish_sets, require_plausible
-from pelican_resourcesync.publication.status import (
-    SetStatus,
-    Status,
-    WellKnownStatus,
-    local_status,
-    remote_status,
-)
+from pelican_resourcesync.publication.status import SetStatus, Status, WellKnownStatus, local_status, remote_status
 from pelican_resourcesync.publication.takedown import TakedownResult, forget_uris
-from pelican_resourcesync.system.lock import locked
-from pelican_resourcesync.system.media_types import LINK_FORMAT, UNKNOWN_TYPE, media_type
 
 __all__ = [
     "COPY",
     "DESCRIPTION",
     "DOCUMENTS",
     "FOLDER",
-    "LINK_FORMAT",
     "MD5",
     "MOST_EXAMPLES",
     "PELICAN",
     "RECORDS",
     "REPOSITORY",
-    "RESERVED_PREFIX",
     "RESOURCE_LIST_PART",
     "SHA_256",
     "SITE",
     "START_OVER",
     "STATE",
-    "TEMPORARY_PREFIX",
-    "UNKNOWN_TYPE",
     "VERSION",
     "WELL_KNOWN",
     "Amount",
@@ -150,7 +127,6 @@ __all__ = [
     "build_time",
     "changes_since",
     "explanation_of",
-    "extend_file",
     "find_other_sets",
     "forget_uris",
     "former_states",
@@ -164,8 +140,6 @@ __all__ = [
     "layout_after",
     "layouts_in",
     "local_status",
-    "locked",
-    "media_type",
     "mirror_command",
     "parse_representation",
     "parse_shown",
@@ -181,21 +155,14 @@ __all__ = [
     "recover",
     "recovered",
     "remote_status",
-    "remove_tree",
-    "render_state",
     "render_time",
-    "replace_file",
-    "replace_files",
     "replaced_path",
-    "require_not_reserved",
     "require_plausible",
     "restore_well_known",
-    "same_bytes",
     "set_of",
     "sets_published_by",
     "state_in",
     "state_in_output",
-    "temporary_sibling",
     "well_known_hints",
     "whole_seconds",
     "work_folder_for",

@@ -16,7 +16,6 @@ from pelican_resourcesync.errors import (
 )
 from pelican_resourcesync.http import Web
 from pelican_resourcesync.protocol import read
-from pelican_resourcesync.publication.disk.durable import same_bytes
 from pelican_resourcesync.publication.kinds.pages.overview import Amount, Overview, overview_of
 from pelican_resourcesync.publication.kinds.versions import count_versions
 from pelican_resourcesync.publication.model.clock import is_ahead
@@ -30,6 +29,7 @@ from pelican_resourcesync.publication.model.layout import (
 )
 from pelican_resourcesync.publication.previous.fetch import Fetched, FetchLimits, fetch_publication
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, publications_in, read_previous
+from pelican_resourcesync.system.durable import same_bytes
 
 #: Report the current state: do not wait for a deployment to finish.
 _ALLOWANCE = FetchLimits(patience=0.0)

@@ -27,7 +27,6 @@ from pelican_resourcesync.publication import (
     Workspace,
     build_time,
     language_hints,
-    media_type,
     plan_sets,
     predecessor_messages,
     recovered,
@@ -63,6 +62,7 @@ from pelican_resourcesync.settings import (
     parse_folder_settings,
     read_toml,
 )
+from pelican_resourcesync.system.media_types import media_type
 from pelican_resourcesync.terminal import Progress, expectations
 
 #: The settings file, in the working directory.

@@ -21,7 +21,8 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
 
 from pelican_resourcesync.errors import HistoryError
-from pelican_resourcesync.publication import later, remove_tree
+from pelican_resourcesync.publication import later
+from pelican_resourcesync.system.durable import remove_tree
 from pelican_resourcesync.system.files import measure
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pathlib import Path
 from lxml import etree
 
 from pelican_resourcesync.errors import failing_disk
-from pelican_resourcesync.publication import media_type
+from pelican_resourcesync.system.media_types import media_type
 from repo_bridge import ArchiveError
 from repo_bridge.access import AnonymousView, hidden
 from repo_bridge.model import Bitstream, Collection, Field, Item, MetadataValue

@@ -14,7 +14,8 @@ from hashlib import sha256
 from urllib.parse import quote
 
 from pelican_resourcesync.protocol import render_datetime, render_link, render_metadata
-from pelican_resourcesync.publication import MD5, SHA_256, UNKNOWN_TYPE, parse_representation, parse_time, render_time
+from pelican_resourcesync.publication import MD5, SHA_256, parse_representation, parse_time, render_time
+from pelican_resourcesync.system.media_types import UNKNOWN_TYPE
 from repo_bridge.files import RecordFiles, StoredFile
 from repo_bridge.inventory import InventoryEntry, ItemEntries
 from repo_bridge.model import Bitstream, Collection, Community, Field, HiddenItem, Item, MetadataValue

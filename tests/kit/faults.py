@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, Self
 from unittest import mock
 
-from pelican_resourcesync.publication import TEMPORARY_PREFIX
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.system import exchange
+from pelican_resourcesync.system.durable import TEMPORARY_PREFIX
 
 #: How folders are installed: exchanged; by two renames, as nothing can be exchanged; or copied, as folders cannot be
 #: renamed either, as in a lower layer of a container, or where `resourcesync` is a link to another file system.

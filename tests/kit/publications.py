@@ -16,7 +16,6 @@ from urllib.parse import quote
 from pelican_resourcesync.protocol import ChangeKind, Limits
 from pelican_resourcesync.publication.comparison.changes import ChangeListBuilder, dated_changes
 from pelican_resourcesync.publication.comparison.parts import OPEN
-from pelican_resourcesync.publication.disk.durable import TEMPORARY_PREFIX
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.layout import RECORDS, Layout
 from pelican_resourcesync.publication.model.options import Options
@@ -32,6 +31,7 @@ from pelican_resourcesync.publication.previous.previous import (
 from pelican_resourcesync.publication.publish import Publication, plan_sets, publish_sets
 from pelican_resourcesync.publication.takedown import TakedownResult, forget_uris
 from pelican_resourcesync.settings import Archives, Dumps
+from pelican_resourcesync.system.durable import TEMPORARY_PREFIX
 from tests.kit.reader import XmlDocument, XmlEntry, parse_file
 
 SITEURL = "https://example.org"

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication import Layout, PublicationState, render_state
+from pelican_resourcesync.publication import Layout, PublicationState
+from pelican_resourcesync.publication.model.state import render_state
 from pelican_resourcesync.publishers.static_site.publishing import removed_layouts
 from tests.kit.faults import installing
 from tests.kit.live import served

@@ -11,14 +11,7 @@ from typing import NamedTuple
 
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.http import BucketPath
-from pelican_resourcesync.protocol import (
-    Capability,
-    Entry,
-    Limits,
-    Renderer,
-    Root,
-    write,
-)
+from pelican_resourcesync.protocol import Capability, Entry, Limits, Renderer, Root, write
 from pelican_resourcesync.publication.comparison.changes import Decision
 from pelican_resourcesync.publication.comparison.parts import (
     Finals,
@@ -38,10 +31,7 @@ from pelican_resourcesync.publication.documents import Documents, as_part
 from pelican_resourcesync.publication.model.layout import part_path
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Body
-from pelican_resourcesync.publication.model.resource import (
-    Resources,
-    Row,
-)
+from pelican_resourcesync.publication.model.resource import Resources, Row
 from pelican_resourcesync.publication.model.state import Part
 from pelican_resourcesync.publication.model.versions import AddedLinks
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, ResourceList, rows_in

@@ -17,7 +17,9 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.disk.durable import (
+from pelican_resourcesync.publication.model.kinds import KINDS
+from pelican_resourcesync.publication.model.layout import FOLDER, WELL_KNOWN, Layout
+from pelican_resourcesync.system.durable import (
     RESERVED_PREFIX,
     TEMPORARY_PREFIX,
     copy_owner,
@@ -28,8 +30,6 @@ from pelican_resourcesync.publication.disk.durable import (
     sync_all,
     walk,
 )
-from pelican_resourcesync.publication.model.kinds import KINDS
-from pelican_resourcesync.publication.model.layout import FOLDER, WELL_KNOWN, Layout
 from pelican_resourcesync.system.exchange import exchange
 from pelican_resourcesync.system.files import link_or_copy, sync
 from pelican_resourcesync.system.strict_json import parse_json

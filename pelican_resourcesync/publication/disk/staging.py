@@ -15,16 +15,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pelican_resourcesync.errors import PublicationError, describe, failing_disk
-from pelican_resourcesync.publication.disk.durable import (
-    RESERVED_PREFIX,
-    TEMPORARY_PREFIX,
-    identity,
-    remove_tree,
-    require_not_reserved,
-    same_bytes,
-    temporary_sibling,
-    walk,
-)
 from pelican_resourcesync.publication.disk.install import (
     DOCUMENTS,
     REMOVED,
@@ -39,6 +29,16 @@ from pelican_resourcesync.publication.disk.install import (
 from pelican_resourcesync.publication.disk.workspace import Workspace
 from pelican_resourcesync.publication.model.kinds import kind_of
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, STATE, WELL_KNOWN, Layout
+from pelican_resourcesync.system.durable import (
+    RESERVED_PREFIX,
+    TEMPORARY_PREFIX,
+    identity,
+    remove_tree,
+    require_not_reserved,
+    same_bytes,
+    temporary_sibling,
+    walk,
+)
 from pelican_resourcesync.system.files import link_or_copy, measure, sha256, sync
 from pelican_resourcesync.system.lock import locked
 

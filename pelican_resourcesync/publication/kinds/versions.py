@@ -44,11 +44,7 @@ from pelican_resourcesync.publication.model.resource import (
     render_representation,
 )
 from pelican_resourcesync.publication.model.state import sortable
-from pelican_resourcesync.publication.model.versions import (
-    AddedLinks,
-    PublicVersions,
-    render_timemap,
-)
+from pelican_resourcesync.publication.model.versions import AddedLinks, PublicVersions, render_timemap
 from pelican_resourcesync.publication.previous.previous import DamagedError, PreviousPublication, explain_damage
 from pelican_resourcesync.settings import VersionOptions
 

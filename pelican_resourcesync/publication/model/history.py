@@ -21,12 +21,7 @@ from pelican_resourcesync.protocol import (
     render_datetime,
     split_content,
 )
-from pelican_resourcesync.publication.model.resource import (
-    EDITION,
-    Representation,
-    parse_representation,
-    parse_time,
-)
+from pelican_resourcesync.publication.model.resource import EDITION, Representation, parse_representation, parse_time
 from pelican_resourcesync.system.strict_json import parse_json
 from pelican_resourcesync.system.titles import clean
 

@@ -27,12 +27,7 @@ from pelican_resourcesync.errors import (
 from pelican_resourcesync.http import Bounds, Received, Web, links_of_page
 from pelican_resourcesync.protocol import Capability, parse_version_history, read, version_lengths
 from pelican_resourcesync.publication.model.kinds import RESOURCE_LIST_PART, VERSION_INDEX, kind_of
-from pelican_resourcesync.publication.model.layout import (
-    DESCRIPTION,
-    STATE,
-    VERSIONS,
-    Layout,
-)
+from pelican_resourcesync.publication.model.layout import DESCRIPTION, STATE, VERSIONS, Layout
 from pelican_resourcesync.publication.model.sanity_checks import START_OVER
 from pelican_resourcesync.publication.model.state import PublicationState, parse_state
 from pelican_resourcesync.publication.previous.store import Budget, Store

@@ -14,7 +14,7 @@ from pelican.urlwrappers import Category, Tag, URLWrapper
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Link
-from pelican_resourcesync.publication import Change, Layout, media_type
+from pelican_resourcesync.publication import Change, Layout
 from pelican_resourcesync.publishers.pelican.outputs import OutputFile, Run
 from pelican_resourcesync.publishers.static_site import (
     ROBOTS,
@@ -28,6 +28,7 @@ from pelican_resourcesync.publishers.static_site import (
     selection_warnings,
 )
 from pelican_resourcesync.settings import SetSettings, Settings
+from pelican_resourcesync.system.media_types import media_type
 
 _WRAPPERS: Mapping[str, type[URLWrapper]] = {"categories": Category, "tags": Tag}
 

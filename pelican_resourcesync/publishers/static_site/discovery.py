@@ -13,21 +13,13 @@ from urllib.parse import urlsplit
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.http import links_of_page
-from pelican_resourcesync.publication import (
-    Layout,
-    Representation,
-    extend_file,
-    find_other_sets,
-    is_loopback,
-    media_type,
-    replace_file,
-    replace_files,
-    set_of,
-)
+from pelican_resourcesync.publication import Layout, Representation, find_other_sets, is_loopback, set_of
 from pelican_resourcesync.publishers.static_site.files import is_html
 from pelican_resourcesync.publishers.static_site.sitemap import sitemap_name
 from pelican_resourcesync.settings import Hub, Settings, key_file
+from pelican_resourcesync.system.durable import extend_file, replace_file, replace_files
 from pelican_resourcesync.system.files import sha256
+from pelican_resourcesync.system.media_types import media_type
 
 #: How much of a page is searched for its head, in bytes.
 _SEARCHED = 1 << 20

@@ -17,8 +17,10 @@ from urllib.parse import unquote
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.http import path_of_uri, served_paths, uri_of_path
 from pelican_resourcesync.protocol import LONGEST_LOC
-from pelican_resourcesync.publication import FOLDER, WELL_KNOWN, media_type, require_not_reserved
+from pelican_resourcesync.publication import FOLDER, WELL_KNOWN
 from pelican_resourcesync.settings import Selection, Settings
+from pelican_resourcesync.system.durable import require_not_reserved
+from pelican_resourcesync.system.media_types import media_type
 from pelican_resourcesync.system.printable import suggestion
 
 _CONTROL = re.compile("[\0-\x1f\x7f-\x9f]")

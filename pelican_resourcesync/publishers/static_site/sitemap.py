@@ -34,10 +34,10 @@ from pelican_resourcesync.publication import (
     is_later,
     parse_representation,
     read_state,
-    replace_file,
 )
 from pelican_resourcesync.publishers.static_site.files import leads_outside
 from pelican_resourcesync.settings import CORRECT, REPLACE
+from pelican_resourcesync.system.durable import replace_file
 
 _ENTRY, _FIELD = 2, 3  # depths
 _UTF_16 = {b"\xff\xfe": "utf-16-le", b"<\0": "utf-16-le", b"\xfe\xff": "utf-16-be", b"\0<": "utf-16-be"}

@@ -10,8 +10,9 @@ from unittest import mock
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication import TEMPORARY_PREFIX, recover
+from pelican_resourcesync.publication import recover
 from pelican_resourcesync.settings import VersionOptions
+from pelican_resourcesync.system.durable import TEMPORARY_PREFIX
 from tests.kit.faults import MODES, Mode, disturbed, fail, installing, kill
 from tests.kit.publications import SITEURL, Source, utc
 

@@ -19,10 +19,10 @@ from pelican_resourcesync.publication import (
     publish_sets,
     read_state,
 )
-from pelican_resourcesync.publication.disk.durable import TEMPORARY_PREFIX
 from pelican_resourcesync.publication.disk.install import changed_records
 from pelican_resourcesync.publication.disk.staging import staging
 from pelican_resourcesync.publication.model.layout import RECORDS
+from pelican_resourcesync.system.durable import TEMPORARY_PREFIX
 from tests.kit.faults import MODES, Mode, installing
 from tests.kit.publications import READY, SITEURL, Source, is_listed, tree, utc
 from tests.kit.reader import parse

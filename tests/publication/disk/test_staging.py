@@ -14,10 +14,10 @@ import pytest
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.publication.disk import install
-from pelican_resourcesync.publication.disk.durable import TEMPORARY_PREFIX, replace_file
 from pelican_resourcesync.publication.disk.staging import recover, recovered, staging
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, WELL_KNOWN
 from pelican_resourcesync.system import exchange
+from pelican_resourcesync.system.durable import TEMPORARY_PREFIX, replace_file
 from tests.kit.faults import MODES, Mode, disturbed, fail, installing
 from tests.kit.publications import LAYOUT, STATE, Source, tree
 

@@ -37,6 +37,7 @@ PACKAGES: Mapping[str, str] = {
         "system/test_extras.py system/test_standard_streams.py commands destination/test_follow_command.py "
         "destination/test_many.py"
     ),
+    "pelican_resourcesync/system/durable.py": f"system/test_durable.py {DISK}",
     "pelican_resourcesync/system/extras.py": "system/test_extras.py",
     "pelican_resourcesync/system/files.py": f"system/test_files.py {DISK} publication/kinds/test_versions.py",
     "pelican_resourcesync/system/__init__.py": "programs/test_plugin.py publication/test_publish.py",
@@ -45,7 +46,7 @@ PACKAGES: Mapping[str, str] = {
     "pelican_resourcesync/system/titles.py": "publication/kinds/pages test_linear.py",
     "pelican_resourcesync/http": "http checker/test_package.py",
     "pelican_resourcesync/destination/listening.py": "destination/test_listening.py",
-    "pelican_resourcesync/system/lock.py": "publication/disk/test_lock.py",
+    "pelican_resourcesync/system/lock.py": "system/test_lock.py",
     "pelican_resourcesync/system/media_types.py": "system/test_media_types.py",
     "pelican_resourcesync/plugin.py": (
         "programs/test_plugin.py publishers/test_should_publish.py programs/test_bad_input.py"

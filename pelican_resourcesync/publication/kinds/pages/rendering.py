@@ -19,14 +19,7 @@ from types import CodeType
 from typing import Any, ClassVar, Self
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
-from jinja2 import (
-    ChoiceLoader,
-    Environment,
-    FileSystemBytecodeCache,
-    FileSystemLoader,
-    PackageLoader,
-    PrefixLoader,
-)
+from jinja2 import ChoiceLoader, Environment, FileSystemBytecodeCache, FileSystemLoader, PackageLoader, PrefixLoader
 from jinja2.bccache import Bucket
 from lxml import etree
 from markupsafe import Markup

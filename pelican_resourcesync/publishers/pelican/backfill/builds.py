@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pelican_resourcesync.errors import HistoryError, PublicationError
-from pelican_resourcesync.publication import RESERVED_PREFIX, remove_tree, temporary_sibling
 from pelican_resourcesync.publishers.git import Checkout, Checkouts, Landing
 from pelican_resourcesync.publishers.should_publish import PREVIEWS
 from pelican_resourcesync.publishers.static_site import UNFILED, Facets
+from pelican_resourcesync.system.durable import RESERVED_PREFIX, remove_tree, temporary_sibling
 from pelican_resourcesync.system.files import measure
 from pelican_resourcesync.system.signing import ENVIRONMENT
 from pelican_resourcesync.system.strict_json import parse_json

@@ -19,7 +19,6 @@ from pelican_resourcesync.errors import HistoryError, PublicationError
 from pelican_resourcesync.http import uri_of_path
 from pelican_resourcesync.protocol import render_content
 from pelican_resourcesync.publication import (
-    TEMPORARY_PREFIX,
     Change,
     ChangeHistory,
     Layout,
@@ -28,9 +27,7 @@ from pelican_resourcesync.publication import (
     Representation,
     build_time,
     changes_since,
-    media_type,
     render_time,
-    replace_file,
 )
 from pelican_resourcesync.publishers.git import Landing, Repository, landing_times
 from pelican_resourcesync.publishers.pelican.backfill.builds import (
@@ -49,7 +46,9 @@ from pelican_resourcesync.publishers.static_site import (
     with_link,
 )
 from pelican_resourcesync.settings import Settings
+from pelican_resourcesync.system.durable import TEMPORARY_PREFIX, replace_file
 from pelican_resourcesync.system.files import sha256
+from pelican_resourcesync.system.media_types import media_type
 from pelican_resourcesync.system.titles import HTML
 
 _NOTHING = sha256(b"")

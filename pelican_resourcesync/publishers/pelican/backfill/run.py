@@ -23,7 +23,6 @@ from pelican_resourcesync.publication import (
     Resource,
     Workspace,
     layout_after,
-    locked,
     parse_time,
     read_previous,
     recovered,
@@ -53,6 +52,7 @@ from pelican_resourcesync.publishers.static_site import (
     update_sitemap,
 )
 from pelican_resourcesync.system.files import sha256
+from pelican_resourcesync.system.lock import locked
 from pelican_resourcesync.terminal import Progress, format_count, past_of
 
 #: The timeout of one build, in seconds.

@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.errors import HistoryError, PublicationError, SettingsError
-from pelican_resourcesync.publication import (
-    locked,
-)
+from pelican_resourcesync.system.lock import locked
 from tests.kit.backfills import TIMES, changes_now, documents, run, worktrees
 from tests.kit.reader import parse_file
 from tests.kit.sites import Site, changes, our_command, strip

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.publication.disk import durable
-from pelican_resourcesync.publication.disk.durable import same_bytes, sync_all, walk
+from pelican_resourcesync.system import durable
+from pelican_resourcesync.system.durable import same_bytes, sync_all, walk
 
 
 @pytest.fixture
