@@ -8,13 +8,17 @@ Other packages import from here.
 
 from pelican_resourcesync.publication.comparison.changes import MOST_EXAMPLES, changes_since
 from pelican_resourcesync.publication.comparison.parts import Map
-from pelican_resourcesync.publication.disk.staging import recover, recovered, restore_well_known, work_folder_for
-from pelican_resourcesync.publication.disk.workspace import Workspace
-from pelican_resourcesync.publication.former import former_states
+from pelican_resourcesync.publication.disk.staging import (
+    Workspace,
+    recover,
+    recovered,
+    restore_well_known,
+    work_folder_for,
+)
 from pelican_resourcesync.publication.kinds.pages.changes import parse_shown
 from pelican_resourcesync.publication.kinds.pages.overview import DOCUMENTS, Amount, Overview
 from pelican_resourcesync.publication.kinds.pages.rendering import language_hints, mirror_command
-from pelican_resourcesync.publication.kinds.versions import VersionIndex
+from pelican_resourcesync.publication.kinds.versions import VersionIndex, former_states
 from pelican_resourcesync.publication.model.clock import build_time, later, whole_seconds
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.kinds import RESOURCE_LIST_PART, VERSION, headers_of, kind_of

@@ -15,14 +15,15 @@ from pelican_resourcesync.protocol import ChangeKind, Hash
 from pelican_resourcesync.publication import kinds
 from pelican_resourcesync.publication.comparison.changes import (
     MOST_EXAMPLES,
+    AddedPast,
     ChangeListBuilder,
     Decision,
     DecisionByBytes,
     DecisionByHistory,
     NewChanges,
+    add_past,
 )
 from pelican_resourcesync.publication.comparison.parts import Map
-from pelican_resourcesync.publication.comparison.past import AddedPast, add_past
 from pelican_resourcesync.publication.comparison.resource_list import ResourceListPlan
 from pelican_resourcesync.publication.documents import Documents
 from pelican_resourcesync.publication.kinds.packages import ChangePacker

@@ -192,6 +192,6 @@ def remove_tree(left: Path) -> None:
 
 def _open_up(folder: Path) -> None:
     folder.chmod(0o700)
-    for each in folder.iterdir():
-        if each.is_dir() and not each.is_symlink():
-            _open_up(each)
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            _open_up(path)

@@ -133,7 +133,7 @@ V1102 publication/documents.py protocol/test_writer.py::test_edition_of_2014_by_
 V1103 publication/documents.py protocol/test_writer.py::test_edition_of_2014_by_hand
 V1104 publication/documents.py publication/test_documents.py::test_change_list
 V1105 protocol/writer.py,system/media_types.py programs/test_sample_site.py::test_all_documents_are_valid
-CN01 publication/kinds/notifications.py publication/kinds/test_notifications.py::test_each_continues_the_last
+CN01 publication/kinds/lists.py publication/kinds/test_notifications.py::test_each_continues_the_last
 CN02 delivery/announce.py delivery/announce/test_hubs.py::test_pings
 CN03 publishers/static_site/discovery.py delivery/announce/test_hubs.py::test_a_hub_that_none_of_us_wrote
 CN04 publication/documents.py publication/kinds/test_notifications.py::test_the_channel_is_advertised

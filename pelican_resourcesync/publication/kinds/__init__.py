@@ -2,8 +2,7 @@
 
 from pelican_resourcesync.publication.kinds.dumps import plan_change_dumps, plan_resource_dump
 from pelican_resourcesync.publication.kinds.kind import News, PlanKind, PlannedDocuments
-from pelican_resourcesync.publication.kinds.lists import ChangeLists, plan_resource_lists
-from pelican_resourcesync.publication.kinds.notifications import plan_notifications
+from pelican_resourcesync.publication.kinds.lists import ChangeLists, plan_notifications, plan_resource_lists
 from pelican_resourcesync.publication.kinds.pages.changes import ChangePages
 from pelican_resourcesync.publication.kinds.patches import Patches
 from pelican_resourcesync.publication.kinds.versions import Versions

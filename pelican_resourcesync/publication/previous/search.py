@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from pelican_resourcesync.errors import PublicationError, TransportError
 from pelican_resourcesync.http import STANDARD_BOUNDS, Bucket, BucketPath, Web, is_bucket
-from pelican_resourcesync.publication.disk.workspace import Workspace
+from pelican_resourcesync.publication.disk.staging import Workspace
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.sanity_checks import FIRST, START_OVER, is_loopback, require_same_site
 from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, PublicationState, parse_state

@@ -8,7 +8,7 @@ import pytest
 
 from pelican_resourcesync.errors import MismatchError, TransportError
 from pelican_resourcesync.http import Bounds, Web, is_plain
-from pelican_resourcesync.publication.previous.store import Budget, Store
+from pelican_resourcesync.publication.previous.fetch import Budget, Store
 from pelican_resourcesync.system.files import sha256
 from tests.kit.live import Live, content, live, status
 
