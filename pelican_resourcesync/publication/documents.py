@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Self
 
 from pelican_resourcesync.protocol import (
     CONTENT_PREFIXES,
@@ -26,14 +25,13 @@ from pelican_resourcesync.protocol import (
 )
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.model.history import Change, ShownChanges
-from pelican_resourcesync.publication.model.layout import DESCRIPTION, HTML_PAGE, WELL_KNOWN, Layout, part_path
+from pelican_resourcesync.publication.model.layout import DESCRIPTION, HTML_PAGE, WELL_KNOWN, part_path
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Body, DumpedRange, Range
-from pelican_resourcesync.publication.model.resource import EDITION, SHA_256, Representation
+from pelican_resourcesync.publication.model.resource import SHA_256, Representation
 from pelican_resourcesync.publication.model.state import PublicationState
 from pelican_resourcesync.publication.model.versions import PublicVersions
 from pelican_resourcesync.publication.previous.previous import PreviousPublication
-from pelican_resourcesync.settings import Hub
 from pelican_resourcesync.system.signing import JSON, RELATION
 
 #: The media types of packages and of the documents themselves.
@@ -45,44 +43,31 @@ _LONGEST_TIME = datetime(2000, 1, 1, 1, 1, 1, 1, UTC)  # as a text
 Closed = tuple[str, datetime, datetime | None]
 
 
-@dataclass(frozen=True, slots=True)
 class Documents:
-    """Creates the documents of one set, for one edition of the standard.
+    """Creates the documents of one set."""
 
-    `describedby` is the URI of a page about the site (`SD04`, `CL03`). A Capability List links to a `signed` state, and
-    to the list of all `versions` if every resource has some. `prefixes` are those of attributes of communities in the
-    entries of resources and changes. `hubs` pass on the change notifications.
-    """
-
-    layout: Layout
-    describedby: str
-    edition: int = EDITION
-    signed: bool = False
-    versions: bool = False
-    prefixes: tuple[tuple[str, str], ...] = ()
-    hubs: tuple[Hub, ...] = ()
-
-    @classmethod
-    def of(cls, options: Options) -> Self:
+    def __init__(self, options: Options) -> None:
         """Create them as the options say."""
-        describedby = options.describedby or options.layout.uri(HTML_PAGE)
-        signed, versions = options.key is not None, options.versions is not None
-        prefixes = CONTENT_PREFIXES if options.contents else ()
-        return cls(options.layout, describedby, options.edition, signed, versions, prefixes, options.hubs)
+        self._options, self._layout = options, options.layout
+        self._prefixes = CONTENT_PREFIXES if options.contents else ()
 
     def capability_list(self, capabilities: Mapping[Capability, str]) -> Document:
-        """Return the Capability List of the documents with these paths (`CL01` to `CL05`, `CN04`)."""
+        """Return the Capability List of the documents with these paths (`CL01` to `CL05`, `CN04`).
+
+        It links to a page about the site (`SD04`), to a state that is signed, and to the list of all versions.
+        """
+        options = self._options
         links = [
-            Link(rel="describedby", href=self.describedby),
-            Link(rel="up", href=self.layout.uri(DESCRIPTION)),
+            Link(rel="describedby", href=options.describedby or self._layout.uri(HTML_PAGE)),
+            Link(rel="up", href=self._layout.uri(DESCRIPTION)),
         ]
-        if self.signed:
-            links.append(Link(rel=RELATION, href=self.layout.uri(self.layout.state), type=JSON))
-        if self.versions:
-            links.append(Link(rel=VERSION_HISTORY, href=self.layout.uri(self.layout.version_index)))
+        if options.key:
+            links.append(Link(rel=RELATION, href=self._layout.uri(self._layout.state), type=JSON))
+        if options.versions:
+            links.append(Link(rel=VERSION_HISTORY, href=self._layout.uri(self._layout.version_index)))
         further = {Capability.CHANGE_NOTIFICATION: self._hub_links()}
         entries = [
-            Entry(loc=self.layout.uri(path), md=Metadata(capability=capability), links=further.get(capability, ()))
+            Entry(loc=self._layout.uri(path), md=Metadata(capability=capability), links=further.get(capability, ()))
             for capability, path in capabilities.items()
         ]
         md = Metadata(capability=Capability.CAPABILITYLIST)
@@ -94,7 +79,7 @@ class Documents:
         `archive` is the path of the Resource List Archive, if there is one (`AR05`).
         """
         md = Metadata(capability=Capability.RESOURCELIST, at=at)
-        return Document(root=Root.URLSET, md=md, links=self._links(archive), prefixes=self.prefixes)
+        return Document(root=Root.URLSET, md=md, links=self._links(archive), prefixes=self._prefixes)
 
     def resource_dump(self, at: datetime, packages: Iterable[Entry], archive: str = "") -> Document:
         """Return the Resource Dump as of `at` with these entries for its packages (`RD01`)."""
@@ -110,19 +95,19 @@ class Documents:
         """Return a dump's entry for one package, with a link to the copy of its manifest (`RD01`, `RD02`, `CD01`)."""
         hashes = (Hash(algorithm=SHA_256, digest=sha256),)
         return Entry(
-            loc=self.layout.uri(path),
+            loc=self._layout.uri(path),
             md=replace(interval, hash=hashes, length=length, type=ZIP),
-            links=(Link(rel="contents", href=self.layout.uri(self.layout.manifest(path)), type=XML),),
+            links=(Link(rel="contents", href=self._layout.uri(self._layout.manifest(path)), type=XML),),
         )
 
     def change_list(self, commit_range: Range) -> Document:
         """Return the Change List of a range without its entries (`CH01` to `CH04`); only `until` ever changes."""
-        index = Link(rel="index", href=self.layout.uri(self.layout.change_list_index))
+        index = Link(rel="index", href=self._layout.uri(self._layout.change_list_index))
         return Document(
             root=Root.URLSET,
             md=Metadata(capability=Capability.CHANGELIST, from_=commit_range.start, until=commit_range.until),
             links=(self._up(), index),
-            prefixes=self.prefixes,
+            prefixes=self._prefixes,
         )
 
     def notification(self, changed: Range) -> Document:
@@ -131,19 +116,20 @@ class Documents:
         What HTTP headers say of a topic is in it, too, because not every host can send headers.
         """
         md = Metadata(capability=Capability.CHANGE_NOTIFICATION, from_=changed.start, until=changed.until)
-        topic = Link(rel="self", href=self.layout.uri(self.layout.notification))
+        topic = Link(rel="self", href=self._layout.uri(self._layout.notification))
         links = (self._up(), topic, *self._hub_links())
-        return Document(root=Root.URLSET, md=md, links=links, prefixes=self.prefixes)
+        return Document(root=Root.URLSET, md=md, links=links, prefixes=self._prefixes)
 
     def frame_of_changes(self) -> bytes:
         """Return the longest that a Change List or, if there are hubs, a notification can be without its entries."""
-        renderer, longest = Renderer(Root.URLSET, self.edition), Range(start=_LONGEST_TIME, until=_LONGEST_TIME)
-        heads = [self.change_list(longest), *([self.notification(longest)] if self.hubs else [])]
+        renderer = Renderer(Root.URLSET, self._options.edition)
+        longest = Range(start=_LONGEST_TIME, until=_LONGEST_TIME)
+        heads = [self.change_list(longest), *([self.notification(longest)] if self._options.hubs else [])]
         return (max(map(renderer.head, heads), key=len) + renderer.tail()).encode()
 
     def index_of_changes(self, of: Capability, ranges: Sequence[Range | DumpedRange], archive: str = "") -> Document:
         """Return the index of the Change Lists or Change Dumps (`of`) of ranges, oldest first (`CH07`, `CD05`)."""
-        path_of = self.layout.change_list if of is Capability.CHANGELIST else self.layout.change_dump
+        path_of = self._layout.change_list if of is Capability.CHANGELIST else self._layout.change_dump
         return Document(
             root=Root.SITEMAPINDEX,
             md=Metadata(capability=of, from_=ranges[0].start),
@@ -153,7 +139,7 @@ class Documents:
 
     def change_dump(self, dumped: DumpedRange, packages: Iterable[Entry]) -> Document:
         """Return the Change Dump of a range with these entries for its packages, oldest first (`CD01`)."""
-        index = Link(rel="index", href=self.layout.uri(self.layout.change_dump_index))
+        index = Link(rel="index", href=self._layout.uri(self._layout.change_dump_index))
         md = Metadata(capability=Capability.CHANGEDUMP, from_=dumped.start, until=dumped.until)
         return Document(root=Root.URLSET, md=md, links=(self._up(), index), entries=packages)
 
@@ -169,7 +155,7 @@ class Documents:
     def archive_of_states(self, of: Capability, archived: Iterable[tuple[str, datetime]]) -> Document:
         """Return the archive of Resource Lists or Resource Dumps (`of`): paths and `at`, oldest first (`AR02`)."""
         entries = [
-            Entry(loc=self.layout.uri(path), changefreq=ChangeFreq.NEVER, md=Metadata(at=at)) for path, at in archived
+            Entry(loc=self._layout.uri(path), changefreq=ChangeFreq.NEVER, md=Metadata(at=at)) for path, at in archived
         ]
         return self._archive(of, entries)
 
@@ -179,18 +165,18 @@ class Documents:
 
     def _links(self, archive: str) -> tuple[Link, ...]:
         """Return the links of a current document: to its parent (`up`) and to the archive of its kind (`AR05`)."""
-        return (self._up(), Link(rel="archives", href=self.layout.uri(archive))) if archive else (self._up(),)
+        return (self._up(), Link(rel="archives", href=self._layout.uri(archive))) if archive else (self._up(),)
 
     def _hub_links(self) -> tuple[Link, ...]:
-        return tuple(Link(rel="hub", href=each.url) for each in self.hubs)
+        return tuple(Link(rel="hub", href=each.url) for each in self._options.hubs)
 
     def _up(self) -> Link:
-        return Link(rel="up", href=self.layout.uri(self.layout.capability_list))
+        return Link(rel="up", href=self._layout.uri(self._layout.capability_list))
 
     def _pointer(
         self, path: str, start: datetime, until: datetime | None, changefreq: ChangeFreq | None = None
     ) -> Entry:
-        return Entry(loc=self.layout.uri(path), changefreq=changefreq, md=Metadata(from_=start, until=until))
+        return Entry(loc=self._layout.uri(path), changefreq=changefreq, md=Metadata(from_=start, until=until))
 
 
 def as_part(document: Document, index: str) -> Document:
@@ -245,7 +231,7 @@ class DocumentWriter:
     documents: Documents = field(init=False)
 
     def __post_init__(self) -> None:
-        self.documents = Documents.of(self.options)
+        self.documents = Documents(self.options)
 
     @property
     def stays(self) -> bool:

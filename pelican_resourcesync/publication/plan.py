@@ -150,7 +150,7 @@ class _Planning:
         self._request, self._folder = request, folder
         self._history, self._options, self._previous = request.history, request.options, request.previous
         self._now = request.resources
-        self._frame = len(Documents.of(self._options).frame_of_changes())
+        self._frame = len(Documents(self._options).frame_of_changes())
         self._added = self._add_past()
         patched = self._previous if self._options.patches else None
         self._patches = patched and PatchMaker(patched, self._now, self._options, folder / "patches")
@@ -233,10 +233,7 @@ class _Planning:
         links = AddedLinks(self._options)
         decision: Decision
         if previous:
-            known = max(previous.last, previous.state.read_as_of or previous.last)
-            decision = DecisionByBytes(
-                history, unexplained, known, edition, folder, links, previous.require_known_hosts
-            )
+            decision = DecisionByBytes(history, unexplained, edition, folder, links, previous)
         elif history.complete:
             decision = DecisionByHistory(history, unexplained, edition, folder, links)
         else:

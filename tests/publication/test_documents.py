@@ -8,12 +8,13 @@ import pytest
 
 from pelican_resourcesync.protocol import Capability, Document, Entry, Link, Metadata, write
 from pelican_resourcesync.publication.documents import Documents, as_part, description
+from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Range
 from tests.kit.publications import LAYOUT, SITEURL, Source, utc
 from tests.kit.reader import XmlDocument, XmlEntry, parse
 
 ABOUT = f"{SITEURL}/about.html"
-DOCUMENTS = Documents(LAYOUT, ABOUT)
+DOCUMENTS = Documents(Options(output=Path(), layout=LAYOUT, describedby=ABOUT))
 SET = f"{SITEURL}/resourcesync/site"
 UP = {"up": f"{SET}/capabilitylist.xml"}
 CLOSED = Range(start=utc("2024-01-01"), until=utc("2024-03-01"))

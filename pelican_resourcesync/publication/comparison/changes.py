@@ -124,25 +124,24 @@ def _read(file: Path) -> Iterator[tuple[str, str, str, str]]:
             yield from marshal.loads(stream.read(int.from_bytes(length)))  # noqa: S302 - ours
 
 
+@dataclass
 class Decision:
     """Decides about candidates, part by part in the order of URIs, and dates what changed.
 
-    A change that the history does not explain gets the time `unexplained`. A time that a source other than the history
-    knows is used if it is later than `known`, up to which everything was published.
+    A change that the history does not explain gets the time `unexplained`. The changes and what drafts are filled with
+    are written to `folder`; `added` writes more links.
     """
 
-    def __init__(
-        self, history: ChangeHistory, unexplained: datetime, edition: int, folder: Path, added: AddedLinks
-    ) -> None:
-        """Write the changes and what drafts are filled with to a folder; `added` writes more links."""
-        self._history = history
-        self._unexplained = unexplained
-        self._edition = edition
-        self._folder = folder
-        self._added = added
-        self._fills = 0
-        self.sorter = ChangeSorter(folder)
-        self.deleted = 0
+    history: ChangeHistory
+    unexplained: datetime
+    edition: int
+    folder: Path
+    added: AddedLinks
+    deleted: int = field(default=0, init=False)
+    _fills: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self.sorter = ChangeSorter(self.folder)
 
     def decide(self, segment: Segment) -> tuple[Segment, bool]:
         """Return a segment with what its draft is filled with, and whether any of its resources changed."""
@@ -159,7 +158,7 @@ class Decision:
         data = marshal.dumps(fills)
         if isinstance(segment.body.file, BucketPath):  # another machine will write the document
             return segment._replace(fills=data), bool(changes)
-        file = self._folder / f"fills-{self._fills}"
+        file = self.folder / f"fills-{self._fills}"
         self._fills += 1
         file.write_bytes(data)
         return segment._replace(fills=file), bool(changes)
@@ -175,43 +174,36 @@ class Decision:
         if changes:
             times, found = zip(*changes, strict=True)
             uris, kinds, *_ = zip(*found, strict=True)
-            links = self._added.links
-            if self._added.are_any:
+            links = self.added.links
+            if self.added.are_any:
                 found = tuple(each._replace(links=each.links + links(each.uri, each.md, OPEN)) for each in found)
-            self.sorter.add(zip(times, uris, kinds, _entries(found, self._edition), strict=True))
+            self.sorter.add(zip(times, uris, kinds, _entries(found, self.edition), strict=True))
 
 
+@dataclass
 class DecisionByBytes(Decision):
     """With a previous publication: the bytes decide, and the history only says when.
 
-    If the bytes are not known, the history decides, too.
+    If the bytes are not known, the history decides, too. A time that a source other than the history knows is used if
+    it is later than all that was published.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917 - see `Decision`
-        self,
-        history: ChangeHistory,
-        unexplained: datetime,
-        known: datetime,
-        edition: int,
-        folder: Path,
-        added: AddedLinks,
-        require_known_hosts: Callable[[Iterable[str]], None],
-    ) -> None:
-        """See `Decision`; `require_known_hosts` raises an error if the previous publication lists what is elsewhere."""
-        super().__init__(history, unexplained, edition, folder, added)
-        self._known = known
-        self._require_known_hosts = require_known_hosts
-        self._times = {change.uri: change.time for change in history.changes}
+    previous: PreviousPublication
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._known = max(self.previous.last, self.previous.state.read_as_of or self.previous.last)
+        self._times = {change.uri: change.time for change in self.history.changes}
 
     def _dated(self, found: list[Candidate]) -> Iterator[tuple[Candidate, list[tuple[str, Candidate]]]]:
-        self._require_known_hosts(each.uri for each in found if each.kind == ChangeKind.DELETED)
-        times = self._history.times({each.uri: each.time for each in found})
-        unexplained = _key(self._unexplained)
+        self.previous.require_known_hosts(each.uri for each in found if each.kind == ChangeKind.DELETED)
+        times = self.history.times({each.uri: each.time for each in found})
+        unexplained = _key(self.unexplained)
         for each in found:
             time, other = self._times.get(each.uri), times.get(each.uri)
             listed = parse_time(each.lastmod) if other else None
             if other is not None and (listed is None or other > listed):
-                time = other if other > self._known else self._unexplained
+                time = other if other > self._known else self.unexplained
             if each.kind == UNKNOWN:
                 each = each._replace(kind=ChangeKind.UPDATED.value if time else "")  # noqa: PLW2901
             self.deleted += each.kind == ChangeKind.DELETED
@@ -219,20 +211,17 @@ class DecisionByBytes(Decision):
 
     def finish(self) -> None:
         """Decide about what is withdrawn, which no list has any more."""
-        deleted = [Candidate(uri, ChangeKind.DELETED.value, "", "", "") for uri in self._history.withdrawn]
-        self._add([(_key(self._unexplained), candidate) for candidate in deleted])
+        deleted = [Candidate(uri, ChangeKind.DELETED.value, "", "", "") for uri in self.history.withdrawn]
+        self._add([(_key(self.unexplained), candidate) for candidate in deleted])
 
 
 class DecisionByHistory(Decision):
     """In a first publication: the history decides, corrected if it does not lead to the current resources."""
 
-    def __init__(
-        self, history: ChangeHistory, unexplained: datetime, edition: int, folder: Path, added: AddedLinks
-    ) -> None:
-        """See `Decision`."""
-        super().__init__(history, unexplained, edition, folder, added)
+    def __post_init__(self) -> None:
+        super().__post_init__()
         lives: dict[str, list[Change]] = {}
-        for change in history.changes:
+        for change in self.history.changes:
             lives.setdefault(change.uri, []).append(change)
         self._lives = deque(sorted(lives.items()))
 
@@ -254,7 +243,7 @@ class DecisionByHistory(Decision):
         steps = [*steps_of(life)]
         exists = bool(steps) and steps[-1].kind is not ChangeKind.DELETED
         if exists != (now is not None):
-            time = later(self._unexplained, steps[-1].time if steps else None, self._history.built)
+            time = later(self.unexplained, steps[-1].time if steps else None, self.history.built)
             steps.append(Change(time, uri, ChangeKind.DELETED if exists else ChangeKind.CREATED))
         self.deleted += now is None and bool(steps)
         return [(_key(each.time), _described(each, now)) for each in steps]
@@ -327,6 +316,7 @@ class NewChanges:
             yield from map(parse_change, each.entries())
 
 
+@dataclass
 class ChangeListBuilder:
     """Divides changes, in chronological order, into ranges, and writes drafts of their Change Lists to `folder`.
 
@@ -336,21 +326,15 @@ class ChangeListBuilder:
     `frame` are the bytes of a Change List without its entries.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917 - see above
-        self,
-        boundaries: RangeBoundaries,
-        limits: Limits,
-        frame: int,
-        built: datetime,
-        folder: Path,
-        divide: Divide | None = None,
-    ) -> None:
-        """See above."""
-        self._boundaries = boundaries
-        self._built = built
-        self._most, self._size = limits.entries, limits.size - frame
-        self._folder = folder
-        self._divide = divide
+    boundaries: RangeBoundaries
+    limits: Limits
+    frame: int
+    built: datetime
+    folder: Path
+    divide: Divide | None = None
+
+    def __post_init__(self) -> None:
+        self._most, self._size = self.limits.entries, self.limits.size - self.frame
         self._found = NewChanges()
         self._range: Range | None = None
         self._entries = self._bytes = 0
@@ -377,7 +361,7 @@ class ChangeListBuilder:
             for key, group in groupby(changes, key=itemgetter(0)):
                 time = parse_datetime(f"{key}Z")
                 for together in self._together(group):
-                    time = floor = later(time, floor, self._built)
+                    time = floor = later(time, floor, self.built)
                     final = render_datetime(time)
                     self._found.finals.add(key, together[0].uri, final)
                     self._found.last = time
@@ -398,19 +382,19 @@ class ChangeListBuilder:
             held = [*held[fitting:], *islice(group, fitting)]
 
     def _divided(self, together: list[DatedChange]) -> Iterator[list[DatedChange]]:
-        if self._divide is None:
+        if self.divide is None:
             yield together
             return
         entries = split_entries("".join(each.entry.replace(OPEN, f"{each.time}Z") for each in together))
         begin = 0
-        for segment in self._divide([*map(parse_change, entries)]):
+        for segment in self.divide([*map(parse_change, entries)]):
             yield together[begin : begin + len(segment)]
             begin += len(segment)
 
     def _append(self, time: datetime, begin: datetime | None, together: Sequence[DatedChange], final: str) -> None:
         """Add changes of one time to the current range, or to the next."""
         data = "".join([each.entry for each in together]).replace(OPEN, final).encode()
-        mark = self._boundaries.before(time)
+        mark = self.boundaries.before(time)
         if self._range is None:
             self._range = Range(start=begin if begin is not None else mark or earlier(time))
         elif self._range.unchanged:
@@ -419,7 +403,7 @@ class ChangeListBuilder:
             self._found.ranges.append(self._range._replace(until=end))
             self._range, self._entries, self._bytes, self._draft = Range(start=end), 0, 0, None
         if self._draft is None:
-            file = self._folder / f"changes-{len(self._found.bodies)}"
+            file = self.folder / f"changes-{len(self._found.bodies)}"
             body = Body(file, is_draft=True)
             self._found.bodies.append(body)
             self._range = self._range._replace(bodies=(*self._range.bodies, body))

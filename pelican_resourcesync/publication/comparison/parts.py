@@ -157,13 +157,6 @@ class Segment(NamedTuple):
         return self.counts.entries
 
 
-class Compared(NamedTuple):
-    """A compared range: its new `segments`, or `None` if nothing differs; and of the document of before, its frame."""
-
-    segments: list[Segment] | None
-    frame: "Frame"
-
-
 class Frame(NamedTuple):
     """What comes before the entries of a document, and the size of these in bytes."""
 
@@ -177,15 +170,18 @@ def _leave_imports_alone() -> None:
     gc.freeze()
 
 
-def compare(task: Task) -> Compared:
-    """Compare a range with its entries before."""
+def compare(task: Task) -> tuple[list[Segment] | None, Frame]:
+    """Compare a range with its entries before.
+
+    Returns its new segments, or `None` if nothing differs, and the frame of the document of before.
+    """
     if parent_process():
         _leave_imports_alone()
     frames = [frame_of(file) for file in task.old]
     with ExitStack() as stack:
         comparison = _Comparison(task, stack)
         segments = comparison.run()
-    return Compared(segments and comparison.placed(segments), frames[0] if frames else Frame())
+    return segments and comparison.placed(segments), frames[0] if frames else Frame()
 
 
 class _Old:

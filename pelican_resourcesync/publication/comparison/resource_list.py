@@ -89,7 +89,7 @@ class ResourceListPlan:
         """
         self._options, self._map, self._previous = options, mapped, previous
         self._limits = options.limits
-        self._documents = Documents.of(options)
+        self._documents = Documents(options)
         archive = options.layout.archive(Capability.RESOURCELIST)
         self._room = max(1, self._limits.size - len(self._head(_LONGEST_AT, archive, part=True)) - _TAIL)
         terms = Terms(

@@ -123,7 +123,7 @@ def _intervals(news: News) -> Sequence[Range]:
     if previous is None or not drafts:
         return before or [Range(start=news.at, until=news.at)]
     start = (before[-1].until if before else None) or previous.last
-    size = len(Documents.of(news.options).frame_of_changes()) + sum(len(body.read()) for _, body in drafts)
+    size = len(Documents(news.options).frame_of_changes()) + sum(len(body.read()) for _, body in drafts)
     if news.changes.kinds.total() <= limits.entries and size <= limits.size:
         return [Range(start=start, until=news.at, bodies=tuple(body for _, body in drafts))]
     intervals = pairwise([start, *(until for until, _ in drafts[:-1]), news.at])

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
@@ -179,66 +179,43 @@ class PublicationState:
         return other.digest in (self.digest, *self.ancestry)
 
 
+#: What a state may lack, and then is at its default.
+_MAY_LACK = frozenset(
+    ("sets", "former", "read_as_of", "last_modified", "first", "hubs", "site_name", "language", "timezone", "home")
+)
+
+
 def render_state(state: PublicationState, tool: str, key: SigningKey | None = None) -> bytes:
     """Return a state as JSON, signed if there is a key; `tool` is the name and version of this program."""
-    content: dict[str, Any] = {
-        "format": FORMAT,
-        "tool": tool,
-        "generation": state.generation,
-        "restart_number": state.restart_number,
-        "predecessor": state.predecessor,
-        "ancestors": list(state.ancestors),
-        "earlier": [render_datetime(time) for time in state.earlier],
-        "publisher": state.publisher,
-        "siteurl": state.siteurl,
-        "at": render_datetime(state.at),
-        "began": render_datetime(state.began),
-        "change_lists": [_rendered_change_list(each) for each in state.change_lists],
-        "parts": [_rendered_part(each) for each in state.parts],
-        "commit": state.commit,
-        "landed": None if state.landed is None else render_datetime(state.landed),
-        "postponed": {commit: render_datetime(time) for commit, time in state.postponed.items()},
-        "unstable": dict(state.unstable),
-        "documents": dict(state.documents),
-        "superseded": dict(state.superseded),
-        "packages": dict(state.packages),
-        **({"sets": list(state.sets)} if state.sets else {}),
-        **({"former": list(state.former)} if state.former else {}),
-        **({"read_as_of": render_datetime(state.read_as_of)} if state.read_as_of else {}),
-        **({"last_modified": render_datetime(state.last_modified)} if state.last_modified else {}),
-        **({"first": state.first._asdict()} if state.first else {}),
-        **({"hubs": [each._asdict() for each in state.hubs]} if state.hubs else {}),
-        **({"site_name": state.site_name} if state.site_name else {}),
-        **({"language": state.language} if state.language else {}),
-        **({"timezone": str(state.timezone)} if state.timezone != UTC else {}),
-        **({"home": state.home} if state.home else {}),
-    }
+    content: dict[str, Any] = {"format": FORMAT, "tool": tool}
+    for row in fields(state):
+        value = getattr(state, row.name)
+        is_written = value != row.default if row.name in _MAY_LACK else row.name not in {"signed_by", "digest"}
+        if is_written:
+            content[row.name] = _plain(value)
     if key:
         content = key.sign(content)
     return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=True).encode() + b"\n"
 
 
-def _rendered_change_list(summary: ChangeListSummary) -> dict[str, Any]:
-    return {
-        "path": summary.path,
-        "from": render_datetime(summary.start),
-        "until": render_datetime(summary.until) if summary.until else None,
-        "created": summary.created,
-        "updated": summary.updated,
-        "deleted": summary.deleted,
-    }
-
-
-def _rendered_part(part: Part) -> dict[str, Any]:
-    counts = part.counts
-    return {
-        "path": part.path,
-        "first": part.first,
-        "entries": counts.entries,
-        "types": {type_: list(found) for type_, found in counts.types.items()},
-        "years": counts.years,
-        "last": counts.last,
-    }
+def _plain(value: Any) -> Any:
+    """Return a value of a state as JSON has it."""
+    match value:
+        case ChangeListSummary():
+            interval = {"from": value.start, "until": value.until}
+            numbers = {"created": value.created, "updated": value.updated, "deleted": value.deleted}
+            value = {"path": value.path, **interval, **numbers}
+        case Part():
+            value = {"path": value.path, "first": value.first, **asdict(value.counts)}
+        case Hub() | FirstPublication():
+            value = value._asdict()
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return [*map(_plain, value)]
+    if isinstance(value, datetime):
+        return render_datetime(value)
+    return str(value) if isinstance(value, tzinfo) else value
 
 
 @lru_cache(maxsize=16)  # each build asks for the states in its output several times

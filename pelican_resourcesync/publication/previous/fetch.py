@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from io import BytesIO
 from pathlib import Path
@@ -49,20 +49,22 @@ ADVICE = f"{_STAYS}: try again later, or {START_OVER}"
 _AT_ONCE = 6
 
 
+@dataclass
 class Budget:
-    """Limits for several files together and for each of them: bytes fetched, and seconds from now on.
+    """Limits for several files together, the `whole` in messages, and for each: bytes fetched, and seconds from now on.
 
     A file is counted when it has arrived; of several concurrent transfers, each may use everything that is left.
     """
 
-    def __init__(self, whole: str, each: Bounds, *, size: int, seconds: float, clock: Callable[[], float]) -> None:
-        """Take the name of the `whole` for messages, the limits for `each` file and for all, and a clock."""
-        self._whole = whole
-        self._each = each
-        self._size = size
-        self._seconds = seconds
-        self._clock = clock
-        self._end = clock() + seconds
+    whole: str
+    each: Bounds
+    _: KW_ONLY
+    size: int
+    seconds: float
+    clock: Callable[[], float]
+
+    def __post_init__(self) -> None:
+        self._end = self.clock() + self.seconds
         self._taken = 0
         self._lock = Lock()
 
@@ -71,33 +73,33 @@ class Budget:
 
         Raises `TransportError` if nothing is left.
         """
-        seconds, left = self._end - self._clock(), self._size - self._taken
+        seconds, left = self._end - self.clock(), self.size - self._taken
         if seconds <= 0:
-            message = f"{self._whole} takes longer than {self._seconds:g} seconds"
+            message = f"{self.whole} takes longer than {self.seconds:g} seconds"
             raise TransportError(message)
         if left <= 0:
             raise self._too_large()
-        each = self._each
+        each = self.each
         return each._replace(total=min(each.total, seconds), size=min(each.size if size is None else size, left))
 
     def take(self, length: int) -> None:
         """Record that `length` bytes were fetched. Raises `TransportError` if that is more than was left."""
         with self._lock:
             self._taken += length
-        if self._taken > self._size:
+        if self._taken > self.size:
             raise self._too_large()
 
     def _too_large(self) -> TransportError:
-        return TransportError(f"{self._whole} is larger than {self._size} bytes")
+        return TransportError(f"{self.whole} is larger than {self.size} bytes")
 
     @contextmanager
     def resting(self) -> Iterator[None]:
         """Stop the clock during the `with` block."""
-        begin = self._clock()
+        begin = self.clock()
         try:
             yield
         finally:
-            self._end += self._clock() - begin
+            self._end += self.clock() - begin
 
 
 class Store:

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -161,42 +161,31 @@ def is_published(layout: Layout) -> bool:
         return False
 
 
+@dataclass
 class PredecessorSearch:
-    """Finds the predecessor. It may be in a temporary folder, which `close` removes."""
+    """Finds the predecessor of the set with this layout. It may be in a temporary folder, which `close` removes.
 
-    def __init__(  # noqa: PLR0913 - keyword-only options
-        self,
-        layout: Layout,
-        output: Path,
-        base: Path,
-        *,
-        previous: str,
-        moved_from: str = "",
-        moved_setting: str = "moved_from",
-        elsewhere: Collection[str] | None = (),
-        key: SigningKey | None = None,
-        bucket: BucketPath | None = None,
-    ) -> None:
-        """Create a search for the predecessor of the set with this layout.
+    `base` is the folder of the settings file. `previous` is `"live"`, `"output"`, an http(s) URL, a folder (a relative
+    path starts at `base`), or `"none"`, which is what it counts as with `FIRST` in the environment: no publication is
+    continued. `moved_from` is the former address of the site, without a final slash; messages call it `moved_setting`.
+    The publication seen live is saved in `base`. `elsewhere` and `bucket` are as in `read_previous`; a site lists
+    nothing elsewhere. Only a publication that `key` signed is continued, or an unsigned one without a key.
+    """
 
-        `base` is the folder of the settings file. `previous` is `"live"`, `"output"`, an http(s) URL, a folder (a
-        relative path starts at `base`), or `"none"`, which is what it counts as with `FIRST` in the environment: no
-        publication is continued. `moved_from` is the former address of the site, without a final slash; messages call
-        it `moved_setting`. The publication seen live is saved in `base`. `elsewhere` and `bucket` are as in
-        `read_previous`; a site lists nothing elsewhere. Only a publication that `key` signed is continued, or an
-        unsigned one without a key.
-        """
-        self._layout = layout
-        self._output = output
-        self._base = base
-        self._previous = previous
-        self._moved_from = moved_from
-        self._moved_setting = moved_setting
-        self._elsewhere = elsewhere
-        self._key = key
-        self._bucket = bucket
-        self._saved = LastPublishedCopy(base, layout)
-        self._stack = ExitStack()
+    layout: Layout
+    output: Path
+    base: Path
+    _: KW_ONLY
+    previous: str
+    moved_from: str = ""
+    moved_setting: str = "moved_from"
+    elsewhere: Collection[str] | None = ()
+    key: SigningKey | None = None
+    bucket: BucketPath | None = None
+    _stack: ExitStack = field(default_factory=ExitStack, init=False)
+
+    def __post_init__(self) -> None:
+        self._saved = LastPublishedCopy(self.base, self.layout)
 
     def close(self) -> None:
         """Remove everything that was fetched."""
@@ -211,14 +200,14 @@ class PredecessorSearch:
         """
         found = self._find_any()
         if found.previous:
-            require_signed(found.previous, self._key)
+            require_signed(found.previous, self.key)
             before = found.previous.state.siteurl
-            require_same_site(before, self._layout.siteurl, self._moved_from, self._moved_setting)
+            require_same_site(before, self.layout.siteurl, self.moved_from, self.moved_setting)
         return found
 
     def _find_any(self) -> Predecessor:
-        where = "none" if os.environ.get(FIRST) == "1" else self._previous
-        local = is_loopback(self._layout.siteurl)
+        where = "none" if os.environ.get(FIRST) == "1" else self.previous
+        local = is_loopback(self.layout.siteurl)
         if where == "none":
             return self._restart(local=local)
         if where == "live" and local:
@@ -229,31 +218,31 @@ class PredecessorSearch:
             return self._live()
         if "://" in where:
             return self._at(where)
-        folder = self._base / where
-        return self._in_output() if folder.resolve() == self._output.resolve() else self._in(folder)
+        folder = self.base / where
+        return self._in_output() if folder.resolve() == self.output.resolve() else self._in(folder)
 
     def _in_output(self) -> Predecessor:
-        return Predecessor(self._read(self._output, "the output"))
+        return Predecessor(self._read(self.output, "the output"))
 
     def _on_this_machine(self) -> Predecessor:
-        found, here = self._in_output(), self._layout.siteurl
+        found, here = self._in_output(), self.layout.siteurl
         if found.previous:
             return found
         line = f"{here} is a loopback address, which is never asked for a publication, and the output has none for it: "
         line += f"this is the first publication. To continue what is published there, set previous to {here!r}"
-        if is_loopback(self._moved_from):
-            line += f". {self._moved_setting} is ignored, because {self._moved_from} is a loopback address, too"
+        if is_loopback(self.moved_from):
+            line += f". {self.moved_setting} is ignored, because {self.moved_from} is a loopback address, too"
         return Predecessor(line=line)
 
     def _live(self) -> Predecessor:
         """Return the publication at `SITEURL` or at the former address of the site, else the copy last seen live."""
-        found, saved = self._fetch(self._layout.siteurl), self._saved.folder
+        found, saved = self._fetch(self.layout.siteurl), self._saved.folder
         if isinstance(found, NoPublication) and found.unreachable:
             before = self._without_host(found)
             if before:
                 return before
-        if isinstance(found, NoPublication) and self._moved_from:
-            former = self._fetch(self._moved_from)
+        if isinstance(found, NoPublication) and self.moved_from:
+            former = self._fetch(self.moved_from)
             if isinstance(former, NoPublication) and former.unreachable and saved is None:
                 raise _unknown(former)
             found = former if isinstance(former, Fetched) else found
@@ -264,7 +253,7 @@ class PredecessorSearch:
         else:
             why = str(found)
         if saved is None:
-            return self._first(self._layout.siteurl, why, is_absent=isinstance(found, NoPublication))
+            return self._first(self.layout.siteurl, why, is_absent=isinstance(found, NoPublication))
         return Predecessor(self._read(saved, str(saved)), line=f"{why}: the copy last seen live is continued")
 
     def _first(self, url: str, why: str, *, is_absent: bool = True) -> Predecessor:
@@ -272,13 +261,13 @@ class PredecessorSearch:
 
         What an earlier build left in the output is not live yet.
         """
-        state, siteurl = None, self._layout.siteurl
+        state, siteurl = None, self.layout.siteurl
         with suppress(PublicationError):
-            state = read_state(self._output, self._layout)
+            state = read_state(self.output, self.layout)
         if state and _bare(state.siteurl) == _bare(siteurl):  # a slip, such as http for https
-            require_same_site(state.siteurl, siteurl, self._moved_from, self._moved_setting)
+            require_same_site(state.siteurl, siteurl, self.moved_from, self.moved_setting)
             return Predecessor(line=f"{why}: not live yet", not_live=True)
-        named = why_described(_files_at(url), self._layout.state)
+        named = why_described(_files_at(url), self.layout.state)
         if named and is_absent:
             message = f"{why}, {named}: upload the last output again, or {START_OVER}"
             raise PublicationError(message)
@@ -290,26 +279,26 @@ class PredecessorSearch:
         Raises `PublicationError` if something may be live of which this machine knows nothing, or not the latest.
         """
         if not os.environ.get("CI"):
-            if state_in_output(self._output, self._base, self._layout):
+            if state_in_output(self.output, self.base, self.layout):
                 return self._in_output()._replace(
                     line=f"{found}: not live now, so the publication in the output is continued"
                 )
-            if not _state_of(self._layout, self._saved.folder):  # else what was published after it would be lost
+            if not _state_of(self.layout, self._saved.folder):  # else what was published after it would be lost
                 return None
         raise _unknown(found)
 
     def _fetch(self, site: str) -> Fetched | NoPublication:
         into, known = self._stack.enter_context(self._saved.fetch_folder()) / "publication", self._saved.folder
-        parts = self._bucket is None
+        parts = self.bucket is None
         return fetch_publication(
-            _files_at(site), into, known, state=self._layout.state, allowance=ALLOWANCE, parts=parts
+            _files_at(site), into, known, state=self.layout.state, allowance=ALLOWANCE, parts=parts
         )
 
     def _newest(self, live: Fetched) -> Predecessor:
         """Return the live publication, unless the saved copy descends from it because the site was rolled back."""
         folder, saved, line = self._saved.folder, None, ""
         try:
-            saved = read_state(folder, self._layout) if folder else None
+            saved = read_state(folder, self.layout) if folder else None
         except PublicationError as error:
             line = f"the copy last seen live cannot be read, and the live publication replaces it: {error}"
         if saved and folder and not live.state.continues(saved):
@@ -360,14 +349,14 @@ class PredecessorSearch:
 
         Raises `PublicationError` if that cannot be determined.
         """
-        for other in sorted({self._layout.siteurl, self._moved_from} - {url.rstrip("/"), ""}):
+        for other in sorted({self.layout.siteurl, self.moved_from} - {url.rstrip("/"), ""}):
             found = NoPublication(other) if is_loopback(other) else self._fetch(other)
             if isinstance(found, Fetched):
                 if not is_loopback(found.state.siteurl):
                     return True
-            elif found.unreachable and (other == self._moved_from or os.environ.get("CI")):
+            elif found.unreachable and (other == self.moved_from or os.environ.get("CI")):
                 raise _unknown(found)
-            elif why_described(_files_at(other), self._layout.state):
+            elif why_described(_files_at(other), self.layout.state):
                 return True
         return False
 
@@ -382,11 +371,11 @@ class PredecessorSearch:
     def _read(self, folder: Path, where: str, host_time: datetime | None = None) -> PreviousPublication | None:
         return read_previous(
             folder,
-            self._layout,
+            self.layout,
             where,
-            elsewhere=self._elsewhere,
+            elsewhere=self.elsewhere,
             host_time=host_time,
-            bucket=self._bucket,
+            bucket=self.bucket,
         )
 
     def _restart(self, *, local: bool) -> Predecessor:
@@ -395,15 +384,15 @@ class PredecessorSearch:
         The next number might be taken: what is live or known here need not be the latest that was public, and a host
         that answers that nothing is there may have lost it.
         """
-        layout, where = self._layout, self._previous
+        layout, where = self.layout, self.previous
         known = [PublicationState(generation=0, siteurl=layout.siteurl, at=_NEVER, began=_NEVER, documents={})]
         bounds = BOUNDS._replace(size=ALLOWANCE.state_size)
         for url in [*([] if local else [layout.siteurl]), *([where] if "://" in where else [])]:
             with suppress(TransportError, PublicationError):
                 found = fetch_state(_files_at(url), layout.state, bounds)
                 known += [parse_state(found[1], url)] if found else []
-        named = None if "://" in where else self._base / where
-        folders = filter(None, (self._saved.folder, self._output, named))
+        named = None if "://" in where else self.base / where
+        folders = filter(None, (self._saved.folder, self.output, named))
         known += filter(None, (state_in(folder, layout) for folder in folders))
         latest = max(known, key=lambda each: (each.restart_number, each.generation))
         # The real time, because builds with one `SOURCE_DATE_EPOCH` would use the same addresses again.
