@@ -3,7 +3,7 @@
 Also the Source Description, which all sets share, where Destinations (clients that keep a copy) start.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -24,11 +24,11 @@ from pelican_resourcesync.protocol import (
     write_parts,
 )
 from pelican_resourcesync.publication.disk.staging import Stage
-from pelican_resourcesync.publication.model.history import Change, ShownChanges
+from pelican_resourcesync.publication.model.history import ShownChanges
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, HTML_PAGE, WELL_KNOWN, part_path
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Body, DumpedRange, Range
-from pelican_resourcesync.publication.model.resource import SHA_256, Representation
+from pelican_resourcesync.publication.model.resource import SHA_256
 from pelican_resourcesync.publication.model.state import PublicationState
 from pelican_resourcesync.publication.model.versions import PublicVersions
 from pelican_resourcesync.publication.previous.previous import PreviousPublication
@@ -195,20 +195,6 @@ def description(sets: Mapping[str, str], describedby: str, neighbours: Iterable[
     own = [Entry(loc=loc, md=md, links=(Link(rel="describedby", href=page),)) for loc, page in sets.items()]
     entries = sorted([*own, *neighbours], key=lambda entry: entry.loc)
     return Document(root=Root.URLSET, md=Metadata(capability=Capability.DESCRIPTION), links=about, entries=entries)
-
-
-def change_entries(changes: Iterable[Change]) -> Iterator[Entry]:
-    """Yield the entries of changes."""
-    for change in changes:
-        shown = change.representation or Representation()
-        md = Metadata(
-            change=change.kind,
-            datetime=change.time,
-            hash=(shown.hash,) if shown.hash else (),
-            length=shown.length,
-            type=shown.type,
-        )
-        yield Entry(loc=change.uri, lastmod=change.time, md=md, links=change.links)
 
 
 @dataclass(slots=True)

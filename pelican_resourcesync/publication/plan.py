@@ -26,7 +26,7 @@ from pelican_resourcesync.publication.comparison.changes import (
 from pelican_resourcesync.publication.comparison.parts import Map
 from pelican_resourcesync.publication.comparison.resource_list import ResourceListPlan
 from pelican_resourcesync.publication.documents import Documents
-from pelican_resourcesync.publication.kinds.packages import ChangePacker
+from pelican_resourcesync.publication.kinds.packages import divided_time
 from pelican_resourcesync.publication.kinds.patches import PatchMaker
 from pelican_resourcesync.publication.model.clock import is_ahead, later, require_plausible_time
 from pelican_resourcesync.publication.model.history import ChangeHistory, Withdrawn
@@ -239,7 +239,7 @@ class _Planning:
         else:
             return NewChanges(), 0
         self._resources.decide(decision)
-        divide = ChangePacker(self._options).of_one_time if self._options.dumps.changedump else None
+        divide = partial(divided_time, self._options) if self._options.dumps.changedump else None
         limits = self._options.limits
         builder = ChangeListBuilder(self._request.boundaries, limits, self._frame, history.built, folder, divide)
         changes = decision.sorter.sorted()

@@ -8,13 +8,13 @@ from functools import partial
 from itertools import count
 
 from pelican_resourcesync.protocol import Capability, ChangeKind, Document, Entry, Metadata, RenderedEntry
-from pelican_resourcesync.publication.documents import DocumentWriter, change_entries
+from pelican_resourcesync.publication.documents import DocumentWriter
 from pelican_resourcesync.publication.kinds.kind import News, PlannedDocuments
 from pelican_resourcesync.publication.kinds.packages import (
-    ChangePacker,
     PackageMember,
     begins_package,
     divided,
+    divided_changes,
     open_package,
     package_limits,
     repacked,
@@ -85,12 +85,13 @@ def plan_change_dumps(news: News) -> "ChangeDumps | None":
 
 def _split(news: News, changes: Iterable[Change]) -> Iterable[Sequence[Change]]:
     """Divide the changes that can be packed into packages: deletions, and changes whose bytes are available."""
-    return ChangePacker(news.options).into_packages(
+    packable = (
         change
         for change in changes
         if change.kind is ChangeKind.DELETED
         or news.find(change.uri, change.representation.hash if change.representation else None)
     )
+    return divided_changes(news.options, packable)
 
 
 def dumped_after(
@@ -324,8 +325,8 @@ class ChangeDumps(PlannedDocuments):
     @staticmethod
     def _bitstreams(packages: _Packages, changes: Sequence[Change]) -> Iterator[PackageMember]:
         """Yield the bitstreams of changes: deletions, and those whose bytes are available."""
-        for change, entry in zip(changes, change_entries(changes), strict=True):
-            bitstream = PackageMember.of(entry, edition=packages.writing.options.edition)
+        for change in changes:
+            bitstream = PackageMember.of_change(change, packages.writing.options.edition)
             yield from [bitstream] if change.kind is ChangeKind.DELETED else packages.available([bitstream])
 
 

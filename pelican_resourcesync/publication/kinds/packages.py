@@ -3,7 +3,7 @@
 import hashlib
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -28,8 +28,7 @@ from pelican_resourcesync.protocol import (
     split_content,
     write,
 )
-from pelican_resourcesync.publication.documents import change_entries
-from pelican_resourcesync.publication.model.history import Change
+from pelican_resourcesync.publication.model.history import Change, describe_change
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.resource import (
     EDITION,
@@ -39,6 +38,7 @@ from pelican_resourcesync.publication.model.resource import (
     Row,
     parse_representation,
     parse_time,
+    render_representation,
 )
 from pelican_resourcesync.system.media_types import is_compressed
 
@@ -79,6 +79,13 @@ class PackageMember(NamedTuple):
         expected = parse_representation(row.representation)
         md, _ = split_content(row.representation)
         return cls((row.uri, md, "", row.lastmod), expected, parse_time(row.lastmod), open)
+
+    @classmethod
+    def of_change(cls, change: Change, edition: int = EDITION) -> Self:
+        """Create the bitstream of a change, whose bytes are still to be found; a deletion has none."""
+        expected, time = change.representation or Representation(), render_datetime(change.time)
+        md = describe_change(change.kind, time, render_representation(expected), edition)
+        return cls((change.uri, md, "", time), expected, change.time)
 
     @classmethod
     def of(cls, entry: Entry, open: Callable[[], BinaryIO] | None = None, edition: int = EDITION) -> Self:
@@ -360,28 +367,19 @@ def divided(
     return (package for _, package in groupby(items, package_of))
 
 
-class ChangePacker:
-    """Divides changes by what one package can hold.
+def divided_time(options: Options, changes: Iterable[Change]) -> Iterator[list[Change]]:
+    """Divide changes of one time into parts that fit into a package each; all but the first must come later."""
+    return map(list, divided(changes, _size_of_change, package_limits(options)))
+
+
+def divided_changes(options: Options, changes: Iterable[Change]) -> Iterator[list[Change]]:
+    """Divide changes, in chronological order, into packages.
 
     Changes of the same time are never separated, because a package ends at a time.
     """
-
-    def __init__(self, options: Options) -> None:
-        """Create it from the options."""
-        self._asked = options.dumps.changedump
-        self._limits = package_limits(options)
-
-    def of_one_time(self, changes: Sequence[Change]) -> Iterable[Sequence[Change]]:
-        """Divide changes of the same time into parts that fit into a package; all but the first must come later."""
-        return self._divide([each] for each in changes) if self._asked else (changes,)
-
-    def into_packages(self, changes: Iterable[Change]) -> Iterable[Sequence[Change]]:
-        """Divide changes, in chronological order, into packages."""
-        return self._divide(list(group) for _, group in groupby(changes, key=attrgetter("time")))
-
-    def _divide(self, groups: Iterable[list[Change]]) -> Iterator[list[Change]]:
-        for package in divided(groups, _size_of_changes, self._limits):
-            yield [change for group in package for change in group]
+    groups = (list(group) for _, group in groupby(changes, key=attrgetter("time")))
+    for package in divided(groups, _size_of_changes, package_limits(options)):
+        yield [change for group in package for change in group]
 
 
 def package_limits(options: Options) -> PackageSize:
@@ -390,6 +388,9 @@ def package_limits(options: Options) -> PackageSize:
     return PackageSize(size=options.dumps.package_size, entries=limits.entries, manifest=limits.size)
 
 
+def _size_of_change(change: Change) -> PackageSize:
+    return size_in_package(PackageMember.of_change(change))
+
+
 def _size_of_changes(changes: Iterable[Change]) -> PackageSize:
-    sizes = [size_in_package(PackageMember.of(entry)) for entry in change_entries(changes)]
-    return PackageSize(*map(sum, zip(*sizes, strict=True)))
+    return PackageSize(*map(sum, zip(*map(_size_of_change, changes), strict=True)))
