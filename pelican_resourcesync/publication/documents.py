@@ -39,9 +39,6 @@ ZIP, XML = "application/zip", "application/xml"
 
 _LONGEST_TIME = datetime(2000, 1, 1, 1, 1, 1, 1, UTC)  # as a text
 
-#: The path of a closed document, and its interval.
-Closed = tuple[str, datetime, datetime | None]
-
 
 class Documents:
     """Creates the documents of one set."""
@@ -134,7 +131,10 @@ class Documents:
             root=Root.SITEMAPINDEX,
             md=Metadata(capability=of, from_=ranges[0].start),
             links=self._links(archive),
-            entries=[self._pointer(path_of(each.start), each.start, each.until) for each in ranges],
+            entries=[
+                Entry(loc=self._layout.uri(path_of(each.start)), md=Metadata(from_=each.start, until=each.until))
+                for each in ranges
+            ],
         )
 
     def change_dump(self, dumped: DumpedRange, packages: Iterable[Entry]) -> Document:
@@ -148,19 +148,10 @@ class Documents:
         md = Metadata(capability=Capability.CHANGEDUMP_MANIFEST, from_=start, until=until)
         return Document(root=Root.URLSET, md=md, links=(self._up(),))
 
-    def archive_of_changes(self, of: Capability, closed: Iterable[Closed]) -> Document:
-        """Return the archive of closed Change Lists or Change Dumps (`of`), oldest first (AR)."""
-        return self._archive(of, [self._pointer(*each, ChangeFreq.NEVER) for each in closed])
-
-    def archive_of_states(self, of: Capability, archived: Iterable[tuple[str, datetime]]) -> Document:
-        """Return the archive of Resource Lists or Resource Dumps (`of`): paths and `at`, oldest first (`AR02`)."""
-        entries = [
-            Entry(loc=self._layout.uri(path), changefreq=ChangeFreq.NEVER, md=Metadata(at=at)) for path, at in archived
-        ]
-        return self._archive(of, entries)
-
-    def _archive(self, of: Capability, entries: Sequence[Entry]) -> Document:
+    def archive(self, of: Capability, closed: Iterable[tuple[str, Metadata]]) -> Document:
+        """Return the archive of documents with the capability `of`: paths and times, oldest first (`AR02`)."""
         md = Metadata(capability=Capability(f"{of}-archive"))
+        entries = [Entry(loc=self._layout.uri(path), changefreq=ChangeFreq.NEVER, md=times) for path, times in closed]
         return Document(root=Root.URLSET, md=md, links=(self._up(),), entries=entries)
 
     def _links(self, archive: str) -> tuple[Link, ...]:
@@ -173,28 +164,24 @@ class Documents:
     def _up(self) -> Link:
         return Link(rel="up", href=self._layout.uri(self._layout.capability_list))
 
-    def _pointer(
-        self, path: str, start: datetime, until: datetime | None, changefreq: ChangeFreq | None = None
-    ) -> Entry:
-        return Entry(loc=self._layout.uri(path), changefreq=changefreq, md=Metadata(from_=start, until=until))
-
 
 def as_part(document: Document, index: str) -> Document:
     """Return the document of a part, which links to its `index` (`X13`)."""
     return replace(document, links=(*document.links, Link(rel="index", href=index)))
 
 
-def description(sets: Mapping[str, str], describedby: str, neighbours: Iterable[Entry] = ()) -> Document:
-    """Return the Source Description of a site, including the sets of other publishers (SD).
+def description(sets: Sequence[Options], neighbours: Iterable[Entry]) -> Document:
+    """Return the Source Description of a site, of sets with these options and of other publishers' sets (SD).
 
-    `sets` maps the URI of each Capability List to the URI of a page about the set; `describedby` is a page about the
-    site.
+    The page about the site is that about the first set.
     """
-    about = (Link(rel="describedby", href=describedby),)
-    md = Metadata(capability=Capability.CAPABILITYLIST)
-    own = [Entry(loc=loc, md=md, links=(Link(rel="describedby", href=page),)) for loc, page in sets.items()]
+    md, people = Metadata(capability=Capability.CAPABILITYLIST), sets[0].layout.uri(HTML_PAGE)
+    pages = [Link(rel="describedby", href=each.describedby or people) for each in sets]
+    lists = [each.layout.uri(each.layout.capability_list) for each in sets]
+    own = [Entry(loc=loc, md=md, links=(page,)) for loc, page in zip(lists, pages, strict=True)]
     entries = sorted([*own, *neighbours], key=lambda entry: entry.loc)
-    return Document(root=Root.URLSET, md=Metadata(capability=Capability.DESCRIPTION), links=about, entries=entries)
+    md = Metadata(capability=Capability.DESCRIPTION)
+    return Document(root=Root.URLSET, md=md, links=tuple(pages[:1]), entries=entries)
 
 
 @dataclass(slots=True)
@@ -267,19 +254,22 @@ class DocumentWriter:
 
     def put_archive_of_states(self, of: Capability, times: Sequence[datetime]) -> str:
         """Write the archive of the Resource Lists or Resource Dumps (`of`); return its path, or an empty text."""
-        pointers = [(self.options.layout.archived(of, at), at) for at in times]
-        return self._put_archive(of, self.documents.archive_of_states(of, pointers)) if pointers else ""
+        return self._put_archive(of, [(self.options.layout.archived(of, at), Metadata(at=at)) for at in times])
 
     def put_archive_of_changes(self, of: Capability, ranges: Iterable[Range | DumpedRange]) -> str:
         """Write the archive of the closed Change Lists or Change Dumps (`of`); return its path, or an empty text."""
         layout = self.options.layout
         path_of = layout.change_list if of is Capability.CHANGELIST else layout.change_dump
-        closed = [(path_of(found.start), found.start, found.until) for found in ranges if found.closed]
-        return self._put_archive(of, self.documents.archive_of_changes(of, closed)) if closed else ""
+        closed = (found for found in ranges if found.closed)
+        return self._put_archive(
+            of, [(path_of(found.start), Metadata(from_=found.start, until=found.until)) for found in closed]
+        )
 
-    def _put_archive(self, of: Capability, document: Document) -> str:
+    def _put_archive(self, of: Capability, closed: Sequence[tuple[str, Metadata]]) -> str:
+        if not closed:
+            return ""
         path = self.options.layout.archive(of)
-        self.put_parts(path, document, partial(part_path, path, self.state.at))
+        self.put_parts(path, self.documents.archive(of, closed), partial(part_path, path, self.state.at))
         self.capabilities[Capability(f"{of}-archive")] = path
         return path
 
@@ -299,10 +289,6 @@ class DocumentWriter:
 
 def write_entry_points(stage: Stage, sets: Sequence[Options], neighbours: Sequence[Entry]) -> None:
     """Write the Source Description and its well-known copy, for sets with these options and other publishers'."""
-    options = sets[0]
-    people = options.layout.uri(HTML_PAGE)
-    lists = {each.layout.uri(each.layout.capability_list): each.describedby or people for each in sets}
-    document = description(lists, options.describedby or people, neighbours)
     with stage.open(DESCRIPTION) as stream:
-        write(document, stream, edition=options.edition)
+        write(description(sets, neighbours), stream, edition=sets[0].edition)
     stage.write(WELL_KNOWN, stage.read(DESCRIPTION))

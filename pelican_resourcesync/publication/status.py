@@ -195,24 +195,16 @@ def _is_named(layout: Layout, sites: Mapping[str, set[str]]) -> bool:
 
 
 def _read(web: Web, layout: Layout, folder: Path) -> PreviousPublication | None:
-    found = _fetch(web, layout.state, folder)
-    if found is None:
-        return None
-    return read_previous(
-        folder, replace(layout, siteurl=found.state.siteurl), web.base, packages=False, host_time=found.host_time
-    )
-
-
-def _fetch(web: Web, state: str, folder: Path) -> Fetched | None:
     try:
-        found = fetch_publication(web, folder, state=state, packages=False, allowance=_ALLOWANCE)
+        found = fetch_publication(web, folder, state=layout.state, packages=False, allowance=_ALLOWANCE)
     except PublicationError as error:
         cause = error.__cause__
         if isinstance(cause, TransportError) and not isinstance(cause, MismatchError):
             raise TransportError(str(cause)) from error
         raise
     if isinstance(found, Fetched):
-        return found
+        own = replace(layout, siteurl=found.state.siteurl)
+        return read_previous(folder, own, web.base, packages=False, host_time=found.host_time)
     if found.unreachable:
         raise found.unreachable
     return None

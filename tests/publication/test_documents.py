@@ -14,7 +14,8 @@ from tests.kit.publications import LAYOUT, SITEURL, Source, utc
 from tests.kit.reader import XmlDocument, XmlEntry, parse
 
 ABOUT = f"{SITEURL}/about.html"
-DOCUMENTS = Documents(Options(output=Path(), layout=LAYOUT, describedby=ABOUT))
+OPTIONS = Options(output=Path(), layout=LAYOUT, describedby=ABOUT)
+DOCUMENTS = Documents(OPTIONS)
 SET = f"{SITEURL}/resourcesync/site"
 UP = {"up": f"{SET}/capabilitylist.xml"}
 CLOSED = Range(start=utc("2024-01-01"), until=utc("2024-03-01"))
@@ -33,9 +34,7 @@ def test_description() -> None:
     before, after = f"{SITEURL}/resourcesync/books/capabilitylist.xml", "https://other.example/capabilities.xml"
     md = Metadata(capability=Capability.CAPABILITYLIST)
     other = Entry(loc=after, md=md, links=(Link(rel="describedby", href="https://other.example/"),))
-    assert seen(
-        description({f"{SET}/capabilitylist.xml": ABOUT}, ABOUT, [other, Entry(loc=before, md=md)])
-    ) == XmlDocument(
+    assert seen(description([OPTIONS], [other, Entry(loc=before, md=md)])) == XmlDocument(
         root="urlset",
         md={"capability": "description"},
         links={"describedby": ABOUT},
@@ -138,8 +137,8 @@ def test_no_archive_to_link_to() -> None:
 def test_change_list_archive() -> None:
     """AR01 to AR03, X12: the closed lists, which never change again."""
     md = {"from": "2024-01-01T00:00:00Z", "until": "2024-03-01T00:00:00Z"}
-    closed = [(LAYOUT.change_list(CLOSED.start), CLOSED.start, CLOSED.until)]
-    assert seen(DOCUMENTS.archive_of_changes(Capability.CHANGELIST, closed)) == XmlDocument(
+    closed = [(LAYOUT.change_list(CLOSED.start), Metadata(from_=CLOSED.start, until=CLOSED.until))]
+    assert seen(DOCUMENTS.archive(Capability.CHANGELIST, closed)) == XmlDocument(
         root="urlset",
         md={"capability": "changelist-archive"},
         links=UP,

@@ -180,10 +180,6 @@ class ResourceListPlan:
         """Yield the resources as rows, after they were written."""
         return self._written.rows() if self._written else iter(())
 
-    def bodies(self) -> list[list[Body]]:
-        """Return where the entries of each document are."""
-        return [[segment.body for segment in each.segments] for each in self._divided()]
-
     def differs(self, archive: str) -> bool:
         """Return whether the documents differ from those before in more than their times."""
         documents = self._divided()

@@ -14,7 +14,6 @@ from contextlib import ExitStack, suppress
 from itertools import chain, islice
 from os.path import samestat
 from pathlib import Path
-from urllib.parse import unquote
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.model.kinds import KINDS
@@ -300,15 +299,3 @@ def _stat(path: str) -> os.stat_result | None:
         return os.lstat(path)
     except FileNotFoundError:
         return None
-
-
-def link_records(layout: Layout, uris: Collection[str], old: Path, new: Path) -> None:
-    """Link or copy the records of a set from `old` to `new`, except those of these URIs; may raise `OSError`."""
-    gone = {unquote(uri.removeprefix(f"{layout.siteurl}/")) for uri in uris}
-    top = old / layout.records
-    for folder, _, files in walk(top) if top.is_dir() and not top.is_symlink() else ():
-        for file in (folder / name for name in files):
-            path = file.relative_to(old)
-            if path.as_posix() not in gone and not file.is_symlink():
-                (new / path).parent.mkdir(parents=True, exist_ok=True)
-                link_or_copy(file, new / path)

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+from urllib.parse import unquote
 
 from pelican_resourcesync.errors import PublicationError, describe, failing_disk
 from pelican_resourcesync.publication.disk.install import (
@@ -24,7 +25,6 @@ from pelican_resourcesync.publication.disk.install import (
     finish,
     install,
     interrupted,
-    link_records,
     put_back,
     unfinished,
 )
@@ -126,8 +126,9 @@ class Stage:
         return self.new(path).open("wb+")
 
     def new(self, path: str) -> Path:
-        """Return the file of a document to be written."""
-        file = self._new(path)
+        """Return the file of a document to be written, whose folder exists."""
+        self._add(path)
+        file = self.documents / path
         if path in self._linked:  # writing would change the document in the output
             file.unlink()
             del self._linked[path]
@@ -140,11 +141,6 @@ class Stage:
         if elsewhere:
             self._paths.add(path)
             self._elsewhere.add(path)
-
-    def _new(self, path: str) -> Path:
-        """Return the file of a new document, whose folder exists."""
-        self._add(path)
-        return self.documents / path
 
     def _add(self, path: str) -> None:
         self._paths.add(path)
@@ -194,8 +190,15 @@ class Stage:
         folder.rename(target)
 
     def link_records(self, layout: Layout, uris: Collection[str] = ()) -> None:
-        """Keep the existing records of a set, except those of these URIs."""
-        link_records(layout, uris, self._output, self.documents)
+        """Link or copy the existing records of a set, except those of these URIs."""
+        gone = {unquote(uri.removeprefix(f"{layout.siteurl}/")) for uri in uris}
+        top = self._output / layout.records
+        for folder, _, files in walk(top) if top.is_dir() and not top.is_symlink() else ():
+            for file in (folder / name for name in files):
+                path = file.relative_to(self._output)
+                if path.as_posix() not in gone and not file.is_symlink():
+                    (self.documents / path).parent.mkdir(parents=True, exist_ok=True)
+                    link_or_copy(file, self.documents / path)
 
     def carry_files(
         self, folder: str, source: Path | None, names: Collection[str], renewed: Collection[str] = ()

@@ -162,17 +162,11 @@ class TitledChange:
 
     def described(self) -> dict[str, Any]:
         """Return it as a JSON object, without what is empty."""
-        values = {
-            "before": self.before,
-            "commit": self.commit,
+        values: dict[str, Any] = {
+            **{name: getattr(self, name) for name in _TEXTS},
             "earlier": [*map(render_datetime, self.earlier)],
-            "href": self.href,
             "kind": self.kind.value,
-            "moved": self.moved,
             "time": render_datetime(self.time),
-            "title": self.title,
-            "uri": self.uri,
-            "version": self.version,
             "words": self.words,
         }
         return {name: value for name, value in values.items() if value}

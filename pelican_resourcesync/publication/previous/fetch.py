@@ -494,7 +494,11 @@ class _Live:
 
     def _gather(self, state: PublicationState) -> None:
         """Fetch all documents into the store; a superseded one may be missing."""
-        named = self._checked(self.named(state))
+        named = self.named(state)
+        if len(named) > self.allowance.documents:
+            what = f"{len(named)} documents, more than {self.allowance.documents}"
+            message = f"{self.web.url(self.path)} lists {what}"
+            raise _UnusableError(message)
         optional = named.keys() - state.documents.keys()
         documents = {path: digest for path, digest in named.items() if not kind_of(path).is_package}
         if self.known:
@@ -503,8 +507,10 @@ class _Live:
         lacking = {path: each for path, each in named.items() if path not in documents and not self.store.has(each)}
         if self.packages:
             lacking |= self._lacking_versions(state.documents)
-        if lacking:
-            self._fetch_packages(lacking, optional)
+        if lacking:  # packages and versions have their own time limit
+            self._packages = self._packages or self.allowance.of_packages(self.web, self.clock.now)
+            with self._documents.resting():
+                self.store.gather(lacking, self._packages, optional)
 
     def _lacking_versions(self, documents: Mapping[str, str]) -> dict[str, str]:
         """Return the SHA-256 of every version to fetch, by path, and note those that are known already."""
@@ -525,20 +531,6 @@ class _Live:
         for known, path in self._known_versions:
             (into / path).parent.mkdir(parents=True, exist_ok=True)
             link_or_copy(known / path, into / path)
-
-    def _fetch_packages(self, lacking: Mapping[str, str], optional: Collection[str]) -> None:
-        """Fetch packages, with their own time limit."""
-        self._packages = self._packages or self.allowance.of_packages(self.web, self.clock.now)
-        with self._documents.resting():
-            self.store.gather(lacking, self._packages, optional)
-
-    def _checked(self, named: Mapping[str, str]) -> Mapping[str, str]:
-        """Check the number of documents of a state."""
-        if len(named) > self.allowance.documents:
-            what = f"{len(named)} documents, more than {self.allowance.documents}"
-            message = f"{self.web.url(self.path)} lists {what}"
-            raise _UnusableError(message)
-        return named
 
 
 def _is_page(received: Received, data: bytes) -> bool:

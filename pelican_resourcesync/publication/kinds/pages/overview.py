@@ -230,12 +230,7 @@ def _ends(publication: PreviousPublication, known: Mapping[str, ShownChanges]) -
 
 
 def _archives(publication: PreviousPublication) -> Iterator[tuple[Capability, ArchiveOverview]]:
-    for capability in (
-        Capability.RESOURCELIST_ARCHIVE,
-        Capability.RESOURCEDUMP_ARCHIVE,
-        Capability.CHANGELIST_ARCHIVE,
-        Capability.CHANGEDUMP_ARCHIVE,
-    ):
+    for capability in (each for each in DOCUMENTS if each.endswith("-archive")):
         entries = publication.entries(publication.layout.archive(capability.removesuffix("-archive")))
         times = [entry.md.at or entry.md.from_ for entry in entries if entry.md]
         known = [time for time in times if time]

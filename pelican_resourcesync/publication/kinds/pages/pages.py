@@ -75,7 +75,10 @@ def write_pages(stage: Stage, sets: Sequence[PageSet], others: Sequence[Entry]) 
         stage.write(layout.html_page, page.render("set.html", heading, several=several, **_shown(page, [each])))
         stage.write(layout.change_pages, _change_pages(page.at(layout.change_pages), each, heading))
         stage.write(layout.feed, _feed(page.at(layout.feed), each, heading))
-        stage.write(layout.badge, _badge(page.at(layout.badge), each.overview))
+        badge = page.at(layout.badge).render(
+            "badge.svg", text=_badge_text(each.overview), width=_badge_width(each.overview)
+        )
+        stage.write(layout.badge, badge)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -144,10 +147,6 @@ def _feed(page: Page, shown: PageSet, heading: Sequence[str]) -> bytes:
         updated=found[0].time if found else overview.at,
         changes=found[:_MOST_IN_FEED],
     )
-
-
-def _badge(page: Page, overview: Overview) -> bytes:
-    return page.render("badge.svg", text=_badge_text(overview), width=_badge_width(overview))
 
 
 def _shown(page: Page, sets: Sequence[PageSet]) -> dict[str, Any]:
