@@ -117,11 +117,7 @@ def forget_uris(  # noqa: PLR0913 - keyword-only options
             written = [(page.options.layout, page.state) for page in pages]
             stage.install([layout for layout, _ in written])
     return [
-        TakedownResult(
-            uris=tuple(sorted(removed)),
-            generation=state.generation,
-            home=layout.uri(f"{layout.folder}/"),
-        )
+        TakedownResult(uris=tuple(sorted(removed)), generation=state.generation, home=layout.uri(f"{layout.folder}/"))
         for removed, (layout, state) in zip(gone, written, strict=True)
     ]
 
@@ -190,9 +186,7 @@ def _options(previous: PreviousPublication, output: Path, uris: Collection[str],
         describedby=links["describedby"].replace(layout.uri(HTML_PAGE), ""),
         remove_deleted=True,
         versions=VersionOptions(
-            below=versions[1],
-            timegate=versions[2],
-            sha256=None if versions[3] == OF_ALL else lambda *_: "",
+            below=versions[1], timegate=versions[2], sha256=None if versions[3] == OF_ALL else lambda *_: ""
         )
         if versions
         else None,

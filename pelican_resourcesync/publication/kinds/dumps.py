@@ -95,11 +95,7 @@ def _split(news: News, changes: Iterable[Change]) -> Iterable[Sequence[Change]]:
 
 
 def dumped_after(
-    before: Sequence[DumpedRange],
-    ranges: Sequence[Range],
-    *,
-    begin: datetime | None,
-    split: Split,
+    before: Sequence[DumpedRange], ranges: Sequence[Range], *, begin: datetime | None, split: Split
 ) -> list[DumpedRange]:
     """Return the Change Dumps of `ranges`, continuing those `before`.
 

@@ -298,13 +298,7 @@ def fetch_publication(  # noqa: PLR0913 - keyword-only, one option each: of whic
         live.link_known_versions(into)
         (into / state).parent.mkdir(parents=True, exist_ok=True)
         (into / state).write_bytes(data)
-        return Fetched(
-            folder=into,
-            url=web.base,
-            state=parsed,
-            received=store.received,
-            host_time=live.host_time,
-        )
+        return Fetched(folder=into, url=web.base, state=parsed, received=store.received, host_time=live.host_time)
 
 
 def fetch_state(web: Web, path: str, bounds: Bounds) -> tuple[Received, bytes] | None:

@@ -370,12 +370,7 @@ class PredecessorSearch:
 
     def _read(self, folder: Path, where: str, host_time: datetime | None = None) -> PreviousPublication | None:
         return read_previous(
-            folder,
-            self.layout,
-            where,
-            elsewhere=self.elsewhere,
-            host_time=host_time,
-            bucket=self.bucket,
+            folder, self.layout, where, elsewhere=self.elsewhere, host_time=host_time, bucket=self.bucket
         )
 
     def _restart(self, *, local: bool) -> Predecessor:

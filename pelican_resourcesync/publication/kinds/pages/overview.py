@@ -12,7 +12,7 @@ from pelican_resourcesync.publication.kinds.dumps import read_dumped
 from pelican_resourcesync.publication.kinds.pages.changes import ChangeDay, days_of, latest_shown, shown_in
 from pelican_resourcesync.publication.model.history import ShownChanges
 from pelican_resourcesync.publication.model.layout import Layout
-from pelican_resourcesync.publication.model.state import ChangeListSummary, Part, PublicationState
+from pelican_resourcesync.publication.model.state import ChangeListSummary, Counts, Part, PublicationState
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
 from pelican_resourcesync.system.titles import HTML
 
@@ -128,76 +128,61 @@ def overview_of(publication: PreviousPublication, shown: Mapping[str, ShownChang
     Raises `PublicationError` if one of its documents is damaged.
     """
     with explain_damage(publication.where):
-        return _read(publication, shown)
+        layout = publication.layout
+        types, years, last = _survey(publication.state.parts)
+        zone = publication.state.timezone
+        days = days_of(_latest(publication, shown), publication.state)
+        new = Counter(
+            _month(day.time, zone)
+            for day in days
+            for change in day.read
+            if change.kind is ChangeKind.CREATED and not day.is_first
+        )
+        lengths, dumped = publication.state.packages, publication.entries(layout.resource_dump)
+        of_changes = [package.path for dump in read_dumped(publication) for package in dump.packages]
+        return Overview(
+            at=publication.state.at,
+            documents={Capability.CAPABILITYLIST: layout.capability_list}
+            | {
+                Capability(entry.md.capability): entry.loc.removeprefix(f"{layout.siteurl}/")
+                for entry in publication.entries(layout.capability_list)
+                if entry.md and entry.md.capability in DOCUMENTS
+            },
+            total=_sum(types.values()),
+            types=types,
+            years=years,
+            ranges=publication.state.change_lists,
+            ends=dict(_ends(publication, shown)),
+            days=days,
+            dump=_sum(Amount(1, entry.md.length or 0) for entry in dumped if entry.md),
+            change_dump=Amount(len(of_changes), sum(lengths.get(path, 0) for path in of_changes)),
+            archives=dict(_archives(publication)),
+            last=days[0].time if days else last,
+            new=new[max(new)] if new else 0,
+            month=max(new, default=None),
+            began=publication.state.began,
+            is_restart=publication.state.restart_number > 1,
+            of_repository=publication.state.of_repository,
+        )
 
 
 def overview_of_stage(
     stage: Stage, layout: Layout, state: PublicationState, shown: Mapping[str, ShownChanges] = MappingProxyType({})
 ) -> Overview:
     """Return what a publication contains whose documents have just been written to a stage."""
-    publication = PreviousPublication(
-        folder=stage.documents,
-        layout=layout,
-        state=state,
-        where="the stage",
-    )
+    publication = PreviousPublication(folder=stage.documents, layout=layout, state=state, where="the stage")
     return overview_of(publication, shown)
-
-
-def _read(publication: PreviousPublication, shown: Mapping[str, ShownChanges]) -> Overview:
-    layout = publication.layout
-    types, years, last = _survey(publication.state.parts)
-    zone = publication.state.timezone
-    days = days_of(_latest(publication, shown), publication.state)
-    new = Counter(
-        _month(day.time, zone)
-        for day in days
-        for change in day.read
-        if change.kind is ChangeKind.CREATED and not day.is_first
-    )
-    lengths = publication.state.packages
-    packages = [
-        Amount(len(each.packages), sum(lengths.get(package.path, 0) for package in each.packages))
-        for each in read_dumped(publication)
-    ]
-    return Overview(
-        at=publication.state.at,
-        documents={Capability.CAPABILITYLIST: layout.capability_list}
-        | {
-            Capability(entry.md.capability): entry.loc.removeprefix(f"{layout.siteurl}/")
-            for entry in publication.entries(layout.capability_list)
-            if entry.md and entry.md.capability in DOCUMENTS
-        },
-        total=_sum(types.values()),
-        types=types,
-        years=years,
-        ranges=publication.state.change_lists,
-        ends=dict(_ends(publication, shown)),
-        days=days,
-        dump=_sum(Amount(1, entry.md.length or 0) for entry in publication.entries(layout.resource_dump) if entry.md),
-        change_dump=_sum(packages),
-        archives=dict(_archives(publication)),
-        last=days[0].time if days else last,
-        new=new[max(new)] if new else 0,
-        month=max(new, default=None),
-        began=publication.state.began,
-        is_restart=publication.state.restart_number > 1,
-        of_repository=publication.state.of_repository,
-    )
 
 
 def _survey(parts: Iterable[Part]) -> tuple[dict[str, Amount], dict[int, int], datetime | None]:
     """Count resources by media type, the most frequent first, and by year of their last change, the newest first."""
-    types: dict[str, Amount] = {}
-    years: Counter[int] = Counter()
-    times = []
-    for counts in (each.counts for each in parts):
-        for type_, amount in counts.types.items():
-            types[type_] = _sum([types.get(type_, Amount()), Amount(*amount)])
-        years.update({int(year): number for year, number in counts.years.items()})
-        times += [datetime.fromisoformat(counts.last)] if counts.last else []
-    types = dict(sorted(types.items(), key=lambda each: (-each[1].number, each[0])))
-    return types, dict(sorted(years.items(), reverse=True)), max(times, default=None)
+    counts = Counts()
+    for part in parts:
+        counts.add(part.counts)
+    types = sorted(counts.types.items(), key=lambda item: (-item[1][0], item[0]))
+    years = {int(year): counts.years[year] for year in sorted(counts.years, key=int, reverse=True)}
+    last = datetime.fromisoformat(counts.last) if counts.last else None
+    return {name: Amount(*amount) for name, amount in types}, years, last
 
 
 def _month(time: datetime, zone: tzinfo) -> datetime:
