@@ -56,12 +56,12 @@ class Documents:
         options = self._options
         links = [
             Link(rel="describedby", href=options.describedby or self._layout.uri(HTML_PAGE)),
-            Link(rel="up", href=self._layout.uri(DESCRIPTION)),
+            self._link("up", DESCRIPTION),
         ]
         if options.key:
-            links.append(Link(rel=RELATION, href=self._layout.uri(self._layout.state), type=JSON))
+            links.append(self._link(RELATION, self._layout.state, JSON))
         if options.versions:
-            links.append(Link(rel=VERSION_HISTORY, href=self._layout.uri(self._layout.version_index)))
+            links.append(self._link(VERSION_HISTORY, self._layout.version_index))
         further = {Capability.CHANGE_NOTIFICATION: self._hub_links()}
         entries = [
             Entry(loc=self._layout.uri(path), md=Metadata(capability=capability), links=further.get(capability, ()))
@@ -76,17 +76,16 @@ class Documents:
         `archive` is the path of the Resource List Archive, if there is one (`AR05`).
         """
         md = Metadata(capability=Capability.RESOURCELIST, at=at)
-        return Document(root=Root.URLSET, md=md, links=self._links(archive), prefixes=self._prefixes)
+        return self._urlset(md, *self._archives(archive), prefixes=self._prefixes)
 
     def resource_dump(self, at: datetime, packages: Iterable[Entry], archive: str = "") -> Document:
         """Return the Resource Dump as of `at` with these entries for its packages (`RD01`)."""
         md = Metadata(capability=Capability.RESOURCEDUMP, at=at)
-        return Document(root=Root.URLSET, md=md, links=self._links(archive), entries=packages)
+        return self._urlset(md, *self._archives(archive), entries=packages)
 
     def resource_dump_manifest(self, at: datetime) -> Document:
         """Return the manifest of a package without its entries (`RD05`)."""
-        md = Metadata(capability=Capability.RESOURCEDUMP_MANIFEST, at=at)
-        return Document(root=Root.URLSET, md=md, links=(self._up(),))
+        return self._urlset(Metadata(capability=Capability.RESOURCEDUMP_MANIFEST, at=at))
 
     def package_entry(self, path: str, length: int, sha256: str, interval: Metadata) -> Entry:
         """Return a dump's entry for one package, with a link to the copy of its manifest (`RD01`, `RD02`, `CD01`)."""
@@ -94,18 +93,13 @@ class Documents:
         return Entry(
             loc=self._layout.uri(path),
             md=replace(interval, hash=hashes, length=length, type=ZIP),
-            links=(Link(rel="contents", href=self._layout.uri(self._layout.manifest(path)), type=XML),),
+            links=(self._link("contents", self._layout.manifest(path), XML),),
         )
 
     def change_list(self, commit_range: Range) -> Document:
         """Return the Change List of a range without its entries (`CH01` to `CH04`); only `until` ever changes."""
-        index = Link(rel="index", href=self._layout.uri(self._layout.change_list_index))
-        return Document(
-            root=Root.URLSET,
-            md=Metadata(capability=Capability.CHANGELIST, from_=commit_range.start, until=commit_range.until),
-            links=(self._up(), index),
-            prefixes=self._prefixes,
-        )
+        md = Metadata(capability=Capability.CHANGELIST, from_=commit_range.start, until=commit_range.until)
+        return self._urlset(md, self._link("index", self._layout.change_list_index), prefixes=self._prefixes)
 
     def notification(self, changed: Range) -> Document:
         """Return a notification of changes without its entries (`CN01`).
@@ -113,9 +107,8 @@ class Documents:
         What HTTP headers say of a topic is in it, too, because not every host can send headers.
         """
         md = Metadata(capability=Capability.CHANGE_NOTIFICATION, from_=changed.start, until=changed.until)
-        topic = Link(rel="self", href=self._layout.uri(self._layout.notification))
-        links = (self._up(), topic, *self._hub_links())
-        return Document(root=Root.URLSET, md=md, links=links, prefixes=self._prefixes)
+        topic = self._link("self", self._layout.notification)
+        return self._urlset(md, topic, *self._hub_links(), prefixes=self._prefixes)
 
     def frame_of_changes(self) -> bytes:
         """Return the longest that a Change List or, if there are hubs, a notification can be without its entries."""
@@ -127,42 +120,43 @@ class Documents:
     def index_of_changes(self, of: Capability, ranges: Sequence[Range | DumpedRange], archive: str = "") -> Document:
         """Return the index of the Change Lists or Change Dumps (`of`) of ranges, oldest first (`CH07`, `CD05`)."""
         path_of = self._layout.change_list if of is Capability.CHANGELIST else self._layout.change_dump
-        return Document(
-            root=Root.SITEMAPINDEX,
-            md=Metadata(capability=of, from_=ranges[0].start),
-            links=self._links(archive),
-            entries=[
-                Entry(loc=self._layout.uri(path_of(each.start)), md=Metadata(from_=each.start, until=each.until))
-                for each in ranges
-            ],
-        )
+        md = Metadata(capability=of, from_=ranges[0].start)
+        entries = [
+            Entry(loc=self._layout.uri(path_of(found.start)), md=Metadata(from_=found.start, until=found.until))
+            for found in ranges
+        ]
+        return replace(self._urlset(md, *self._archives(archive), entries=entries), root=Root.SITEMAPINDEX)
 
     def change_dump(self, dumped: DumpedRange, packages: Iterable[Entry]) -> Document:
         """Return the Change Dump of a range with these entries for its packages, oldest first (`CD01`)."""
-        index = Link(rel="index", href=self._layout.uri(self._layout.change_dump_index))
         md = Metadata(capability=Capability.CHANGEDUMP, from_=dumped.start, until=dumped.until)
-        return Document(root=Root.URLSET, md=md, links=(self._up(), index), entries=packages)
+        return self._urlset(md, self._link("index", self._layout.change_dump_index), entries=packages)
 
     def change_dump_manifest(self, start: datetime, until: datetime) -> Document:
         """Return the manifest of a package of changes without its entries (`CD02`)."""
-        md = Metadata(capability=Capability.CHANGEDUMP_MANIFEST, from_=start, until=until)
-        return Document(root=Root.URLSET, md=md, links=(self._up(),))
+        return self._urlset(Metadata(capability=Capability.CHANGEDUMP_MANIFEST, from_=start, until=until))
 
     def archive(self, of: Capability, closed: Iterable[tuple[str, Metadata]]) -> Document:
         """Return the archive of documents with the capability `of`: paths and times, oldest first (`AR02`)."""
-        md = Metadata(capability=Capability(f"{of}-archive"))
         entries = [Entry(loc=self._layout.uri(path), changefreq=ChangeFreq.NEVER, md=times) for path, times in closed]
-        return Document(root=Root.URLSET, md=md, links=(self._up(),), entries=entries)
+        return self._urlset(Metadata(capability=Capability(f"{of}-archive")), entries=entries)
 
-    def _links(self, archive: str) -> tuple[Link, ...]:
-        """Return the links of a current document: to its parent (`up`) and to the archive of its kind (`AR05`)."""
-        return (self._up(), Link(rel="archives", href=self._layout.uri(archive))) if archive else (self._up(),)
+    def _urlset(
+        self, md: Metadata, *links: Link, entries: Iterable[Entry] = (), prefixes: tuple[tuple[str, str], ...] = ()
+    ) -> Document:
+        """Return a document that the Capability List or its index lists, which it links to as its parent (`up`)."""
+        up = self._link("up", self._layout.capability_list)
+        return Document(root=Root.URLSET, md=md, links=(up, *links), entries=entries, prefixes=prefixes)
+
+    def _link(self, rel: str, path: str, type: str | None = None) -> Link:
+        return Link(rel=rel, href=self._layout.uri(path), type=type)
+
+    def _archives(self, path: str) -> list[Link]:
+        """Return the link of a current document to the archive of its kind, if there is one (`AR05`)."""
+        return [self._link("archives", path)] if path else []
 
     def _hub_links(self) -> tuple[Link, ...]:
         return tuple(Link(rel="hub", href=each.url) for each in self._options.hubs)
-
-    def _up(self) -> Link:
-        return Link(rel="up", href=self._layout.uri(self._layout.capability_list))
 
 
 def as_part(document: Document, index: str) -> Document:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from heapq import merge
 from itertools import groupby
 from pathlib import Path
@@ -116,30 +117,19 @@ def require_plausible(planned: Sequence[PlannedPublication]) -> None:
     def explained(uri: str) -> str:
         return next(filter(None, (explain(uri) for explain in explaining)), "")
 
+    options = planned[0].options
+    require_few = partial(
+        require_few_deletions, records=options.records_uri, advice=options.on_deletions, explained=explained
+    )
     for each in limited:
-        previous, options = each.request.previous, each.options
-        if previous:
+        if previous := each.request.previous:
             before.append(previous.resources)
             if not each.news.list.total:
-                require_few_deletions(
-                    previous.resources,
-                    (),
-                    records=options.records_uri,
-                    advice=options.on_deletions,
-                    explained=explained,
-                )
+                require_few(previous.resources, ())
         now.append(each.news.list.uris())
-    options = planned[0].options
     if options.of_repository and all(map(_few_gone, limited)):
         return
-    require_few_deletions(
-        _each_once(before),
-        _each_once(now),
-        uncounted=options.uncounted_below,
-        records=options.records_uri,
-        advice=options.on_deletions,
-        explained=explained,
-    )
+    require_few(_each_once(before), _each_once(now), uncounted=options.uncounted_below)
 
 
 def _require_not_older(planned: PlannedPublication) -> None:

@@ -42,7 +42,7 @@ from pelican_resourcesync.publication.kinds.versions import VersionIndex, carry_
 from pelican_resourcesync.publication.model.clock import later
 from pelican_resourcesync.publication.model.history import ChangeHistory, parse_change
 from pelican_resourcesync.publication.model.kinds import Takedown, kind_of
-from pelican_resourcesync.publication.model.layout import HTML_PAGE, is_xml
+from pelican_resourcesync.publication.model.layout import HTML_PAGE
 from pelican_resourcesync.publication.model.options import Options, PageOptions
 from pelican_resourcesync.publication.model.ranges import Body, FixedBoundaries
 from pelican_resourcesync.publication.model.resource import EDITION, SHA_256, Resource, Resources, Row
@@ -127,7 +127,7 @@ def _published(previous: PreviousPublication) -> Mapping[str, set[ChangeKind | N
     published: dict[str, set[ChangeKind | None]] = defaultdict(set)
     paths = [*previous.state.documents, *previous.state.superseded]
     for path in paths:
-        if is_xml(path) and (previous.folder / path).is_file():
+        if path.endswith(".xml") and (previous.folder / path).is_file():
             for entry in _read(previous, path).entries:
                 published[entry.loc].add(entry.md.change if entry.md else None)
     for path in paths:

@@ -155,22 +155,17 @@ class Layout:
         parts = [path for path in paths if path.startswith(f"{self.folder}/notification-")]
         return [*sorted(parts, key=lambda path: path.removesuffix("Z.xml")), *{self.notification}.intersection(paths)]
 
-    @property
-    def archive_folder(self) -> str:
-        """The folder of Resource Lists and Resource Dumps that are archived."""
-        return f"{self.folder}/archive/"
-
     def archive(self, of: str) -> str:
         """Return the path of the archive of documents with the capability `of`, or of the index of its parts."""
         return f"{self.folder}/{of}-archive.xml"
 
     def archived(self, of: str, at: datetime) -> str:
         """Return the path of an archived Resource List or Resource Dump (`of`), or of the index of its parts."""
-        return f"{self.archive_folder}{of}-{stamp(at)}.xml"
+        return f"{self.folder}/archive/{of}-{stamp(at)}.xml"
 
     def archived_part(self, of: str, at: datetime, number: int) -> str:
         """Return the path of part `number` of an archived Resource List or Resource Dump."""
-        return part_path(f"{self.archive_folder}{of}.xml", at, number)
+        return part_path(f"{self.folder}/archive/{of}.xml", at, number)
 
     def change_list(self, start: datetime) -> str:
         """Return the path of the Change List of the range that begins at `start`; it never changes."""
@@ -215,11 +210,6 @@ def set_of(uri: str) -> tuple[str, str] | None:
     """Return the address of the site, and the name of the set, of a Capability List, as its URI spells them."""
     match = _CAPABILITY_LIST.fullmatch(uri)
     return (match[1] or "", match[2]) if match else None
-
-
-def is_xml(path: str) -> bool:
-    """Return whether a path is that of a document of the standard."""
-    return path.endswith(".xml")
 
 
 def part_path(path: str, at: datetime, number: int) -> str:

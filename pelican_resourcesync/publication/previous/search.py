@@ -110,19 +110,16 @@ class LastPublishedCopy:
         Its files are linked if possible, so never modify them in place.
         """
         try:
-            self._replace(publication)
+            self._workspace.create()
+            shutil.rmtree(self._new, ignore_errors=True)
+            shutil.copytree(publication, self._new, copy_function=link_or_copy)
+            if self._place.exists():
+                shutil.rmtree(self._old, ignore_errors=True)
+                self._place.rename(self._old)
+            self._new.rename(self._place)
+            shutil.rmtree(self._old, ignore_errors=True)
         except OSError as error:
             logger.warning("ResourceSync: the live publication cannot be saved in %s: %s", self._place, error)
-
-    def _replace(self, publication: Path) -> None:
-        self._workspace.create()
-        shutil.rmtree(self._new, ignore_errors=True)
-        shutil.copytree(publication, self._new, copy_function=link_or_copy)
-        if self._place.exists():
-            shutil.rmtree(self._old, ignore_errors=True)
-            self._place.rename(self._old)
-        self._new.rename(self._place)
-        shutil.rmtree(self._old, ignore_errors=True)
 
 
 def state_in_output(output: Path, base: Path, layout: Layout) -> PublicationState | None:
