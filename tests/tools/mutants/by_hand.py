@@ -91,7 +91,7 @@ deletions: half of all pages is never counted
 - and most * 2 <= of:
 +:
 a change that the history dates before the last publication keeps that time
--time = other if other > self._known else self._unexplained
+-time = other if other > self._known else self.unexplained
 +time = other
 a title that was edited to withdraw a part of it stays on the page
 -            self._updated = {change.uri for change in news.changes if change.kind is ChangeKind.UPDATED}
@@ -103,7 +103,7 @@ rolled back live site is continued from there
 -        if saved and folder and not live.state.continues(saved):
 +        if False and saved and folder:
 the unsigned predecessor is continued although there is a key
--            require_signed(found.previous, self._key)
+-            require_signed(found.previous, self.key)
 files are renamed before the state records them
 -        self._interrupted = bool(batch)
 +        self._interrupted = bool(batch)
