@@ -30,26 +30,26 @@ CHAPTERS = {
 
 #: What the rules ask that no function checks, in our words.
 ASKS = {
-    "X16": "A document with until is closed, and never changes again",
-    "CH08": "From a closed Change List, a Destination finds the next by index, or else by up",
-    "V1102": "lastmod of a change may be left out, and may be any time that HTTP says of the resource",
-    "V1103": "A change is written with lastmod and datetime, which are its time: right in either edition",
-    "LN06": "A resource may link to the collections that it belongs to",
+    "X16": "A document with until is closed and never changes again",
+    "CH08": "From a closed Change List, a Destination finds the next one through index, or else through up",
+    "V1102": "lastmod of a change may be omitted, and may be any modification time that HTTP reports for the resource",
+    "V1103": "A change has lastmod and datetime, both with its time, which is valid in both editions",
+    "LN06": "A resource may link to its collections",
     "CN02": "The Source posts notifications to the hub, with links to the topic and the hub",
-    "CN03": "The topic's URI answers with the same links; there is one topic a set",
+    "CN03": "The response for the topic's URI has the same links; each set has one topic",
     "DE01": "A Destination copies everything from a Resource List or a Resource Dump",
-    "DE02": "A Destination goes on from Change Lists or Change Dumps",
+    "DE02": "A Destination continues from Change Lists or Change Dumps",
     "DE03": "A Destination finds the first change that it has not yet processed",
     "DE04": "A Destination audits its copy",
     "DE05": "A Destination ignores links that it does not understand",
-    "DE06": "A Destination catches up, or restores a state of the past, from archives",
+    "DE06": "A Destination catches up, or restores a past state, from archives",
     "EA01": "Tags for selective synchronisation became sets of resources, and links of LN06",
     "EA02": "A memory of changes in linked files became Change Lists and their archives: CH07, AR06",
-    "EA03": "A memory of changes in a database is what publishing from a database is for",
+    "EA03": "A memory of changes in a database became publishing from a database",
     "EA04": "Notification by HTTP callback became CN01 to CN04",
     "EA05": "Notification by XMPP has the payload of CN01",
     "EA06": "Dumps with a manifest became RD01 to RD07 and CD01 to CD05",
-    "EA07": "Other URIs to fetch from became LN01 and LN02",
+    "EA07": "Alternative URIs for fetching became LN01 and LN02",
     "EA08": "A memory of resources became LN05",
     "EA09": "Millions of resources, and thousands of changes a day",
     "EA10": "Millions of resources, and changes every second",
@@ -172,15 +172,17 @@ SEEDED_TEST = "checker/test_rules.py::test_every_fault_is_found_by_its_rule"
 HEAD = """\
 # Conformance
 
-What ResourceSync (ANSI/NISO Z39.99) requires, rule by rule, under the identifiers that [`check`](check.md) reports:
-what a rule asks, which module of `pelican_resourcesync` (or of `repo_bridge`, where it says so) writes what it asks and
-which function checks it, and which tests prove either. `tests/campaigns/checker/test_matrix.py::test_settings_together` shows
-that what this project publishes breaks no rule;
-`tests/checker/test_rules.py::test_every_fault_is_found_by_its_rule`, that each function is needed.
+The rules of ResourceSync (ANSI/NISO Z39.99), with the identifiers that [`check`](check.md) reports. Each row has:
 
-A rule is broken by an error where the standard says MUST, by a warning where it says SHOULD or RECOMMENDED.
+- the requirement, and its level: breaking a MUST is an error, and breaking a SHOULD or RECOMMENDED is a warning;
+- the module that writes documents by this rule, in `pelican_resourcesync`, or in `repo_bridge` if the path begins so;
+- the function of the checker that finds a violation;
+- the tests of both.
 
-This page is written by `tests/tools/conformance.py`, and a test holds it to the rules.
+`tests/campaigns/checker/test_matrix.py::test_settings_together` shows that our publications break no rule.
+`tests/checker/test_rules.py::test_every_fault_is_found_by_its_rule` shows that each function is needed.
+
+`tests/tools/conformance.py` generates this page, and a test compares it with the rules.
 """
 
 
@@ -212,9 +214,7 @@ def table() -> str:
     for name, title in CHAPTERS.items():
         of_chapter = [each for each in identifiers() if chapter(each) == name]
         parts.append(f"\n## {name} · {title}\n\n")
-        parts.append(
-            "| rule | what it asks | level | written by | checked by | proven by |\n|---|---|---|---|---|---|\n"
-        )
+        parts.append("| rule | requirement | level | written by | checked by | tests |\n|---|---|---|---|---|---|\n")
         parts += [f"| {' | '.join(_cells(each))} |\n" for each in of_chapter]
     return "".join(parts)
 
@@ -222,7 +222,7 @@ def table() -> str:
 def _cells(identifier: str) -> Iterator[str]:
     rules = [rule for rule in RULES if rule.identifier == identifier]
     yield identifier
-    yield "; ".join(dict.fromkeys(rule.sentence for rule in rules)) or ASKS[identifier]
+    yield ". ".join(dict.fromkeys(rule.sentence for rule in rules)) or ASKS[identifier]
     yield ", ".join(dict.fromkeys(rule.level for rule in rules)) or "no"
     modules, test = written().get(identifier, ([], ""))
     yield ", ".join(f"`{module}`" for module in modules) or f"not written: {NOT_WRITTEN[identifier]}"

@@ -101,7 +101,7 @@ def test_simulator(options: list[str], tmp_path: Path, record_property: Seen) ->
     assert len(runs) > 5
     assert {path.removesuffix("~f"): data for path, data in files_of(copy).items()} == expected
     how = " ".join(options).replace("--", "") or "spec-version 1.1"
-    record_property("seen", f"{how}: {changes} changes during {len(runs)} runs, and the right copy")
+    record_property("seen", f"{how}: {changes} changes in {len(runs)} runs (correct copy)")
 
 
 # --- Mementos
@@ -142,7 +142,7 @@ def test_memento_client(tmp_path: Path, record_property: Seen) -> None:
     assert json.loads(done.stdout) == [
         [f"{url}/{path}", f"{home}/{name}", time] for (path, _), (name, time) in asked.items()
     ]
-    record_property("seen", f"{len(asked)} times: right")
+    record_property("seen", f"{len(asked)} times, all correct")
 
 
 # --- Patches

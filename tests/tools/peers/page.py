@@ -34,31 +34,31 @@ READERS = (
     Peer(
         "resync, the reference client",
         "PyPI resync",
-        "`--baseline`, `--incremental` and `--audit` over ten publications",
+        "runs `--baseline`, `--incremental` and `--audit` over ten publications",
         ("tests/programs/test_ten_publications.py::test_ten_publications_are_followed",),
     ),
     Peer(
         "resync, the library",
         "PyPI resync",
-        "reads each kind of document, whole and in parts: entries, times, hashes, links",
+        "reads the entries, times, hashes and links of each kind of document, whole and in parts",
         ("tests/publication/test_resync_reads.py::test_every_document_is_read",),
     ),
     Peer(
         "resync, at URLs of folders",
         "PyPI resync",
-        'stops at a URL that ends in a slash; with [`index_urls = "file"`](settings.md) it copies all',
+        'stops at a URL that ends in a slash; with [`index_urls = "file"`](settings.md), it copies everything',
         ("tests/programs/test_ten_publications.py::test_client_needs_the_urls_of_files",),
     ),
     Peer(
         "memento-client",
         "PyPI* memento-client",
-        "finds the memento of each time by the TimeGate of [`serve`](versions.md#the-version-of-a-time)",
+        "finds the memento of each time through the TimeGate of [`serve`](versions.md#the-version-of-a-time)",
         (f"{_OUTSIDE}::test_memento_client",),
     ),
     Peer(
         "pywb",
         "PyPI pywb",
-        "reads TimeMaps, and shows a web archive of `restore` as it was at every time",
+        "reads TimeMaps, and shows each state in a web archive that `restore` wrote",
         (
             "tests/publication/kinds/test_versions.py::test_another_reader",
             "tests/destination/test_wacz.py::test_every_time_in_pywb",
@@ -67,19 +67,19 @@ READERS = (
     Peer(
         "wacz",
         "PyPI wacz",
-        "`wacz validate` accepts a web archive of `restore`",
+        "accepts a web archive that `restore` wrote, with `wacz validate`",
         ("tests/destination/test_wacz.py::test_every_time_in_pywb",),
     ),
     Peer(
         "zstd",
         "Debian zstd",
-        "`--patch-from` applies our [patches](patches.md), and we apply its own",
+        "applies our [patches](patches.md) with `--patch-from`; we apply its patches",
         (f"{_OUTSIDE}::test_zstd",),
     ),
     Peer(
         "Flask-WebSub, a hub",
         "PyPI flask-websub",
-        "takes the pings of [`announce`](push.md), and delivers the notifications",
+        "accepts the pings of [`announce`](push.md), and delivers the notifications",
         ("tests/delivery/announce/test_hubs.py::test_a_hub_that_none_of_us_wrote",),
     ),
 )
@@ -87,38 +87,38 @@ SOURCES = (
     Peer(
         "resync-simulator, the reference Source",
         "PyPI* resync-simulator",
-        "is copied again and again while it changes, as either edition of the standard, with times and without "
+        "is copied repeatedly while it changes, in both editions of the standard, with and without times "
         "(one of its calls is adapted to Python 3.11)",
         (f"{_OUTSIDE}::test_simulator",),
     ),
     Peer(
         "resync-build, of resync",
         "PyPI resync",
-        "the Source that it writes is copied, and followed by its Change List",
+        "its Source is copied, and followed through its Change List",
         (f"{_OTHERS}::test_resync_build",),
     ),
     Peer(
         "py-resourcesync",
-        "written in its manner",
-        "documents of both of its strategies",
+        "documents in its style",
+        "documents of both its strategies are read",
         (f"{_OTHERS}::test_in_the_manner_of_py_resourcesync",),
     ),
     Peer(
         "ResourceSync module of DSpace",
-        "written in its manner",
-        "no `at`, dates without times, URLs with queries, hashes of some",
+        "documents in its style",
+        "documents without `at`, with dates without times, URLs with queries, and hashes for some resources",
         (f"{_OTHERS}::test_in_the_manner_of_dspace",),
     ),
     Peer(
         "examples of the standard",
         "Z39.99-2014, 2017",
-        "a Source of the documents in its text",
+        "a Source made of the documents in its text",
         (f"{_OTHERS}::test_examples_of_the_standard",),
     ),
     Peer(
         "dialects of publishers",
-        "written in their manner",
-        "prefixes, empty and wrong values, times of all kinds, lists that cannot be read",
+        "documents in their style",
+        "XML prefixes, empty and wrong values, times of all forms, unreadable lists",
         ("tests/destination/test_dialects.py::test_dialect",),
     ),
 )
@@ -127,32 +127,32 @@ REQUIREMENTS: Mapping[str, str] = {
     "100 to 104: discovers the hub in HTTP headers, before HTML, Atom and RSS": f"{_LISTENING}::test_hub_of_the_topic",
     "1xx: creates a subscription": f"{_LISTENING}::test_subscription",
     "200: subscribes to the `self` of a URL": f"{_LISTENING}::test_hub_of_the_topic",
-    "201, 202: subscribes to a topic that is redirected": "not tried: redirects are followed within a host",
-    "203, 204: repeats a request where the hub leads with 307 or 308": (
+    "201, 202: subscribes to a topic that is redirected": "not tested: redirects are followed within a host",
+    "203, 204: repeats a request at the address in a 307 or 308 response": (
         "tests/http/test_client.py::test_a_post_that_is_repeated"
     ),
     "205: rejects the verification of another topic": f"{_LISTENING}::test_verification_of_another_topic",
     "1xx: has a secret": f"{_LISTENING}::test_subscription",
     "1xx: asks for a lease": f"{_LISTENING}::test_renewal",
-    "has a callback for each subscription, which nobody can guess": f"{_LISTENING}::test_subscription",
+    "has an unguessable callback for each subscription": f"{_LISTENING}::test_subscription",
     "1xx: unsubscribes": f"{_LISTENING}::test_subscription",
     "300: answers a notification with 2xx": f"{_LISTENING}::test_subscription",
     "1xx: verifies a signature": f"{_LISTENING}::test_signatures",
     "301: rejects a wrong signature": f"{_LISTENING}::test_refused_calls",
     "302: rejects a notification without one": f"{_LISTENING}::test_refused_calls",
 }
-#: Whom nobody can run from a registry.
+#: Programs and services that no registry provides.
 UNTRIED: Mapping[str, str] = {
-    "CORE, OpenAIRE": "services: what they take is compared with their documentation alone",
-    "websub.rocks": "a service: the list above is that of its tests",
-    "the ResourceSync module of DSpace": "a part of DSpace, which needs Java, PostgreSQL and Solr",
+    "CORE, OpenAIRE": "services: their requirements are compared with their documentation only",
+    "websub.rocks": "a service: the list above has the same tests",
+    "the ResourceSync module of DSpace": "part of DSpace, which needs Java, PostgreSQL and Solr",
 }
 
 HEAD = """\
 # Interoperability
 
-Which programs of others read what this project publishes, and what of others it reads. `make peers` takes these
-programs from package registries, tries all of this, and writes this page: this one on {date}, with Python {python} on
+Other programs that read what this project publishes, and other publishers that it reads. `make peers` installs these
+programs from package registries, runs all tests below, and writes this page. Last run: {date}, with Python {python} on
 {system}.
 
 """
@@ -168,16 +168,16 @@ def render(results: Mapping[str, str], **head: str) -> str:
     """Return the page, with the result of each test."""
     parts = [HEAD.format_map(head)]
     for title, text, of, peers in (
-        ("Who reads us", "Programs that read what this project publishes", "program", READERS),
-        ("Whom we read", "Sources that `mirror` copies", "Source", SOURCES),
+        ("Clients and tools", "These programs read what this project publishes", "program", READERS),
+        ("Publishers", "`mirror` copies the Sources of these publishers", "Source", SOURCES),
     ):
         rows = ([peer.name, _version(peer.comes_from), peer.what, _result(peer.tests, results)] for peer in peers)
-        parts.append(f"## {title}\n\n{text}:\n\n{_table([of, 'version', 'what is tried', 'result'], rows)}\n")
+        parts.append(f"## {title}\n\n{text}:\n\n{_table([of, 'version', 'test', 'result'], rows)}\n")
     rows = ([what, _result([proof], results) if "::" in proof else proof] for what, proof in REQUIREMENTS.items())
     link = "https://github.com/w3c/websub/blob/master/implementation-reports/SUBSCRIBER-TEMPLATE.md"
-    text = f"`mirror --listen`, by the [list of W3C]({link}) for subscribers, with its numbers:"
+    text = f"Results of `mirror --listen` for the [W3C checklist]({link}) for subscribers, with its numbers:"
     parts.append(f"## WebSub\n\n{text}\n\n{_table(['a subscriber', 'result'], rows)}\n")
-    parts.append(f"## What was not tried\n\n{_table(['who', 'why'], map(list, UNTRIED.items()))}")
+    parts.append(f"## Not tested\n\n{_table(['program', 'reason'], map(list, UNTRIED.items()))}")
     return "".join(parts)
 
 
