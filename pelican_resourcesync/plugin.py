@@ -13,12 +13,7 @@ from pelican import Pelican, signals
 from pelican.log import DEFAULT_LOG_HANDLER
 
 from pelican_resourcesync.errors import ResourceSyncError
-from pelican_resourcesync.publishers.should_publish import (
-    NO_ADDRESS,
-    PAGE_URL,
-    published_names,
-    why_not_to_publish,
-)
+from pelican_resourcesync.publishers.should_publish import NO_ADDRESS, PAGE_URL, published_names, why_not_to_publish
 from pelican_resourcesync.system import WORK_FOLDER, frozen_heap
 from pelican_resourcesync.system.lock import locked
 from pelican_resourcesync.system.printable import get_logger, make_printable, print_line

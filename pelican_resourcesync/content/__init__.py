@@ -3,7 +3,7 @@
 The function judges one page alone. It is documented for owners of sites in `docs/content.md`.
 """
 
-from pelican_resourcesync.content.dates import Dates, Stamps, content_dates, read_dates
+from pelican_resourcesync.content.dates import Stamps, content_dates, read_dates
 from pelican_resourcesync.content.page import (
     VERSION,
     FrontPage,
@@ -18,7 +18,6 @@ from pelican_resourcesync.content.page import (
 
 __all__ = [
     "VERSION",
-    "Dates",
     "FrontPage",
     "Page",
     "Stamps",

@@ -63,12 +63,7 @@ class Aggregator(Mirror):
                 found = search.find()
                 layout = found.layout(layout)
                 # Deletions were confirmed for the copy. A change of where a resource comes from is one, too.
-                options = Options(
-                    output=output,
-                    layout=layout,
-                    allow_deletions=True,
-                    publisher=COPY,
-                )
+                options = Options(output=output, layout=layout, allow_deletions=True, publisher=COPY)
                 request = PublishRequest(
                     resources=FileResources(self._resources(state, now, result.plan.notes)),
                     history=ChangeHistory(built=now, complete=found.previous is not None),

@@ -4,7 +4,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -251,10 +251,9 @@ class _FolderPublisher(SitePublisher):
         return {found[uri]: uri for uri in sorted(found)}
 
     def _read_front_page(self) -> FrontPage:
-        try:
+        with suppress(OSError):
             return read_front_page(self.output / "index.html", f"{self.siteurl}/")
-        except OSError:
-            return FrontPage()
+        return FrontPage()
 
     def _common_title(self) -> str:
         """Return the part of the title of the front page that the titles of the first other pages have, too."""
@@ -264,10 +263,9 @@ class _FolderPublisher(SitePublisher):
         return next((part for part in _PARTS.split("".join(titles[:1])) if all(part in parts for parts in others)), "")
 
     def _title_of(self, path: str) -> str:
-        try:
+        with suppress(OSError):
             return read_title(self.output / path, self._uris.get(path, "")) or ""
-        except OSError:
-            return ""
+        return ""
 
     def _paths_in(self, own: SetSettings) -> list[str]:
         """Return the paths of the resources in a set."""

@@ -306,7 +306,7 @@ class Repository:
         """Return the name of the commit that `revision` resolves to; `HistoryError` where there is none."""
         try:
             return str(self._git.rev_parse("--verify", "--end-of-options", f"{revision}^{{commit}}"))
-        except self._failure() as error:
+        except _failure() as error:
             message = f"{revision!r} is no commit of {self.top}: use a revision of it, such as a tag or v1.0~2"
             raise HistoryError(message) from error
 
@@ -333,7 +333,7 @@ class Repository:
         yield from read_log(stream)
         try:
             process.wait()
-        except self._failure() as error:
+        except _failure() as error:
             message = f"git cannot read the history of {self.top}: {reason_of(error)}: run git fsck, or clone it again"
             raise UnreadableHistoryError(message) from error
 
@@ -377,7 +377,7 @@ class Repository:
         as_bytes: dict[str, bool] = {"strip_newline_in_stdout": False, "stdout_as_string": False}
         try:
             listing = self._git.status(*_STATUS_OPTIONS, "--", *scope, **as_bytes)
-        except self._failure() as error:
+        except _failure() as error:
             message = f"git cannot compare {self.top} with its last commit: {reason_of(error)}: run git status there"
             raise HistoryError(message) from error
         entries = [os.fsdecode(entry) for entry in bytes(listing).split(b"\0") if entry.strip()]
@@ -401,11 +401,12 @@ class Repository:
         self._blobs.close()
         self._repo.close()
 
-    @staticmethod
-    def _failure() -> type[Exception]:
-        from git.exc import GitCommandError
 
-        return GitCommandError
+def _failure() -> type[Exception]:
+    """Return the error of a git command that failed."""
+    from git.exc import GitCommandError
+
+    return GitCommandError
 
 
 class Blobs:
@@ -538,15 +539,13 @@ class Checkout:
 
         Raises `HistoryError` where git fails.
         """
-        from git.exc import GitCommandError
-
         try:
             self._git.checkout("--quiet", "--force", "--detach", sha)
             self._git.clean("-ffdxq")
             if (self.top / ".gitmodules").is_file():
                 self._git.submodule("--quiet", "update", "--recursive", "--force")
                 self._git.submodule("--quiet", "foreach", "--quiet", "--recursive", "git clean -ffdxq")
-        except GitCommandError as error:
+        except _failure() as error:
             message = f"git cannot check it out: {reason_of(error)}"
             raise HistoryError(message) from error
         _stamp(self.top)
@@ -580,12 +579,10 @@ class Checkouts:
 
     def add(self, name: str, sha: str) -> Checkout:
         """Create a work tree of a commit."""
-        from git.exc import GitCommandError
-
         place = self.folder / name
         try:
             self._git.worktree("add", "--quiet", "--force", "--detach", "--no-checkout", str(place), sha)
-        except GitCommandError as error:
+        except _failure() as error:
             message = f"git cannot make a work tree in {self.folder}: {reason_of(error)}"
             raise HistoryError(message) from error
         return Checkout(place, self._configuration)

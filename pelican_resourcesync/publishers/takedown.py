@@ -80,8 +80,9 @@ def take_down(
             require_latest(site, output, sets)
         now, key = build_time(), signing_key()
         results = forget_uris([*sets.values()], uris, output, built=now, key=key, dry_run=dry_run)
+        done = Takedown(forgotten=dict(zip(sets, results, strict=True)), output=output, dry_run=dry_run)
         if dry_run:
-            return Takedown(forgotten=dict(zip(sets, results, strict=True)), output=output, dry_run=True)
+            return done
         for file in own_sitemaps(output):  # they name the URIs; the next build writes them
             file.unlink()
         if site and site.settings.previous == "live" and any(result.uris for result in results):
@@ -91,4 +92,4 @@ def take_down(
                     shutil.copytree(output / previous.layout.home, folder / previous.layout.home)
                     shutil.copyfile(output / previous.layout.state, folder / previous.layout.state)
                     copy.replace(folder)
-    return Takedown(forgotten=dict(zip(sets, results, strict=True)), output=output)
+        return done

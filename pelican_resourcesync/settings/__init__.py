@@ -2,7 +2,7 @@
 
 from pelican_resourcesync.settings import checks
 from pelican_resourcesync.settings.checks import CORRECT, REPLACE
-from pelican_resourcesync.settings.publishing import PERIODS, Archives, Dumps, Hub, PublishSettings, VersionOptions
+from pelican_resourcesync.settings.publishing import Archives, Dumps, Hub, PublishSettings, VersionOptions
 from pelican_resourcesync.settings.resourcesync import (
     FolderSettings,
     Selection,
@@ -15,21 +15,11 @@ from pelican_resourcesync.settings.resourcesync import (
     parse_timezone,
     set_name,
 )
-from pelican_resourcesync.settings.setting import (
-    OPTIONS,
-    Setting,
-    SettingRow,
-    in_file,
-    read_toml,
-    row,
-    rows_of,
-    shown,
-)
+from pelican_resourcesync.settings.setting import OPTIONS, Setting, SettingRow, in_file, read_toml, row, rows_of, shown
 
 __all__ = [
     "CORRECT",
     "OPTIONS",
-    "PERIODS",
     "REPLACE",
     "Archives",
     "Dumps",

@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pelican_resourcesync.content import Dates, content_dates, read_dates
+from pelican_resourcesync.content import content_dates, read_dates
+from pelican_resourcesync.content.dates import Dates
 
 DATA = '<script type="application/ld+json">'
 BEGAN = datetime(2026, 6, 15, 12, tzinfo=UTC)

@@ -18,7 +18,7 @@ from pelican_resourcesync.protocol import (
     Root,
 )
 from pelican_resourcesync.publication.model.ranges import Calendar, FixedBoundaries
-from pelican_resourcesync.settings import PERIODS
+from pelican_resourcesync.settings.publishing import PERIODS
 
 XML_NS = "http://www.w3.org/XML/1998/namespace"
 

@@ -7,9 +7,4 @@ resources of the site, the changes found in the history, and the times at which 
 from pelican_resourcesync.publishers.pelican.session import Session
 from pelican_resourcesync.publishers.pelican.site import Configuration, read_configuration, require_latest
 
-__all__ = [
-    "Configuration",
-    "Session",
-    "read_configuration",
-    "require_latest",
-]
+__all__ = ["Configuration", "Session", "read_configuration", "require_latest"]

@@ -42,7 +42,7 @@ from pelican_resourcesync.publishers.pelican.resources import ResourceSet
 from pelican_resourcesync.publishers.pelican.site import Scope, find_scope
 from pelican_resourcesync.publishers.pelican.sources import Commits, FirstHistory, Sources
 from pelican_resourcesync.publishers.static_site import Exclusion, files_of
-from pelican_resourcesync.settings import CORRECT, PERIODS, Settings
+from pelican_resourcesync.settings import CORRECT, Settings
 
 #: A page or feed of several articles: the template that decides how it is divided, its URL and its file.
 _Listing = tuple[str, str, str]
@@ -384,7 +384,7 @@ def boundaries_of(settings: Settings, repository: Repository | None, landings: S
     by = settings.changes_by
     if isinstance(by, int):
         return FixedBoundaries([landing.time for landing in landings[by - 1 :: by]])
-    if by in PERIODS:
+    if not by.startswith("tag"):
         return Calendar(by)
     pattern = by.partition(":")[2] or "*"
     tags = repository.tags() if repository else {}

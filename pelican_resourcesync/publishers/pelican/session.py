@@ -5,8 +5,8 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -163,7 +163,8 @@ class Session:
 
     def publish(self) -> None:
         """Publish what was built, and print a one-line summary for each set."""
-        with failing_disk("the site is built but not published"), self._counted():
+        began = time.perf_counter()
+        with failing_disk("the site is built but not published"):
             restore_well_known(self._output)
             if self._publisher is None:
                 return
@@ -171,6 +172,7 @@ class Session:
                 outcome = self._publish(self._publisher, progress)
         if outcome:
             self._published = True
+            self._seconds += time.perf_counter() - began
             self._report(outcome)
 
     def _publish(self, publisher: Publisher, progress: Progress) -> PublishResult | None:
@@ -201,14 +203,6 @@ class Session:
                 return True
         print_line("ResourceSync: 'on_error' is 'warn', but the output lacks the documents that are live.")
         return False
-
-    @contextmanager
-    def _counted(self) -> Iterator[None]:
-        began = time.perf_counter()
-        try:
-            yield
-        finally:
-            self._seconds += time.perf_counter() - began
 
     def close(self) -> None:
         """Release the lock. Where nothing was published, restore the well-known copy first."""

@@ -9,7 +9,7 @@ import posixpath
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -228,7 +228,19 @@ def read_configuration(file: Path, extra: Mapping[str, Any] | None = None) -> Co
 
 
 def options_of(pelican: Mapping[str, Any], settings: Settings, layout: Layout, own: SetSettings) -> Options:
-    """Return the options for publishing a set, from the settings of Pelican and the plug-in and the set's `own`."""
+    """Return the options for publishing a set, from the settings of Pelican and the plug-in and the set's `own`.
+
+    The pages for people are in the site's language, with the templates of its theme.
+    """
+    overrides = (Path(folder) for folder in pelican.get("THEME_TEMPLATES_OVERRIDES") or ())
+    page = PageOptions(
+        language=str(pelican.get("DEFAULT_LANG") or "en"),
+        timezone=parse_timezone(pelican.get("TIMEZONE")),
+        templates=(*overrides, Path(pelican.get("THEME") or "", "templates")),
+        variables={name: value for name, value in pelican.items() if name.isupper()},
+        filters={"strftime": DateFormatter(), **(pelican.get("JINJA_FILTERS") or {})},
+        compiled=Workspace(settings_folder_of(pelican)).templates,
+    )
     return static_site.options_of(
         Path(pelican["OUTPUT_PATH"]),
         layout,
@@ -237,22 +249,8 @@ def options_of(pelican: Mapping[str, Any], settings: Settings, layout: Layout, o
         site_name=str(pelican.get("SITENAME") or ""),
         uncounted_below=layout.uri(f"{quote(str(pelican['THEME_STATIC_DIR']).strip('/'))}/"),
         on_deletions=f"{_CAUSES} {ON_DELETIONS}",
-        page=_page_options(pelican),
+        page=page,
         publisher=PELICAN,
-    )
-
-
-def _page_options(pelican: Mapping[str, Any]) -> PageOptions:
-    """Return what the pages for people show, in the site's language, with the templates of its theme."""
-    overrides = (Path(folder) for folder in pelican.get("THEME_TEMPLATES_OVERRIDES") or ())
-    theme = Path(pelican.get("THEME") or "", "templates")
-    return PageOptions(
-        language=str(pelican.get("DEFAULT_LANG") or "en"),
-        timezone=parse_timezone(pelican.get("TIMEZONE")),
-        templates=(*overrides, theme),
-        variables={name: value for name, value in pelican.items() if name.isupper()},
-        filters={"strftime": DateFormatter(), **(pelican.get("JINJA_FILTERS") or {})},
-        compiled=Workspace(settings_folder_of(pelican)).templates,
     )
 
 
@@ -260,26 +258,23 @@ def _page_options(pelican: Mapping[str, Any]) -> PageOptions:
 _SITEURL = re.compile(rb"""^[ \t]*+SITEURL\b[^=\n]*=\s*["'](https?://[!#-&(-~]+)["']""", re.MULTILINE)
 
 
-@contextmanager
-def predecessors(site: Configuration, output: Path) -> Iterator[SitePublisher]:
-    """Yield a publisher that continues what a build into `output` would continue. Fetched files exist in the context.
+def find_published(site: Configuration, output: Path, stack: ExitStack) -> SitePublisher:
+    """Return a publisher that continues what a build into `output` would. Fetched files exist until `stack` is closed.
 
     As in a build, a copy of the live publication is saved next to the settings file. Raises `PublicationError` and
     `SettingsError` as a build does.
     """
     require_private_work_folder(site.folder, output)
-    with ExitStack() as stack:
-        with failing_disk(f"the publication that a build into {output} would continue cannot be read"):
-            publisher = SitePublisher(output, site.folder, site.siteurl, site.settings, stack)
-        yield publisher
+    with failing_disk(f"the publication that a build into {output} would continue cannot be read"):
+        return SitePublisher(output, site.folder, site.siteurl, site.settings, stack)
 
 
 def require_latest(site: Configuration, output: Path, sets: Mapping[str, PreviousPublication]) -> None:
     """Raise `PublicationError` if a build would continue another publication than those in the output."""
-    with predecessors(site, output) as publisher:
-        for name, predecessor in publisher.predecessors.items():
-            here, latest = sets.get(name), predecessor.previous
-            if latest and not (here and here.state.continues(latest.state)):
+    with ExitStack() as stack:
+        for name, latest in find_published(site, output, stack).previous.items():
+            here = sets.get(name)
+            if not (here and here.state.continues(latest.state)):
                 message = (
                     f"{output} does not contain the latest publication, which is {latest.where}: build the site, "
                     "which continues that, and then forget"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.publication import Calendar, Change, FixedBoundaries, RangeBoundaries
 from pelican_resourcesync.publication.model.ranges import Range, retain
-from pelican_resourcesync.settings import PERIODS
+from pelican_resourcesync.settings.publishing import PERIODS
 from tests.kit.publications import CREATED, Division, change, divide, utc
 from tests.kit.strategies import some_boundaries
 from tests.kit.strategies import some_times as times

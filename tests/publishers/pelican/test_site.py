@@ -1,5 +1,6 @@
 """A site before it is built: where its settings, theme and content lie in git, and what a build continues."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 from pelican.settings import read_settings
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publishers.pelican.site import Scope, find_scope, predecessors, read_configuration
+from pelican_resourcesync.publishers.pelican.site import Scope, find_published, find_scope, read_configuration
 from tests.kit.sites import ROOT, Site, run
 from tests.publishers.pelican.support import configured
 
@@ -163,8 +164,8 @@ def test_a_disk_error_is_one_message(site: Site, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(f"pelican_resourcesync.publishers.{where}", fail)
     configuration = read_configuration(site.folder / "pelicanconf.py")
-    with pytest.raises(PublicationError, match="Input/output error"), predecessors(configuration, site.output):
-        pass
+    with pytest.raises(PublicationError, match="Input/output error"), ExitStack() as stack:
+        find_published(configuration, site.output, stack)
 
 
 def test_a_language_without_a_translation(site: Site) -> None:

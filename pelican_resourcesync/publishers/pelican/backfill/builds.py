@@ -302,11 +302,7 @@ class Builder:
                 "CACHE_CONTENT": False,  # Pelican's cache would mix commits
                 "LOAD_CONTENT_CACHE": False,
             },
-            "urls": {
-                "siteurl": site.siteurl,
-                "clean_urls": site.clean_urls,
-                "index_urls": site.index_urls,
-            },
+            "urls": {"siteurl": site.siteurl, "clean_urls": site.clean_urls, "index_urls": site.index_urls},
             "epoch": int(landing.time.timestamp()),
             "imports": [self._import_folder(Path(folder), top) for folder in self._imports],
             "store": str(self._store.folder),

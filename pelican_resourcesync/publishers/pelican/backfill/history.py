@@ -30,12 +30,7 @@ from pelican_resourcesync.publication import (
     render_time,
 )
 from pelican_resourcesync.publishers.git import Landing, Repository, landing_times
-from pelican_resourcesync.publishers.pelican.backfill.builds import (
-    BuildRecord,
-    BuildStore,
-    BuiltFile,
-    Environment,
-)
+from pelican_resourcesync.publishers.pelican.backfill.builds import BuildRecord, BuildStore, BuiltFile, Environment
 from pelican_resourcesync.publishers.pelican.resources import slugify_of
 from pelican_resourcesync.publishers.static_site import (
     ROBOTS,

@@ -38,19 +38,10 @@ from pelican_resourcesync.publishers.pelican.backfill.builds import (
     installed_packages,
     landings_since,
 )
-from pelican_resourcesync.publishers.pelican.backfill.history import (
-    BuildHistory,
-    BuildOutputs,
-    landings_of,
-    records_of,
-)
+from pelican_resourcesync.publishers.pelican.backfill.history import BuildHistory, BuildOutputs, landings_of, records_of
 from pelican_resourcesync.publishers.pelican.history import boundaries_of, repository_of
-from pelican_resourcesync.publishers.pelican.site import Configuration, options_of, predecessors, read_configuration
-from pelican_resourcesync.publishers.static_site import (
-    SitePublisher,
-    add_discovery_files,
-    update_sitemap,
-)
+from pelican_resourcesync.publishers.pelican.site import Configuration, find_published, options_of, read_configuration
+from pelican_resourcesync.publishers.static_site import SitePublisher, add_discovery_files, update_sitemap
 from pelican_resourcesync.system.files import sha256
 from pelican_resourcesync.system.lock import locked
 from pelican_resourcesync.terminal import Progress, format_count, past_of
@@ -70,13 +61,13 @@ class BackfillSummary:
     the reasons. `where` is the URL of the documents, `output` the folder to publish.
     """
 
-    publications: Mapping[str, Publication]
     built: int
     known: int
-    skipped: Mapping[str, str]
     where: str
     output: Path
     dry_run: bool = False
+    publications: Mapping[str, Publication] = field(default_factory=dict)
+    skipped: Mapping[str, str] = field(default_factory=dict)
 
     def text(self) -> str:
         """Return how many commits were built, what was published for each set, and where."""
@@ -180,12 +171,15 @@ class _Backfill:
         landings = landings_of(self.repository, postponed)
         chosen = self._choose(landings, since)
         missing = [landing for landing in chosen if not self._is_recorded(landing)]
-        where, output = f"{self.today.siteurl}/{FOLDER}/", self.today.output
+        summary = BackfillSummary(
+            built=len({landing.commit.sha for landing in missing}),
+            known=len(chosen) - len(missing),
+            where=f"{self.today.siteurl}/{FOLDER}/",
+            output=self.today.output,
+            dry_run=dry_run,
+        )
         if dry_run:
-            new, old = len({landing.commit.sha for landing in missing}), len(chosen) - len(missing)
-            return BackfillSummary(
-                publications={}, built=new, known=old, skipped={}, where=where, output=output, dry_run=True
-            )
+            return summary
         # From which on, and in which environment, for later builds of the site.
         self.store.put_environment(self.environment, self.repository.commit(since) if since else None)
         self._build(builder, missing, jobs or default_jobs(), last=chosen[-1])
@@ -215,25 +209,20 @@ class _Backfill:
         for line in self.site.removed_set_warnings() if is_new else ():
             self.progress.message(f"{line}.")
         built = len({landing.commit.sha for landing in missing} - history.skipped.keys())
-        return BackfillSummary(
-            publications=publications if is_new else {},
-            built=built,
-            known=len(chosen) - len(history.skipped) - built,
-            skipped=history.skipped,
-            where=where,
-            output=output,
-        )
+        known_before = len(chosen) - len(history.skipped) - built
+        published = publications if is_new else {}
+        return replace(summary, built=built, known=known_before, publications=published, skipped=history.skipped)
 
     def _find_public(self, stack: ExitStack) -> SitePublisher:
         """Return a publisher with what is public. A build looks in the same places."""
         today = self.today
         try:
-            return stack.enter_context(predecessors(today, today.output))
+            return find_published(today, today.output, stack)
         except PublicationError:  # one that is damaged, for example, or of another address
             if today.settings.previous != "live":
                 raise
             today = today._replace(settings=replace(today.settings, previous="none"))
-            return stack.enter_context(predecessors(today, today.output))
+            return find_published(today, today.output, stack)
 
     def _history(self, landings: Sequence[Landing], chosen: Sequence[Landing]) -> tuple[BuildHistory, int, bool]:
         """Return the history of the builds that are published already, their number, and whether that is all of it.
