@@ -1,7 +1,7 @@
 """Serve a folder over HTTP as static hosts do, and as a TimeGate (RFC 7089): with the version that was in force."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
 from http import HTTPStatus
@@ -154,17 +154,14 @@ class ServedFolder:
         states = {file: file.stat().st_mtime_ns for file in files if file.is_file()}
         with self._lock:
             if states != self._states:
-                self._sets = [*self._undamaged()]
-                self._states = states
+                self._sets, self._states = [], states
+                for layout in layouts_in(self._folder):
+                    try:
+                        if found := publication_in(self._folder, layout):
+                            self._sets.append((found, VersionIndex(found)))
+                    except (PublicationError, OSError) as error:
+                        _logger.warning("the set %s is served without versions: %s", layout.set_name, error)
             return self._sets
-
-    def _undamaged(self) -> Iterator[tuple[PreviousPublication, VersionIndex]]:
-        for layout in layouts_in(self._folder):
-            try:
-                if found := publication_in(self._folder, layout):
-                    yield found, VersionIndex(found)
-            except (PublicationError, OSError) as error:
-                _logger.warning("the set %s is served without versions: %s", layout.set_name, error)
 
     def _file(self, path: str) -> Path | None:
         """Return the file at a path, the index of a folder, or the page of a URL without an ending."""

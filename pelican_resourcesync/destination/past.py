@@ -143,8 +143,8 @@ class Past:
         kind = NotYetError if time < min([first, *(run[0].begin for run in self._runs)]) else MirrorError
         message = (
             f"the state of the set {self._set.name!a} at {short_time(time)} is not known: the Source lists no state "
-            f"from before {short_time(first)} and no changes that lead there. restore --list-times shows the times "
-            "that can be restored. The publisher may be able to add the past (backfill)"
+            f"from before {short_time(first)} and no changes that lead there. Use restore --list-times to see the "
+            "times that can be restored. The publisher may be able to add the past (backfill)"
         )
         raise kind(message)
 

@@ -44,7 +44,7 @@ _SPECIAL = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0
 _USUAL = re.compile(r"(?:[a-z0-9_-]+/)*[a-z0-9_-][a-z0-9_.-]*\.[a-z0-9_-]+", re.IGNORECASE | re.ASCII)
 _PERHAPS_SPECIAL = re.compile(r"(?:^|/)(?:con|prn|aux|nul|com|lpt|web)", re.IGNORECASE)
 _SAFE_IN_URLS = "!$&'()*+,;=:@-._~"
-_KEPT = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
+_NOT_KEPT = re.compile("[^a-z0-9_.-]+")
 
 
 def path_of(url: str, own: Origin | None) -> str:
@@ -80,11 +80,8 @@ def _path(url: str, own: Origin | None, *, conflict: bool) -> str:
     rest, mark, query = rest.partition("?")
     *folders, last = rest.partition("/")[2].split("/")
     names = [_folder(folder, conflict=conflict) for folder in folders]
-    names.append(
-        _file(
-            last, f"~q{_escaped(query)}" * bool(mark) + f"~s{_escaped(fragment)}" * bool(hash_sign), conflict=conflict
-        )
-    )
+    more = f"~q{_escaped(query)}" * bool(mark) + f"~s{_escaped(fragment)}" * bool(hash_sign)
+    names.append(_file(last, more, conflict=conflict))
     if origin != own:
         names[:0] = ["~origin", _origin_name(origin)]
     path = "/".join(names)
@@ -138,10 +135,7 @@ def _name(segment: str, *, conflict: bool) -> str:
 
 def _escaped(text: str) -> str:
     """Return text in which all but lower-case letters, digits, `-`, `_` and inner dots are written as `~` and hex."""
-    data = "".join(
-        character if character in _KEPT else "".join(f"~{byte:02x}" for byte in character.encode())
-        for character in text
-    )
+    data = _NOT_KEPT.sub(lambda found: "".join(f"~{byte:02x}" for byte in found[0].encode()), text)
     if data.startswith("."):
         data = f"~2e{data[1:]}"
     return f"{data[:-1]}~2e" if data.endswith(".") else data

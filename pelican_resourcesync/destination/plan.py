@@ -117,8 +117,8 @@ def plan(state: CopyState, source: Source, options: MirrorOptions, *, reconcile:
     sets = find_sets(source)
     _remove_sets(state, {resource_set.uri for resource_set in sets}, result)
     planners = [_Planner(state, source, options, result, resource_set) for resource_set in sets]
-    for planner in planners if again else ():  # other resources were selected then
-        planner.forget_hosts()
+    for resource_set in sets if again else ():  # other resources were selected then
+        state.set(f"hosts {resource_set.uri}", None)
     if reconcile:  # nothing is believed of what the copy should have, except of what cannot be read
         state.db.execute("INSERT OR IGNORE INTO membership SELECT uri, 0 FROM resource")
         state.db.execute("UPDATE membership SET sets = sets & ?", (sum(planner.bit for planner in planners),))
@@ -411,10 +411,6 @@ class _Planner:
     def _remember_hosts(self) -> None:
         own = self._state.number(f"SELECT count(*) FROM membership WHERE sets & {self.bit}")  # noqa: S608
         self._state.set(f"hosts {self._set.uri}", [own, self._foreign, [*self._hosts]])
-
-    def forget_hosts(self) -> None:
-        """Forget what is on which hosts, because other resources were selected."""
-        self._state.set(f"hosts {self._set.uri}", None)
 
     def _clear(self) -> None:
         self._rows.clear()
