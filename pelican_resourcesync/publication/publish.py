@@ -10,7 +10,6 @@ from functools import partial
 from heapq import merge
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Capability, ChangeKind, render_datetime
@@ -234,18 +233,12 @@ def carry_publication(stage: Stage, previous: PreviousPublication) -> None:
     _carry(stage, previous, [*previous.state.documents, *previous.state.superseded, previous.layout.state])
 
 
+_POSITION = ("generation", "predecessor", "ancestors", "earlier", "superseded", "packages", "unstable")
+
+
 def _says_the_same(state: PublicationState, before: PublicationState) -> bool:
     """Return whether two states differ only in their position in the sequence of generations."""
-    place: dict[str, Any] = {
-        "generation": before.generation,
-        "predecessor": before.predecessor,
-        "ancestors": before.ancestors,
-        "earlier": before.earlier,
-        "superseded": before.superseded,
-        "packages": before.packages,
-        "unstable": before.unstable,
-    }
-    return replace(state, **place) == before
+    return replace(state, **{name: getattr(before, name) for name in _POSITION}) == before
 
 
 def _carry(stage: Stage, previous: PreviousPublication, paths: Iterable[str]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from stat import S_ISREG
 
@@ -131,11 +131,6 @@ class PreviousPublication:
     bucket: BucketPath | None = None
     original: Path | None = None
 
-    @cached_property
-    def _folders(self) -> dict[str, bool]:
-        """Whether each folder with documents lies in that of all: there are few, and many documents."""
-        return {}
-
     @property
     def last(self) -> datetime:
         """The latest time in it: that of its Resource List."""
@@ -239,10 +234,12 @@ class PreviousPublication:
 
         Superseded ones may be missing. Packages may be large, and were hashed if they came over the network.
         """
+        is_inside = cache(lambda folder: is_within(self.folder / folder, self.folder / FOLDER))  # one of many documents
         for path, digest in {**self.state.superseded, **self.state.documents}.items():
             kind = kind_of(path)
-            elsewhere = kind is RESOURCE_LIST_PART and self.bucket is not None
-            if not elsewhere and (packages or not kind.is_package) and not self._is_intact(path, digest):
+            if (kind is RESOURCE_LIST_PART and self.bucket) or (kind.is_package and not packages):
+                continue
+            if not (is_inside(path.rpartition("/")[0]) and self._is_intact(path, digest)):
                 what = f"{shown(path)} does not match {self.layout.state}"
                 raise DamagedError(what)
         listed = [*(each.path for each in self.state.parts), *(each.path for each in self.state.change_lists)]
@@ -250,11 +247,7 @@ class PreviousPublication:
             self.require(path)
 
     def _is_intact(self, path: str, digest: str) -> bool:
-        file, folder = f"{self.folder}/{path}", path.rpartition("/")[0]
-        if folder not in self._folders:
-            self._folders[folder] = is_within(self.folder / folder, self.folder / FOLDER)
-        if not self._folders[folder]:
-            return False
+        file = f"{self.folder}/{path}"
         try:
             found = os.lstat(file)
         except (FileNotFoundError, NotADirectoryError):

@@ -42,13 +42,15 @@ _MONTHS = {
     "en": "January February March April May June July August September October November December",
     "de": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
     "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    "ja": "1月 2月 3月 4月 5月 6月 7月 8月 9月 10月 11月 12月",
 }
 _SHORT_MONTHS = {
     "en": "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec",
     "de": "Jan Feb Mär Apr Mai Jun Jul Aug Sep Okt Nov Dez",
     "fr": "janv févr mars avr mai juin juil août sept oct nov déc",
+    "ja": _MONTHS["ja"],
 }
-_DATES = {"en": "{day} {month} {year}", "de": "{day}. {month} {year}", "fr": "{day} {month} {year}"}
+_DATES = {"de": "{day}. {month} {year}", "ja": "{year}年{month}{day}日"}
 #: What separates thousands, and decimals.
 _MARKS = {"en": (",", "."), "de": (".", ","), "fr": ("\u202f", ","), "ja": (",", ".")}
 _UNITS = {"fr": ("octets", "ko", "Mo", "Go", "To")}
@@ -93,11 +95,9 @@ class Language:
     def date(self, moment: datetime) -> str:
         """Return the day of a moment."""
         day = moment.astimezone(self.zone)
-        if self.code == "ja":
-            return f"{day.year}年{day.month}月{day.day}日"
         month = _MONTHS[self.code].split()[day.month - 1]
         number = "1er" if (self.code, day.day) == ("fr", 1) else day.day
-        return _DATES[self.code].format(day=number, month=month, year=day.year)
+        return _DATES.get(self.code, "{day} {month} {year}").format(day=number, month=month, year=day.year)
 
     def minute(self, moment: datetime) -> str:
         """Return the time of day of a moment."""
@@ -105,13 +105,12 @@ class Language:
 
     def month(self, month: datetime) -> str:
         """Return a month with its year."""
-        if self.code == "ja":
-            return f"{month.year}年{month.month}月"
-        return f"{_MONTHS[self.code].split()[month.month - 1]} {month.year}"
+        name = _MONTHS[self.code].split()[month.month - 1]
+        return f"{month.year}年{name}" if self.code == "ja" else f"{name} {month.year}"
 
     def short_month(self, month: datetime) -> str:
         """Return the abbreviated name of a month."""
-        return f"{month.month}月" if self.code == "ja" else _SHORT_MONTHS[self.code].split()[month.month - 1]
+        return _SHORT_MONTHS[self.code].split()[month.month - 1]
 
     def period(self, begin: datetime, end: datetime) -> str:
         """Return an interval in UTC, as boundaries are: a calendar month, a day, or the first and the last day."""
