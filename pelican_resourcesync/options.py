@@ -74,7 +74,6 @@ def _number(text: str, units: dict[str, int]) -> float:
 if TYPE_CHECKING:
     from pelican_resourcesync.http import Pace, Request
 
-_ROUTES = ("auto", "lists", "dumps")
 _QUERY = re.compile("[?#].*", re.DOTALL)
 Several = tuple[str, ...] | list[str]
 Given = ParamSpec("Given")
@@ -360,6 +359,8 @@ class CheckOptions:
     progress: Callable[[str], None] = field(default=lambda _: None, repr=False, compare=False)
 
 
+#: The options of how a copy is changed.
+UPDATE = ("atomic", "keep", "accept_older", "max_deletions", "publish", "by", "prefer")
 #: The rows of a copy, by field, and those of a check.
 ROWS, CHECK_ROWS = rows_of(CopyOptions), rows_of(CheckOptions)
 

@@ -5,57 +5,28 @@ import logging
 import os
 import shlex
 import shutil
+import subprocess
 import sys
 import time
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace, _SubParsersAction
-from collections.abc import Callable, Mapping
+from argparse import Namespace
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from pelican_resourcesync.commands import running
-from pelican_resourcesync.commands.running import PASSWORD, USER, options_of
-from pelican_resourcesync.errors import SettingsError, describe, failing_disk
-from pelican_resourcesync.options import add_options, add_reading
-from pelican_resourcesync.system.command_line import add_command
-from pelican_resourcesync.system.exits import CLOSED, DONE, flush_output
+from pelican_resourcesync.commands.running import PASSWORD, USER, options_of, write_line
+from pelican_resourcesync.destination import FollowedChange, Following, follow, locked
+from pelican_resourcesync.errors import IncompleteError, SettingsError, describe, failing_disk
+from pelican_resourcesync.http import shown
+from pelican_resourcesync.system.exits import CLOSED, DONE
+from pelican_resourcesync.system.files import replace_file
 from pelican_resourcesync.system.printable import get_logger, print_line
-
-if TYPE_CHECKING:
-    from pelican_resourcesync.destination import FollowedChange, Following
+from pelican_resourcesync.terminal import format_count
 
 _logger = get_logger("pelican_resourcesync")
 _LONGEST = 10_000  # characters of a value in the environment
 _SAVED = 1.0  # seconds between two times that the cursor is saved
-
-
-def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
-    """Add the command."""
-    text = "write the changes of a Source as lines, or let a program handle them"
-    site = "https://example.org/"
-    examples = f"{site} --json-lines", f"{site} --cursor example.cursor --exec ./handle"
-    verb = add_command(verbs, "follow", text, run, *examples)
-    running.add_source(verb)
-    task = verb.add_argument_group("the run")
-    how, position = (task.add_mutually_exclusive_group(required=is_required) for is_required in (True, False))
-    how.add_argument("--json-lines", action="store_true", help="write a line of JSON for each change")
-    position.add_argument("--since", metavar="CURSOR", help="continue after the line with this cursor")
-    how.add_argument("--exec", dest="command", metavar="COMMAND", help="run COMMAND for each change")
-    task.add_argument(
-        "--ack", action=BooleanOptionalAction, default=False, help="wait for an answer, `ok`, after each line (no)"
-    )
-    position.add_argument("--cursor", type=Path, metavar="FILE", help="where the position of what was handled is saved")
-    running.add_repeating(task)
-    task.add_argument(
-        "--text", action="store_true", help="with the title, language, canonical URL and main text of each page"
-    )
-    task.add_argument(
-        "--contents",
-        type=Path,
-        metavar="FILE",
-        help="a file that remembers the content of pages, for --content-changes",
-    )
-    add_options(task, "content_changes", "max_deletions", "accept_older", "by")
-    add_reading(verb)
 
 
 def run(arguments: Namespace) -> int:
@@ -81,9 +52,6 @@ def _write_all(arguments: Namespace) -> int:
     since = arguments.since
 
     def once(_: running.Done) -> int:
-        from pelican_resourcesync.destination import follow
-        from pelican_resourcesync.errors import IncompleteError
-
         nonlocal since
         changes = follow(arguments.source, since, content=False, **_wanted(arguments))
         try:
@@ -108,12 +76,6 @@ def _handle_all(arguments: Namespace) -> int:
     handle = _show(arguments) if arguments.dry_run else _handler(arguments)
 
     def once(_: running.Done) -> int:
-        from tempfile import TemporaryDirectory
-
-        from pelican_resourcesync.destination import follow, locked
-        from pelican_resourcesync.errors import IncompleteError
-        from pelican_resourcesync.terminal import format_count
-
         with (
             locked(file.with_name(f"{file.name}.lock"), f"another run uses {file}: wait until it is done"),
             TemporaryDirectory() as folder,
@@ -167,7 +129,7 @@ def _wanted(arguments: Namespace) -> dict[str, Any]:
     return {**options, "text": arguments.text, "contents": file}
 
 
-def _close(changes: "Following") -> None:
+def _close(changes: Following) -> None:
     for note in changes.notes:
         _logger.warning("note: %s", note)
     changes.close()
@@ -192,15 +154,13 @@ def _read_cursor(file: Path) -> str | None:
 def _save_cursor(file: Path, cursor: str) -> None:
     if not cursor:
         return
-    from pelican_resourcesync.errors import IncompleteError
-    from pelican_resourcesync.system.files import replace_file
 
     then = "; some changes will be sent again"
     with failing_disk(f"{file} cannot be written", kind=IncompleteError, then=then):
         replace_file(file, f"{cursor}\n".encode())
 
 
-def _save_content(change: "FollowedChange", file: Path) -> str | None:
+def _save_content(change: FollowedChange, file: Path) -> str | None:
     """Write the bytes of a change to a file; return its path, if there are any."""
     file.unlink(missing_ok=True)
     if not change.content:
@@ -210,8 +170,7 @@ def _save_content(change: "FollowedChange", file: Path) -> str | None:
     return str(file)
 
 
-def _description_of(arguments: Namespace, change: "FollowedChange") -> dict[str, Any]:
-    from pelican_resourcesync.http import shown
+def _description_of(arguments: Namespace, change: FollowedChange) -> dict[str, Any]:
 
     described = {
         "source": shown(arguments.source),
@@ -227,12 +186,6 @@ def _description_of(arguments: Namespace, change: "FollowedChange") -> dict[str,
         described |= {"title": page.title, "language": page.language, "canonical": page.canonical}
         described |= {"text": page.markdown, "content_hash": page.hash}
     return described
-
-
-def write_line(described: Mapping[str, Any]) -> None:
-    """Write a line of JSON for a program. Raises `OSError` if that has ended."""
-    sys.stdout.write(f"{json.dumps(described)}\n")
-    flush_output()
 
 
 def _handler(arguments: Namespace) -> Callable[[dict[str, Any]], str]:
@@ -273,8 +226,6 @@ def _ask(described: dict[str, Any]) -> str:
 
 def _run_command(command: list[str], environment: dict[str, str], described: dict[str, Any]) -> str:
     """Run a command for a change, which is described in its environment and on its standard input."""
-    import subprocess
-
     named = {key: described[key] for key in ("source", "uri", "kind", "time", "hash", "length", "type", "file")}
     texts = {key: "" if value is None else str(value) for key, value in named.items()}
     # What is too long for the environment, where the system has limits, is on standard input alone.

@@ -26,9 +26,12 @@ from typing import Any
 from pelican_resourcesync.commands import mirror, running
 from pelican_resourcesync.commands.running import options_of
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
-from pelican_resourcesync.options import ROWS, MirrorOptions, Option, flag
+from pelican_resourcesync.http import Pace, is_bucket, origin
+from pelican_resourcesync.options import ROWS, UPDATE, MirrorOptions, Option, flag
 from pelican_resourcesync.system.exits import DONE, INCOMPLETE, PROBLEMS, UNUSABLE, explain, stopping
 from pelican_resourcesync.system.printable import get_logger, printable, printable_lines
+from pelican_resourcesync.terminal import Section, format_count, write_sections
+from pelican_resourcesync.version import PROGRAM
 
 _LONGEST = 3600.0  # seconds for a Source, unless `max_run` says something else
 _GRACE = 600.0  # seconds after that, for a pause or a slow disk, until its process is killed
@@ -86,10 +89,9 @@ def run(task: mirror.Task, arguments: Namespace) -> int:
 
 def read_sources(task: mirror.Task, given: Namespace) -> list[Namespace]:
     """Return the arguments of each Source of a file. Raises `SettingsError`, which names the file, table and key."""
-    from pelican_resourcesync.http import is_bucket
     from pelican_resourcesync.settings import Setting, checks, in_file, read_toml
 
-    known = {name: partial(_check, name, row) for name, row in ROWS.items() if row.group or name in mirror.UPDATE}
+    known = {name: partial(_check, name, row) for name, row in ROWS.items() if row.group or name in UPDATE}
     places = {name: checks.required_text("a URL or a folder") for name in ("source", "folder")}
 
     def tables(setting: Setting, value: object) -> dict[str, dict[str, Any]]:
@@ -140,8 +142,6 @@ def _check(name: str, option: Option, setting: Any, value: object) -> Any:
 
 def divide(sources: Iterable[Namespace]) -> list[list[Namespace]]:
     """Return the Sources in queues, the longest first, of which no two request the same host."""
-    from pelican_resourcesync.http import origin
-
     found: list[tuple[set[str], list[Namespace]]] = []
     for source in sources:
         place = origin(source.source)  # a folder counts as a host
@@ -195,7 +195,7 @@ def _stop(left: list[list[Namespace]], timers: list[Timer]) -> None:
     for timer in timers:
         timer.cancel()
     for process in multiprocessing.active_children():
-        if process.name == running.PROGRAM:  # others may belong to the program that runs the command
+        if process.name == PROGRAM:  # others may belong to the program that runs the command
             process.terminate()
 
 
@@ -210,7 +210,7 @@ def _do_alone(source: Namespace) -> Outcome:
     context: Any = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
     context.set_forkserver_preload([f"pelican_resourcesync.{name}" for name in _PRELOADED])
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_send, args=(source, sender), name=running.PROGRAM, daemon=True)
+    process = context.Process(target=_send, args=(source, sender), name=PROGRAM, daemon=True)
     process.start()
     sender.close()
     with receiver:
@@ -235,8 +235,6 @@ def _send(source: Namespace, sender: Any) -> None:
 
 def do(source: Namespace) -> Outcome:
     """Do the task of a Source. Every failure is an outcome."""
-    from pelican_resourcesync.http import Pace
-
     begin, outcome = time.monotonic(), {"name": source.name, **mirror.values_of(source)}
     pace = Pace(*MirrorOptions(**options_of(source)).limits_of_rate)
     try:
@@ -274,8 +272,6 @@ def _report(outcome: Outcome, arguments: Namespace) -> None:
 
 def _write_table(outcomes: list[Outcome]) -> None:
     """Write how many Sources are in each state, and the names of those that are not complete."""
-    from pelican_resourcesync.terminal import Section, format_count, write_sections
-
     rows = []
     for status, state in _STATES.items():
         if names := sorted(outcome["name"] for outcome in outcomes if outcome["status"] == status):

@@ -3,123 +3,57 @@
 import json
 import logging
 import sys
-from argparse import ArgumentParser, Namespace, _SubParsersAction
+from argparse import Namespace
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pelican_resourcesync.commands import running
 from pelican_resourcesync.commands.running import options_of
+from pelican_resourcesync.destination import (
+    STATE_FOLDER,
+    TRUSTED,
+    BucketMirror,
+    Differences,
+    FetchPlan,
+    Mirror,
+    MirrorResult,
+    Moment,
+)
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
-from pelican_resourcesync.options import MirrorOptions, add_options, add_reading
-from pelican_resourcesync.system.command_line import add_command
+from pelican_resourcesync.http import shown
+from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.system.exits import DONE, INCOMPLETE, PROBLEMS
 from pelican_resourcesync.system.printable import printable
-
-if TYPE_CHECKING:
-    from pelican_resourcesync.destination import Differences, FetchPlan, Mirror, MirrorResult, Moment
+from pelican_resourcesync.terminal import duration, format_bytes, format_count
 
 _MOST_SHOWN = 20
-#: The options of how a copy is changed.
-UPDATE = ("atomic", "keep", "accept_older", "max_deletions", "publish", "by", "prefer")
-
-
-# The command line
-
-
-def add_verbs(verbs: "_SubParsersAction[ArgumentParser]") -> None:
-    """Add the commands."""
-    site = "https://example.org/"
-    text = "copy a Source into a folder, and keep the copy up to date"
-    mirror = _add(verbs, "mirror", text, partial(_run, _update), f"{site} copy", "--config sources.toml")
-    task = mirror.add_argument_group("the run")
-    running.add_repeating(task)
-    add_options(task, "adopt")
-    _add_update(mirror)
-    text = "compare a copy with the Source's list, and {}"
-    audit = _add(verbs, "audit", text.format("change nothing"), partial(_run, _compare), f"{site} copy", writes=False)
-    add_options(audit, "prefer")
-    repair = _add(verbs, "repair", text.format("correct what differs"), partial(_run, _correct), f"{site} copy")
-    _add_update(repair)
-    examples = f"{site} october --at 2024-10-01", f"{site} past.wacz --all-times", f"{site} --list-times"
-    restore = _add(verbs, "restore", "copy a Source as it was at a past time", _restore, *examples)
-    task = restore.add_argument_group("the run")
-    what = task.add_mutually_exclusive_group(required=True)
-    add_options(what, "at")
-    what.add_argument("--all-times", action="store_true", help="write all versions, into a WACZ file")
-    what.add_argument(
-        "--list-times", action="store_true", help="list the times that can be restored, and what is missing"
-    )
-    add_options(task, "by")
-    for verb in (mirror, audit, repair, restore):
-        # As an option of its own: a value that may be left out would take the SOURCE that follows.
-        verb.add_argument(
-            "--json=resources", action="store_const", const="resources", dest="json", help="and list the resources"
-        )
-        add_reading(verb)
-
-
-def _add(
-    verbs: "_SubParsersAction[ArgumentParser]",
-    name: str,
-    text: str,
-    run: Callable[[Namespace], int],
-    *examples: str,
-    writes: bool = True,
-) -> ArgumentParser:
-    verb = add_command(verbs, name, text, run, *examples, writes=writes)
-    verb.set_defaults(dry_run=False, every=None)
-    needed = [running.add_source(verb)]
-    nargs = "?" if run is _restore else None
-    needed.append(
-        verb.add_argument("folder", type=_place, nargs=nargs, metavar="FOLDER", help="the folder of the copy")
-    )
-
-    def config(text: str) -> Path:
-        for action in needed:  # with `nargs="?"`, nothing would say that they are missing
-            action.required = False
-        return Path(text)
-
-    if run is not _restore:
-        many = verb.add_argument_group("many Sources")
-        many.add_argument("--config", type=config, metavar="FILE", help="copy the Sources that this TOML file lists")
-        many.add_argument("--cluster", metavar="URL", help="on the machines of the Dask scheduler at URL")
-        many.add_argument("--metrics", type=Path, metavar="FILE", help="write metrics for Prometheus into FILE")
-    return verb
-
-
-def _place(text: str) -> Path | str:
-    from pelican_resourcesync.http import is_bucket
-
-    return text if is_bucket(text) else Path(text)
-
-
-def _add_update(verb: ArgumentParser) -> None:
-    """Add how a copy is changed."""
-    *update, prefer = UPDATE
-    add_options(verb.add_argument_group("changes of the copy"), *update)
-    add_options(verb, prefer)
+#: An exit status, lines for people, what `--json` prints, and what `--json=resources` adds.
+_Report = tuple[int, list[str], dict[str, Any], dict[str, Any]]
+#: What is done with a mirror.
+Task = Callable[[Mirror, Namespace], _Report]
 
 
 # What they do
 
 
-def _update(mirror: "Mirror", arguments: Namespace) -> "_Report":
-    return _plan_report(mirror.plan()) if arguments.dry_run else _result_report(mirror.run(), arguments.folder)
+def mirror(arguments: Namespace) -> int:
+    """Bring a copy up to date, or show what that would fetch and delete."""
+    return _run(_update, arguments)
 
 
-def _compare(mirror: "Mirror", arguments: Namespace) -> "_Report":
-    return _audit_report(mirror.audit(), arguments.folder)
+def audit(arguments: Namespace) -> int:
+    """Compare a copy with the Source's list."""
+    return _run(_compare, arguments)
 
 
-def _correct(mirror: "Mirror", arguments: Namespace) -> "_Report":
-    if arguments.dry_run:
-        return _compare(mirror, arguments)
-    return _result_report(mirror.repair(), arguments.folder)
+def repair(arguments: Namespace) -> int:
+    """Correct what differs from the Source's list."""
+    return _run(_compare if arguments.dry_run else _correct, arguments)
 
 
-def _restore(arguments: Namespace) -> int:
+def restore(arguments: Namespace) -> int:
+    """Copy a Source as it was at a past time, or all its versions, or list the times."""
     if arguments.list_times:
         return _run(lambda mirror, _: _times_report(mirror.times()), arguments)
     if arguments.folder is None:
@@ -134,10 +68,16 @@ def _restore(arguments: Namespace) -> int:
     return _run(lambda mirror, _: _result_report(mirror.archive(), arguments.folder), arguments)
 
 
-#: An exit status, lines for people, what `--json` prints, and what `--json=resources` adds.
-_Report = tuple[int, list[str], dict[str, Any], dict[str, Any]]
-#: What is done with a mirror.
-Task = Callable[["Mirror", Namespace], _Report]
+def _update(mirror: Mirror, arguments: Namespace) -> _Report:
+    return _plan_report(mirror.plan()) if arguments.dry_run else _result_report(mirror.run(), arguments.folder)
+
+
+def _compare(mirror: Mirror, arguments: Namespace) -> _Report:
+    return _audit_report(mirror.audit(), arguments.folder)
+
+
+def _correct(mirror: Mirror, arguments: Namespace) -> _Report:
+    return _result_report(mirror.repair(), arguments.folder)
 
 
 def _run(task: Task, arguments: Namespace) -> int:
@@ -175,14 +115,12 @@ def _run(task: Task, arguments: Namespace) -> int:
 
 def do(task: Task, arguments: Namespace, **more: Any) -> _Report:
     """Do something with a mirror that has the options in the arguments, and more; return what to report."""
-    from pelican_resourcesync.destination import BucketMirror, Mirror
-
     folder, options = arguments.folder or Path(), MirrorOptions(**options_of(arguments), **more)
     if "keep" in arguments and not options.atomic:
         message = "--keep N needs --atomic"
         raise SettingsError(message)
     if isinstance(folder, str):
-        if arguments.verb is _restore or "publish" in arguments:
+        if "all_times" in arguments or "publish" in arguments:
             message = f"{folder} is a bucket: restore and --publish need a folder, whose files upload can put there"
             raise SettingsError(message)
         return task(BucketMirror(arguments.source, folder, options), arguments)
@@ -196,16 +134,12 @@ def do(task: Task, arguments: Namespace, **more: Any) -> _Report:
 
 def values_of(arguments: Namespace) -> dict[str, Any]:
     """Return how the JSON of a run begins; `end` is set later, in this place."""
-    from pelican_resourcesync.http import shown
-
     folder = str(arguments.folder or Path())
     return {"source": shown(arguments.source), "folder": folder, "begin": running.now(), "end": ""}
 
 
 def has_begun(arguments: Namespace) -> bool:
     """Return whether an earlier run has begun the copy."""
-    from pelican_resourcesync.destination import STATE_FOLDER, TRUSTED
-
     return isinstance(arguments.folder, Path) and (arguments.folder / STATE_FOLDER / TRUSTED).exists()
 
 
@@ -219,9 +153,7 @@ def _ask(host: str) -> bool:
 # What they say
 
 
-def _plan_report(plan: "FetchPlan") -> _Report:
-    from pelican_resourcesync.terminal import format_bytes, format_count
-
+def _plan_report(plan: FetchPlan) -> _Report:
     size = format_bytes(plan.size) + (f" and {plan.unknown:,} of unknown size" if plan.unknown else "")
     packages = f", with {format_count(len(plan.packages), 'package')}" if plan.packages else ""
     lines = [f"Note: {note}." for note in plan.notes]
@@ -242,9 +174,7 @@ def _plan_report(plan: "FetchPlan") -> _Report:
     return DONE, lines, {"plan": counts, "notes": plan.notes, "unread": plan.unread}, {}
 
 
-def _result_report(result: "MirrorResult", folder: Path) -> _Report:
-    from pelican_resourcesync.terminal import duration, format_bytes, format_count
-
+def _result_report(result: MirrorResult, folder: Path) -> _Report:
     lines = [f"Note: {note}." for note in result.plan.notes]
     lines += [f"Not read: {document}" for document in result.plan.unread[:_MOST_SHOWN]]
     lines += [f"Missing: {uri} ({reason or 'not tried'})" for uri, reason in result.missing[:_MOST_SHOWN]]
@@ -278,9 +208,7 @@ def _result_report(result: "MirrorResult", folder: Path) -> _Report:
     return DONE if result.complete else INCOMPLETE, lines, counts, uris
 
 
-def _audit_report(differences: "Differences", folder: Path) -> _Report:
-    from pelican_resourcesync.terminal import format_count
-
+def _audit_report(differences: Differences, folder: Path) -> _Report:
     lines = [f"{difference.uri} {difference.what}" for difference in differences]
     count = format_count(len(differences), "resource")
     if all(difference.is_unknown for difference in differences):
@@ -293,9 +221,7 @@ def _audit_report(differences: "Differences", folder: Path) -> _Report:
     return PROBLEMS if differences else DONE, lines, counts, uris
 
 
-def _times_report(moments: "list[Moment]") -> _Report:
-    from pelican_resourcesync.terminal import format_count
-
+def _times_report(moments: list[Moment]) -> _Report:
     lines = [
         f"{moment.time.replace('.000000Z', 'Z')}  {moment.set}: {format_count(moment.resources, 'resource')}, "
         + (f"{moment.missing:,} of them not available" if moment.missing else "all available")

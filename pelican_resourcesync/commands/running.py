@@ -1,35 +1,31 @@
 """Run a command that reads a Source, once or again and again, and show how far it has come."""
 
+import json
 import logging
 import os
 import sys
 import time
-from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace, _ActionsContainer
-from collections.abc import Callable, Iterable, Iterator
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any, Self, TextIO
 
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
-from pelican_resourcesync.options import MirrorOptions, seconds
-from pelican_resourcesync.system.exits import INCOMPLETE, UNUSABLE, explain, stopping
+from pelican_resourcesync.http import new_client, shown
+from pelican_resourcesync.options import MirrorOptions
+from pelican_resourcesync.system.exits import INCOMPLETE, UNUSABLE, explain, flush_output, stopping
 from pelican_resourcesync.system.printable import get_logger, printable
+from pelican_resourcesync.terminal import Progress, duration, format_bytes
+from pelican_resourcesync.version import PROGRAM
 
-PROGRAM = "pelican-resourcesync"
 USER, PASSWORD = "RESOURCESYNC_USER", "RESOURCESYNC_PASSWORD"
 _PAUSE = 0.2  # seconds between two updates of the progress
-_POLL = 600.0  # seconds between two runs without a call of a hub
 _logger = get_logger("pelican_resourcesync")
 
 #: The URIs of what a run did, by kind, with `--json=resources`.
 Done = dict[str, list[str]]
-
-
-def add_source(verb: ArgumentParser) -> Action:
-    """Add the Source."""
-    text = "a site, a page, a Source Description, a list, or a folder"
-    return verb.add_argument("source", metavar="SOURCE", help=text)
 
 
 def options_of(arguments: Namespace) -> dict[str, Any]:
@@ -40,30 +36,6 @@ def options_of(arguments: Namespace) -> dict[str, Any]:
     if user and ":" not in user:
         user += f":{os.environ.get(PASSWORD, '')}"
     return known | {"user": user}
-
-
-class _Listen(Action):
-    """Also sets `--every`, unless it is given: a call that is lost costs so much time at most."""
-
-    def __call__(self, _: object, namespace: Namespace, values: Any, __: object = None) -> None:
-        namespace.listen, namespace.every = values, namespace.every or _POLL
-
-
-def add_repeating(task: _ActionsContainer) -> None:
-    """Add how a run is repeated."""
-    text = "keep running, and repeat after TIME, such as 10m (with --listen, 10m)"
-    task.add_argument("--every", type=seconds, metavar="TIME", help=text)
-    text = "keep running, and repeat when a hub of the Source calls (127.0.0.1, if there is no HOST)"
-    task.add_argument("--listen", type=_address, action=_Listen, metavar="[HOST]:PORT", help=text)
-    task.add_argument("--callback", metavar="URL", help="the URL at which hubs reach --listen")
-
-
-def _address(text: str) -> tuple[str, int]:
-    host, _, port = text.rpartition(":")
-    if not port.isdecimal():
-        message = f"{text!a} is not a port such as :8090, or a host and a port such as 0.0.0.0:8090"
-        raise ArgumentTypeError(message)
-    return host.strip("[]") or "127.0.0.1", int(port)
 
 
 def run(once: Callable[[Done], int], arguments: Namespace, *, begun: Callable[[], bool]) -> int:
@@ -107,7 +79,6 @@ def _listening(arguments: Namespace) -> Iterator[Callable[[float], None]]:
         yield time.sleep
         return
     from pelican_resourcesync.destination.listening import Listener
-    from pelican_resourcesync.http import new_client
 
     options = MirrorOptions(**options_of(arguments))
     client = new_client(proxies=options.proxy, user_agent=options.user_agent)
@@ -123,6 +94,12 @@ def say(arguments: Namespace, lines: Iterable[str], stream: TextIO) -> None:
         stream.flush()
 
 
+def write_line(described: Mapping[str, Any]) -> None:
+    """Write a line of JSON for a program. Raises `OSError` if that has ended."""
+    sys.stdout.write(f"{json.dumps(described)}\n")
+    flush_output()
+
+
 def now() -> str:
     """Return the time in the form that logs use."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -130,8 +107,6 @@ def now() -> str:
 
 def _when_and_where(arguments: Namespace) -> str:
     """Return how a line begins if many runs write to one log."""
-    from pelican_resourcesync.http import shown
-
     return f"{now()} {printable(shown(arguments.source))} " if getattr(arguments, "every", None) else ""
 
 
@@ -167,8 +142,6 @@ def progress(
     arguments: Namespace, begin: str = "reading the lists of the Source", what: str = "resources"
 ) -> Iterator[Callable[[int, int, int, int], None]]:
     """Show on a terminal how far a run has come; yield what reports the resources and bytes done, of how many."""
-    from pelican_resourcesync.terminal import Progress
-
     if arguments.level != logging.WARNING:
         yield lambda *_: None
         return
@@ -191,8 +164,6 @@ def progress_text(  # noqa: PLR0913 - keyword-only name of what is counted
     done: int, of: int, size: int, whole: int, seconds: float, *, what: str = "resources"
 ) -> str:
     """Return how far a run has come: resources, bytes, speed, and the time left."""
-    from pelican_resourcesync.terminal import duration, format_bytes
-
     share = min(size / whole, 1) if whole else done / of
     left = f", {duration(seconds / share - seconds)} left" if share and seconds > 1 else ""
     sizes = f"{format_bytes(size)} of {format_bytes(whole)}" if whole >= size else format_bytes(size)

@@ -1,5 +1,8 @@
-"""The `show` command: what is published in a folder or at a URL."""
+"""The command `show`: what is published in a folder or at a URL."""
 
+import logging
+import sys
+from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,7 +23,13 @@ from pelican_resourcesync.publication import (
     mirror_command,
     remote_status,
 )
-from pelican_resourcesync.terminal import Section, format_bytes, format_count
+from pelican_resourcesync.publishers.static_site import differences
+from pelican_resourcesync.system.command_line import messages
+from pelican_resourcesync.system.exits import DONE, PROBLEMS
+from pelican_resourcesync.system.extras import require_pelican
+from pelican_resourcesync.system.printable import printable
+from pelican_resourcesync.terminal import Section, answer, format_bytes, format_count, spinner, write_sections
+from pelican_resourcesync.version import PROGRAM
 
 #: How many Change Lists and media types are shown.
 _MOST = 24
@@ -36,6 +45,31 @@ class Report:
     target: str
     publication: Status | None
     problem: str | None
+
+
+def show(options: Namespace) -> int:
+    """Show what is published in a folder or at a URL, or what differs in the content of a page."""
+    target = options.target or _output_of(options.settings or Path("pelicanconf.py"))
+    if options.why:
+        lines = [*differences(Path(target), options.why)]
+        answer(options, "\n".join(lines), {"url": options.why, "lines": lines})
+        return DONE
+    with spinner(f"reading {target}", PROGRAM, messages(options)):
+        report = report_on(target)
+    if options.json:
+        answer(options, "", report)
+    elif report.publication is None:
+        sys.stderr.write(f"{PROGRAM}: {printable(report.problem)}\n")
+    elif options.level < logging.ERROR:
+        write_sections(as_sections(report.publication, whole=options.level < logging.WARNING), sys.stdout)
+    return DONE if report.publication else PROBLEMS
+
+
+def _output_of(settings: Path) -> str:
+    require_pelican("show without a TARGET reads Pelican's settings, which needs an extra")
+    from pelican_resourcesync.publishers.pelican import read_configuration
+
+    return str(read_configuration(settings).output)
 
 
 def report_on(target: str) -> Report:

@@ -1,104 +1,60 @@
-"""The commands for a site: `show`, `forget` and `backfill`, what they print, and their exit statuses."""
+"""The commands of those who publish a site: `publish`, `forget`, `backfill` and `key`."""
 
-import logging
+import json
 import sys
-from argparse import ArgumentParser, Namespace, _ActionsContainer, _SubParsersAction
-from collections.abc import Mapping, Sequence
+import time
+from argparse import Namespace
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pelican_resourcesync.commands.running import PROGRAM
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.options import count
-from pelican_resourcesync.system.command_line import add_command, messages
+from pelican_resourcesync.publication import FOLDER
+from pelican_resourcesync.publishers import folder
+from pelican_resourcesync.publishers.static_site import PublishResult
+from pelican_resourcesync.publishers.takedown import take_down
+from pelican_resourcesync.settings import FolderSettings
+from pelican_resourcesync.system.command_line import messages, warn
 from pelican_resourcesync.system.exits import DONE, PROBLEMS
 from pelican_resourcesync.system.extras import require_pelican
-from pelican_resourcesync.system.printable import printable
+from pelican_resourcesync.system.printable import print_line
+from pelican_resourcesync.system.signing import ENVIRONMENT, SigningKey, signing_key
 from pelican_resourcesync.system.strict_json import parse_json
+from pelican_resourcesync.terminal import Progress, answer, spinner, summaries
+from pelican_resourcesync.version import PROGRAM
 
 SETTINGS = Path("pelicanconf.py")
-#: What the user must know before building past commits of a repository.
-CODE_OF_THE_PAST = (
-    "Backfill runs code of the past: the settings files, plug-ins and themes of all commits that it builds, with your "
-    "permissions. For a repository that you do not trust, run it in a container."
-)
 
 
-def add_verbs(verbs: "_SubParsersAction[ArgumentParser]") -> None:
-    """Add the commands."""
-    examples = "output", "https://museum.example --json", "--settings publishconf.py"
-    verb = add_command(verbs, "show", "show what is published in a folder or at a URL", show, *examples, writes=False)
-    where = verb.add_mutually_exclusive_group()
-    where.add_argument("target", nargs="?", metavar="TARGET", help="an output folder, or the URL of a site")
-    _add_settings(where)
-    verb.add_argument("--why", metavar="URL", help="what differs in the content of this page from the one that is live")
-
-    example = "https://museum.example/letters/17.html --settings publishconf.py"
-    verb = add_command(verbs, "forget", "remove resources from everything that is published", forget, example)
-    verb.add_argument("uris", nargs="+", metavar="URI", help="the URI of a resource that is or was listed")
-    _add_settings(verb)
-    _add_output(verb)
-
-    text = "build the past commits of the site, and publish its whole history"
-    verb = add_command(verbs, "backfill", text, backfill, "--settings publishconf.py", more=f" {CODE_OF_THE_PAST}")
-    verb.add_argument("--since", metavar="REV", help="the first commit to build (the first of all)")
-    verb.add_argument("--jobs", type=count, metavar="N", help="the number of builds at a time (one for each core)")
-    verb.add_argument(
-        "-e",
-        "--extra-settings",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="KEY=VALUE",
-        help="Pelican settings, in JSON, that override the settings of every commit",
-    )
-    _add_settings(verb)
-    _add_output(verb)
+def publish(options: Namespace) -> int:
+    """Publish a folder of files that any program built, or show what would be published, and print what came of it."""
+    settings, base, why_not = folder.read_folder_settings(options.folder, options.base_url, options.config)
+    if options.dry_run and not why_not:
+        planned = folder.dry_run_folder(settings, base, allow_empty=options.allow_empty)
+        answer(options, planned.text(), planned)
+        return PROBLEMS if planned.stopped else DONE
+    began = time.perf_counter()
+    with Progress.shown(messages(options), PROGRAM) as progress:
+        result = folder.publish(
+            options.folder,
+            base_url=options.base_url,
+            config=options.config,
+            progress=progress,
+            allow_empty=options.allow_empty,
+        )
+    warn(options, PROGRAM, result.warnings)
+    answer(options, "\n".join(_lines(result, settings, time.perf_counter() - began)), result)
+    return DONE
 
 
-def _add_settings(verb: _ActionsContainer) -> None:
-    verb.add_argument("--settings", type=Path, metavar="FILE", help=f"Pelican's settings file ({SETTINGS})")
-
-
-def _add_output(verb: _ActionsContainer) -> None:
-    verb.add_argument("--output", type=Path, metavar="DIR", help="the folder to write to (OUTPUT_PATH)")
-
-
-def show(options: Namespace) -> int:
-    """Show what is published in a folder or at a URL."""
-    from pelican_resourcesync.commands.show import as_sections, report_on
-    from pelican_resourcesync.terminal import answer, spinner, write_sections
-
-    target = options.target or _output_of(options.settings or SETTINGS)
-    if options.why:
-        from pelican_resourcesync.publishers.static_site import differences
-
-        lines = [*differences(Path(target), options.why)]
-        answer(options, "\n".join(lines), {"url": options.why, "lines": lines})
-        return DONE
-    with spinner(f"reading {target}", PROGRAM, messages(options)):
-        report = report_on(target)
-    if options.json:
-        answer(options, "", report)
-    elif report.publication is None:
-        sys.stderr.write(f"{PROGRAM}: {printable(report.problem)}\n")
-    elif options.level < logging.ERROR:
-        write_sections(as_sections(report.publication, whole=options.level < logging.WARNING), sys.stdout)
-    return DONE if report.publication else PROBLEMS
-
-
-def _output_of(settings: Path) -> str:
-    require_pelican("show without a TARGET reads Pelican's settings, which needs an extra")
-    from pelican_resourcesync.publishers.pelican import read_configuration
-
-    return str(read_configuration(settings).output)
+def _lines(result: PublishResult, settings: FolderSettings, seconds: float) -> Iterator[str]:
+    for line in (*result.hints, *result.notes):
+        yield f"ResourceSync: {line}."
+    yield from summaries(result.publications, f"{settings.base_url}/{FOLDER}/", seconds)
 
 
 def forget(options: Namespace) -> int:
     """Remove resources from everything that is published, and say what the user still has to do."""
-    from pelican_resourcesync.publishers.takedown import take_down
-    from pelican_resourcesync.terminal import answer, spinner
-
     if options.output and not options.settings:
         done = take_down(options.output, options.uris, dry_run=options.dry_run)
     else:
@@ -116,7 +72,6 @@ def backfill(options: Namespace) -> int:
     """Build the past commits of the site, and publish its whole history."""
     require_pelican("backfill builds with Pelican, which needs an extra")
     from pelican_resourcesync.publishers.pelican.backfill import run_backfill
-    from pelican_resourcesync.terminal import answer
 
     done = run_backfill(
         options.settings or SETTINGS,
@@ -147,3 +102,27 @@ def _extra_settings(texts: Sequence[str]) -> Mapping[str, Any]:
             )
             raise SettingsError(message) from error
     return found
+
+
+def key(options: Namespace) -> int:
+    """Print a key and what to do with it: text for people on standard error, the keys on standard output."""
+    there = signing_key() if options.replace or options.public else None
+    if (options.replace or options.public) and there is None:
+        message = f"{ENVIRONMENT} is not set: set it to the private key that `pelican-resourcesync key` printed"
+        raise SettingsError(message)
+    keys = {"public": there.public} if there and options.public else _new_keys(there)
+    texts = {
+        "private": f"Secret: set {ENVIRONMENT} to this where you publish, and store it nowhere else.\n",
+        "public": "Public: share this for `mirror --key`, for example on your site.\n",
+    }
+    for name, value in keys.items() if not options.json else ():
+        messages(options).write(texts[name] * (not options.public))
+        print_line(value)
+    if options.json:
+        sys.stdout.write(f"{json.dumps(keys)}\n")
+    return DONE
+
+
+def _new_keys(there: SigningKey | None) -> dict[str, str]:
+    new = SigningKey.generate(there)
+    return {"private": str(new), "public": new.public}  # needs an extra, so nothing is printed before

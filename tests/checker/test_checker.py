@@ -244,8 +244,8 @@ def test_progress_on_a_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who waits at a terminal sees how much was read; the report stays as it is."""
-    monkeypatch.setattr("pelican_resourcesync.terminal.progress._PATIENCE", 0.0)
-    monkeypatch.setattr("pelican_resourcesync.terminal.progress._PAUSE", 0.0)
+    monkeypatch.setattr("pelican_resourcesync.terminal._PATIENCE", 0.0)
+    monkeypatch.setattr("pelican_resourcesync.terminal._PAUSE", 0.0)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")
     with terminal() as there:

@@ -313,8 +313,8 @@ def test_mirror_is_asked_for(
 
 def test_progress(source: FakeSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal, one sees how far it has come."""
-    monkeypatch.setattr("pelican_resourcesync.terminal.progress._PATIENCE", 0.0)
-    monkeypatch.setattr("pelican_resourcesync.terminal.progress._PAUSE", 0.0)
+    monkeypatch.setattr("pelican_resourcesync.terminal._PATIENCE", 0.0)
+    monkeypatch.setattr("pelican_resourcesync.terminal._PAUSE", 0.0)
     monkeypatch.setattr("pelican_resourcesync.commands.running._PAUSE", 0.0)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "150")

@@ -20,7 +20,7 @@ import pytest
 from distributed import LocalCluster
 
 from pelican_resourcesync.cli import main, parser
-from pelican_resourcesync.commands import many
+from pelican_resourcesync.commands import many, mirror
 from pelican_resourcesync.commands.running import options_of
 from pelican_resourcesync.destination import Mirror
 from pelican_resourcesync.errors import SettingsError
@@ -201,7 +201,7 @@ def test_in_one_process(tmp_path: Path) -> None:
     """What a process does, and says of what fails."""
     with fake_source({"a.html": "1"}) as source:
         (one,) = listed(
-            tmp_path, f'[sources.a]\nsource = "{source.url}"\nfolder = "a"\nrate = 20\nretries = 0', task=updated()
+            tmp_path, f'[sources.a]\nsource = "{source.url}"\nfolder = "a"\nrate = 20\nretries = 0', task=mirror._update
         )
         outcome = many.do(one)
         assert (outcome["status"], outcome["fetched"], outcome["lines"][-1][:9]) == (0, 1, "Complete:")
@@ -213,14 +213,14 @@ def test_in_one_process(tmp_path: Path) -> None:
         )
         full_disk = "/tmp cannot be read or written: No space left on device: free disk space there, and run it again"
         kind = {"status": 3, "complete": False, "error": full_disk}
-        one.task, one.max_run = updated(), 1e-9
+        one.task, one.max_run = mirror._update, 1e-9
         outcome = many.do(one)
         assert (outcome["status"], outcome["error"][:35]) == (3, "it takes longer than 1e-09 seconds ")
         one.task, one.max_run = wrong, 3600
         assert many.do(one)["error"] == "unexpected error, please report it (ZeroDivisionError: )"
         one.task = full
         assert (outcome := many.do(one)) | kind == outcome
-    one.task = updated()
+    one.task = mirror._update
     outcome = many.do(one)  # nobody answers any more
     assert (outcome["status"], outcome["complete"]) == (3, False)
     one.folder = tmp_path / "b"
@@ -228,11 +228,6 @@ def test_in_one_process(tmp_path: Path) -> None:
     receiver, sender = multiprocessing.Pipe(duplex=False)
     receiver.close()
     many._send(one, sender)  # nobody waits for it any more
-
-
-def updated() -> Any:
-    """Return the task of `mirror`."""
-    return parser().parse_args(["mirror", "a", "b"]).verb.args[0]
 
 
 def test_stopped(tmp_path: Path) -> None:

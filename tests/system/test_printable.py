@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pelican_resourcesync import cli, errors, plugin
-from pelican_resourcesync.commands import site as site_commands
+from pelican_resourcesync.commands import show as show_command
 from pelican_resourcesync.errors import ResourceSyncError
 from pelican_resourcesync.system.printable import get_logger, printable, printable_lines
 from repo_bridge import cli as bridge
@@ -25,7 +25,7 @@ SHOWN = r"\x1b[2J\x07\x9b2J\r\n\u2028\u202e\u2066\udc9b https://***@example.org/
 #: The calls that write to a terminal or a log, and the functions that make what they write safe.
 WRITERS = {"sys.stdout.write", "sys.stderr.write", "print", "console.print", "self._display.console.print"}
 #: The modules whose streams are terminals.
-PROGRESS = {"terminal/progress.py"}
+PROGRESS = {"terminal.py"}
 #: JSON is for programs, and escapes what is not ASCII, and control characters.
 SAFE = {"printable", "printable_lines", "json.dumps"}
 
@@ -81,7 +81,7 @@ def test_any_error_ends_in_one_safe_line(
         Exception.__init__(failure, HOSTILE)
         raise failure
 
-    monkeypatch.setattr(site_commands, "show", fail)
+    monkeypatch.setattr(show_command, "show", fail)
     monkeypatch.setattr(bridge, "_init", fail)
     arguments = ["init"] if command is bridge else ["show"]
     assert command.main(arguments) == (3 if error is errors.IncompleteError else 2)  # type: ignore[attr-defined]
@@ -108,7 +108,7 @@ def is_safe(written: ast.expr, file: Path) -> bool:
 
 
 #: What is written is made safe by the caller; the script of a shell has nothing from outside.
-BY_CALLER = {("terminal/progress.py", "line"), ("terminal/text.py", "drawn"), ("system/command_line.py", "script")}
+BY_CALLER = {("terminal.py", "line"), ("terminal.py", "drawn"), ("system/command_line.py", "script")}
 
 
 def test_every_place_that_writes_makes_its_text_safe() -> None:

@@ -12,8 +12,7 @@ import pytest
 
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication import Publication
-from pelican_resourcesync.terminal import Section, write_sections
-from pelican_resourcesync.terminal.text import as_json, format_bytes, summaries
+from pelican_resourcesync.terminal import Section, as_json, format_bytes, summaries, write_sections
 from tests.kit.screen import terminal
 from tests.kit.sites import Site, strip
 

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from pelican_resourcesync.commands import announce as commands
+from pelican_resourcesync.commands import delivery as commands
 from pelican_resourcesync.delivery import announce
 from pelican_resourcesync.settings import Hub as PublishedHub
 from tests.delivery.announce.conftest import KEY, Site, with_headers
@@ -163,7 +163,7 @@ def test_a_hub_that_refuses(site: Site, monkeypatch: pytest.MonkeyPatch) -> None
         def stop(*_: object) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(announce, "notify", stop)
+        monkeypatch.setattr(commands, "notify", stop)
         assert f"a hub was not notified: {hub.url}: stopped\n" in site.announce(status=3)
 
 

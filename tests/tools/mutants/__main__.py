@@ -71,7 +71,7 @@ PACKAGES: Mapping[str, str] = {
     "pelican_resourcesync/source": f"destination campaigns/copy {POWER} system/test_signing.py",
     "pelican_resourcesync/publishers/static_site": "publishers/folder campaigns/folder publishers/pelican/outputs",
     "pelican_resourcesync/system/strict_json.py": "system/test_strict_json.py",
-    "pelican_resourcesync/terminal": "terminal",
+    "pelican_resourcesync/terminal.py": "terminal",
     "pelican_resourcesync/delivery/upload.py": "delivery/upload campaigns/upload",
     "repo_bridge/access.py": "repo_bridge/test_access.py",
     "repo_bridge/cli.py": "repo_bridge/test_cli.py repo_bridge/test_docs.py",
