@@ -10,10 +10,10 @@ import time
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from datetime import datetime
 from pathlib import PurePath
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from pelican_resourcesync.protocol import ChangeKind, render_datetime
 from pelican_resourcesync.system.printable import printable, printable_lines
@@ -48,8 +48,7 @@ def format_bytes(number: int) -> str:
 
 def as_json(value: "DataclassInstance | Mapping[str, object]") -> str:
     """Return a dataclass or a table as ASCII JSON. Times are in UTC, in the format of the standard; paths are text."""
-    table = value if isinstance(value, Mapping) else asdict(value)
-    return json.dumps(table, indent=1, default=_plain)
+    return json.dumps(value, indent=1, default=_plain)
 
 
 def answer(options: Namespace, text: str, value: "DataclassInstance | Mapping[str, object] | str") -> None:
@@ -68,7 +67,9 @@ def read_answer(question: str) -> str:
         raise KeyboardInterrupt from None
 
 
-def _plain(value: object) -> object:
+def _plain(value: Any) -> object:
+    if is_dataclass(value):
+        return asdict(value)  # type: ignore[arg-type]  # not a class
     if isinstance(value, datetime):
         return render_datetime(value)
     if isinstance(value, PurePath):

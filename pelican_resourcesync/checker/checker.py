@@ -72,17 +72,12 @@ def _candidates(folder: Path) -> Iterator[Path]:
 
 def _learn(fetcher: FolderFetcher, stream: BinaryIO) -> None:
     """Learn a folder's URL from what one of its documents lists, or else assume that it is the root of a host."""
-    scan = Scan(stream, STANDARD_LIMITS)
-    uris = []
+    scan, uris = Scan(stream, STANDARD_LIMITS), list[str]()
     with suppress(UnreadableError):
-        for item in scan.items():
-            uris.append(item.loc)
-            fetcher.learn(item.loc)
-            if fetcher.base is not None:
-                return
-    for link, _ in scan.head.links:
-        uris.append(link.get("href", ""))
-        fetcher.learn(uris[-1])
+        uris.extend(item.loc for item in scan.items())
+    uris += [link.get("href", "") for link, _ in scan.head.links]
+    for uri in uris:
+        fetcher.learn(uri)  # does nothing once the URL is known
     if fetcher.base is None:
         parts = [urlsplit(uri) for uri in uris if uri.startswith(("http://", "https://"))]
         fetcher.base = f"{parts[0].scheme}://{parts[0].netloc}/" if parts else None

@@ -39,7 +39,6 @@ _INDEXES = (
 )
 EntryFault = tuple[int, int, str]
 """The number of a document, the line of an entry in it, and a message."""
-Take = Callable[[RawEntry], None]
 Row = tuple[Any, ...]
 
 
@@ -69,23 +68,14 @@ class EntryDatabase:
         settings = "PRAGMA synchronous=OFF; PRAGMA journal_mode=OFF; PRAGMA temp_store=FILE;"
         self._base.executescript(f"{settings}{tables}")
 
-    def listing(self, snapshot: int, document: int) -> Take:
-        """Return a function that records each entry of one Resource List, or of one manifest of a Resource Dump."""
-        rows = self._rows["listed"]
-
-        def take(item: RawEntry) -> None:
-            md = item.md
-            rows.append((snapshot, hash(item.loc), document, item.line, md.get("hash") if md else None))
-            if len(rows) >= _BATCH:
-                self._flush()
-
-        return take
+    def resource(self, snapshot: int, document: int, item: RawEntry) -> None:
+        """Record an entry of a Resource List, or of a manifest of a Resource Dump."""
+        self._insert("listed", (snapshot, key(item.loc), document, item.line, item.md.get("hash")))
 
     def change(self, series: int, document: int, item: RawEntry, time: float | None) -> None:
         """Record an entry of a Change List or of a Change Dump Manifest; `time` is None if it is uncertain."""
-        md = item.md
-        kind = md.get("change", "").strip()
-        self._insert("changed", (series, key(item.loc), document, item.line, md.get("hash"), time, kind))
+        kind = item.md.get("change", "").strip()
+        self._insert("changed", (series, key(item.loc), document, item.line, item.md.get("hash"), time, kind))
 
     def link(self, owner: int, document: int, item: RawEntry, links: tuple[str, ...], *, header: bool) -> None:
         """Record the targets of a listed resource's own `rel=resourcesync` links, in its page or in its headers."""
@@ -354,11 +344,10 @@ class Crawler:
         top, series = self.number(visit.whole), self.number(visit.owner)
         if deep is not None:
             deep.begin()
-        take, pack = database.listing(top, document), database.listing(packed_id(top), document)
 
         def sink(item: RawEntry, doc: DocumentState) -> None:
             if doc.lists == "resources":
-                take(item)
+                database.resource(top, document, item)
                 if deep is not None and item.number >= deep.wanted:
                     deep.take(item, visit.uri, visit.owner)
             elif doc.lists == "changes":
@@ -369,7 +358,7 @@ class Crawler:
                     of_dump = doc.head.capability == "changedump-manifest"
                     database.change(packed_id(series) if of_dump else series, document, item, time)
             elif doc.head.capability == "resourcedump-manifest":
-                pack(item)
+                database.resource(packed_id(top), document, item)
 
         return sink
 
@@ -416,7 +405,8 @@ class Crawler:
         try:
             with self.fetcher.open(visit.uri, size=self.options.limits.package_size) as found:
                 package.length = found.length
-                check_package(found.stream, package, self.options, self.findings, self._package_sink(visit))
+                sink = None if visit.uri in self.manifests else self._sink(visit.manifest())
+                check_package(found.stream, package, self.options, self.findings, sink)
         except TooLargeError as error:
             self.findings.unread(str(error))
             self.broken.add(visit.top)
@@ -428,9 +418,6 @@ class Crawler:
         self.references.append(reference)
         if package.manifest is not None:
             self._take_manifest(package.manifest, reference, visit)
-
-    def _package_sink(self, visit: Visit) -> Sink | None:
-        return None if visit.uri in self.manifests else self._sink(visit.manifest())
 
     def _take_manifest(self, manifest: CheckedDocument, reference: Reference, visit: Visit) -> None:
         """Follow the links of a package's manifest, and register the manifest if no copy of it was read."""

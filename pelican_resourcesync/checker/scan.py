@@ -237,10 +237,7 @@ class Scan:
             self._item = RawEntry(tag, line, head.entries)
             self._rank = self._fields = 0
             return
-        if name == _MD:
-            kept: list[tuple[Attributes, int]] | None = head.mds
-        else:
-            kept = head.links if name == _LN else None
+        kept = {_MD: head.mds, _LN: head.links}.get(name)
         if kept is not None:
             if head.entries and not head.late:
                 head.late = line
@@ -302,14 +299,11 @@ class Scan:
         if name == _LOC:
             item.locs += 1
             item.loc = item.loc or text
-        elif name == _LASTMOD:
-            if item.lastmod is not None:
-                item.repeated = "lastmod"
-            item.lastmod = text
         else:
-            if item.changefreq is not None:
-                item.repeated = "changefreq"
-            item.changefreq = text
+            field = "lastmod" if name == _LASTMOD else "changefreq"
+            if getattr(item, field) is not None:
+                item.repeated = field
+            setattr(item, field, text)
 
     def _characters(self, text: str) -> None:
         if self._depth == _FIELD and len(self._text) < self._limits.text:

@@ -25,7 +25,6 @@ _HASH = re.compile(r"sha-256:[0-9a-f]{64}|md5:[0-9a-f]{32}")
 _MEDIA_TYPE = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+(?:\s*;.*)?", re.ASCII)
 _DIGITS_OF_LENGTH = 18  # enough for any real length
 _MICROSECONDS = len("2024-01-01T00:00:00.000000Z")
-_REMEMBERED = 64  # characters: longer texts are rare or hostile, and are not cached
 
 
 def read_time(text: str | None) -> dt.datetime | None:
@@ -38,12 +37,9 @@ def is_recommended(text: str) -> bool:
     return read_time_and_form(text)[1]
 
 
+@lru_cache(maxsize=256)
 def read_time_and_form(text: str) -> tuple[dt.datetime | None, bool]:
-    """Return the results of `read_time` and `is_recommended`; cached, because many rules need them."""
-    return _remember(text) if len(text) <= _REMEMBERED else _read_time_and_form(text)
-
-
-def _read_time_and_form(text: str) -> tuple[dt.datetime | None, bool]:
+    """Return the results of `read_time` and `is_recommended`; cached, because many rules need those of one entry."""
     usual = _RECOMMENDED.fullmatch(text.strip(XML_SPACE)) is not None
     try:
         if usual and len(text) <= _MICROSECONDS:
@@ -51,9 +47,6 @@ def _read_time_and_form(text: str) -> tuple[dt.datetime | None, bool]:
         return parse_datetime(text.strip(XML_SPACE)), usual
     except (DocumentError, ValueError):
         return None, usual
-
-
-_remember = lru_cache(maxsize=4096)(_read_time_and_form)
 
 
 @lru_cache(maxsize=1024)

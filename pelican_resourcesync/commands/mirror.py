@@ -191,17 +191,9 @@ def _result_report(result: MirrorResult, folder: Path) -> _Report:
         lines.append(f"Published: {format_count(new['resources'], 'resource')} ({kinds}).")
     state = f"{'Complete' if result.complete else 'Incomplete'}{result.plan.without}"
     lines.append(f"{state}: {summary} in {duration(result.seconds)}.")
-    names = (
-        "complete",
-        "resources",
-        *(name for name in ("versions", "published") if getattr(result, name)),
-        "fetched",
-        "size",
-        "deleted",
-        "adopted",
-        "left",
-    )
+    names = ("complete", "resources", "versions", "published", "fetched", "size", "deleted", "adopted", "left")
     counts = {name: getattr(result, name) for name in names}
+    counts = {name: count for name, count in counts.items() if count or name not in ("versions", "published")}
     counts |= {"not_deleted": len(result.not_deleted), "foreign": result.plan.foreign}
     counts |= {"sets": result.plan.sets, "notes": result.plan.notes, "unread": result.plan.unread}
     uris = {"missing": dict(result.missing), "not_deleted": result.not_deleted}

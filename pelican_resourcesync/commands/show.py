@@ -4,13 +4,12 @@ import logging
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pelican_resourcesync.errors import PublicationError, SettingsError
-from pelican_resourcesync.protocol import Capability, render_datetime
+from pelican_resourcesync.protocol import Capability, ChangeKind, render_datetime
 from pelican_resourcesync.publication import (
     DOCUMENTS,
     START_OVER,
@@ -38,15 +37,6 @@ _MOST_CHANGES = 15
 _UNKNOWN = "not known"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """What was found at a `target`: its `publication`, or the `problem` that it is missing or damaged."""
-
-    target: str
-    publication: Status | None
-    problem: str | None
-
-
 def show(options: Namespace) -> int:
     """Show what is published in a folder or at a URL, or what differs in the content of a page."""
     target = options.target or _output_of(options.settings or Path("pelicanconf.py"))
@@ -54,15 +44,19 @@ def show(options: Namespace) -> int:
         lines = [*differences(Path(target), options.why)]
         answer(options, "\n".join(lines), {"url": options.why, "lines": lines})
         return DONE
-    with spinner(f"reading {target}", PROGRAM, messages(options)):
-        report = report_on(target)
+    status, problem = None, f"there is no publication at {target}: publish the site first"
+    try:
+        with spinner(f"reading {target}", PROGRAM, messages(options)):
+            status = _status_of(target)
+    except PublicationError as error:
+        problem = str(error)
     if options.json:
-        answer(options, "", report)
-    elif report.publication is None:
-        sys.stderr.write(f"{PROGRAM}: {printable(report.problem)}\n")
+        answer(options, "", {"target": target, "publication": status, "problem": None if status else problem})
+    elif status is None:
+        sys.stderr.write(f"{PROGRAM}: {printable(problem)}\n")
     elif options.level < logging.ERROR:
-        write_sections(as_sections(report.publication, whole=options.level < logging.WARNING), sys.stdout)
-    return DONE if report.publication else PROBLEMS
+        write_sections(as_sections(status, whole=options.level < logging.WARNING), sys.stdout)
+    return DONE if status else PROBLEMS
 
 
 def _output_of(settings: Path) -> str:
@@ -70,19 +64,6 @@ def _output_of(settings: Path) -> str:
     from pelican_resourcesync.publishers.pelican import read_configuration
 
     return str(read_configuration(settings).output)
-
-
-def report_on(target: str) -> Report:
-    """Inspect a folder or a URL.
-
-    Raises `SettingsError` where it is neither, and `TransportError` where a URL cannot be read.
-    """
-    try:
-        publication = _status_of(target)
-    except PublicationError as error:
-        return Report(target=target, publication=None, problem=str(error))
-    problem = None if publication else f"there is no publication at {target}: publish the site first"
-    return Report(target=target, publication=publication, problem=problem)
 
 
 def _status_of(target: str) -> Status | None:
@@ -115,22 +96,13 @@ def _set(status: SetStatus, *, several: bool, most: int | None) -> Iterator[Sect
     overview = status.overview
     yield Section(f"{status.siteurl}{f': set {status.name}' if several else ''}", [*_summary(status)])
     if overview.ranges:
-        shown = overview.ranges[::-1][:most]
-        rows = [
-            (
-                _day(change_list.start),
-                f"to {_day(change_list.until)}" if change_list.until else "open",
-                f"{change_list.created:,} created",
-                f"{change_list.updated:,} updated",
-                f"{change_list.deleted:,} deleted",
-            )
-            for change_list in shown
-        ]
-        yield Section(
-            _cut("Changes", len(overview.ranges), most),
-            rows,
-            [(change_list.created, change_list.updated, change_list.deleted) for change_list in shown],
-        )
+        rows, counts = [], []
+        for change_list in overview.ranges[::-1][:most]:
+            end = f"to {_day(change_list.until)}" if change_list.until else "open"
+            numbers = {str(kind): getattr(change_list, kind) for kind in ChangeKind}
+            rows.append((_day(change_list.start), end, *(f"{number:,} {kind}" for kind, number in numbers.items())))
+            counts.append(tuple(numbers.values()))
+        yield Section(_cut("Changes", len(overview.ranges), most), rows, counts)
     if overview.days:
         changes = []
         for day in overview.days:

@@ -68,21 +68,24 @@ def lists_capability_lists(item: RawEntry, _: DocumentState) -> str | None:
     return None if capability == "capabilitylist" else f"the entry's capability is {quoted(capability)}"
 
 
-@rule("head", "SD04", SHOULD, "A Source Description links to a page about the Source", "core §8", on=_DESCRIPTION)
-def describes_itself(doc: DocumentState) -> HeadFaults:
-    if not _described(doc) and not doc.head.is_index:
+@rule("head", "CL03", SHOULD, "A Capability List links to a page about the set", "core §9", on=_CAPABILITY_LIST)
+@rule(
+    "head",
+    "SD04",
+    SHOULD,
+    "A Source Description links to a page about the Source",
+    "core §8",
+    on=_DESCRIPTION,
+    index=False,
+)
+def described(doc: DocumentState) -> HeadFaults:
+    if not any(link.get("rel") == "describedby" for link, _ in doc.head.links):
         yield "the document has no link with rel=describedby", doc.head.md_line
 
 
 @_for_description("SD04", SHOULD, "An entry of a Source Description links to a page about the set", "core §8")
 def describes_sets(item: RawEntry, _: DocumentState) -> str | None:
     return None if any(link.get("rel") == "describedby" for link in item.links) else "no link with rel=describedby"
-
-
-@rule("head", "CL03", SHOULD, "A Capability List links to a page about the set", "core §9", on=_CAPABILITY_LIST)
-def described(doc: DocumentState) -> HeadFaults:
-    if not _described(doc):
-        yield "the document has no link with rel=describedby", doc.head.md_line
 
 
 @_for_capability_list(
@@ -99,7 +102,8 @@ def one_each(item: RawEntry, doc: DocumentState) -> str | None:
 @_for_capability_list("CL05", MUST, "A Capability List lists lists, dumps and archives", "core §9, arch §2.1")
 def listable(item: RawEntry, _: DocumentState) -> str | None:
     capability = _capability(item)
-    wrong = capability in _NEVER_LISTED or _without_index(capability) in _LISTED - {capability}
+    part = capability.removesuffix("index").rstrip("-_")
+    wrong = capability in _NEVER_LISTED or part in _LISTED - {capability}
     return f"a Capability List does not list a {quoted(capability)}" if wrong else None
 
 
@@ -120,14 +124,6 @@ def hub(item: RawEntry, _: DocumentState) -> str | None:
     if _capability(item) != "change-notification" or any(link.get("rel") == "hub" for link in item.links):
         return None
     return "the entry has no link with rel=hub"
-
-
-def _without_index(capability: str) -> str:
-    return capability.removesuffix("index").rstrip("-_")
-
-
-def _described(doc: DocumentState) -> bool:
-    return any(link.get("rel") == "describedby" for link, _ in doc.head.links)
 
 
 _RESOURCE_LIST = ("resourcelist",)
@@ -175,8 +171,7 @@ def change(item: RawEntry, _: DocumentState) -> str | None:
 
 @_for_any_change("CH02", MUST, "Each entry has a lastmod", "core §12.1, of 2014", editions=(2014,))
 def lastmod(item: RawEntry, _: DocumentState) -> str | None:
-    dated = "datetime" in item.md
-    return "the entry has no lastmod" if item.lastmod is None and dated else None
+    return "the entry has no lastmod" if item.lastmod is None and "datetime" in item.md else None
 
 
 @rule("entry", "CD02", MUST, _ORDERED, "core §13.2", on=("changedump-manifest",))
@@ -205,21 +200,17 @@ def unique(item: RawEntry, doc: DocumentState) -> str | None:
 
 @_for_any_change("CH06", MUST, _WITHIN, "core §12.1")
 def within(item: RawEntry, doc: DocumentState) -> str | None:
-    return _outside(doc) if doc.certain and not _has_datetime(item) else None
+    return _outside(doc) if doc.certain and "datetime" not in item.md else None
 
 
 @_for_any_change("V1101", MUST, "datetime is between from and until", "core 1.1 §7")
 def datetime_within(item: RawEntry, doc: DocumentState) -> str | None:
-    return _outside(doc) if _has_datetime(item) else None
+    return _outside(doc) if "datetime" in item.md else None
 
 
 @rule("md", "V1101", MUST, "The edition of 2014 has no datetime", "core §7, of 2014", editions=(2014,))
 def no_datetime(md: Attributes, _item: RawEntry, _doc: DocumentState) -> str | None:
     return "the edition of 2014 has no attribute datetime" if "datetime" in md else None
-
-
-def _has_datetime(item: RawEntry) -> bool:
-    return "datetime" in item.md
 
 
 def _outside(doc: DocumentState) -> str | None:
@@ -235,14 +226,13 @@ def _outside(doc: DocumentState) -> str | None:
 
 @_for_any_change("V1104", MUST, "A change has a time", "core §12.1, of 2014", editions=(2014,))
 def timeless(item: RawEntry, _: DocumentState) -> str | None:
-    return "the entry has no lastmod" if item.lastmod is None and not _has_datetime(item) else None
+    return "the entry has no lastmod" if item.lastmod is None and "datetime" not in item.md else None
 
 
 @_for_any_change("V1104", SHOULD, "A change has a time", "core 1.1 §12.1", editions=(2017, None))
 def hardly_dated(item: RawEntry, _: DocumentState) -> str | None:
-    if item.lastmod is None and not _has_datetime(item):
-        return "the entry has neither datetime nor lastmod"
-    return None
+    undated = item.lastmod is None and "datetime" not in item.md
+    return "the entry has neither datetime nor lastmod" if undated else None
 
 
 @rule("entry", "CH07", MUST, "A Change List Index is in forward chronological order", "core §12.2", on=_CL, index=True)

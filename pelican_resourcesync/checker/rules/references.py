@@ -15,8 +15,19 @@ def _archived(ref: Reference) -> bool:
     return ref.kind == "entry" and ref.parent.capability.endswith(_ARCHIVE) and not ref.parent.head.is_index
 
 
+def _is_part(ref: Reference) -> bool:
+    return ref.kind == "entry" and ref.parent.head.is_index and ref.child is not None and bool(ref.child.head.mds)
+
+
 def _gone(ref: Reference) -> str | None:
     return f"what is listed cannot be fetched: {ref.absence}" if ref.child is None and ref.absence else None
+
+
+def _other(ref: Reference, expected: str, *, described: bool = False) -> str | None:
+    """Return a message if a document has another capability, or with `described`, if it has another rs:md."""
+    if ref.child is None or ref.child.capability == expected or (described and not ref.child.head.mds):
+        return None
+    return f"{quoted(ref.uri)} has the capability {quoted(ref.child.capability)}, not {quoted(expected)}"
 
 
 def _differs(ref: Reference, names: tuple[str, ...]) -> str | None:
@@ -37,40 +48,27 @@ def capability_list_there(ref: Reference, _: Crawler) -> str | None:
 
 @rule("reference", "CL01", MUST, "A Capability List has capability=capabilitylist", "core §9")
 def capability_list(ref: Reference, _: Crawler) -> str | None:
-    if not _from(ref, "description", index=False) or ref.child is None:
-        return None
-    if ref.child.capability == "capabilitylist":
-        return None
-    return f"{quoted(ref.uri)} is not a Capability List: its capability is {quoted(ref.child.capability)}"
+    return _other(ref, "capabilitylist") if _from(ref, "description", index=False) else None
 
 
 @rule("reference", "SD06", MUST, "A Source Description Index lists Source Descriptions", "core §8")
 def part_of_description(ref: Reference, _: Crawler) -> str | None:
-    if not _from(ref, "description", index=True):
-        return None
-    if ref.child is not None and ref.child.capability != "description":
-        return f"{quoted(ref.uri)} is not a Source Description: its capability is {quoted(ref.child.capability)}"
-    return _gone(ref)
+    return (_other(ref, "description") or _gone(ref)) if _from(ref, "description", index=True) else None
 
 
 @rule("reference", "CL04", MUST, "Every listed document exists, and has the capability of its entry", "core §9")
 def capability(ref: Reference, _: Crawler) -> str | None:
     if not _from(ref, "capabilitylist"):
         return None
-    stated = ref.item.md.get("capability", "").strip()
-    child = ref.child
-    if child is not None and child.head.mds and stated != child.capability:
-        return f"{quoted(ref.uri)} has the capability {quoted(child.capability)}, not {quoted(stated)}"
-    return _gone(ref)
+    return _other(ref, ref.item.md.get("capability", "").strip(), described=True) or _gone(ref)
 
 
 @rule("reference", "X04", MUST, "A part has the capability of its index, and is not an index", "core §7")
 def part(ref: Reference, _: Crawler) -> str | None:
-    if ref.kind != "entry" or not ref.parent.head.is_index or ref.child is None or not ref.child.head.mds:
+    if not _is_part(ref) or ref.child is None:
         return None
-    capability = ref.child.capability
-    if ref.parent.capability not in ("description", capability):  # SD06 covers the first
-        return f"{quoted(ref.uri)} has the capability {quoted(capability)}, not its index's"
+    if ref.parent.capability != "description" and (wrong := _other(ref, ref.parent.capability)):  # SD06 is about these
+        return wrong
     return f"{quoted(ref.uri)} is an index, listed in an index" if ref.child.head.is_index else None
 
 
@@ -100,12 +98,7 @@ def change_list(ref: Reference, _: Crawler) -> str | None:
 
 @rule("reference", "AR01", MUST, "An archive lists documents of its capability", "arch §3 to §6")
 def archived(ref: Reference, _: Crawler) -> str | None:
-    if not _archived(ref) or ref.child is None or not ref.child.head.mds:
-        return None
-    expected = ref.parent.capability.removesuffix(_ARCHIVE)
-    if ref.child.capability == expected:
-        return None
-    return f"{quoted(ref.uri)} has the capability {quoted(ref.child.capability)}, not {expected}"
+    return _other(ref, ref.parent.capability.removesuffix(_ARCHIVE), described=True) if _archived(ref) else None
 
 
 @rule("reference", "AR02", MUST, "Every listed document exists, with the times given in the archive", "arch §3 to §6")
@@ -117,9 +110,9 @@ def times_of_archived(ref: Reference, _: Crawler) -> str | None:
 def archive(ref: Reference, _: Crawler) -> str | None:
     if ref.kind != "archives":
         return None
-    if ref.child is not None and ref.child.capability != f"{ref.parent.capability}{_ARCHIVE}":
-        return f"{quoted(ref.uri)} has the capability {quoted(ref.child.capability)}"
-    return f"the archive cannot be fetched: {ref.absence}" if ref.child is None else None
+    if ref.child is None:
+        return f"the archive cannot be fetched: {ref.absence}"
+    return _other(ref, f"{ref.parent.capability}{_ARCHIVE}")
 
 
 @rule("reference", "X13", MUST, "up points to the Capability List that lists the document", "core §6.2")
@@ -128,15 +121,10 @@ def up(ref: Reference, crawler: Crawler) -> str | None:
         return None
     if ref.child is None:
         return f"the link with rel=up is broken: {ref.absence}"
-    if ref.child.capability != "capabilitylist":
-        return f"{quoted(ref.uri)}, the link with rel=up, has the capability {quoted(ref.child.capability)}"
     owner = crawler.owners.get(ref.parent.uri)
-    known = owner is not None and not crawler.same(owner, ref.uri)
-    return (
-        f"the link with rel=up points to {quoted(ref.uri)}, but the document is listed by {quoted(owner)}"
-        if known
-        else None
-    )
+    if (wrong := _other(ref, "capabilitylist")) or owner is None or crawler.same(owner, ref.uri):
+        return wrong
+    return f"the link with rel=up points to {quoted(ref.uri)}, but the document is listed by {quoted(owner)}"
 
 
 @rule("reference", "CL02", MUST, "up of a Capability List points to the Source Description that lists it", "core §9")
@@ -153,10 +141,7 @@ def up_of_capability_list(ref: Reference, crawler: Crawler) -> str | None:
 
 @rule("reference", "SD02", MUST, "A Source Description has capability=description", "core §8")
 def description(ref: Reference, _: Crawler) -> str | None:
-    if ref.kind != "up" or ref.parent.capability != "capabilitylist" or ref.child is None:
-        return None
-    capability = ref.child.capability
-    return None if capability == "description" else f"{quoted(ref.uri)} has the capability {quoted(capability)}"
+    return _other(ref, "description") if ref.kind == "up" and ref.parent.capability == "capabilitylist" else None
 
 
 @rule("reference", "X13", MUST, "index points to the index that lists the document", "core §6.2")
@@ -174,11 +159,9 @@ def index(ref: Reference, _: Crawler) -> str | None:
 
 @rule("reference", "X13", SHOULD, "A part links to its index", "core §6.2")
 def index_link(ref: Reference, _: Crawler) -> str | None:
-    if ref.kind != "entry" or not ref.parent.head.is_index or ref.child is None or not ref.child.head.mds:
+    if not _is_part(ref) or ref.child is None or ref.parent.capability == "description" or ref.child.href("index"):
         return None
-    if ref.parent.capability == "description":
-        return None
-    return None if ref.child.href("index") else f"{quoted(ref.uri)} has no link with rel=index"
+    return f"{quoted(ref.uri)} has no link with rel=index"
 
 
 def _older(ref: Reference, *times: str | None) -> str | None:
@@ -205,9 +188,8 @@ def lastmod_of_capability(ref: Reference, _: Crawler) -> str | None:
 
 @rule("reference", "AR04", SHOULD, "lastmod is left out, or always the archive's", "arch §3.1")
 def lastmod_of_archive(ref: Reference, _: Crawler) -> str | None:
-    parent = ref.parent
-    archives = ref.kind == "entry" and parent.head.is_index and parent.capability.endswith(_ARCHIVE)
-    return _older(ref, *_lastmods(ref)) if archives else None
+    is_archive = ref.kind == "entry" and ref.parent.head.is_index and ref.parent.capability.endswith(_ARCHIVE)
+    return _older(ref, *_lastmods(ref)) if is_archive else None
 
 
 @rule("reference", "RD02", MUST, "A link with rel=contents points to a copy of the manifest", "core §11.1, §13.1")
@@ -216,9 +198,7 @@ def contents(ref: Reference, _: Crawler) -> str | None:
         return None
     if ref.child is None:
         return f"the copy of the manifest cannot be fetched: {ref.absence}"
-    if ref.child.capability == f"{ref.parent.capability}-manifest":
-        return None
-    return f"{quoted(ref.uri)} has the capability {quoted(ref.child.capability)}"
+    return _other(ref, f"{ref.parent.capability}-manifest")
 
 
 def _package_rule(identifier: str, capability: str, source: str) -> None:
