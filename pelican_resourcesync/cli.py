@@ -65,25 +65,24 @@ def _add_publish(verbs: Verbs) -> None:
     text = "publish a folder of files, such as the output of Hugo, MkDocs, Sphinx or Jekyll"
     examples = "public --base-url https://manual.example", "--dry-run"
     verb = add_command(verbs, "publish", text, partial(_run, "site.publish"), *examples)
-    verb.add_argument("folder", nargs="?", metavar="FOLDER", help="the folder to publish; the documents go there, too")
+    verb.add_argument("folder", nargs="?", metavar="FOLDER", help="the folder to publish and to write the documents to")
     verb.add_argument("--base-url", metavar="URL", help="the URL at which the folder is public")
-    verb.add_argument("--config", type=Path, metavar="FILE", help="the settings (resourcesync.toml, if it is there)")
+    verb.add_argument("--config", type=Path, metavar="FILE", help="the settings file (resourcesync.toml, if it exists)")
     verb.add_argument("--allow-empty", action="store_true", help="publish even if the folder has no files")
 
 
 def _add_upload(verbs: Verbs) -> None:
-    text = "upload what changed in an output to a bucket of an object store"
+    text = "upload the changes in an output folder to a bucket of an object store"
     examples = "output s3://museum.example", "output gs://museum.example/site --dry-run"
     verb = add_command(verbs, "upload", text, partial(_run, "delivery.run_upload"), *examples)
-    verb.add_argument("output", metavar="OUTPUT", type=Path, help="the folder that was published")
+    verb.add_argument("output", metavar="OUTPUT", type=Path, help="the output folder that was published")
     where = verb.add_mutually_exclusive_group(required=True)
-    where.add_argument("bucket", nargs="?", metavar="BUCKET", help="where to: s3://bucket/prefix, gs://… or az://…")
-    steps = "print the files of a step, from 1 to 7, for other programs"
+    where.add_argument("bucket", nargs="?", metavar="BUCKET", help="the bucket: s3://bucket/prefix, gs://… or az://…")
+    steps = "instead, print the files of a step from 1 to 7, for other upload programs"
     where.add_argument("--order", type=int, choices=range(1, 8), metavar="STEP", help=steps)
-    verb.add_argument(
-        "--grace", type=_grace, default=86_400.0, metavar="TIME", help="when to remove what is no longer there (1d)"
-    )
-    verb.add_argument("--jobs", type=count, default=16, metavar="N", help="how many files to upload at a time (16)")
+    text = "when to remove files that the output no longer has (1d)"
+    verb.add_argument("--grace", type=_grace, default=86_400.0, metavar="TIME", help=text)
+    verb.add_argument("--jobs", type=count, default=16, metavar="N", help="the number of simultaneous uploads (16)")
 
 
 def _grace(text: str) -> float:
@@ -91,29 +90,24 @@ def _grace(text: str) -> float:
 
 
 def _add_announce(verbs: Verbs) -> None:
-    text = "tell search engines (by IndexNow) and hubs what changed"
+    text = "notify search engines (by IndexNow) and hubs of changes"
     site = "https://manual.example --key 0123456789abcdef --since 2026-05-31T10:00:00Z"
     verb = add_command(verbs, "announce", text, partial(_run, "delivery.run_announce"), "public", site)
     verb.add_argument("target", metavar="TARGET", help="the folder that was deployed, or the URL of the site")
-    verb.add_argument(
-        "--wait", type=seconds, default=600.0, metavar="TIME", help="how long to wait until the folder is live (10m)"
-    )
+    text = "how long to wait until the folder is live (10m)"
+    verb.add_argument("--wait", type=seconds, default=600.0, metavar="TIME", help=text)
     begin = verb.add_mutually_exclusive_group()
-    begin.add_argument(
-        "--since", type=_since, metavar="WHEN", help="all changes after a time or a generation (the publication before)"
-    )
-    begin.add_argument(
-        "--cursor", type=Path, metavar="FILE", help="all changes since the last run with this file, which is updated"
-    )
-    verb.add_argument("--key", metavar="KEY", help="the IndexNow key (by default, from the key file in the folder)")
-    verb.add_argument("--endpoint", metavar="URL", help="where to announce (https://api.indexnow.org/indexnow)")
-    verb.add_argument(
-        "--all-bytes", action="store_true", help="also pages of which only the navigation, a footer or the like changed"
-    )
-    verb.add_argument("--yes", action="store_true", help="also where more than half of all pages changed")
-    verb.add_argument(
-        "--json-lines", action="store_true", help="write a line of JSON for each change instead, once it is live"
-    )
+    text = "announce all changes after a time or a generation (the previous publication)"
+    begin.add_argument("--since", type=_since, metavar="WHEN", help=text)
+    text = "announce all changes since the last run with FILE, and update it"
+    begin.add_argument("--cursor", type=Path, metavar="FILE", help=text)
+    verb.add_argument("--key", metavar="KEY", help="the IndexNow key (that of the key file in the folder)")
+    verb.add_argument("--endpoint", metavar="URL", help="the IndexNow endpoint (https://api.indexnow.org/indexnow)")
+    text = "also announce pages of which only the navigation, a footer or the like changed"
+    verb.add_argument("--all-bytes", action="store_true", help=text)
+    verb.add_argument("--yes", action="store_true", help="announce even if more than half of all pages changed")
+    text = "instead, write a line of JSON for each change once it is live"
+    verb.add_argument("--json-lines", action="store_true", help=text)
 
 
 def _since(text: str) -> datetime | int:
@@ -124,7 +118,7 @@ def _since(text: str) -> datetime | int:
     try:
         return parse_datetime(text)
     except DocumentError as error:
-        message = f"{text!a} is neither a time such as 2026-05-31T10:00:00Z nor the number of a generation"
+        message = f"{text!a} is neither a valid time, such as 2026-05-31T10:00:00Z, nor the number of a generation"
         raise ArgumentTypeError(message) from error
 
 
@@ -135,7 +129,7 @@ def _add_site(verbs: Verbs) -> None:
     where = verb.add_mutually_exclusive_group()
     where.add_argument("target", nargs="?", metavar="TARGET", help="an output folder, or the URL of a site")
     _add_settings(where)
-    verb.add_argument("--why", metavar="URL", help="what differs in the content of this page from the one that is live")
+    verb.add_argument("--why", metavar="URL", help="show how the content of this page differs from the live page")
 
     text, site = "remove resources from everything that is published", "https://museum.example/letters/17.html"
     example = f"{site} --settings publishconf.py"
@@ -146,22 +140,16 @@ def _add_site(verbs: Verbs) -> None:
 
     text = "build the past commits of the site, and publish its whole history"
     warning = (
-        " Backfill runs code of the past: the settings files, plug-ins and themes of all commits that it builds, with "
-        "your permissions. For a repository that you do not trust, run it in a container."
+        " Backfill runs code from past commits with your permissions: the settings files, plug-ins and themes of every "
+        "commit that it builds. If you do not trust the repository, run it in a container."
     )
     example = "--settings publishconf.py"
     verb = add_command(verbs, "backfill", text, partial(_run, "site.backfill"), example, more=warning)
-    verb.add_argument("--since", metavar="REV", help="the first commit to build (the first of all)")
-    verb.add_argument("--jobs", type=count, metavar="N", help="the number of builds at a time (one for each core)")
-    verb.add_argument(
-        "-e",
-        "--extra-settings",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="KEY=VALUE",
-        help="Pelican settings, in JSON, that override the settings of every commit",
-    )
+    verb.add_argument("--since", metavar="REV", help="the first commit to build (the first of the repository)")
+    verb.add_argument("--jobs", type=count, metavar="N", help="the number of simultaneous builds (one for each core)")
+    extra: dict[str, Any] = {"nargs": "+", "action": "extend", "default": [], "metavar": "KEY=VALUE"}
+    text = "Pelican settings, in JSON, that override the settings of every commit"
+    verb.add_argument("-e", "--extra-settings", **extra, help=text)
     _add_settings(verb)
     _add_output(verb)
 
@@ -179,10 +167,10 @@ def _add_check(verbs: Verbs) -> None:
     verb = add_command(verbs, "check", text, partial(_run, "check.run"), "output", writes=False)
     verb.add_argument("target", nargs="?", metavar="TARGET", help="a folder, a document, a ZIP package or a URL")
     add_options(verb, "deep", rows=CHECK_ROWS)
-    text = "read the documents alone"
+    text = "read only the documents"
     verb.add_argument("--no-deep", dest="deep", action="store_false", default=SUPPRESS, help=text)
     add_options(verb, "follow", "edition", "ignore", rows=CHECK_ROWS)
-    verb.add_argument("--strict", action="store_true", help="count warnings in the exit status")
+    verb.add_argument("--strict", action="store_true", help="exit with 1 for warnings, too")
     verb.add_argument("--rules", action="store_true", help="list the rules and exit")
     add_options(verb, "max_documents", "jobs", rows=CHECK_ROWS)
 
@@ -196,11 +184,11 @@ def _add_serve(verbs: Verbs) -> None:
 
 
 def _add_key(verbs: Verbs) -> None:
-    text = "make a key that signs publications"
+    text = "make a key for signing publications"
     verb = add_command(verbs, "key", text, partial(_run, "site.key"), "", "--public", writes=False)
     what = verb.add_mutually_exclusive_group()
-    what.add_argument("--replace", action="store_true", help=f"let the new key replace the one in ${ENVIRONMENT}")
-    what.add_argument("--public", action="store_true", help=f"only print the public key of the one in ${ENVIRONMENT}")
+    what.add_argument("--replace", action="store_true", help=f"make a key that replaces the one in ${ENVIRONMENT}")
+    what.add_argument("--public", action="store_true", help=f"print only the public key of the one in ${ENVIRONMENT}")
 
 
 # Reading a Source
@@ -213,26 +201,24 @@ def _add_copies(verbs: Verbs) -> None:
     _add_repeating(task)
     add_options(task, "adopt")
     _add_update(mirror)
-    text = "compare a copy with the Source's list, and {}"
+    text = "compare a copy with the lists of the Source, and {}"
     audit = _add_copy(verbs, "audit", text.format("change nothing"), f"{_SITE} copy", writes=False)
     add_options(audit, "prefer")
-    repair = _add_copy(verbs, "repair", text.format("correct what differs"), f"{_SITE} copy")
+    repair = _add_copy(verbs, "repair", text.format("correct the differences"), f"{_SITE} copy")
     _add_update(repair)
     examples = f"{_SITE} october --at 2024-10-01", f"{_SITE} past.wacz --all-times", f"{_SITE} --list-times"
     restore = _add_copy(verbs, "restore", "copy a Source as it was at a past time", *examples, many=False)
     task = restore.add_argument_group("the run")
     what = task.add_mutually_exclusive_group(required=True)
     add_options(what, "at")
-    what.add_argument("--all-times", action="store_true", help="write all versions, into a WACZ file")
-    what.add_argument(
-        "--list-times", action="store_true", help="list the times that can be restored, and what is missing"
-    )
+    what.add_argument("--all-times", action="store_true", help="write all versions into a WACZ file")
+    text = "list the times that can be restored, and how many resources are missing"
+    what.add_argument("--list-times", action="store_true", help=text)
     add_options(task, "by")
     for verb in (mirror, audit, repair, restore):
         # As an option of its own: a value that may be left out would take the SOURCE that follows.
-        verb.add_argument(
-            "--json=resources", action="store_const", const="resources", dest="json", help="and list the resources"
-        )
+        text = "print the result as JSON, with the URIs of resources"
+        verb.add_argument("--json=resources", action="store_const", const="resources", dest="json", help=text)
         add_reading(verb)
 
 
@@ -253,14 +239,14 @@ def _add_copy(
 
     if many:
         group = verb.add_argument_group("many Sources")
-        group.add_argument("--config", type=config, metavar="FILE", help="copy the Sources that this TOML file lists")
-        group.add_argument("--cluster", metavar="URL", help="on the machines of the Dask scheduler at URL")
-        group.add_argument("--metrics", type=Path, metavar="FILE", help="write metrics for Prometheus into FILE")
+        group.add_argument("--config", type=config, metavar="FILE", help="do this for each Source in this TOML file")
+        group.add_argument("--cluster", metavar="URL", help="run on the Dask cluster whose scheduler is at URL")
+        group.add_argument("--metrics", type=Path, metavar="FILE", help="write metrics for Prometheus to FILE")
     return verb
 
 
 def _add_source(verb: ArgumentParser) -> Action:
-    text = "a site, a page, a Source Description, a list, or a folder"
+    text = "the URL of a site, a page, a Source Description or a list, or a local folder"
     return verb.add_argument("source", metavar="SOURCE", help=text)
 
 
@@ -286,23 +272,23 @@ class _Listen(Action):
 
 def _add_repeating(task: Container) -> None:
     """Add how a run is repeated."""
-    text = "keep running, and repeat after TIME, such as 10m (with --listen, 10m)"
+    text = "keep running, and repeat after TIME, such as 10m (10m with --listen)"
     task.add_argument("--every", type=seconds, metavar="TIME", help=text)
-    text = "keep running, and repeat when a hub of the Source calls (127.0.0.1, if there is no HOST)"
+    text = "keep running, and repeat when a hub of the Source calls; the default HOST is 127.0.0.1"
     task.add_argument("--listen", type=_address, action=_Listen, metavar="[HOST]:PORT", help=text)
-    task.add_argument("--callback", metavar="URL", help="the URL at which hubs reach --listen")
+    task.add_argument("--callback", metavar="URL", help="the public URL at which hubs reach --listen")
 
 
 def _address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     if not port.isdecimal():
-        message = f"{text!a} is not a port such as :8090, or a host and a port such as 0.0.0.0:8090"
+        message = f"{text!a} is not a valid address: write a port, such as :8090, or a host and a port, 0.0.0.0:8090"
         raise ArgumentTypeError(message)
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
 def _add_follow(verbs: Verbs) -> None:
-    text = "write the changes of a Source as lines, or let a program handle them"
+    text = "write the changes of a Source as lines, or pass them to a program"
     examples = f"{_SITE} --json-lines", f"{_SITE} --cursor example.cursor --exec ./handle"
     verb = add_command(verbs, "follow", text, partial(_run, "follow.run"), *examples)
     _add_source(verb)
@@ -311,19 +297,14 @@ def _add_follow(verbs: Verbs) -> None:
     how.add_argument("--json-lines", action="store_true", help="write a line of JSON for each change")
     position.add_argument("--since", metavar="CURSOR", help="continue after the line with this cursor")
     how.add_argument("--exec", dest="command", metavar="COMMAND", help="run COMMAND for each change")
-    task.add_argument(
-        "--ack", action=BooleanOptionalAction, default=False, help="wait for an answer, `ok`, after each line (no)"
-    )
-    position.add_argument("--cursor", type=Path, metavar="FILE", help="where the position of what was handled is saved")
+    text = "wait for the answer `ok` after each line (no)"
+    task.add_argument("--ack", action=BooleanOptionalAction, default=False, help=text)
+    text = "save the position in FILE, and continue there in the next run"
+    position.add_argument("--cursor", type=Path, metavar="FILE", help=text)
     _add_repeating(task)
-    task.add_argument(
-        "--text", action="store_true", help="with the title, language, canonical URL and main text of each page"
-    )
-    task.add_argument(
-        "--contents",
-        type=Path,
-        metavar="FILE",
-        help="a file that remembers the content of pages, for --content-changes",
-    )
+    text = "add the title, language, canonical URL and main text of each page"
+    task.add_argument("--text", action="store_true", help=text)
+    text = "remember the content of pages in FILE, for --content-changes"
+    task.add_argument("--contents", type=Path, metavar="FILE", help=text)
     add_options(task, "content_changes", "max_deletions", "accept_older", "by")
     add_reading(verb)

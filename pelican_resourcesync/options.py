@@ -58,7 +58,7 @@ def rate(text: str) -> tuple[float, float]:
             return 0.0, _number(plain.removesuffix("b"), _UNITS)
         return _number(plain, {"": 1}), 0.0
     except ArgumentTypeError as error:
-        message = f"{text!a} is not a rate: write a number of requests (5) or of bytes (2MB) per second"
+        message = f"{text!a} is not a valid rate: write a number of requests (5) or of bytes (2MB) per second"
         raise ArgumentTypeError(message) from error
 
 
@@ -66,7 +66,7 @@ def _number(text: str, units: dict[str, int]) -> float:
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]?)", text.strip().lower())
     if not found or found[2] not in units or not float(found[1]):
         known = ", ".join(filter(None, units))
-        message = f"{text!a} is not a number, or one with a unit ({known}), such as 5m"
+        message = f"{text!a} is not a positive number with or without a unit ({known}), such as 5m"
         raise ArgumentTypeError(message)
     return float(found[1]) * units[found[2]]
 
@@ -153,7 +153,7 @@ class _OneOf:
 
     def __call__(self, text: str) -> Any:
         if text not in self.known:
-            message = f"{text!a} is none of {', '.join(self.known)}"
+            message = f"{text!a} is not a valid choice; choose from {', '.join(self.known)}"
             raise ArgumentTypeError(message)
         return self.kind(text)
 
@@ -165,7 +165,7 @@ def _moment(text: str) -> datetime:
     try:
         return parse_datetime(text)
     except DocumentError as error:
-        message = f"{text!a} is not a time such as 2024-01-31 or 2024-01-31T12:00:00Z"
+        message = f"{text!a} is not a valid time: write it as 2024-01-31 or 2024-01-31T12:00:00Z"
         raise ArgumentTypeError(message) from error
 
 
@@ -206,43 +206,41 @@ class SourceOptions:
     `channels` is called with the topic of each set whose changes are pushed, and a request to its hub (WebSub).
     """
 
-    set: Several = _selection((), "NAME", "only this set")
-    only: Several = _selection((), "PATTERN", "only URLs that match, such as '*/2024/*.pdf'")
-    type: Several = _selection((), "TYPE", "only media types that match, such as image/*")
+    set: Several = _selection((), "NAME", "read only this set")
+    only: Several = _selection((), "PATTERN", "select only URLs that match, such as '*/2024/*.pdf'")
+    type: Several = _selection((), "TYPE", "select only media types that match, such as image/*")
     jobs: int = _requests("8", "N", "the number of simultaneous requests to a host", count)
-    rate: float | str = _requests(0, "N", "requests (5) or bytes (2MB) per second", _rate)
-    user: str = _requests(
-        "", "NAME[:PASSWORD]", "log in; without a password, with the one in $RESOURCESYNC_PASSWORD", secret=True
-    )
-    netrc: bool = _requests(False, "", "log in as ~/.netrc says")
-    header: Several = _requests((), "NAME:VALUE", "send this to the Source's origin", secret=True)
-    allow_host: Several = _requests((), "HOST", "request this other host, too, at any port")
-    user_agent: str = _requests(USER_AGENT, "TEXT", "introduce yourself by this name", _agent)
-    allow_private: bool = _requests(False, "", "hosts of --allow-host may have private addresses")
-    proxy: bool = _requests(False, "", "use the proxies of the environment")
-    retries: int = _requests("4", "N", "attempts after a failure", number)
-    key: Several = _signatures((), "KEY", "the key that signs the Source", parse_public)
-    max_age: float = _signatures(0, "TIME", "refuse what was signed longer ago than TIME, such as 48h", seconds)
-    timeout: float = _limits("30s", "TIME", "longest silence", seconds)
-    max_time: float = _limits("1h", "TIME", "longest time of one file", seconds)
-    max_run: float = _limits(0, "TIME", "longest time of a run", seconds)
-    max_wait: float = _limits("5m", "TIME", "longest pause for a host", seconds)
-    max_size: int = _limits("10GB", "SIZE", "largest file", size)
-    max_total: int = _limits(0, "SIZE", "largest copy", size)
-    min_free: int | None = _limits(None, "SIZE", "what stays free on the disk (1GB, but no more than 5 %)", size)
-    max_document_size: int = _limits("100MB", "SIZE", "largest list", size)
+    rate: float | str = _requests(0, "N", "at most N requests (5) or bytes (2MB) per second", _rate)
+    user: str = _requests("", "NAME[:PASSWORD]", "log in; the default password is $RESOURCESYNC_PASSWORD", secret=True)
+    netrc: bool = _requests(False, "", "log in with the name and password in ~/.netrc")
+    header: Several = _requests((), "NAME:VALUE", "send this header to the origin of the Source", secret=True)
+    allow_host: Several = _requests((), "HOST", "also request this other host, at any port")
+    user_agent: str = _requests(USER_AGENT, "TEXT", "the header User-Agent", _agent)
+    allow_private: bool = _requests(False, "", "allow private addresses for the hosts of --allow-host")
+    proxy: bool = _requests(False, "", "use the proxies that are set in the environment")
+    retries: int = _requests("4", "N", "the number of retries after a failure", number)
+    key: Several = _signatures((), "KEY", "the public key with which the Source is signed", parse_public)
+    max_age: float = _signatures(0, "TIME", "refuse signatures that are older than TIME, such as 48h", seconds)
+    timeout: float = _limits("30s", "TIME", "the longest time without data", seconds)
+    max_time: float = _limits("1h", "TIME", "the longest time for one file", seconds)
+    max_run: float = _limits(0, "TIME", "the longest time for a run", seconds)
+    max_wait: float = _limits("5m", "TIME", "the longest pause between two requests", seconds)
+    max_size: int = _limits("10GB", "SIZE", "the maximum size of a file", size)
+    max_total: int = _limits(0, "SIZE", "the maximum size of the copy", size)
+    min_free: int | None = _limits(None, "SIZE", "the disk space that stays free (1GB, but no more than 5 %)", size)
+    max_document_size: int = _limits("100MB", "SIZE", "the maximum size of a list", size)
     max_documents: int = _limits("10000", "N", "the maximum number of documents", count)
     max_resources: int = _limits("10000000", "N", "the maximum number of resources", count)
     by: Literal["auto", "lists", "dumps"] = _of_a_command(
         "auto",
         "ROUTE",
-        "lists, dumps or auto: fetch files one by one, or in packages",
+        "fetch files one by one (lists), in packages (dumps), or in the faster way (auto)",
         _OneOf(str, ("auto", "lists", "dumps")),
     )
-    accept_older: bool = _of_a_command(False, "", "follow a Source that was set back to an older state")
+    accept_older: bool = _of_a_command(False, "", "accept a Source that was reset to an older state")
     max_deletions: float = _of_a_command("20", "N", "stop if more than N % would be deleted", float)
     content_changes: bool = _of_a_command(
-        False, "", "without pages of which only the navigation, a footer or the like changed, where the Source says so"
+        False, "", "leave out pages of which only the navigation, a footer or the like changed"
     )
     backoff: float = 1.0
     document_time: float = 300.0
@@ -315,11 +313,13 @@ class MirrorOptions(SourceOptions):
     the copy.
     """
 
-    adopt: bool = _of_a_command(False, "", "use the files of a folder that is not a copy yet")
-    atomic: bool = _of_a_command(False, "", "build the next state beside the copy, and switch at once")
+    adopt: bool = _of_a_command(False, "", "turn a folder with files into a copy, and use its files")
+    atomic: bool = _of_a_command(False, "", "build the next state next to the copy, and switch to it atomically")
     keep: int = _of_a_command("1", "N", "with --atomic, keep N earlier states", number)
-    prefer: Several = _of_a_command((), "TYPE", "copy the alternate of this media type, if there is one")
-    at: datetime | None = _of_a_command(None, "TIME", "the time, such as 2024-01-31T12:00:00Z", _moment)
+    prefer: Several = _of_a_command((), "TYPE", "copy the alternate with this media type, if there is one")
+    at: datetime | None = _of_a_command(
+        None, "TIME", "restore the state at TIME, such as 2024-01-31T12:00:00Z", _moment
+    )
     sync: bool = True
     described: bool = False
     ask: Callable[[str], bool] | None = field(default=None, repr=False, compare=False)
@@ -335,7 +335,7 @@ class CopyOptions(MirrorOptions):
     """The options of the function `mirror`, whose copy may be a Source itself."""
 
     folder: str | Path = field(kw_only=False)
-    publish: str | None = _of_a_command(None, "URL", "publish the copy as a Source; its folder is public at URL")
+    publish: str | None = _of_a_command(None, "URL", "publish the copy as a Source at URL")
 
 
 @_documented
@@ -347,13 +347,13 @@ class CheckOptions:
     """
 
     deep: bool | None = _of_a_command(
-        None, "", "also read the resources and packages, and compare them: the default for a folder"
+        None, "", "also read resources and packages, and compare them with the lists; the default for a folder"
     )
-    follow: bool = _of_a_command(False, "", "also check what a single document links to")
+    follow: bool = _of_a_command(False, "", "also check the documents that a single document links to")
     edition: int | None = _of_a_command(
         None, "YEAR", "check all documents against one edition of the standard", _OneOf(int, ("2014", "2017"))
     )
-    ignore: Several = _of_a_command((), "RULE", "skip a rule, by its identifier")
+    ignore: Several = _of_a_command((), "RULE", "ignore a rule, by its identifier")
     max_documents: int = _of_a_command("10000", "N", "the maximum number of documents", count)
     jobs: int = _of_a_command("4", "N", "the number of simultaneous requests to a host", count)
     progress: Callable[[str], None] = field(default=lambda _: None, repr=False, compare=False)

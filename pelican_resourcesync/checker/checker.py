@@ -274,7 +274,7 @@ class _Checker:
         found.stream.seek(0)
         if head.startswith(b"PK"):
             self._package(found.stream, uri)
-        elif linked := _find_links(head, urlsplit(uri).path.rpartition("/")[2], found.media_type, uri):
+        elif linked := _find_links(head, urlsplit(uri).path.rpartition("/")[2], found.headers.media_type, uri):
             links = links_of_headers(found.headers, uri) + linked[0]
             self._source(fetcher, root, *_require_links(links, uri, linked[1]))
         elif peek(found.stream).capability in SOURCES:

@@ -6,7 +6,7 @@ All listed, packed and changed resources are recorded in a database on disk, so 
 import sqlite3
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Any, BinaryIO
 
@@ -26,12 +26,12 @@ from pelican_resourcesync.errors import TooLargeError, TransportError
 from pelican_resourcesync.http import shown
 from pelican_resourcesync.protocol import Capability
 
-_BATCH = 4_096
-_TABLES = {
-    "listed": "snapshot INT, uri INT, document INT, line INT, hash TEXT",
-    "changed": "series INT, uri INT, document INT, line INT, hash TEXT, time REAL, change TEXT",
-    "linked": "owner INT, uri INT, document INT, line INT, header INT, links TEXT",
-}
+_TABLES = """
+PRAGMA synchronous=OFF; PRAGMA journal_mode=OFF; PRAGMA temp_store=FILE;
+CREATE TABLE listed (snapshot INT, uri INT, document INT, line INT, hash TEXT);
+CREATE TABLE changed (series INT, uri INT, document INT, line INT, hash TEXT, time REAL, change TEXT);
+CREATE TABLE linked (owner INT, uri INT, document INT, line INT, header INT, links TEXT);
+"""
 _INDEXES = (
     "CREATE INDEX IF NOT EXISTS listed_uri ON listed (snapshot, uri)",
     "CREATE INDEX IF NOT EXISTS changed_uri ON changed (series, uri, time)",
@@ -60,30 +60,29 @@ class EntryDatabase:
     `dumped`, a Resource Dump) and of a `series` (all Change Lists of a set or, with `dumped`, its Change Dumps).
     """
 
-    _rows: dict[str, list[Row]] = field(default_factory=lambda: {name: [] for name in _TABLES})
-    _base: sqlite3.Connection = field(default_factory=lambda: sqlite3.connect("", isolation_level=None))
+    _base: sqlite3.Connection = field(default_factory=lambda: sqlite3.connect(""))
 
     def __post_init__(self) -> None:
-        tables = "".join(f"CREATE TABLE {name} ({columns});" for name, columns in _TABLES.items())
-        settings = "PRAGMA synchronous=OFF; PRAGMA journal_mode=OFF; PRAGMA temp_store=FILE;"
-        self._base.executescript(f"{settings}{tables}")
+        self._base.executescript(_TABLES)
 
     def resource(self, snapshot: int, document: int, item: RawEntry) -> None:
         """Record an entry of a Resource List, or of a manifest of a Resource Dump."""
-        self._insert("listed", (snapshot, key(item.loc), document, item.line, item.md.get("hash")))
+        row = snapshot, key(item.loc), document, item.line, item.md.get("hash")
+        self._base.execute("INSERT INTO listed VALUES (?, ?, ?, ?, ?)", row)
 
     def change(self, series: int, document: int, item: RawEntry, time: float | None) -> None:
         """Record an entry of a Change List or of a Change Dump Manifest; `time` is None if it is uncertain."""
         kind = item.md.get("change", "").strip()
-        self._insert("changed", (series, key(item.loc), document, item.line, item.md.get("hash"), time, kind))
+        row = series, key(item.loc), document, item.line, item.md.get("hash"), time, kind
+        self._base.execute("INSERT INTO changed VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
     def link(self, owner: int, document: int, item: RawEntry, links: tuple[str, ...], *, header: bool) -> None:
         """Record the targets of a listed resource's own `rel=resourcesync` links, in its page or in its headers."""
-        self._insert("linked", (owner, key(item.loc), document, item.line, header, "\n".join((item.loc, *links))))
+        row = owner, key(item.loc), document, item.line, header, "\n".join((item.loc, *links))
+        self._base.execute("INSERT INTO linked VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def ask(self, query: str, *values: object) -> Iterator[Row]:
         """Yield the rows that a query finds among everything recorded so far."""
-        self._flush()
         for index in _INDEXES:
             self._base.execute(index)
         yield from self._base.execute(query, values)
@@ -114,21 +113,6 @@ class EntryDatabase:
     def close(self) -> None:
         """Close the database, which frees its disk space."""
         self._base.close()
-
-    def _insert(self, table: str, row: Row) -> None:
-        rows = self._rows[table]
-        rows.append(row)
-        if len(rows) >= _BATCH:
-            self._flush()
-
-    def _flush(self) -> None:
-        for table, rows in self._rows.items():
-            if rows:
-                marks = ",".join("?" * len(rows[0]))
-                self._base.execute("BEGIN")
-                self._base.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)  # noqa: S608 - no outside input
-                self._base.execute("COMMIT")
-                rows.clear()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -168,10 +152,6 @@ class Visit:
     def whole(self) -> str:
         """The URI of the list, dump or index that it is part of, or its own."""
         return self.top or self.uri
-
-    def manifest(self) -> "Visit":
-        """Return the visit of the manifest in a package."""
-        return Visit(f"{self.uri}!/{MANIFEST}", owner=self.owner, archived=self.archived, top=self.top)
 
 
 #: Capabilities whose documents are visited from a Capability List.
@@ -343,7 +323,7 @@ class Crawler:
         database, document, deep = self.database, self.number(visit.uri), None if visit.archived else self.deep
         top, series = self.number(visit.whole), self.number(visit.owner)
         if deep is not None:
-            deep.begin()
+            deep.wanted = 0
 
         def sink(item: RawEntry, doc: DocumentState) -> None:
             if doc.lists == "resources":
@@ -405,7 +385,9 @@ class Crawler:
         try:
             with self.fetcher.open(visit.uri, size=self.options.limits.package_size) as found:
                 package.length = found.length
-                sink = None if visit.uri in self.manifests else self._sink(visit.manifest())
+                sink = (
+                    None if visit.uri in self.manifests else self._sink(replace(visit, uri=f"{visit.uri}!/{MANIFEST}"))
+                )
                 check_package(found.stream, package, self.options, self.findings, sink)
         except TooLargeError as error:
             self.findings.unread(str(error))

@@ -61,11 +61,6 @@ class FetchedContent:
     def __exit__(self, *_: object) -> None:
         self.stream.close()
 
-    @property
-    def media_type(self) -> str:
-        """The media type stated by the host, or an empty string."""
-        return self.headers.media_type
-
 
 class FolderFetcher(SiteFolder):
     """The output folder of a site."""
@@ -232,7 +227,7 @@ class ResourceChecker:
     """Examines resources in batches, so that few are in memory at a time, however many are listed.
 
     If `whole` is True, all resources are compared with what is stated about them. Otherwise, a few pages spread over
-    the list are examined for links. `wanted` is the lowest number of an entry to take next.
+    the list are examined for links. `wanted` is the lowest number of an entry of the current document to take next.
     """
 
     fetcher: Fetcher
@@ -248,10 +243,6 @@ class ResourceChecker:
     _compared: Hashes = field(default_factory=set)
     _versions: dict[str, str] = field(default_factory=dict)
     _patched: dict[str, list[tuple[RawEntry, str, str]]] = field(default_factory=dict)
-
-    def begin(self) -> None:
-        """Start with another document."""
-        self.wanted = 0
 
     def take(self, item: RawEntry, document: str, owner: str) -> None:
         """Take an entry of a Resource List, whose number must be at least `wanted`."""
@@ -325,7 +316,7 @@ class ResourceChecker:
                 measured = measure(found.stream, md)
                 found.stream.seek(0)
                 wrong = self._wrong_patch(resource, found.stream)
-                headers, media_type = found.headers, found.media_type
+                headers, media_type = found.headers, found.headers.media_type
         except TooLargeError as error:
             if self.whole:
                 self.findings.unread(str(error))

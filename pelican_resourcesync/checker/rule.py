@@ -217,11 +217,7 @@ class CheckRule:
 
     def applies(self, capability: str, *, index: bool, edition: int | None) -> bool:
         """Return whether the rule applies to documents of this kind."""
-        return (
-            (not self.on or capability in self.on)
-            and self.index in (None, index)
-            and edition in self.editions
-        )  # fmt: skip
+        return (not self.on or capability in self.on) and self.index in (None, index) and edition in self.editions
 
 
 #: All rules, in the order in which they are defined.

@@ -10,6 +10,7 @@ import sys
 import time
 from argparse import Namespace
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -73,7 +74,7 @@ def _write_all(arguments: Namespace) -> int:
 def _handle_all(arguments: Namespace) -> int:
     """Let a program handle all changes since the last run."""
     file: Path = arguments.cursor
-    handle = _show(arguments) if arguments.dry_run else _handler(arguments)
+    handle = partial(_show, arguments) if arguments.dry_run else _handler(arguments)
 
     def once(_: running.Done) -> int:
         with (
@@ -196,19 +197,14 @@ def _handler(arguments: Namespace) -> Callable[[dict[str, Any]], str]:
     if not command or shutil.which(command[0]) is None:
         message = f"--exec {arguments.command!a}: there is no such program: check its name, its path and its rights"
         raise SettingsError(message)
-    environment = {name: value for name, value in os.environ.items() if name not in (USER, PASSWORD)}
-    return lambda described: _run_command(command, environment, described)
+    return partial(_run_command, command)
 
 
-def _show(arguments: Namespace) -> Callable[[dict[str, Any]], str]:
-    """Return what prints a change that would be handled."""
-
-    def show(change: dict[str, Any]) -> str:
-        if not arguments.json and arguments.level < logging.ERROR:
-            print_line(f"{change['kind']} {change['uri']}")
-        return ""
-
-    return show
+def _show(arguments: Namespace, change: dict[str, Any]) -> str:
+    """Print a change that would be handled."""
+    if not arguments.json and arguments.level < logging.ERROR:
+        print_line(f"{change['kind']} {change['uri']}")
+    return ""
 
 
 def _ask(described: dict[str, Any]) -> str:
@@ -224,18 +220,16 @@ def _ask(described: dict[str, Any]) -> str:
     return f"the program that reads the output {what}"
 
 
-def _run_command(command: list[str], environment: dict[str, str], described: dict[str, Any]) -> str:
+def _run_command(command: list[str], described: dict[str, Any]) -> str:
     """Run a command for a change, which is described in its environment and on its standard input."""
     named = {key: described[key] for key in ("source", "uri", "kind", "time", "hash", "length", "type", "file")}
     texts = {key: "" if value is None else str(value) for key, value in named.items()}
+    environment = {name: value for name, value in os.environ.items() if name not in (USER, PASSWORD)}
     # What is too long for the environment, where the system has limits, is on standard input alone.
-    more = {f"RESOURCESYNC_{key.upper()}": text if len(text) <= _LONGEST else "" for key, text in texts.items()}
-    line, environment = f"{json.dumps(described)}\n", {**environment, **more}
-    status: int | str
+    environment |= {f"RESOURCESYNC_{key.upper()}": text if len(text) <= _LONGEST else "" for key, text in texts.items()}
+    line = f"{json.dumps(described)}\n".encode()
     try:
-        status = subprocess.run(  # noqa: S603 - the user's own command, without a shell
-            command, input=line, text=True, encoding="utf-8", env=environment, check=False
-        ).returncode
+        status = subprocess.run(command, input=line, env=environment, check=False).returncode  # noqa: S603 - the user's own
     except OSError as error:
-        status = error.strerror or type(error).__name__
+        return f"{command[0]} cannot be run: {error.strerror or type(error).__name__}"
     return f"{command[0]} ended with status {status}" if status else ""

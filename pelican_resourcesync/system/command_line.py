@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 import signal
 import sys
 from argparse import (
@@ -76,22 +77,26 @@ class CommandLine(ArgumentParser):
             if isinstance(error.__context__, ArgumentTypeError):
                 raise
             use = (action.help or "").replace("%%", "%")
-            message = f"{arg_string!a} cannot be used as {action.metavar}: {use}"
+            message = f"{arg_string!a} is not a valid {action.metavar} ({use})"
             raise ArgumentError(action, message) from error
 
     def _check_value(self, action: Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:
-            message = f"there is no {value!r}{suggestion(value, action.choices)}"
-            raise ArgumentError(action, f"{message}: it is one of {', '.join(map(str, action.choices))}")
+            message = f"{value!r} is not a valid choice{suggestion(value, action.choices)}"
+            raise ArgumentError(action, f"{message}; choose from {', '.join(map(str, action.choices))}")
 
     def error(self, message: str) -> NoReturn:
         """End with a line that says what is wrong."""
-        self.exit(UNUSABLE, printable(f"{self.prog}: {message}: see {self.prog} --help") + "\n")
+        if needed := re.fullmatch("one of the arguments (.*) is required", message):
+            message = f"add {needed[1].replace(' ', ' or ')}"
+        self.exit(UNUSABLE, printable(f"{self.prog}: {message} (see {self.prog} --help)") + "\n")
 
 
 def program(name: str, description: str, version: str) -> "tuple[CommandLine, _SubParsersAction[Any]]":
     """Return the parser of a program, and where its commands are added."""
-    top = CommandLine(prog=name, description=description, epilog=f"{name} help COMMAND says more.\n\n{_ends('')}")
+    top = CommandLine(
+        prog=name, description=description, epilog=f"Run {name} help COMMAND for its options.\n\n{_ends('')}"
+    )
     top.add_argument("--version", action="version", version=f"%(prog)s {version}")
     return top, top.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
@@ -119,9 +124,9 @@ def add_command(  # noqa: PLR0913 - what the help says, line by line
         common.add_argument(*_DRY_RUN, action="store_true", help="say what would be done, and do nothing")
     common.add_argument("--json", action="store_const", const="result", help="print the result as JSON")
     how = common.add_mutually_exclusive_group()
-    text = "print nothing but errors, and what programs read"
+    text = "print only errors, and output for programs"
     how.add_argument("-q", "--quiet", action="store_const", dest="level", const=logging.ERROR, help=text)
-    text = "list each resource that is created, updated, deleted or read"
+    text = "also list each resource that is created, updated, deleted, sent or read"
     how.add_argument("-v", "--verbose", action="store_const", dest="level", const=logging.INFO, help=text)
     return verb
 
@@ -134,7 +139,7 @@ _NAMES |= dict.fromkeys(("FOLDER", "OUTPUT", "DIR"), "DIRECTORY")
 
 def add_completion(verbs: "_SubParsersAction[Any]", top: CommandLine) -> None:
     """Add the command that lets a shell complete all commands that were added to the parser."""
-    text = "print the code with which a shell completes commands, options and files"
+    text = "print a script with which a shell completes commands, options and files"
     verb = add_command(verbs, "completion", text, partial(_complete, top, verbs), *_SHELLS, writes=False)
     verb.add_argument("shell", metavar="SHELL", choices=_SHELLS, help="the shell: bash, zsh or fish")
 

@@ -164,7 +164,7 @@ def test_exits_of_the_process(published: Site) -> None:
         ("", ": the following arguments are required: COMMAND"),
         (
             "publsh",
-            ": argument COMMAND: there is no 'publsh' (did you mean 'publish'?): it is one of publish, upload, ",
+            ": argument COMMAND: 'publsh' is not a valid choice (did you mean 'publish'?); choose from publish, ",
         ),
         ("--unheard-of show", ": there is no option --unheard-of"),
         ("publish site --baseurl x", " publish: there is no option --baseurl (did you mean '--base-url'?)"),
@@ -172,17 +172,21 @@ def test_exits_of_the_process(published: Site) -> None:
         ("mirror output copy help", " mirror: unexpected argument 'help'"),
         (
             "mirror output copy --rate fast",
-            " mirror: argument --rate: 'fast' is not a rate: write a number of requests (5) ",
+            " mirror: argument --rate: 'fast' is not a valid rate: write a number of requests (5) ",
         ),
         ("show output --settings x", " show: argument --settings: not allowed with argument TARGET"),
         ("show output -n", " show: there is no option -n, because this command changes nothing"),
         ("key --dry-run", " key: there is no option --dry-run, because this command changes nothing"),
         ("-q show output", ": there is no option -q before the COMMAND"),
-        ("mirror output copy --jobs x", " mirror: argument --jobs: 'x' cannot be used as N: the number of simult"),
-        ("mirror output copy --max-deletions x", " mirror: argument --max-deletions: 'x' cannot be used as N: stop if"),
-        ("mirror output copy --key x", " mirror: argument --key: 'x' cannot be used as KEY: the key that signs"),
-        ("mirror output copy --max-size 5X", " mirror: argument --max-size: '5X' is not a number, or one with a unit"),
+        ("mirror output copy --jobs x", " mirror: argument --jobs: 'x' is not a valid N (the number of simult"),
+        ("mirror output copy --max-deletions x", " mirror: argument --max-deletions: 'x' is not a valid N (stop if"),
+        ("mirror output copy --key x", " mirror: argument --key: 'x' is not a valid KEY (the public key"),
+        (
+            "mirror output copy --max-size 5X",
+            " mirror: argument --max-size: '5X' is not a positive number with or without a un",
+        ),
         ("forget", " forget: the following arguments are required: URI"),
+        ("follow output", " follow: add --json-lines or --exec"),
     ],
 )
 def test_wrong_usage(arguments: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -192,7 +196,7 @@ def test_wrong_usage(arguments: str, message: str, capsys: pytest.CaptureFixture
     said, command = capsys.readouterr().err, message.partition(":")[0]
     assert (exit_.value.code, said.count("\n")) == (2, 1)
     assert said.startswith(f"pelican-resourcesync{message}")
-    assert said.endswith(f": see pelican-resourcesync{command} --help\n")
+    assert said.endswith(f" (see pelican-resourcesync{command} --help)\n")
 
 
 def test_stopped(published: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -273,9 +277,7 @@ def test_help_of_backfill_says_what_runs(capsys: pytest.CaptureFixture[str]) -> 
     with pytest.raises(SystemExit):
         main(["backfill", "--help"])
     said = " ".join(capsys.readouterr().out.split())
-    assert (
-        "Backfill runs code of the past: the settings files, plug-ins and themes of all commits that it builds" in said
-    )
+    assert "Backfill runs code from past commits with your permissions: the settings files, " in said
     assert "run it in a container" in said
 
 

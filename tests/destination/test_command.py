@@ -232,7 +232,7 @@ def test_options_of_a_program() -> None:
     assert MirrorOptions().limits_of_rate == (0, 0)
     expected = {"X": "y", "Authorization": f"Basic {b64encode(b'me:word').decode()}"}
     assert MirrorOptions(user="me:word", header=["X: y"]).credentials("https://example.org/") == expected
-    with pytest.raises(SettingsError, match=r"'fast' is not a rate: write a number of requests"):
+    with pytest.raises(SettingsError, match=r"'fast' is not a valid rate: write a number of requests"):
         _ = MirrorOptions(rate="fast").limits_of_rate
     with pytest.raises(SettingsError, match=r"only may have several values: write \['\*.pdf'\]"):
         MirrorOptions(only="*.pdf")  # type: ignore[arg-type]  # on purpose

@@ -309,7 +309,7 @@ def test_output_that_cannot_be_written(
     (tmp_path / "program").write_bytes(b"\0")
     (tmp_path / "program").chmod(0o755)
     code, _, err = run(capsys, source.url, "--exec", tmp_path / "program", "--cursor", tmp_path / "cursor")
-    assert (code, "ended with status Exec format error" in err) == (3, True)
+    assert (code, "cannot be run: Exec format error" in err) == (3, True)
     with open("/dev/full", "w") as full:  # noqa: PTH123 - a device
         monkeypatch.setattr(sys, "stdout", full)
         code, _, err = run(capsys, source.url, "--json-lines", "--ack", "--cursor", tmp_path / "cursor")

@@ -499,7 +499,10 @@ def test_address(address: str, folder: Path, capsys: pytest.CaptureFixture[str])
     """An address has a port."""
     with pytest.raises(SystemExit):
         main(["mirror", "https://example.org/", str(folder), "--listen", address])
-    assert f"'{address}' is not a port such as :8090, or a host and a port" in capsys.readouterr().err
+    assert (
+        f"'{address}' is not a valid address: write a port, such as :8090, or a host and a port"
+        in capsys.readouterr().err
+    )
 
 
 def test_port_that_is_used() -> None:

@@ -202,7 +202,7 @@ def test_command(source: ArchivedSource, tmp_path: Path, capsys: pytest.CaptureF
     assert "5 resources, 2 of them not available" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         main(["restore", source.url, str(tmp_path / "part"), "--at", "yesterday"])
-    assert "is not a time such as 2024-01-31" in capsys.readouterr().err
+    assert "is not a valid time: write it as 2024-01-31" in capsys.readouterr().err
     assert main(["restore", source.url, "--at", "2024-01-01"]) == 2
     assert "the FOLDER of the copy is missing: add it" in capsys.readouterr().err
     assert main(["restore", source.url, str(tmp_path / "part"), "--at", "9999-01-01"]) == 2

@@ -96,8 +96,8 @@ def test_wrong_arguments_and_settings(
         (
             "imports",
             (
-                "argument COMMAND: there is no 'imports' (did you mean 'import'?): it is one of publish, init, import, "
-                "completion"
+                "argument COMMAND: 'imports' is not a valid choice (did you mean 'import'?); choose from publish, "
+                "init, import, completion"
             ),
         ),
         ("import a.sql", "import: the following arguments are required: EXPORT"),
@@ -122,7 +122,7 @@ def test_arguments_that_do_not_parse(capsys: pytest.CaptureFixture[str], argumen
     assert exited.value.code == 2
     command = "" if message.startswith("argument COMMAND") else f" {arguments.split(maxsplit=1)[0]}"
     colon = "" if command else ":"
-    assert capsys.readouterr().err == f"repo-bridge{colon} {message}: see repo-bridge{command} --help\n"
+    assert capsys.readouterr().err == f"repo-bridge{colon} {message} (see repo-bridge{command} --help)\n"
 
 
 PLACE = ["publish", "--out", "o", "--base-url", "https://e.org"]

@@ -55,7 +55,7 @@ def test_pages_that_changed(site: Site) -> None:
     unknown = "--since 0: of the set site, the generations from 1 to 4 are known: use one of them, or a time\n"
     assert site.announce("--since", "0", status=2).endswith(unknown)
     assert (
-        "'soon' is neither a time such as"
+        "'soon' is neither a valid time, such as"
         in our_command(site.base, "announce", ".", "--since", "soon", check=False).stderr
     )
 
