@@ -28,8 +28,8 @@ from pelican_resourcesync.delivery.upload import step_files, upload
 from pelican_resourcesync.errors import IncompleteError, SettingsError, TransportError
 from pelican_resourcesync.http import Bucket, is_bucket, origin
 from pelican_resourcesync.protocol import ChangeKind, Metadata, parse_datetime, render_datetime
-from pelican_resourcesync.system.durable import replace_file
 from pelican_resourcesync.settings import Hub
+from pelican_resourcesync.system.durable import replace_file
 from pelican_resourcesync.system.exits import DONE, stopping
 from pelican_resourcesync.system.printable import get_logger, printable
 from pelican_resourcesync.system.strict_json import parse_json
@@ -98,7 +98,7 @@ def run_serve(options: Namespace) -> int:
 def run_announce(options: Namespace) -> int:
     """Notify hubs, announce the pages that changed, and print what was done."""
     if options.endpoint and origin(options.endpoint) is None:
-        message = f"--endpoint is {options.endpoint!a}: it may be an http(s) URL"
+        message = f"--endpoint must be an http(s) URL, not {options.endpoint!a}"
         raise SettingsError(message)
     failures, announcer = list[str](), None
     done: dict[str, Any] = {"pages": {}, "hubs": []}

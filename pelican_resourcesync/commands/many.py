@@ -28,6 +28,7 @@ from pelican_resourcesync.commands.running import options_of
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
 from pelican_resourcesync.http import Pace, is_bucket, origin
 from pelican_resourcesync.options import ROWS, UPDATE, MirrorOptions, Option, flag
+from pelican_resourcesync.system.durable import replace_file
 from pelican_resourcesync.system.exits import DONE, INCOMPLETE, PROBLEMS, UNUSABLE, explain, stopping
 from pelican_resourcesync.system.printable import get_logger, printable, printable_lines
 from pelican_resourcesync.terminal import Section, format_count, write_sections
@@ -75,8 +76,6 @@ def run(task: mirror.Task, arguments: Namespace) -> int:
         if not (planned or arguments.json or arguments.level >= logging.ERROR):
             _write_table(outcomes)
         if arguments.metrics and not planned:
-            from pelican_resourcesync.system.durable import replace_file
-
             replace_file(arguments.metrics, metrics(outcomes).encode())
         rounds.append(max((outcome["status"] for outcome in outcomes), key=[*_STATES].index))
         return rounds[-1]
