@@ -10,12 +10,12 @@ from tests.tools.bench.runner import Case, Results
 _HEAD = """\
 # Performance
 
-Written by `make bench`: whole processes, run in turns, imports included. A figure compares the processor time with that
-of other work in the same run, so it hardly depends on the machine: how many times that work, or how much longer one
-resource takes (µs). Memory is the most that the process held.
+`make bench` measures complete processes, including imports, in alternating runs, and writes this page. Each figure
+compares the processor time with that of other work in the same run, so it hardly depends on the machine. It is a
+multiple of that work, or the additional time for one resource (µs). Memory is the maximum of the process.
 
 """
-_COLUMNS = "| case | what | figure | memory |\n| --- | --- | --- | --- |"
+_COLUMNS = "| case | measurement | figure | memory |\n| --- | --- | --- | --- |"
 
 
 def rows(case: Case, results: Results) -> list[str]:
