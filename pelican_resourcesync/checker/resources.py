@@ -27,7 +27,7 @@ from pelican_resourcesync.checker.scan import Attributes, RawEntry
 from pelican_resourcesync.checker.values import Measurement, digests, known_hash, measure, number, quoted
 from pelican_resourcesync.errors import AbsentError, TooLargeError, TransportError
 from pelican_resourcesync.http import (
-    STANDARD_BOUNDS,
+    Bounds,
     DamagedZipError,
     Headers,
     Web,
@@ -123,7 +123,7 @@ class WebFetcher:
             self._web = Web(f"{place[0]}://{place[1]}")
         stream = cast("BinaryIO", SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115 - returned open
         try:
-            bounds = STANDARD_BOUNDS._replace(size=size)
+            bounds = Bounds(size=size)
             hash_, length, is_public = known_hash(md or {}), number((md or {}).get("length")), place not in self._named
             received, headers = self._web.visit(url, stream, public=is_public, bounds=bounds, hash=hash_, length=length)
         except BaseException:

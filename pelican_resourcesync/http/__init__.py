@@ -2,7 +2,6 @@
 
 from pelican_resourcesync.http.buckets import LONGEST_REQUEST, Bucket, BucketPath, Version, is_bucket
 from pelican_resourcesync.http.client import (
-    STANDARD_BOUNDS,
     Bounds,
     Client,
     Headers,
@@ -38,7 +37,6 @@ from pelican_resourcesync.http.zips import DamagedZipError, ZipLimitError, ZipLi
 
 __all__ = [
     "LONGEST_REQUEST",
-    "STANDARD_BOUNDS",
     "Bounds",
     "Bucket",
     "BucketPath",

@@ -87,31 +87,6 @@ class Pace:
             self._requests = min(self._requests or requests, requests)
 
 
-class Deadline:
-    """The time by which a file must be complete; it starts to run when the object is created."""
-
-    def __init__(self, bounds: Bounds) -> None:
-        """Take the limits for the file."""
-        self._bounds = bounds
-        self._end = time.monotonic() + bounds.total
-
-    def wait(self) -> float:
-        """Return how many seconds to wait for the next bytes; raises `TimeoutError` if no time is left."""
-        left = self.left()
-        if left <= 0:
-            raise TimeoutError
-        return min(left, self._bounds.timeout)
-
-    def left(self) -> float:
-        """Return how many seconds are left for the whole transfer."""
-        return self._end - time.monotonic()
-
-    def __str__(self) -> str:
-        if self.left() <= 0:
-            return f"the transfer takes longer than {self._bounds.total:g} seconds"
-        return f"no answer for {self._bounds.timeout:g} seconds"
-
-
 # What a status means that a request does not accept; any other is a failure that stays.
 REDIRECTS = (301, 302, 303, 307, 308)
 _REPEATED = (307, 308)  # with the same method
@@ -181,11 +156,6 @@ class Response:
     decoded: bool = False
 
     @property
-    def media_type(self) -> str:
-        """The media type stated by the host, or an empty string."""
-        return self.headers.media_type
-
-    @property
     def etag(self) -> str:
         """The `ETag` for a conditional request, or an empty string if it does not serve.
 
@@ -237,16 +207,37 @@ class Request:
 
 
 class Transfer:
-    """A request on its way: the URL that is asked for now, which redirects change, and how much has come."""
+    """A request on its way: the URL that is asked for now, which redirects change, and how much has come.
+
+    The time by which it must be complete starts to run when the object is created.
+    """
 
     def __init__(self, request: Request) -> None:
         """Raise `TransportError` if the URL of the request cannot be requested."""
-        self.request, self.deadline = request, Deadline(request.bounds)
+        self.request, self._end = request, time.monotonic() + request.bounds.total
         self.url, self.origin = request.url, check_url(request.url)
         self._first, self._redirects, self._received, self._arrived = self.origin, 0, 0, 0
         self._decoding: Decoding | None = None
         self._length = 0  # of what was decoded
         self.public = request.public
+
+    def left(self) -> float:
+        """Return how many seconds are left for the whole transfer."""
+        return self._end - time.monotonic()
+
+    def wait(self) -> float:
+        """Return how many seconds to wait for the next bytes; raises `TimeoutError` if no time is left."""
+        if (left := self.left()) <= 0:
+            raise TimeoutError
+        return min(left, self.request.bounds.timeout)
+
+    @property
+    def delayed(self) -> str:
+        """What to say of a transfer that takes too long."""
+        bounds = self.request.bounds
+        if self.left() <= 0:
+            return f"the transfer takes longer than {bounds.total:g} seconds"
+        return f"no answer for {bounds.timeout:g} seconds"
 
     def headers(self, common: Mapping[str, str]) -> Mapping[str, str]:
         """Return the headers to send, `common` ones among them. Raises `TransportError` if they cannot be sent."""
@@ -409,7 +400,7 @@ def network_failure(error: BaseException, transfer: Transfer, *, direct: bool = 
         return RefusedError(f"{shown(transfer.url)}: {error.strerror}")
     match error.__cause__ or error:  # urllib3 has errors of its own, with the one that was raised as their cause
         case TimeoutError():
-            why = str(transfer.deadline)
+            why = transfer.delayed
         case ssl.SSLCertVerificationError(verify_message=reason):
             why = untrusted(reason)
         case ssl.SSLError(reason=reason):
@@ -433,7 +424,4 @@ def is_sendable(text: str) -> bool:
 
 
 def _status(status: int) -> str:
-    try:
-        return f"{status} {http.HTTPStatus(status).phrase}"
-    except ValueError:
-        return str(status)
+    return f"{status} {http.client.responses.get(status, '')}".strip()

@@ -159,9 +159,9 @@ class _Handle:
 
     def _ask(self) -> None:
         transfer, curl, bounds = self.transfer, self.curl, self.transfer.request.bounds
-        url, headers, left = transfer.url.partition("#")[0], transfer.headers(self._common), transfer.deadline.left()
+        url, headers, left = transfer.url.partition("#")[0], transfer.headers(self._common), transfer.left()
         if left <= 0:
-            raise transfer.failure(str(transfer.deadline))
+            raise transfer.failure(transfer.delayed)
         if not url.isascii():
             raise transfer.unusable()
         self._lines.clear()
@@ -219,7 +219,7 @@ class _Handle:
             return transfer.unusable()
         why = _WHY.get(code)
         if code == pycurl.E_OPERATION_TIMEDOUT:
-            why = str(transfer.deadline)
+            why = transfer.delayed
         elif code == pycurl.E_RECV_ERROR and self._lines:
             why = "the transfer ended early"
         elif code == pycurl.E_PEER_FAILED_VERIFICATION:

@@ -42,7 +42,7 @@ class _Timed(socket.socket):
     transfer: Transfer
 
     def recv_into(self, *arguments: object, **options: object) -> int:
-        self.settimeout(self.transfer.deadline.wait())
+        self.settimeout(self.transfer.wait())
         length = super().recv_into(*arguments, **options)  # type: ignore[arg-type]
         self.transfer.arrive(length)
         return length
@@ -88,7 +88,7 @@ class _Connection(HTTPConnection):
             sock = _Timed(family, kind, protocol)
             try:
                 sock.transfer = self.transfer
-                sock.settimeout(self.transfer.deadline.wait())
+                sock.settimeout(self.transfer.wait())
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 sock.connect(address)
             except OSError as error:
@@ -101,7 +101,7 @@ class _Connection(HTTPConnection):
     def ask(self, transfer: Transfer, common: Mapping[str, str], running: "_Running") -> BaseHTTPResponse:
         """Send a request, and return the head of the response; if that fails, the connection is closed."""
         try:
-            self.transfer, self.timeout = transfer, transfer.deadline.wait()
+            self.transfer, self.timeout = transfer, transfer.wait()
             headers, target = transfer.headers(common), target_of(transfer.url)
             if self.forwarding is not None:
                 target = f"http://{urlsplit(transfer.url).netloc.encode('idna').decode()}{target}"
@@ -276,16 +276,16 @@ class Urllib3Client(Client):
 
     def _kept(self, key: _Key) -> _Connection | None:
         """Return a connection that was kept and is still open."""
-        while True:
-            with self._lock:
-                found = next((connection for connection in reversed(self._idle) if connection[0] == key), None)
-                if found is None:
-                    return None
-                self._idle.remove(found)
-            connection = found[1]
-            if time.monotonic() - connection.idle_since < _IDLE and connection.is_connected:
-                return connection
-            connection.close()
+        with self._lock:
+            found = next((kept for kept in reversed(self._idle) if kept[0] == key), None)
+            if found is None:
+                return None
+            self._idle.remove(found)
+        connection = found[1]
+        if time.monotonic() - connection.idle_since < _IDLE and connection.is_connected:
+            return connection
+        connection.close()  # any other was kept for longer
+        return None
 
     def _keep(self, key: _Key, connection: _Connection) -> None:
         """Keep a connection for the next request; of too many, close the oldest."""

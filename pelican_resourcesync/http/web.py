@@ -130,9 +130,9 @@ class Hashing(Sink):
 
     def received(self, response: Response) -> Received:
         """Return what was received with a response."""
-        digest = self._hash.hexdigest()
+        digest, media_type = self._hash.hexdigest(), response.headers.media_type
         date = response.headers.time("Date")
-        return Received(digest=digest, length=self._length, media_type=response.media_type, head=self._head, date=date)
+        return Received(digest=digest, length=self._length, media_type=media_type, head=self._head, date=date)
 
 
 class _Links(HTMLParser):

@@ -5,14 +5,15 @@ Attributes are written in the order of their table, which has them by name, and 
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from enum import StrEnum
+from functools import lru_cache, partial
 from itertools import count
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pelican_resourcesync.errors import DocumentError
-from pelican_resourcesync.protocol.model import RS_NS, Attributes, ChangeKind, Link, Metadata
+from pelican_resourcesync.protocol.model import LONGEST_SHOWN, RS_NS, Attributes, ChangeKind, Link, Metadata
 from pelican_resourcesync.protocol.values import (
     escape_attribute,
     parse_datetime,
@@ -27,6 +28,9 @@ LOWEST_PRIORITY = 999_999
 LONGEST = 10**18  # bytes: nineteen digits, far below Python's limit for integers in text
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
+
+
+Word = TypeVar("Word", bound=StrEnum)
 
 
 class Attribute(NamedTuple):
@@ -81,11 +85,12 @@ def _parse_integer(value: str) -> int:
     return int(stripped)
 
 
-def _parse_change(value: str) -> ChangeKind:
+def parse_word(words: type[Word], rule: str, value: str) -> Word:
+    """Return a value that is one of some words; raises `DocumentError`, which names the rule, for any other."""
     try:
-        return ChangeKind(value.strip(XML_SPACE))
+        return words(value.strip(XML_SPACE))
     except ValueError:
-        message = f"{value[:80]!a} is not a kind of change; write created, updated or deleted (CH02)"
+        message = f"must be one of {', '.join(words)}, not {value[:LONGEST_SHOWN]!a} ({rule})"
         raise DocumentError(message) from None
 
 
@@ -112,7 +117,7 @@ METADATA = {
     "completed": _TIME,
     "from": _TIME,
     "until": _TIME,
-    "change": Attribute(_render_word, _parse_change),
+    "change": Attribute(_render_word, partial(parse_word, ChangeKind, "CH02")),
     "datetime": _TIME._replace(since=2017),
     **_BYTES,
     **_FORM,

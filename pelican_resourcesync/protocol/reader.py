@@ -16,7 +16,7 @@ from typing import BinaryIO, TypeVar, cast
 from lxml import etree
 
 from pelican_resourcesync.errors import DocumentError
-from pelican_resourcesync.protocol.attributes import LINK, METADATA, XML_SPACE, parse_attributes
+from pelican_resourcesync.protocol.attributes import LINK, METADATA, XML_SPACE, parse_attributes, parse_word
 from pelican_resourcesync.protocol.model import (
     LARGEST_ELEMENT,
     LONGEST_PROLOG,
@@ -90,8 +90,8 @@ def read(stream: BinaryIO, *, name: str, left_out: LeftOut | None = None) -> Doc
     head, mark, rest = begin.partition(_BEGIN)
     document = _usual_head(head, name, left_out) if mark else None
     if document is not None:
-        names = _ClarkNames(document.prefixes)
-        entries = _usual_entries(head, chain([mark + rest], chunks), names, name, left_out)
+        namespaces = dict(document.prefixes)
+        entries = _usual_entries(head, chain([mark + rest], chunks), namespaces, name, left_out)
         return replace(document, entries=entries)
     elements = _entry_elements(chain([begin], chunks), name)
     first, root = next(elements)
@@ -139,7 +139,7 @@ def _usual_head(head: bytes, name: str, left_out: LeftOut | None) -> Document | 
 
 
 def _usual_entries(
-    head: bytes, chunks: Iterator[bytes], names: Mapping[str, str], name: str, left_out: LeftOut | None
+    head: bytes, chunks: Iterator[bytes], namespaces: Mapping[str, str], name: str, left_out: LeftOut | None
 ) -> Iterator[Entry]:
     """Yield the entries that match, and from the first that does not, those that the parser finds."""
     left, other = "", b""
@@ -153,7 +153,7 @@ def _usual_entries(
         text = left + data.decode("ascii")
         end, at = text.rfind(_END) + 1, 0
         for found in iter(_URL.scanner(text).match, None):  # type: ignore[attr-defined]  # unknown to typeshed
-            entry = _usual_entry(found.groups(""), names) if count < MOST_ENTRIES else None
+            entry = _usual_entry(found.groups(""), namespaces) if count < MOST_ENTRIES else None
             if entry is None:
                 break
             yield entry
@@ -172,17 +172,18 @@ def _usual_entries(
     yield from islice(_entries(elements, Root.URLSET, name, left_out, count or 1), bool(count), None)
 
 
-def _usual_entry(groups: Sequence[str], names: Mapping[str, str]) -> Entry | None:
+def _usual_entry(groups: Sequence[str], namespaces: Mapping[str, str]) -> Entry | None:
     """Return the entry with these texts; None if the parser has to say what is wrong with it."""
     loc, lastmod, attributes, first, first_value, second, second_value, has_md, links = groups
     try:
         md = Metadata(**parse_attributes(METADATA, _attributes(attributes))) if has_md else None
         if md and first:
-            md.attributes = ((names[first], unescape(first_value)),)
+            md.attributes = ((_clark_name(first, namespaces), unescape(first_value)),)
         if md and second:
-            md.attributes = tuple(sorted([*md.attributes, (names[second], unescape(second_value))]))
-            if names[first] == names[second]:
+            name = _clark_name(second, namespaces)
+            if name == md.attributes[0][0]:
                 return None
+            md.attributes = tuple(sorted([*md.attributes, (name, unescape(second_value))]))
         return Entry(
             loc=unescape(loc),
             lastmod=parse_datetime(lastmod) if lastmod else None,
@@ -193,19 +194,13 @@ def _usual_entry(groups: Sequence[str], names: Mapping[str, str]) -> Entry | Non
         return None
 
 
-class _ClarkNames(dict[str, str]):
-    """Names of attributes in Clark notation, by names whose prefixes the root of a document declares."""
-
-    def __init__(self, prefixes: Iterable[tuple[str, str]]) -> None:
-        super().__init__()
-        self._namespaces = dict(prefixes)
-
-    def __missing__(self, name: str) -> str:
-        prefix, _, local = name.partition(":")
-        if prefix not in self._namespaces:
-            message = f"the prefix of {name} is declared elsewhere"
-            raise DocumentError(message)
-        return self.setdefault(name, f"{{{self._namespaces[prefix]}}}{local}")
+def _clark_name(name: str, namespaces: Mapping[str, str]) -> str:
+    """Return the name of an attribute in Clark notation; the root of the document declares its prefix."""
+    prefix, _, local = name.partition(":")
+    if prefix not in namespaces:
+        message = f"the prefix of {name} is declared elsewhere"
+        raise DocumentError(message)
+    return f"{{{namespaces[prefix]}}}{local}"
 
 
 def _attributes(text: str) -> Attributes:
@@ -369,7 +364,7 @@ def _entry(element: etree._Element, root: Root, left_out: LeftOut | None) -> Ent
     entry = Entry(
         loc=loc,
         lastmod=_parsed("lastmod", parse_datetime, texts, unreadable),
-        changefreq=_parsed("changefreq", _changefreq, texts, unreadable),
+        changefreq=_parsed("changefreq", partial(parse_word, ChangeFreq, "X12"), texts, unreadable),
         md=_metadata(mds, unreadable),
         links=tuple(links),
     )
@@ -428,14 +423,6 @@ def _metadata(mds: Sequence[Attributes], unreadable: _Unreadable) -> Metadata | 
 
 def _link(attributes: Attributes, unreadable: _Unreadable = None) -> Link:
     return Link(**({"href": "", "rel": ""} | parse_attributes(LINK, attributes, unreadable)))
-
-
-def _changefreq(text: str) -> ChangeFreq:
-    try:
-        return ChangeFreq(text)
-    except ValueError:
-        message = f"{text[:LONGEST_SHOWN]!a} is none of {', '.join(ChangeFreq)}; choose one of them (X12)"
-        raise DocumentError(message) from None
 
 
 def _misfit(reason: object, name: str, element: etree._Element, number: int = 0) -> DocumentError:

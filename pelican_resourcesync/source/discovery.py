@@ -204,7 +204,7 @@ def _channels_at(source: Source, topic: str) -> list[tuple[str, str]]:
         response, data = source.beginning(topic)
     except (ForeignError, DocumentError, PermanentError):
         return []
-    page = looks_like_page(data, response.media_type)
+    page = looks_like_page(data, response.headers.media_type)
 
     def links(rel: str) -> list[str]:
         inside = links_of_page(data, response.url, rel) if page else links_of_xml(data, rel)

@@ -166,7 +166,7 @@ class ResourceSink(Sink):
     @property
     def media_type(self) -> str:
         """The media type that the response states, or an empty string."""
-        return self._response.media_type
+        return self._response.headers.media_type
 
     def write(self, data: bytes) -> None:
         """Receive some bytes. Raises `MismatchError` if they are more than are listed."""

@@ -62,6 +62,7 @@ _MOST_PAGES = 50_000
 _MOST_HOSTS = 3  # of those that are not requested, which are named
 _MOST_SITEMAPS = 1_000  # of robots.txt
 _DAY = 86_400  # seconds
+_PARTIAL = {"Range": 206, "If-None-Match": 304}  # the status of the answer to a request that has such a header
 #: What is remembered: whether the Source was at a private address when it was first requested.
 PRIVATE = "private"
 #: The errors of a document that cannot be read, apart from those that end a run.
@@ -159,7 +160,7 @@ class Source:
             public=not (self.options.allow_private or self._is_private(place)),
             port_named=not self.options.allow_private,
             hosts=self._hosts if isinstance(sink, ResourceSink) else None,  # a document stays on its host
-            accept=_accepted(headers),
+            accept=(200, *(status for name, status in _PARTIAL.items() if name in headers)),
             hash=listed.hash if listed else "",
             length=listed.length if listed else None,
             unzip=listed is None,  # lists are in gzip where the Sitemap protocol is followed
@@ -229,11 +230,13 @@ class Source:
     def _waiting_time(self, request: Request, error: TransportError, attempt: int) -> float | None:
         """Return how long to wait before another attempt; None if there is none, or another would fail, too."""
         options, sink = self.options, request.sink
-        if isinstance(sink, ResourceSink) and isinstance(error, PermanentError) and not isinstance(error, NoHostError):
-            sink.discard()  # it is not what may be received
-        elif isinstance(sink, ResourceSink):
-            sink.close()
-        at_mirror = isinstance(sink, ResourceSink) and sink.expected.uri != request.url
+        at_mirror = False
+        if isinstance(sink, ResourceSink):
+            at_mirror = sink.expected.uri != request.url
+            if isinstance(error, PermanentError) and not isinstance(error, NoHostError):
+                sink.discard()  # it is not what may be received
+            else:
+                sink.close()
         if attempt == options.retries or at_mirror:  # another place may have it
             return None
         if isinstance(error, StatusError):
@@ -607,12 +610,6 @@ def robots_rules(robots: str, agent: str) -> tuple[float, list[str]]:
         return float(parser.crawl_delay(agent) or 0), parser.site_maps() or []
     rules = Protego.parse(robots)
     return float(rules.crawl_delay(agent) or 0), [*rules.sitemaps]
-
-
-def _accepted(headers: dict[str, str]) -> tuple[int, ...]:
-    if "Range" in headers:
-        return (200, 206)
-    return (200, 304) if "If-None-Match" in headers else (200,)
 
 
 class _StreamSink(Sink):

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from pelican_resourcesync.cli import main
-from pelican_resourcesync.http import STANDARD_BOUNDS, Bounds, Web
+from pelican_resourcesync.http import Bounds, Web
 from tests.kit.live import Live
 from tests.kit.sites import Site, strip
 
@@ -42,7 +42,7 @@ def as_public(monkeypatch: pytest.MonkeyPatch, site: Live) -> None:
     """Let a site on loopback answer for the one that is published."""
 
     class Public(Web):
-        def __init__(self, base: str, bounds: Bounds = STANDARD_BOUNDS) -> None:
-            super().__init__(base.replace(URL, site.url), bounds)
+        def __init__(self, base: str, bounds: Bounds | None = None) -> None:
+            super().__init__(base.replace(URL, site.url), bounds or Bounds())
 
     monkeypatch.setattr("pelican_resourcesync.publication.previous.search.Web", Public)

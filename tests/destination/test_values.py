@@ -81,10 +81,10 @@ def test_kind_of_change_that_cannot_be_read(source: FakeSource, folder: Path) ->
     good, uri = source.published[CL], f"{source.url}a.html"
     begin, changed, end = good.rpartition(b'change="updated"')
     source.published[CL] = begin + changed.replace(b"updated", b"moved") + end
-    why = "attribute change: 'moved' is not a kind of change"
+    why = "attribute change: must be one of created, updated, deleted, not 'moved'"
     for _ in range(2):
         result = Mirror(source.url, folder, FAST).run()
-        assert [(each, f"its entry cannot be read ({why}; " in reason) for each, reason in result.missing] == [
+        assert [(each, f"its entry cannot be read ({why} (CH02))" in reason) for each, reason in result.missing] == [
             (uri, True)
         ]
         assert files_of(folder) == source.resources | {"a.html": b"one"}

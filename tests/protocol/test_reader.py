@@ -145,8 +145,11 @@ ENTRY_ERRORS = [
     (f"<url>{LOC}<rs:md/><rs:md/></url>", "a second rs:md; join the two.*X11"),
     (f"<url>{LOC}<lastmod>soon</lastmod></url>", "lastmod: 'soon' is not a W3C Datetime"),
     (f"<url>{LOC}<lastmod/></url>", "lastmod: '' is not a W3C Datetime"),
-    (f"<url>{LOC}<changefreq>Daily</changefreq></url>", "changefreq: 'Daily' is none of always, hourly.*X12"),
-    (f'<url>{LOC}<rs:md change="moved"/></url>', "attribute change: 'moved' is not a kind of change.*CH02"),
+    (f"<url>{LOC}<changefreq>Daily</changefreq></url>", "changefreq: must be one of always, hourly.*not 'Daily'.*X12"),
+    (
+        f'<url>{LOC}<rs:md change="moved"/></url>',
+        "attribute change: must be one of created, updated, deleted, not 'moved'.*CH02",
+    ),
     (f'<url>{LOC}<rs:md length="1k"/></url>', "attribute length: '1k' is not an integer"),
     (f'<url>{LOC}<rs:md length="1_0"/></url>', "attribute length: '1_0' is not an integer"),
     (f'<url>{LOC}<rs:md length="{"9" * 5000}"/></url>', "attribute length: '999.* is not an integer"),

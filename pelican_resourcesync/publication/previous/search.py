@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pelican_resourcesync.errors import PublicationError, TransportError
-from pelican_resourcesync.http import STANDARD_BOUNDS, Bucket, BucketPath, Web, is_bucket
+from pelican_resourcesync.http import Bounds, Bucket, BucketPath, Web, is_bucket
 from pelican_resourcesync.publication.disk.staging import Workspace
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.sanity_checks import FIRST, START_OVER, is_loopback, require_same_site
@@ -140,7 +140,7 @@ def _state_of(layout: Layout, folder: Path | None) -> PublicationState | None:
 
 
 #: The limits for fetching what is public: for all of it, and for one file.
-ALLOWANCE, BOUNDS = STANDARD_FETCH_LIMITS, STANDARD_BOUNDS._replace(timeout=10.0)
+ALLOWANCE, BOUNDS = STANDARD_FETCH_LIMITS, Bounds(timeout=10.0)
 
 _NEVER = datetime.fromtimestamp(0, UTC)
 

@@ -9,7 +9,7 @@ import pytest
 
 from pelican_resourcesync.delivery.upload import upload
 from pelican_resourcesync.errors import TransportError
-from pelican_resourcesync.http import STANDARD_BOUNDS, Bucket
+from pelican_resourcesync.http import Bounds, Bucket
 from tests.delivery.upload.conftest import contents, files_of, page
 from tests.kit.bucket import BucketServer
 from tests.kit.folders import Folder
@@ -105,4 +105,4 @@ def test_limit_of_a_file(store: BucketServer) -> None:
     """What is larger than is allowed is not read."""
     store.put(STATE, b"four")
     with pytest.raises(TransportError, match="larger than 3 bytes"):
-        Bucket(store.bucket).read(STATE, STANDARD_BOUNDS._replace(size=3))
+        Bucket(store.bucket).read(STATE, Bounds(size=3))
