@@ -80,12 +80,11 @@ class Bitstream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Community:
-    """A public community; `parents` are the ids of the public communities that it is in."""
+    """A public community."""
 
     id: str
     handle: str | None
     name: str
-    parents: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

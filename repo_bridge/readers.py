@@ -41,7 +41,7 @@ from repo_bridge.reading import (
     read_query_metadata,
     read_withheld,
 )
-from repo_bridge.records import HTML, Addresses, EntryBuilder, Sets, find_formats, hidden_uris, latest
+from repo_bridge.records import HTML, Addresses, EntryBuilder, Sets, find_formats, latest
 from repo_bridge.settings import BridgeSettings, Query
 from repo_bridge.tables import CheckedTable, Sorting, TableResources, sort_table, sort_table_by
 
@@ -255,7 +255,7 @@ class DSpaceReader(RepositoryReader):
             inventory.add_removed(
                 (uri, render_time(closed), column)
                 for item in found
-                for uri, closed, column in hidden_uris(item, builder.addresses, builder.formats, builder.at)
+                for uri, closed, column in builder.hidden_uris(item)
                 if uri in wanted
             )
             files = {uri for uri in wanted if not uri.startswith(f"{builder.addresses.records}/")}
@@ -392,7 +392,7 @@ class TableReader(RepositoryReader):
         addresses = Addresses(version=_NOW, ui="", records=_records_uri(settings))
         super().__init__(settings, progress, Sets(settings.set_name), addresses)
         self._files, self._folder, self.drafts = files, folder.absolute(), drafts
-        self._parts: Mapping[str, TableResources] = {}
+        self._parts: dict[str, TableResources] = {}
 
     def fill(self, inventory: Inventory, record_files: RecordFiles | None) -> None:
         """Sort the table; raise `TableError` if it has more bad rows than are allowed."""
@@ -407,8 +407,9 @@ class TableReader(RepositoryReader):
                 self.table = sort_table(self._files, self._folder, how)
                 self.table = self.table.moved(self.drafts) if self.drafts else self.table
             if settings.partition_by:
-                found = self.table.resources.partitions(settings.partition_by, run)
-                self._parts = {prefix and self.sets.name(_label(prefix)): of for prefix, of in found.items()}
+                for prefix, part in self.table.resources.partitions(settings.partition_by, run).items():
+                    label = prefix.removeprefix("https://").removesuffix("/")
+                    self._parts[self.sets.name(label) if label else ""] = part
                 self.partitions = {*filter(None, self._parts)}
         if self.table.bad > settings.bad_rows:
             what = f"{self._files} has {format_count(self.table.bad, 'bad row')}: {'; '.join(self.table.examples)}"
@@ -420,11 +421,6 @@ class TableReader(RepositoryReader):
         if self.table is None or not self._settings.partition_by:
             return self.table.resources if self.table else None
         return self._parts.get(within or "", TableResources((), 0))
-
-
-def _label(prefix: str) -> str:
-    """Return what the name of a set says of the beginning of its URIs."""
-    return prefix.removeprefix("https://").removesuffix("/")
 
 
 def needs_records_set(settings: BridgeSettings) -> bool:
@@ -442,22 +438,15 @@ def _database(settings: BridgeSettings, folder: Path, progress: Progress) -> str
     if "://" in settings.database:
         return settings.database
     file = Path(settings.database)
-    if _begins_with(file, _SQLITE):
-        return f"sqlite:///{file.absolute()}"
+    advice = "check its path, and let the user who publishes read it"
+    with failing_disk(f"{file} cannot be read", advice, DatabaseError):
+        if file.is_file():
+            with file.open("rb") as stream:
+                if stream.read(len(_SQLITE)) == _SQLITE:
+                    return f"sqlite:///{file.absolute()}"
     progress.say(f"importing {file.name}")
     import_dump(file, folder / "export.db", settings.schema, progress.advance, hidden_fields=None)
     return f"sqlite:///{folder / 'export.db'}"
-
-
-def _begins_with(file: Path, first: bytes) -> bool:
-    """Return whether this is a file with these first bytes; `DatabaseError` if it exists but cannot be read."""
-    with failing_disk(
-        f"{file} cannot be read", "check its path, and let the user who publishes read it", DatabaseError
-    ):
-        if not file.is_file():
-            return False
-        with file.open("rb") as stream:
-            return stream.read(len(first)) == first
 
 
 def _records_uri(settings: BridgeSettings) -> str:

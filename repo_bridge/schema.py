@@ -166,11 +166,11 @@ Columns = Mapping[str, frozenset[str]]
 
 
 def find_tables(connection: sa.Connection, version: int | None = None) -> Tables:
-    """Return the tables of the database, of `version` or of the version detected.
+    """Return the tables of the database, of `version`, which is one of `VERSIONS`, or of the version detected.
 
     Security levels of values are among them in any version, if they are there: not only DSpace 10 may have the column.
     Where nothing says that it is DSpace 10, the tables are those of 7, with which access ends earlier. Raises
-    `SchemaError` for an unknown version, for a missing table or column, and if there is a table that the version does
+    `SchemaError` for an unknown database, for a missing table or column, and if there is a table that the version does
     not have.
     """
     found = columns_of(connection)
@@ -178,7 +178,7 @@ def find_tables(connection: sa.Connection, version: int | None = None) -> Tables
     migrated = 0 if version else migrated_to(connection, found)
     levels = {_SECURITY_LEVEL} & there
     tables = describe(
-        require_version(version) if version else version_of(found, migrated),
+        version or version_of(found, migrated),
         _OPTIONAL - there,
         levels,
         is_certain=bool(version or migrated or not levels),
@@ -231,14 +231,6 @@ def version_of(found: Columns, migrated: int) -> int:
     if "security_level" in values and migrated >= SECURITY_LEVELS:
         return 10
     return 6 if found.keys().isdisjoint({"entity_type", *_OF_ENTITIES}) else 7  # of which one may be missing
-
-
-def require_version(version: int) -> int:
-    """Return the version whose tables `version` has; `SchemaError` if it is unknown."""
-    if not VERSIONS[0] <= version <= VERSIONS[-1]:
-        message = f"DSpace {version} cannot be read, only 5 to 10"
-        raise SchemaError(message)
-    return max(known for known in VERSIONS if known <= version)
 
 
 def require_columns(tables: Tables, found: Columns) -> None:

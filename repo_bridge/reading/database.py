@@ -98,16 +98,12 @@ def open_database(url: str, password: str | None = None) -> Iterator[Connection]
     """
     address = _address(url, password)
     with explained(address):
-        engine = _engine(address)
+        connection = _engine(address).connect()
         try:
-            connection = engine.connect()
-            try:
-                yield _begun(connection)
-            finally:
-                with suppress(SQLAlchemyError):  # all rows are read already; an error on closing does not matter
-                    connection.close()
+            yield _begun(connection)
         finally:
-            engine.dispose()
+            with suppress(SQLAlchemyError):  # all rows are read already; an error on closing does not matter
+                connection.close()
 
 
 def _beside(connection: Connection) -> Connection | None:
@@ -289,15 +285,13 @@ class RowsByKey:
         """Start before the first row; messages call the rows `name`."""
         self._groups = groupby(rows, itemgetter(0))
         self._name = name
-        self._group: tuple[Any, Iterator[Values]] | None = None
-        self._begun = False
+        self._group: tuple[Any, Iterator[Values]] | None = (None, iter(()))
         self._key: Any = None
 
     def take(self, key: int | str) -> list[Values]:
         """Return the rows of `key`, which is greater than all keys before; `DatabaseError` if rows are out of order."""
-        group = self._group if self._begun else next(self._groups, None)
-        self._begun = True
-        while group is not None and group[0] < key:
+        group = self._group
+        while group is not None and (group[0] is None or group[0] < key):
             self._require_order(group[0])
             group = next(self._groups, None)
         taken: list[Values] = []

@@ -14,20 +14,8 @@ from typing import Any
 from sqlalchemy import Connection, Executable, Table, select
 
 from pelican_resourcesync.publication import whole_seconds
-from repo_bridge import SchemaError
-from repo_bridge.access import (
-    ENTITY_TYPE,
-    AnonymousView,
-    Period,
-    closed,
-    everybody,
-    hidden,
-    opened,
-    opening_day,
-    readable,
-    require_hidden_exist,
-    require_known,
-)
+from repo_bridge import SchemaError, access
+from repo_bridge.access import ENTITY_TYPE, AnonymousView, Period
 from repo_bridge.model import (
     Bitstream,
     Collection,
@@ -41,22 +29,8 @@ from repo_bridge.model import (
     Version,
     parse_moment,
 )
+from repo_bridge.reading import relationships, row_versions
 from repo_bridge.reading.database import QueryRunner, RowsByKey, RunStatement, Values, open_database
-from repo_bridge.reading.relationships import (
-    VirtualMetadata,
-    dates_of_related,
-    has_relationships,
-    read_relationship_types,
-)
-from repo_bridge.reading.row_versions import (
-    Origin,
-    find_origin,
-    objects_statement,
-    owners_statement,
-    sums_statement,
-    total_statement,
-    written_statement,
-)
 from repo_bridge.reading.statements import Key, Statements
 from repo_bridge.schema import ANONYMOUS, LAST_DAYS, ObjectType, Tables, find_tables
 
@@ -110,13 +84,13 @@ class DSpaceRepository:
         fields = self._registry = read_fields(connection, tables)
         places = {field: place for place, field in enumerate(sorted({*fields.values()}))}
         every = {number: (places[field], field) for number, field in fields.items()}
-        self._fields = {number: found for number, found in every.items() if not hidden(found[1], view.hidden)}
+        self._fields = {number: found for number, found in every.items() if not access.hidden(found[1], view.hidden)}
         self._unwanted = [number for number in fields if number not in self._fields]
         titles = find_titles(fields)
         self._queries = Statements(tables=tables, view=view, titles=titles, dialect=connection.dialect.name)
-        self._kinds = read_relationship_types(connection, tables)
-        related = has_relationships(connection, tables)
-        virtual = partial(VirtualMetadata, self._queries, kinds=self._kinds, dates=self._dates_of_related)
+        self._kinds = relationships.read_relationship_types(connection, tables)
+        related = relationships.has_relationships(connection, tables)
+        virtual = partial(relationships.VirtualMetadata, self._queries, kinds=self._kinds, dates=self._dates_of_related)
         self._virtual = virtual(self._fields) if related else None
         self._visible = _Metadata(self._fields, self._virtual)
         self._withheld = _Metadata(every, virtual(every, withheld=True) if related else None)
@@ -137,14 +111,15 @@ class DSpaceRepository:
 
         Those that DSpace itself has need not be used yet.
         """
-        require_hidden_exist(self._view.hidden, self._registry.values())
+        access.require_hidden_exist(self._view.hidden, self._registry.values())
         queries = self._queries
         for setting, kind, names, own, statement in (
             ("entities", "type of entities", self._view.entities, _ENTITIES, queries.entity_types(self._types)),
             ("bundles", "bundle", self._view.bundles, _BUNDLES, queries.bundle_names()),
         ):
             if unknown := {*names} - own:
-                require_known(setting, unknown, {*own, *(str(name) for (name,) in self._runner.all(statement))}, kind)
+                known = {*own, *(str(name) for (name,) in self._runner.all(statement))}
+                access.require_known(setting, unknown, known, kind)
 
     def items(self) -> Iterator[Item]:
         """Yield the public items in the order of their ids, each with its public metadata, files and collections."""
@@ -183,7 +158,7 @@ class DSpaceRepository:
 
     def _dates_of_related(self) -> list[Values]:
         with self._runner.each() as run:
-            return [*run(dates_of_related(self._queries))]
+            return [*run(relationships.dates_of_related(self._queries))]
 
     def dated_items(self, since: datetime) -> set[str]:
         """Return the ids of items that may have become public or hidden since then, with or without a change.
@@ -209,9 +184,9 @@ class DSpaceRepository:
         return found
 
     @cached_property
-    def origin(self) -> Origin | None:
+    def origin(self) -> row_versions.Origin | None:
         """Which database it is, `None` if it does not know which transaction wrote a row: see `row_versions`."""
-        return find_origin(self._connection, self._queries)
+        return row_versions.find_origin(self._connection, self._queries)
 
     @cached_property
     def last_modified(self) -> datetime | None:
@@ -224,25 +199,25 @@ class DSpaceRepository:
     def total(self) -> str:
         """The sum of all rows: see `row_versions`."""
         with self._runner.each() as run:
-            return str(next(run(total_statement(self._queries)))[0])
+            return str(next(run(row_versions.total_statement(self._queries)))[0])
 
     def sums(self) -> Iterator[tuple[str, str]]:
         """Yield each item, and each object that belongs to none, with its sum; they add up to the sum of all rows."""
         with self._runner.each() as run:
-            yield from run(sums_statement(self._queries))
+            yield from run(row_versions.sums_statement(self._queries))
 
     def sums_of(self, owners: Iterable[str]) -> dict[str, str]:
         """Return the sums of those that have rows."""
         found: dict[str, str] = {}
         for some in _batches(owners, _KEYS):
-            objects = [key for (key,) in self._runner.all(objects_statement(self._queries, some))]
-            sums = self._runner.all(sums_statement(self._queries, objects))
+            objects = [key for (key,) in self._runner.all(row_versions.objects_statement(self._queries, some))]
+            sums = self._runner.all(row_versions.sums_statement(self._queries, objects))
             found.update((owner, text) for owner, text in sums if owner in some)
         return found
 
     def written_since(self, oldest: int) -> set[str]:
         """Return the items, and the objects that belong to none, of the rows written by this or a later transaction."""
-        return self._owners(written_statement(self._queries, oldest))
+        return self._owners(row_versions.written_statement(self._queries, oldest))
 
     def _owners(self, objects: Executable) -> set[str]:
         """Return the items, and the objects that belong to none, of the objects whose keys a statement selects."""
@@ -250,7 +225,7 @@ class DSpaceRepository:
             keys = [str(key) for (key,) in run(objects)]
         found: set[str] = set()
         for some in _batches(keys, _KEYS):
-            found.update(owner for (owner,) in self._runner.all(owners_statement(self._queries, some)))
+            found.update(owner for (owner,) in self._runner.all(row_versions.owners_statement(self._queries, some)))
         return found
 
     def shared_digest(self) -> str:
@@ -282,7 +257,7 @@ class DSpaceRepository:
         collections = self.hierarchy.collections
         for key, rows in _grouped(run(queries.items(keys))):
             periods = _periods(rows, self._view)
-            if key in self._left_out or not readable(periods, self._view.today):
+            if key in self._left_out or not access.readable(periods, self._view.today):
                 continue
             _, last_modified, owner, *_ = rows[0]
             of_handle = handles.take(key)
@@ -293,7 +268,7 @@ class DSpaceRepository:
                 id=str(key),
                 handle=of_handle[0][1] if of_handle else None,
                 last_modified=parse_moment(last_modified),
-                opened=opened(periods, self._view),
+                opened=access.opened(periods, self._view),
                 owner=collections.get(owner),
                 collections=self.hierarchy.find(collection for _, collection in memberships.take(key)),
                 metadata=self._visible.values(metadata.take(key), related.take(key)),
@@ -302,7 +277,7 @@ class DSpaceRepository:
                 successor=successor,
                 embargo=None
                 if public or not files
-                else opening_day([period for file in files for period in file.periods], self._view),
+                else access.opening_day([period for file in files for period in file.periods], self._view),
             )
 
     def hidden(self) -> Iterator[HiddenItem]:
@@ -313,8 +288,8 @@ class DSpaceRepository:
     def hidden_of(self, ids: Iterable[str]) -> Iterator[HiddenItem]:
         """Yield the same of these items, and of those that share files with them."""
         for some in _batches(ids, _KEYS):
-            objects = [key for (key,) in self._runner.all(objects_statement(self._queries, some))]
-            owners = {owner for (owner,) in self._runner.all(owners_statement(self._queries, objects))}
+            objects = [key for (key,) in self._runner.all(row_versions.objects_statement(self._queries, some))]
+            owners = {owner for (owner,) in self._runner.all(row_versions.owners_statement(self._queries, objects))}
             yield from self._not_public(self._runner.all, self._queries.keys(sorted(owners)))
 
     def deleted_files(self) -> Iterator[str]:
@@ -339,14 +314,14 @@ class DSpaceRepository:
             id=str(key),
             handle=handles[0][1] if handles else None,
             reason=reason,
-            closed=self._latest(parse_moment(rows[0][1]), closed(periods, self._view) if reason else None),
+            closed=self._latest(parse_moment(rows[0][1]), access.closed(periods, self._view) if reason else None),
             bitstreams=tuple(file.hide(self._view) for file in files if reason or not file.is_public(self._view)),
         )
 
     def _restricted(self, key: Key, periods: Sequence[Period]) -> Reason | None:
         if key in self._left_out:
             return Reason.ENTITY
-        if readable(periods, self._view.today):
+        if access.readable(periods, self._view.today):
             return None
         return Reason.NOT_TODAY if periods else Reason.RESTRICTED
 
@@ -358,7 +333,7 @@ class DSpaceRepository:
         public = [
             place
             for place, same in versions.items()
-            if place[1] not in self._left_out and readable(_periods(same, self._view), self._view.today)
+            if place[1] not in self._left_out and access.readable(_periods(same, self._view), self._view.today)
         ]
         earlier = max((place for place in public if place[0] < 0), default=None)
         later = min((place for place in public if place[0] > 0), default=None)
@@ -372,7 +347,7 @@ class DSpaceRepository:
 class _Metadata:
     """Makes metadata of rows: values of fields, by number with their places in the order of names, and virtual ones."""
 
-    def __init__(self, fields: Mapping[int, tuple[int, Field]], virtual: VirtualMetadata | None) -> None:
+    def __init__(self, fields: Mapping[int, tuple[int, Field]], virtual: relationships.VirtualMetadata | None) -> None:
         self._places = {number: place for number, (place, _) in fields.items()}
         self._ordered = dict(fields.values())
         self.virtual = virtual
@@ -420,7 +395,7 @@ class File:
 
     def is_public(self, view: AnonymousView) -> bool:
         """Return whether everybody may read the file today, if its item is public (rule 6)."""
-        return readable(self.periods, view.today)
+        return access.readable(self.periods, view.today)
 
     def publish(self, view: AnonymousView) -> Bitstream:
         """Return the value for a public file."""
@@ -437,7 +412,7 @@ class File:
             type=media_type_of(mimetype),
             store_number=store_number,
             internal_id=internal_id,
-            opened=opened(self.periods, view),
+            opened=access.opened(self.periods, view),
         )
 
     def hide(self, view: AnonymousView) -> HiddenBitstream:
@@ -446,7 +421,7 @@ class File:
             id=str(self.row[_KEY]),
             name=self.name,
             sequence_id=self.row[_SEQUENCE_ID],
-            closed=closed(self.periods, view),
+            closed=access.closed(self.periods, view),
             column=Reason.NOT_TODAY.column if self.periods and not self.is_public(view) else "",
         )
 
@@ -468,7 +443,7 @@ def _shown(rows: Sequence[Values], view: AnonymousView) -> Values:
     if len(rows) == 1:
         return rows[0]
     bundles = ([*same] for _, same in groupby(rows, itemgetter(_BUNDLE)))
-    return next((same[0] for same in bundles if readable(_file_periods(same, view), view.today)), rows[0])
+    return next((same[0] for same in bundles if access.readable(_file_periods(same, view), view.today)), rows[0])
 
 
 def _name(rows: Iterable[Values]) -> str:
@@ -531,7 +506,7 @@ def read_shared(connection: Connection, tables: Tables) -> tuple[list[str], list
 
     Raises `SchemaError` if there is no group Anonymous: nothing could be public.
     """
-    groups = sorted(str(key) for (key,) in connection.execute(everybody(tables)))
+    groups = sorted(str(key) for (key,) in connection.execute(access.everybody(tables)))
     if not groups:
         message = f"there is no group {ANONYMOUS}, so nothing would be public: is the database complete?"
         raise SchemaError(message)
@@ -561,10 +536,7 @@ def read_hierarchy(connection: Connection, queries: Statements) -> Hierarchy:
     parents = _pairs(connection, queries, inside, ("child_comm_id", "parent_comm_id"), communities)
     holders = _pairs(connection, queries, within, ("collection_id", "community_id"), communities)
     return Hierarchy(
-        {
-            key: Community(id=str(key), handle=handle, name=name, parents=_ids(parents.get(key, ())))
-            for key, (handle, name) in communities.items()
-        },
+        {key: Community(id=str(key), handle=handle, name=name) for key, (handle, name) in communities.items()},
         {
             key: Collection(
                 id=str(key), handle=handle, name=name, communities=_ids(_around(holders.get(key, ()), parents))
@@ -582,7 +554,7 @@ def _named(
     found: dict[Key, tuple[str | None, str]] = {}
     for key, group in groupby(rows, itemgetter(0)):
         same = [*group]
-        if readable({queries.view.period(row[4], row[5]) for row in same}, queries.view.today):
+        if access.readable({queries.view.period(row[4], row[5]) for row in same}, queries.view.today):
             found[key] = same[0][1], same[0][2] or ""
     return found
 

@@ -139,11 +139,8 @@ def owners_statement(queries: Statements, keys: Sequence[str]) -> sa.Executable:
 
 def _with_owner(queries: Statements, rows: sa.Subquery) -> tuple[sa.FromClause, ColumnElement[Any]]:
     """Return rows with a `key`, joined to what says whose they are, and the column that does."""
-    bundle, files, bundle_of_file = (
-        queries.tables.item2bundle.alias("holder"),
-        queries.tables.bundle2bitstream,
-        queries.tables.item2bundle.alias("holder_of_file"),
-    )
+    bundle, bundle_of_file = (queries.tables.item2bundle.alias(name) for name in ("holder", "holder_of_file"))
+    files = queries.tables.bundle2bitstream
     source = (
         rows.outerjoin(bundle, bundle.c.bundle_id == rows.c.key)
         .outerjoin(files, files.c.bitstream_id == rows.c.key)

@@ -324,9 +324,8 @@ class Statements:
 
     def _title(self, value: sa.FromClause, key: sa.ColumnElement[object], kind: ObjectType) -> sa.ColumnElement[bool]:
         """Return the condition that a row of `metadatavalue` is a title of the object `key`."""
-        of_kind = value.c.resource_type_id == int(kind) if "resource_type_id" in value.c else None
-        conditions = [value.c.object_id == key, value.c.metadata_field_id.in_([*self.titles])]
-        return sa.and_(*conditions, *([] if of_kind is None else [of_kind]))
+        is_title = value.c.metadata_field_id.in_([*self.titles])
+        return sa.and_(value.c.object_id == key, is_title, self.tables.is_of(value, kind))
 
 
 def as_text(column: sa.ColumnElement[Any]) -> sa.SQLColumnExpression[str]:
@@ -334,8 +333,6 @@ def as_text(column: sa.ColumnElement[Any]) -> sa.SQLColumnExpression[str]:
     return sa.cast(column, sa.Text)
 
 
-def _policy(
-    policy: sa.FromClause,
-) -> tuple[sa.SQLColumnExpression[int], sa.SQLColumnExpression[str], sa.SQLColumnExpression[str]]:
+def _policy(policy: sa.FromClause) -> tuple[sa.SQLColumnExpression[Any], ...]:
     """Return the columns of a policy; if the action is `NULL`, there is no policy."""
     return policy.c.action_id, as_text(policy.c.start_date), as_text(policy.c.end_date)

@@ -1,7 +1,7 @@
 """What is published of an item: its records in metadata formats, its files, their URLs, and their sets."""
 
 from repo_bridge.records.formats import FORMATS, Format, find_formats
-from repo_bridge.records.resources import HTML, Addresses, EntryBuilder, Interface, Sets, hidden_uris, latest
+from repo_bridge.records.resources import HTML, Addresses, EntryBuilder, Interface, Sets, latest
 
 __all__ = [
     "FORMATS",
@@ -12,6 +12,5 @@ __all__ = [
     "Interface",
     "Sets",
     "find_formats",
-    "hidden_uris",
     "latest",
 ]

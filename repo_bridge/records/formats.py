@@ -224,33 +224,14 @@ def _name(role: str = "") -> str:
     return f"<mods:name><mods:namePart>{{}}</mods:namePart>{term}</mods:name>"
 
 
-def _related(kind: str = "") -> str:
-    type_ = f" type='{kind}'" if kind else ""
-    return f"<mods:relatedItem{type_}><mods:titleInfo><mods:title>{{}}</mods:title></mods:titleInfo></mods:relatedItem>"
+def _mods(path: str) -> str:
+    """Return the elements of a path, one within the other, around a value."""
+    names = path.split(" > ")
+    ends = (name.partition(" ")[0] for name in reversed(names))
+    return "".join([*(f"<mods:{name}>" for name in names), "{}", *(f"</mods:{name}>" for name in ends)])
 
 
-def _origin(name: str) -> str:
-    return f"<mods:originInfo><mods:{name}>{{}}</mods:{name}></mods:originInfo>"
-
-
-def _subject(name: str, authority: str = "") -> str:
-    by = f" authority='{authority}'" if authority else ""
-    return f"<mods:subject{by}><mods:{name}>{{}}</mods:{name}></mods:subject>"
-
-
-def _identifier(kind: str) -> str:
-    return f"<mods:identifier type='{kind}'>{{}}</mods:identifier>"
-
-
-def _physical(name: str) -> str:
-    return f"<mods:physicalDescription><mods:{name}>{{}}</mods:{name}></mods:physicalDescription>"
-
-
-def _note(kind: str = "") -> str:
-    type_ = f" type='{kind}'" if kind else ""
-    return f"<mods:note{type_}>{{}}</mods:note>"
-
-
+_IDENTIFIERS = ("uri", "doi", "isbn", "issn", "ismn", "sici")
 _DATES = {"issued": "dateIssued", "created": "dateCreated", "copyright": "copyrightDate"}
 _RELATIONS = {
     "ispartofseries": "series",
@@ -263,53 +244,52 @@ _RELATIONS = {
     "replaces": "preceding",
 }
 
+#: The fields for each element, or for the path of one within others. Its value is the text of the last.
+_MODS_LINES: Sequence[tuple[str, str]] = (
+    ("dc.title", "titleInfo > title"),
+    ("dc.title.*", "titleInfo type='alternative' > title"),
+    ("dc.contributor.author", _name("author")),
+    ("dc.creator dc.creator.*", _name("creator")),
+    *((f"dc.contributor.{role}", _name(role)) for role in ("advisor", "editor", "illustrator")),
+    ("dc.contributor dc.contributor.*", _name()),
+    ("dc.type dc.type.*", "genre"),
+    ("dc.publisher dc.publisher.*", "originInfo > publisher"),
+    *((f"dc.date.{of}", f"originInfo > {name}") for of, name in _DATES.items()),
+    ("dc.date dc.date.submitted", "originInfo > dateOther"),
+    ("dc.language dc.language.*", "language > languageTerm"),
+    ("dc.format dc.format.medium", "physicalDescription > form"),
+    ("dc.format.mimetype", "physicalDescription > internetMediaType"),
+    ("dc.format.extent", "physicalDescription > extent"),
+    ("dc.description.abstract", "abstract"),
+    ("dc.description.tableofcontents", "tableOfContents"),
+    ("dc.description.sponsorship", "note type='funding'"),
+    ("dc.description.statementofresponsibility", "note type='statement of responsibility'"),
+    ("dc.description dc.description.uri dc.description.version", "note"),
+    *((f"dc.subject.{authority}", f"subject authority='{authority}' > topic") for authority in ("lcsh", "mesh")),
+    ("dc.subject dc.subject.other", "subject > topic"),
+    ("dc.subject.ddc", "classification authority='ddc'"),
+    ("dc.subject.lcc", "classification authority='lcc'"),
+    ("dc.subject.*", "classification"),
+    ("dc.coverage.spatial", "subject > geographic"),
+    ("dc.coverage.temporal", "subject > temporal"),
+    ("dc.coverage", "subject > topic"),
+    *((f"dc.identifier.{kind}", f"identifier type='{kind}'") for kind in _IDENTIFIERS),
+    ("dc.identifier.citation", "note type='citation/reference'"),
+    ("dc.identifier dc.identifier.*", "identifier type='local'"),
+    *((f"dc.relation.{of}", f"relatedItem type='{kind}' > titleInfo > title") for of, kind in _RELATIONS.items()),
+    ("dc.source dc.source.* dc.relation.isbasedon", "relatedItem type='original' > titleInfo > title"),
+    ("dc.relation.uri", "relatedItem > location > url"),
+    ("dc.relation dc.relation.*", "relatedItem > titleInfo > title"),
+    ("dc.rights dc.rights.*", "accessCondition type='use and reproduction'"),
+)
 MODS = Crosswalk(
     prefix="mods",
     profile=_MODS,
     root="mods:mods",
     namespaces={"mods": _MODS},
     schemas={_MODS: "http://www.loc.gov/standards/mods/v3/mods-3-7.xsd"},
-    table=(
-        ("dc.title", "<mods:titleInfo><mods:title>{}</mods:title></mods:titleInfo>"),
-        ("dc.title.*", "<mods:titleInfo type='alternative'><mods:title>{}</mods:title></mods:titleInfo>"),
-        ("dc.contributor.author", _name("author")),
-        ("dc.creator dc.creator.*", _name("creator")),
-        *((f"dc.contributor.{role}", _name(role)) for role in ("advisor", "editor", "illustrator")),
-        ("dc.contributor dc.contributor.*", _name()),
-        ("dc.type dc.type.*", "<mods:genre>{}</mods:genre>"),
-        ("dc.publisher dc.publisher.*", _origin("publisher")),
-        *((f"dc.date.{of}", _origin(name)) for of, name in _DATES.items()),
-        ("dc.date dc.date.submitted", _origin("dateOther")),
-        ("dc.language dc.language.*", "<mods:language><mods:languageTerm>{}</mods:languageTerm></mods:language>"),
-        ("dc.format dc.format.medium", _physical("form")),
-        ("dc.format.mimetype", _physical("internetMediaType")),
-        ("dc.format.extent", _physical("extent")),
-        ("dc.description.abstract", "<mods:abstract>{}</mods:abstract>"),
-        ("dc.description.tableofcontents", "<mods:tableOfContents>{}</mods:tableOfContents>"),
-        ("dc.description.sponsorship", _note("funding")),
-        ("dc.description.statementofresponsibility", _note("statement of responsibility")),
-        ("dc.description dc.description.uri dc.description.version", _note()),
-        *((f"dc.subject.{authority}", _subject("topic", authority)) for authority in ("lcsh", "mesh")),
-        ("dc.subject dc.subject.other", _subject("topic")),
-        ("dc.subject.ddc", "<mods:classification authority='ddc'>{}</mods:classification>"),
-        ("dc.subject.lcc", "<mods:classification authority='lcc'>{}</mods:classification>"),
-        ("dc.subject.*", "<mods:classification>{}</mods:classification>"),
-        ("dc.coverage.spatial", _subject("geographic")),
-        ("dc.coverage.temporal", _subject("temporal")),
-        ("dc.coverage", _subject("topic")),
-        *((f"dc.identifier.{kind}", _identifier(kind)) for kind in ("uri", "doi", "isbn", "issn", "ismn", "sici")),
-        ("dc.identifier.citation", "<mods:note type='citation/reference'>{}</mods:note>"),
-        ("dc.identifier dc.identifier.*", _identifier("local")),
-        *((f"dc.relation.{of}", _related(kind)) for of, kind in _RELATIONS.items()),
-        ("dc.source dc.source.* dc.relation.isbasedon", _related("original")),
-        (
-            "dc.relation.uri",
-            "<mods:relatedItem><mods:location><mods:url>{}</mods:url></mods:location></mods:relatedItem>",
-        ),
-        ("dc.relation dc.relation.*", _related()),
-        ("dc.rights dc.rights.*", "<mods:accessCondition type='use and reproduction'>{}</mods:accessCondition>"),
-    ),
-    least=_identifier("local"),
+    table=((fields, element if "<" in element else _mods(element)) for fields, element in _MODS_LINES),
+    least=_mods("identifier type='local'"),
 )
 
 

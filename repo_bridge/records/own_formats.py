@@ -3,9 +3,9 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.util import module_from_spec, spec_from_file_location
 from itertools import groupby, product
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -238,13 +238,10 @@ def _named(element: etree._Element) -> Iterator[str]:
 
 
 def _function_of(file: Path) -> Callable[[Item, PlacedFiles, str], bytes]:
-    spec = spec_from_file_location(f"crosswalk_{file.stem}", file)
-    if spec is None or spec.loader is None:
-        message = "it is not a Python module"
-        raise ImportError(message)
-    module: Any = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    record = module.record
+    record = run_path(str(file)).get("record")
+    if record is None:
+        message = "it has no function record"
+        raise AttributeError(message)
 
     def make(item: Item, files: PlacedFiles, ui: str) -> bytes:
         del files, ui

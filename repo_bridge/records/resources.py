@@ -100,6 +100,20 @@ class EntryBuilder:
         """Return the URIs of the records of an item without a handle."""
         return [self.addresses.record(record_path(format_.prefix, item, None)) for format_ in self.formats]
 
+    def hidden_uris(self, hidden: HiddenItem) -> Iterator[tuple[str, datetime | None, str]]:
+        """Yield the URIs that a hidden item would have, whether they were listed or not.
+
+        With each, yield since when it is not public, as far as the database knows (rule 13), and the column that says
+        so.
+        """
+        column = hidden.reason.column if hidden.reason else ""
+        for format_ in self.formats if hidden.reason else ():
+            path = record_path(format_.prefix, hidden.id, hidden.handle)
+            yield self.addresses.record(path), latest(self.at, hidden.closed), column
+        for file in hidden.bitstreams:
+            if uri := self.addresses.bitstream(file.id, hidden.handle, file.sequence_id, file.name):
+                yield uri, latest(self.at, hidden.closed, file.closed), column or file.column
+
     def _records(
         self, item: Item, files: Sequence[tuple[str, Bitstream]], shared: str, sets: tuple[str, ...]
     ) -> tuple[InventoryEntry, ...]:
@@ -141,24 +155,6 @@ def _described_by(records: Iterable[InventoryEntry]) -> str:
     return "".join([render_link("describedby", record.uri, XML) for record in records])
 
 
-def hidden_uris(
-    hidden: HiddenItem, addresses: "Addresses", formats: Sequence[Format], at: datetime
-) -> Iterator[tuple[str, datetime | None, str]]:
-    """Yield the URIs that a hidden item would have, whether they were listed or not.
-
-    With each, yield since when it is not public, as far as the database knows (rule 13), and the column that says so.
-    """
-    column = hidden.reason.column if hidden.reason else ""
-    if hidden.reason:
-        for format_ in formats:
-            path = record_path(format_.prefix, hidden.id, hidden.handle)
-            yield addresses.record(path), latest(at, hidden.closed), column
-    for file in hidden.bitstreams:
-        uri = addresses.bitstream(file.id, hidden.handle, file.sequence_id, file.name)
-        if uri is not None:
-            yield uri, latest(at, hidden.closed, file.closed), column or file.column
-
-
 def latest(at: datetime, *times: datetime | None) -> datetime | None:
     """Return the latest of the known times that are not after `at`; `None` if there is none (rule 13)."""
     return max((time for time in times if time is not None and time <= at), default=None)
@@ -183,11 +179,9 @@ def _versions(item: Item, addresses: "Addresses", format_: Format) -> Iterator[s
 
 def _page(item: Item, addresses: "Addresses") -> Iterator[str]:
     """Yield links to the page that shows the record to people, and to what DSpace says of it to programs."""
-    page = addresses.landing_page(item.id, item.handle)
-    if page is not None:
+    if page := addresses.landing_page(item.id, item.handle):
         yield render_link("alternate", page, HTML)
-    linkset = addresses.linkset(item.id)
-    if linkset is not None:
+    if linkset := addresses.linkset(item.id):
         yield render_link("linkset", linkset, LINKSET)
 
 
@@ -201,8 +195,7 @@ def _license(item: Item) -> Iterator[str]:
 def _within(item: Item, addresses: "Addresses") -> Iterator[str]:
     """Yield links to the collections that the item is in (`LN06`)."""
     for collection in collections_of(item):
-        uri = addresses.container(collection)
-        if uri is not None:
+        if uri := addresses.container(collection):
             yield render_link("collection", uri)
 
 

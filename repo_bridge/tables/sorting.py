@@ -192,19 +192,8 @@ def sort_table(files: Path | BucketPath, folder: Path, how: Sorting) -> CheckedT
     Of two rows with the same URI, the second is bad, by the names of the files and the numbers of the rows in them.
     Raises `TableError` if the files cannot be read or sorted.
     """
-    if isinstance(files, Path):
-        with how.sorter(str(files.absolute()), folder) as sorter:
-            return CheckedTable.of([sorter.sort(sorter.checked(how.at))], sorter.unreadable())
-    base, pattern = _divided(files)
-    copies = folder / "copies"
-    for file in base.glob(pattern):
-        copy = copies / file.url.removeprefix(f"{base}/")
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        file.save(copy)
-    with how.sorter(f"{copies}/{pattern}", folder, (str(copies), str(base))) as sorter:
-        table = CheckedTable.of([sorter.sort(sorter.checked(how.at))], sorter.unreadable())
-    shutil.rmtree(copies)
-    return table
+    with _sorter(how, files, folder) as sorter:
+        return CheckedTable.of([sorter.sort(sorter.checked(how.at))], sorter.unreadable())
 
 
 def sort_table_by(run: Map, files: Path | BucketPath, folder: BucketPath, how: Sorting) -> CheckedTable:
@@ -259,12 +248,25 @@ def _sort(how: Sorting, folder: BucketPath, files: Sequence[BucketPath]) -> Sort
 
 @contextmanager
 def _of_file(how: Sorting, file: Path | BucketPath) -> Iterator["Sorter"]:
-    with TemporaryDirectory(prefix="repo-bridge-") as name:
-        copy = file if isinstance(file, Path) else Path(name, file.name)
-        if isinstance(file, BucketPath):
-            file.save(copy)
-        with how.sorter(str(copy), Path(name), (str(copy), str(file))) as sorter:
+    with TemporaryDirectory(prefix="repo-bridge-") as name, _sorter(how, file, Path(name)) as sorter:
+        yield sorter
+
+
+@contextmanager
+def _sorter(how: Sorting, files: Path | BucketPath, folder: Path) -> Iterator["Sorter"]:
+    """Yield what sorts files in a folder; files in a bucket are copied there first."""
+    if isinstance(files, Path):
+        with how.sorter(str(files.absolute()), folder) as sorter:
             yield sorter
+        return
+    copies, (base, pattern) = folder / "copies", _divided(files)
+    for file in base.glob(pattern):
+        copy = copies / file.url.removeprefix(f"{base}/")
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        file.save(copy)
+    with how.sorter(f"{copies}/{pattern}", folder, (str(copies), str(base))) as sorter:
+        yield sorter
+    shutil.rmtree(copies)
 
 
 def _divided(files: BucketPath) -> tuple[BucketPath, str]:

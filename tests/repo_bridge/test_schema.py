@@ -65,16 +65,9 @@ def test_described_as_it_is(version: int) -> None:
         assert {column.name for column in table.c} <= {*columns_of(version, table.name)}
 
 
-def test_versions_between(tmp_path: Path) -> None:
-    """Versions 8 and 9 have the tables of 7."""
-    with database(tmp_path, 7) as connection:
-        assert {find_tables(connection, version).version for version in (7, 8, 9)} == {7}
-
-
 @pytest.mark.parametrize(
     ("version", "change", "asked", "message"),
     [
-        *((7, "SELECT 1", asked, f"DSpace {asked} cannot be read, only 5 to 10") for asked in (1, 4, 11)),
         (7, "DROP TABLE item", None, "not a DSpace"),
         (6, "ALTER TABLE metadatavalue RENAME COLUMN dspace_object_id TO item_id", None,
             "of an unknown version of DSpace"),

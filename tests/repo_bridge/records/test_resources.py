@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import pytest
 from lxml import etree
@@ -27,7 +27,7 @@ from repo_bridge.model import (
 )
 from repo_bridge.reading.repository import open_repository
 from repo_bridge.records import EntryBuilder, Format, Sets, find_formats
-from repo_bridge.records.resources import Addresses, hidden_uris, latest
+from repo_bridge.records.resources import Addresses, latest
 from sample_site.dspace.repository import Bundle, File, Policy, Sample, Thing, rows_of
 from sample_site.dspace.tables import write_sqlite
 from tests.kit.repository.reading import VIEW, read_sample, url_of
@@ -85,6 +85,12 @@ def entries_of(
     builder = EntryBuilder(addresses=site, formats=formats, at=AT, sets=Sets("s"), record_files=record_files)
     made = builder.make(item)
     return made.entries[: made.records], made.entries[made.records :]
+
+
+def hidden_uris(hidden: HiddenItem, site: Addresses, formats: Sequence[Format]) -> list[tuple[str, Any, str]]:
+    """Return the URIs of a hidden item, with since when and why each is not public."""
+    builder = EntryBuilder(addresses=site, formats=formats, at=AT, sets=Sets("s"), record_files=None)
+    return [*builder.hidden_uris(hidden)]
 
 
 def links_of(entry: InventoryEntry) -> tuple[Link, ...]:
@@ -226,15 +232,15 @@ def test_departures() -> None:
     """What is hidden has the URIs that it had or would have, with the time since when."""
     file = HiddenBitstream(id="f1", name="a.pdf", sequence_id=1, closed=AT - DAY)
     whole = HiddenItem(id="i1", handle="1/2", reason=Reason.PRIVATE, closed=AT - 2 * DAY, bitstreams=(file,))
-    assert [*hidden_uris(whole, SITE, OAI_DC, AT)] == [
+    assert hidden_uris(whole, SITE, OAI_DC) == [
         (RECORD, AT - 2 * DAY, ""),
         (CONTENT, AT - DAY, ""),
     ]
-    withdrawn = hidden_uris(replace(whole, reason=Reason.WITHDRAWN), SITE, OAI_DC, AT)
+    withdrawn = hidden_uris(replace(whole, reason=Reason.WITHDRAWN), SITE, OAI_DC)
     assert [column for *_, column in withdrawn] == ["item.withdrawn"] * 2
     part = replace(whole, reason=None, closed=None, bitstreams=(replace(file, closed=AT + DAY),))
-    assert [*hidden_uris(part, SITE, OAI_DC, AT)] == [(CONTENT, None, "")]
-    assert [*hidden_uris(replace(part, handle=None), replace(SITE, version=5), OAI_DC, AT)] == []
+    assert hidden_uris(part, SITE, OAI_DC) == [(CONTENT, None, "")]
+    assert hidden_uris(replace(part, handle=None), replace(SITE, version=5), OAI_DC) == []
 
 
 @pytest.mark.parametrize("version", [5, 7, 10])
@@ -245,7 +251,7 @@ def test_everything_is_public_or_departed(tmp_path: Path, version: int) -> None:
     written: dict[str, bytes] = {}
     with open_repository(url_of(file), VIEW) as repository:
         resources = [entries_of(item, site, ALL, written) for item in repository.items()]
-        gone = {uri for hidden in repository.hidden() for uri, _, _ in hidden_uris(hidden, site, ALL, AT)}
+        gone = {uri for hidden in repository.hidden() for uri, _, _ in hidden_uris(hidden, site, ALL)}
     listed = [record.uri for records, _ in resources for record in records]
     listed += [each.uri for _, files in resources for each in files]
     assert len({*listed}) == len(listed)

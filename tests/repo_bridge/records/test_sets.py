@@ -74,7 +74,7 @@ def test_other_names() -> None:
 
 
 MUSEUM = Community(id="m", handle="1/m", name="Museum")
-CABINET = Community(id="c", handle=None, name="Cabinet", parents=("m",))
+CABINET = Community(id="c", handle=None, name="Cabinet")
 COINS = Collection(id="k1", handle="1/2.3", name="Coins", communities=("c", "m"))
 MAPS = Collection(id="k2", handle=None, name="Maps", communities=("m",))
 ITEM = Item(id="i", handle=None, last_modified=None, owner=MAPS, collections=(COINS, MAPS))
