@@ -177,7 +177,7 @@ the last day of an embargo is public in the earliest zone only
 -if each.start <= today.earliest and today.latest < each.end), None
 +if each.start <= today.latest and today.latest < each.end), None
 a link to an earlier version that is withdrawn or restricted stays
--            if place[1] not in self._left_out and readable(_periods(same, self._view), self._view.today)
+-            if place[1] not in self._left_out and access.readable(_periods(same, self._view), self._view.today)
 +            if place[1] not in self._left_out
 a run dated before the last one is allowed (ended rights return)
 -            plan.require_not_before(settings.at)
