@@ -7,6 +7,7 @@ import stat
 import sys
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from time import monotonic
 from typing import Any
@@ -101,13 +102,9 @@ class Copy:
         if stored.digest and not self.matches(stored):
             return False
         target.unlink()
-        for parent in target.relative_to(self._folder).parents:
-            try:
-                if parent != Path():
-                    (self._folder / parent).rmdir()
-            except OSError:
-                break
-            self._folders.discard(os.fspath(self._folder / parent))
+        self._folders.clear()
+        with suppress(OSError):  # something else is in one of them, at last the state in that of the copy
+            os.removedirs(target.parent)
         return True
 
     def matches(self, stored: StoredResource) -> bool:

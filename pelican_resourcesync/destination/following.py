@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from pelican_resourcesync.content import Page, read_page
 from pelican_resourcesync.destination.changes import DELETED, UPDATED, Changes, listing
@@ -88,6 +88,16 @@ class FollowedChange:
         return self.done.encode()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowOptions(SourceOptions):
+    """What `follow` takes beside a Source."""
+
+    since: str | None = field(default=None, kw_only=False)
+    content: bool = True
+    text: bool = False
+    contents: str | Path | None = None
+
+
 if TYPE_CHECKING:  # type checkers see by its kind whether a change has content
 
     class _Present(FollowedChange):
@@ -110,11 +120,9 @@ else:
 class Following(Iterator[_Typed]):
     """The changes of a Source. What it has opened is closed at their end, or when nothing refers to it any more."""
 
-    def __init__(
-        self, source: str, since: str | None = None, options: SourceOptions | None = None, **wanted: Any
-    ) -> None:
-        """Take the URL or the folder of a Source, the cursor, the options, and what else `follow` takes."""
-        self._follower = _Follower(source, since, options or SourceOptions(), **wanted)
+    def __init__(self, source: str, options: FollowOptions) -> None:
+        """Take the URL or the folder of a Source, and the options."""
+        self._follower = _Follower(source, options)
         self._changes = self._follower.follow()  # which does not refer to this object
 
     def __next__(self) -> _Typed:
@@ -144,16 +152,8 @@ class Following(Iterator[_Typed]):
         self._changes.close()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Arguments(SourceOptions):
-    since: str | None = field(default=None, kw_only=False)
-    content: bool = True
-    text: bool = False
-    contents: str | Path | None = None
-
-
-@by_keyword(_Arguments)
-def follow(source: str, given: _Arguments) -> Following:
+@by_keyword(FollowOptions)
+def follow(source: str, given: FollowOptions) -> Following:
     """Return the changes of a Source since a cursor; without one, begin with all its resources, as `created`.
 
     `source` is a URL or the folder of a site. Store the `cursor` of each change when it was handled, and pass it to the
@@ -171,7 +171,7 @@ def follow(source: str, given: _Arguments) -> Following:
     and at the end `IncompleteError` if some resources cannot be fetched now; before anything is passed on, also if many
     would be deleted, or the lists are older than the cursor. Its `may_pass` says whether the next run may succeed.
     """
-    return Following(source, given.since, given, content=given.content, text=given.text, contents=given.contents)
+    return Following(source, given)
 
 
 class _Follower:
@@ -183,21 +183,11 @@ class _Follower:
     _changes: Changes
     _packed: "_Packed"
 
-    def __init__(  # noqa: PLR0913 - keyword-only, as in `follow`
-        self,
-        source: str,
-        since: str | None,
-        options: SourceOptions,
-        *,
-        content: bool = True,
-        text: bool = False,
-        contents: str | Path | None = None,
-    ) -> None:
-        self._where = source
-        self._options, self._text, self._file = options, text, contents
-        self._content = content or text or contents is not None
+    def __init__(self, source: str, options: FollowOptions) -> None:
+        self._where, self._options = source, options
+        self._content = options.content or options.text or options.contents is not None
         self._contents: Contents | None = None
-        self.cursor = Cursor.decode(since) if since else None
+        self.cursor = Cursor.decode(options.since) if options.since else None
         self.notes: list[str] = []
         self.foreign = 0  # resources on hosts that are not requested
         self._reasons: dict[str, str] = {}  # why resources are postponed
@@ -215,9 +205,9 @@ class _Follower:
                 self._state.set(PRIVATE, self.cursor.private)
             self._source = stack.enter_context(closing(Source(self._where, self._options, self._state)))
             self._mirrors = Mirrors(self._state, self._source)
-            if self._file is not None:
+            if (file := self._options.contents) is not None:
                 mark = self.cursor.contents if self.cursor else None
-                self._contents = stack.enter_context(closing(Contents(Path(self._file), mark)))
+                self._contents = stack.enter_context(closing(Contents(Path(file), mark)))
             self._changes = Changes(self._source, self._state, self._contents, self.notes)
             self._source.read_robots()
             for _ in range(_ROUNDS):
@@ -286,8 +276,8 @@ class _Follower:
 
     def _record(self, change: FollowedChange, resource: ListedResource) -> tuple[FollowedChange, bool]:
         """Return a change with what its page says, if that is wanted, and whether only what is around that changed."""
-        if change.content and (self._text or self._contents):
-            change = replace(change, page=_page_of(change, markdown=self._text))
+        if change.content and (self._options.text or self._contents):
+            change = replace(change, page=_page_of(change, markdown=self._options.text))
         if self._contents is None:
             return change, False
         _, before = self._contents.get(change.uri)

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.destination import Following, Mirror
+from pelican_resourcesync.destination import Mirror
 from pelican_resourcesync.errors import IncompleteError, ResourceSyncError
 from tests.kit.examples import examples
-from tests.kit.sources import BEGIN, FAST, FakeSource, fake_source, files_of, in_step
+from tests.kit.sources import BEGIN, FAST, FakeSource, fake_source, files_of, following, in_step
 
 PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three", "e.bin": "four", "f.html": "five"}
 DAY = timedelta(days=1)
@@ -117,7 +117,7 @@ class Follower:
 
     def follow(self) -> Iterator[str]:
         """Follow, and yield the kind of each change when it was handled."""
-        changes = Following(self.source.url, self.cursor, PATIENT)
+        changes = following(self.source.url, self.cursor, PATIENT)
         try:
             for each in changes:
                 if each.kind == "reset":

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from pelican_resourcesync.checker import check
-from pelican_resourcesync.destination import STATE_FOLDER, Following, Mirror
+from pelican_resourcesync.destination import STATE_FOLDER, Mirror
 from pelican_resourcesync.errors import AbsentError, DocumentError, IncompleteError, SourceError, StatusError
 from pelican_resourcesync.system.dcz import zstd
 from tests.kit.live import content, status
-from tests.kit.sources import FAST, FakeSource, document, entry, fake_source, files_of, in_step, stamp
+from tests.kit.sources import FAST, FakeSource, document, entry, fake_source, files_of, following, in_step, stamp
 
 PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three"}
 SD, CAP = ".well-known/resourcesync", "rs/capabilitylist.xml"
@@ -261,7 +261,7 @@ DIALECTS: dict[str, Dialect] = {
 
 def followed(url: str, cursor: str | None, have: dict[str, bytes | None]) -> tuple[str, list[str]]:
     """Follow, and bring what a follower has up to date; return the cursor and the kinds of the changes."""
-    changes, kinds = Following(url, cursor, FAST), list[str]()
+    changes, kinds = following(url, cursor, FAST), list[str]()
     for change in changes:
         kinds.append(change.kind)
         if change.kind == "reset":
@@ -415,7 +415,7 @@ def test_incomplete(row: Incomplete, folder: Path) -> None:
             assert [bool(re.search(row.unread, each)) for each in result.plan.unread] == [True]
             assert sorted(files_of(fresh)) == row.pages.split()
         with pytest.raises(SourceError):
-            list(Following(source.url, None, FAST))
+            list(following(source.url, None, FAST))
         with pytest.raises(IncompleteError, match=row.unread):
             Mirror(source.url, fresh, FAST).audit()
         source.published = good
@@ -495,7 +495,7 @@ def test_change_lists_that_fail_for_a_while(folder: Path) -> None:
         cursor, _ = followed(source.url, None, have)
         absent(CL, 503)(source)
         with pytest.raises(IncompleteError, match=r"the Change Lists cannot be used: .*503"):
-            list(Following(source.url, cursor, FAST))
+            list(following(source.url, cursor, FAST))
         source.site.manners.clear()
         source.update({"d.txt": "new"})
         assert followed(source.url, cursor, have)[1] == ["updated"]

@@ -10,18 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.destination import Following
 from pelican_resourcesync.errors import IncompleteError, MirrorError, SourceError
 from pelican_resourcesync.options import MirrorOptions
 from tests.kit.live import Ask, status
-from tests.kit.sources import FAST, FakeSource, digest, document, entry, stamp
+from tests.kit.sources import FAST, FakeSource, digest, document, entry, following, stamp
 
 PAGES = {"a.html": "one", "b/c.html": "two", "d.bin": "three"}
 
 
 def history(source: FakeSource, cursor: str = "", options: MirrorOptions = FAST) -> tuple[list[str], str]:
     """Return what comes, each as one text, and the cursor at the end."""
-    changes = Following(source.url, cursor, options)
+    changes = following(source.url, cursor, options)
     found = [
         f"{each.kind} {each.uri.removeprefix(source.url)} {each.content.read().decode() if each.content else ''}"
         for each in changes
@@ -42,7 +41,7 @@ def test_begin_and_go_on(source: FakeSource) -> None:
     source.edit(
         "rs/changelist.xml", b'change="created" hash', b'change="created" type="text/plain; charset=utf-8" hash'
     )
-    changes = Following(source.url, cursor, FAST)
+    changes = following(source.url, cursor, FAST)
     first = next(changes)
     assert changes.cursor == cursor  # it may not have been handled
     assert (first.uri, first.kind, first.time) == (
@@ -62,7 +61,7 @@ def test_begin_and_go_on(source: FakeSource) -> None:
     assert (third.uri, third.kind, third.content, third.hash) == (f"{source.url}a.html", "deleted", None, "")
     assert next(changes, None) is None
     assert changes.cursor == third.cursor
-    assert [*Following(source.url, None, FAST)][-1].cursor == history(source)[1]
+    assert [*following(source.url, None, FAST)][-1].cursor == history(source)[1]
     assert [each.split()[1] for each in history(source, first.cursor)[0]] == ["d.bin", "a.html"]
     assert history(source, second.cursor)[0] == ["deleted a.html"]
 
@@ -71,7 +70,7 @@ def test_progress(source: FakeSource) -> None:
     """Resources and bytes are counted while they come: how many, of how many; at the pace that robots.txt asks for."""
     calls: list[tuple[int, ...]] = []
     options = replace(FAST, progress=lambda *numbers: calls.append(numbers))
-    assert len([*Following(source.url, None, options)]) == 3
+    assert len([*following(source.url, None, options)]) == 3
     assert calls == [(1, 3, 3, 0), (2, 3, 6, 0), (3, 3, 11, 0)]
     assert source.site.asked()["robots.txt"] == 1
 
@@ -80,7 +79,7 @@ def test_links(source: FakeSource) -> None:
     """The links of an entry come with it."""
     link = b'<rs:ln rel="describes" href="https://example.org/?a=1&amp;b" type="text/html"/><rs:ln rel="up" href="u"/>'
     source.edit("rs/resourcelist.xml", b"</url>", link + b"</url>", 1)
-    first = next(Following(source.url, None, FAST))
+    first = next(following(source.url, None, FAST))
     assert [(each.rel, each.href, each.type) for each in first.links] == [
         ("describes", "https://example.org/?a=1&b", "text/html"),
         ("up", "u", None),
@@ -94,7 +93,7 @@ def test_changes_at_one_time(source: FakeSource) -> None:
         source.put(name, f"new {name}")
     source.changes[-3:] = [(source.now, *each[1:]) for each in source.changes[-3:]]
     source.publish()
-    changes = Following(source.url, cursor, FAST)
+    changes = following(source.url, cursor, FAST)
     order = ["d.bin", "a.html", "b/c.html"]
     cursors = [(each.uri.removeprefix(source.url), each.cursor) for each in changes]
     assert [name for name, _ in cursors] == order
@@ -104,7 +103,7 @@ def test_changes_at_one_time(source: FakeSource) -> None:
 
 def test_interrupted_beginning(source: FakeSource) -> None:
     """It goes on within the Resource List; what changed meanwhile comes too, and nothing twice."""
-    cursor = next(Following(source.url, None, FAST)).cursor
+    cursor = next(following(source.url, None, FAST)).cursor
     assert history(source, cursor)[0] == ["created b/c.html two", "created d.bin three"]
     source.update({"a.html": "new", "b/c.html": None, "aa.html": "aa"})
     assert history(source, cursor)[0] == [
@@ -128,7 +127,7 @@ def test_reset(source: FakeSource, how: str) -> None:
     else:  # another has its time
         source.changes[2] = (source.changes[2][0], "b/c.html", "updated", b"two")
     source.update({"d.bin": None})
-    changes = Following(source.url, cursor, FAST)
+    changes = following(source.url, cursor, FAST)
     reset = next(changes)
     assert (reset.kind, reset.uri, reset.content) == ("reset", "", None)
     assert changes.cursor == cursor
@@ -146,7 +145,7 @@ def test_reset_to_far_less(source: FakeSource, tmp_path: Path, how: str) -> None
     source.update({f"p{number}.html": "1" for number in range(7)})
     cursor = history(source)[1]
     if how == "interrupted":
-        cursor = [change.cursor for change in Following(source.url, None, FAST)][-2]
+        cursor = [change.cursor for change in following(source.url, None, FAST)][-2]
     else:
         source.update({"d.bin": None})  # 9 are left
         cursor = history(source, cursor, replace(FAST, max_deletions=100))[1]
@@ -159,7 +158,7 @@ def test_reset_to_far_less(source: FakeSource, tmp_path: Path, how: str) -> None
         for name in (".well-known/resourcesync", "rs/resourcelist.xml", "rs/changelist.xml"):
             source.edit(name, b"rs/capabilitylist.xml", b"rs/other.xml")
         source.published["rs/other.xml"] = source.published["rs/capabilitylist.xml"]
-    changes = Following(source.url, cursor, FAST)
+    changes = following(source.url, cursor, FAST)
     with pytest.raises(IncompleteError, match=r"^8 of about 9 resources are no longer listed: .*=89\)$") as raised:
         next(changes)
     assert not raised.value.may_pass
@@ -192,7 +191,7 @@ def test_owed(source: FakeSource) -> None:
         source.put(name, f"new {name}")
     source.publish()
     source.site.manners |= {"a.html": status(403), "b/c.html": status(503)}
-    changes = Following(source.url, cursor, FAST)
+    changes = following(source.url, cursor, FAST)
     assert [each.uri for each in [next(changes)]] == [f"{source.url}d.bin"]
     with pytest.raises(IncompleteError, match=r"2 of the resources cannot be fetched.*a\.html.*403.*503") as raised:
         next(changes)
@@ -216,7 +215,7 @@ def test_too_many_owed(source: FakeSource, monkeypatch: pytest.MonkeyPatch) -> N
     """Where nothing can be had, it stops."""
     monkeypatch.setattr("pelican_resourcesync.destination.following._MOST_POSTPONED", 1)
     source.site.manners |= {"a.html": status(403), "b/c.html": status(403)}
-    changes = Following(source.url, None, FAST)
+    changes = following(source.url, None, FAST)
     with pytest.raises(IncompleteError, match="more than 1 resources cannot be fetched") as raised:
         next(changes)
     assert not raised.value.may_pass
@@ -251,7 +250,7 @@ def test_no_change_lists(source: FakeSource) -> None:
     source.update({"a.html": None})
     found, cursor = history(source, cursor)
     assert found == ["reset", "created b/c.html two", "created d.bin three"]
-    halfway = next(Following(source.url, None, FAST)).cursor
+    halfway = next(following(source.url, None, FAST)).cursor
     assert history(source, halfway)[0] == ["created d.bin three"]
 
 
@@ -273,7 +272,7 @@ def test_contents_of_a_plain_sitemap(source: FakeSource, tmp_path: Path) -> None
     """The content of pages is compared: what only moved around is left out, and what was not handled comes again."""
 
     def after(cursor: str | None, file: str = "contents") -> list[tuple[str, str]]:
-        changes = Following(source.url, cursor, FAST, contents=tmp_path / file)
+        changes = following(source.url, cursor, FAST, contents=tmp_path / file)
         found = [(f"{each.kind} {each.uri.removeprefix(source.url)}", each.cursor) for each in changes]
         return [*found, ("", changes.cursor)]
 
@@ -309,12 +308,12 @@ def test_contents_file_that_cannot_be_used(source: FakeSource, tmp_path: Path) -
     """A file of something else, and one that another run uses, are named, and no file is harmed."""
     (file := tmp_path / "contents").write_text("text " * 2000)
     with pytest.raises(MirrorError, match=r"contents cannot be used \(file is not a database\)"):
-        next(Following(source.url, None, FAST, contents=file))
+        next(following(source.url, None, FAST, contents=file))
     assert file.read_text() == "text " * 2000
-    running = Following(source.url, None, FAST, contents=tmp_path / "used")
+    running = following(source.url, None, FAST, contents=tmp_path / "used")
     next(running)
     with pytest.raises(MirrorError, match=r"used cannot be used \(database is locked\)"):
-        next(Following(source.url, None, FAST, contents=tmp_path / "used"))
+        next(following(source.url, None, FAST, contents=tmp_path / "used"))
 
 
 def test_changes_begin_late(source: FakeSource) -> None:
@@ -324,7 +323,7 @@ def test_changes_begin_late(source: FakeSource) -> None:
     source.changes.clear()
     source.publish()
     source.published["rs/resourcelist.xml"] = listed
-    changes = Following(source.url, None, FAST)
+    changes = following(source.url, None, FAST)
     halfway = next(changes).cursor
     assert len([*changes]) == 2
     assert changes.notes[0].endswith("the changes in between are not known")
@@ -355,7 +354,7 @@ def test_roll_back_of_what_was_read(source: FakeSource, *, begun: bool) -> None:
     source.update({"a.html": "newer"})
     if not begun:  # the Resource List is older than the change
         cursor, source.published["rs/resourcelist.xml"], before["rs/resourcelist.xml"] = "", first_list, first_list
-    changes = Following(source.url, cursor, FAST)
+    changes = following(source.url, cursor, FAST)
     assert (halfway := next(changes)).uri.endswith("b/c.html" if begun else "d.bin")
     changes.close()
     source.published = before
@@ -380,18 +379,18 @@ def test_other_hosts(source: FakeSource) -> None:
     """What is on other hosts is not requested, and counted; a set that has nothing else cannot be followed."""
     more = entry("http://b.test/") + entry("http://c.test/")
     source.published["rs/resourcelist.xml"] = source.resource_list().replace(b"</urlset>", f"{more}</urlset>".encode())
-    changes = Following(source.url, None, FAST)
+    changes = following(source.url, None, FAST)
     assert len([*changes]) == 3
     allowed = "--allow-host b.test --allow-host c.test"
     assert (changes.foreign, changes.notes) == (2, [f"without 2 resources on b.test, c.test ({allowed} takes them)"])
     change = entry("http://d.test/", {"change": "created"}, stamp(source.now))
     change += entry("http://b.test/", {"change": "updated"}, stamp(source.now))
     source.add("rs/changelist.xml", change)
-    changes = Following(source.url, changes.cursor, FAST)
+    changes = following(source.url, changes.cursor, FAST)
     assert [*changes] == []
     assert changes.notes == ["without 1 resource on d.test (--allow-host d.test takes them)"]
     with pytest.raises(IncompleteError, match=f"lists, none are on hosts .* with --set, or add {allowed}$"):
-        [*Following(source.url, None, replace(FAST, only=["http://*.test/"]))]
+        [*following(source.url, None, replace(FAST, only=["http://*.test/"]))]
 
 
 def add_set(source: FakeSource, listed: Mapping[str, bytes], changes: str) -> None:
@@ -434,7 +433,7 @@ def test_several_sets(source: FakeSource) -> None:
     found, cursor = history(source, both)
     assert found[0] == "created m.html m"
     assert found[1:] == ["updated a.html one", "deleted b/c.html", "updated d.bin bin", "created z.html z"]
-    for number, each in enumerate([*Following(source.url, both, FAST)], 1):
+    for number, each in enumerate([*following(source.url, both, FAST)], 1):
         rest = [other.split()[1] for other in history(source, each.cursor)[0]]
         assert {other.split()[1] for other in found[number:]} <= {*rest}
     assert history(source, cursor)[0] == []
@@ -469,17 +468,17 @@ def test_several_sets(source: FakeSource) -> None:
 def test_not_a_cursor(text: str) -> None:
     """A text that is no cursor is refused at once."""
     with pytest.raises(MirrorError, match="not a cursor"):
-        Following("https://example.org/", text)
+        following("https://example.org/", text)
 
 
 def test_folder(source: FakeSource, tmp_path: Path) -> None:
     """An output folder can be followed, too; hashes are then those of its files."""
     source.write_to(tmp_path)
-    changes = [*Following(str(tmp_path), None, FAST)]
+    changes = [*following(str(tmp_path), None, FAST)]
     assert [each.length for each in changes] == [3, 3, 5]
     assert changes[0].hash == f"sha-256:{hashlib.sha256(b'one').hexdigest()}"
     with pytest.raises(SourceError, match=r"^nowhere is neither an http\(s\) URL nor a folder: check it"):
-        next(Following("nowhere", None, FAST))
+        next(following("nowhere", None, FAST))
 
 
 def test_no_resource_list(source: FakeSource) -> None:
@@ -502,7 +501,7 @@ def test_pages(source: FakeSource, monkeypatch: pytest.MonkeyPatch, limit: str, 
     """However little is read and fetched at once, all comes, and nothing is fetched before it is asked for."""
     source.update({"e.bin": "4"})
     monkeypatch.setattr(f"pelican_resourcesync.destination.changes.{limit}", value)
-    asked = [source.site.asked().keys() & source.resources.keys() for _ in Following(source.url, None, FAST)]
+    asked = [source.site.asked().keys() & source.resources.keys() for _ in following(source.url, None, FAST)]
     assert [" ".join(sorted(each)) for each in asked if each] == pages
 
 
@@ -516,7 +515,7 @@ def test_contents_that_were_handled_are_removed(
         source.put(f"large/{number}", f"{number}" * 200_000)
     source.publish()
     large = [
-        sum(file.stat().st_size == 200_000 for file in tmp_path.rglob("*")) for _ in Following(source.url, None, FAST)
+        sum(file.stat().st_size == 200_000 for file in tmp_path.rglob("*")) for _ in following(source.url, None, FAST)
     ]
     assert large == [0, 0, 0, 1, 1, 1]
 
@@ -525,7 +524,7 @@ def test_other_bytes(source: FakeSource) -> None:
     """Bytes that are not those of the list never come, whether their hash or their length is another."""
     source.published["a.html"] = b"eno"
     source.published["b/c.html"] = b"t"
-    changes = Following(source.url, None, FAST)
+    changes = following(source.url, None, FAST)
     assert next(changes).uri == f"{source.url}d.bin"
     with pytest.raises(IncompleteError, match=r"a\.html has another hash.*c\.html has 1 bytes; 3 are listed"):
         next(changes)

@@ -1134,7 +1134,7 @@ def test_secret_in_the_url(source: FakeSource, folder: Path, capsys: pytest.Capt
 @pytest.mark.parametrize("digest", ["", hashlib.sha256(b"ours").hexdigest()])
 def test_only_what_the_mirror_wrote_is_deleted(folder: Path, digest: str) -> None:
     """A file of another length or with other bytes stays; where the hash is not known any more, the length decides."""
-    folder.mkdir(exist_ok=True)
+    (folder / STATE_FOLDER).mkdir(parents=True)
     copy = Copy(folder, sync=False)
     stored = StoredResource("http://x.test/a", "a", "", digest, 4, "", "")
     for data, deleted in ((b"longer", False), (b"mine", not digest), (b"ours", True)):

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.destination import Following, Mirror, MirrorResult
+from pelican_resourcesync.destination import Mirror, MirrorResult
 from pelican_resourcesync.options import MirrorOptions
 from tests.destination.linked import LinkedSource, link
 from tests.kit.live import Live, Manner, content, live, redirect, status
-from tests.kit.sources import FAST, files_of, living
+from tests.kit.sources import FAST, files_of, following, living
 
 RESOURCES = {f"{number}.html": f"page {number}" for number in range(12)}
 NOT_ALLOWED = "the Source has mirrors on other hosts: to fetch from there, too, add --allow-host localhost"
@@ -113,7 +113,7 @@ def test_only_hosts_that_the_user_allows(source: LinkedSource, mirror_of: Mirror
     assert run(source, folder, FAST).plan.notes == [], "there was nothing to fetch"
     source.write_to(folder.with_name("site"))
     assert Mirror(str(folder.with_name("site")), folder.with_name("from here"), ALLOWED).run().complete
-    assert len([*Following(source.url, None, replace(FAST, allow_private=True))]) == 12
+    assert len([*following(source.url, None, replace(FAST, allow_private=True))]) == 12
     source.hashes = False  # nothing would prove that it is what the Source has
     source.publish()
     run(source, folder.with_name("without hashes"))
@@ -165,7 +165,7 @@ def test_follower(source: LinkedSource, mirror_of: Mirroring) -> None:
     """A program that follows gets resources from mirrors in the same way; their links have the priorities."""
     bad, empty, best = mirror_of(1, content(b"page X")), mirror_of(2, status(404)), mirror_of(3)
     best.manners["7.html"] = status(503)
-    changes = Following(source.url, None, replace(ALLOWED, user="ann:secret"))
+    changes = following(source.url, None, replace(ALLOWED, user="ann:secret"))
     found = {each.uri: (each.content.read() if each.content else b"", each.links) for each in changes}
     assert {uri.removeprefix(source.url): data for uri, (data, _) in found.items()} == source.states[-1]
     assert [each.pri for each in found[f"{source.url}7.html"][1]] == [1, 2, 3]

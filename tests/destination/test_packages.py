@@ -11,13 +11,13 @@ from typing import Literal
 
 import pytest
 
-from pelican_resourcesync.destination import FetchPlan, Following, Mirror, MirrorResult
+from pelican_resourcesync.destination import FetchPlan, Mirror, MirrorResult
 from pelican_resourcesync.destination.files import Copy
 from pelican_resourcesync.errors import IncompleteError, ResourceSyncError
 from pelican_resourcesync.options import MirrorOptions
 from tests.destination.archives import ArchivedSource, archived_source, manifest
 from tests.kit.live import Ask, content, first, status
-from tests.kit.sources import FAST, digest, document, entry, files_of, stamp
+from tests.kit.sources import FAST, digest, document, entry, files_of, following, stamp
 from tests.kit.zips import Piece, zipped
 
 PAGES = {f"{number % 3}/{number}.html": f"page {number} " * 20 for number in range(30)}
@@ -490,7 +490,7 @@ def test_plan_as_text(source: ArchivedSource, tmp_path: Path, capsys: pytest.Cap
 def followed(source: ArchivedSource, options: MirrorOptions = FAST, cursor: str = "") -> tuple[int, list[str]]:
     """Follow from the beginning; what comes is exact. Give how many resources were fetched singly, and the notes."""
     source.site.asked()
-    changes = Following(source.url, cursor, options)
+    changes = following(source.url, cursor, options)
     found = {each.uri.removeprefix(source.url): each.content.read() for each in changes if each.content}
     assert found.items() <= source.resources.items()
     assert cursor or found == source.resources
@@ -502,7 +502,7 @@ def test_program_that_begins_with_a_package(source: ArchivedSource) -> None:
     """All comes from one package, and the rest of it where it was interrupted; by lists, nothing does."""
     assert followed(source) == (0, [])
     assert followed(source, replace(FAST, by="lists")) == (30, [])
-    halfway = next(Following(source.url, None, FAST)).cursor
+    halfway = next(following(source.url, None, FAST)).cursor
     assert followed(source, FAST, halfway) == (0, [])
     with archived_source({"a.html": "one"}) as small:
         assert followed(small) == (1, [])  # a package would take no fewer requests
@@ -512,7 +512,7 @@ def test_program_that_begins_with_a_package(source: ArchivedSource) -> None:
     source.hashes = False
     source.publish()
     assert followed(source, DUMPS) == (0, [])
-    changes = Following(source.url, None, DUMPS)
+    changes = following(source.url, None, DUMPS)
     assert {each.hash for each in changes} >= {digest(large), digest(b"new")}
 
 
@@ -555,7 +555,7 @@ def test_program_and_list_without_hashes(hostile: ArchivedSource, said: bytes, l
         entries = entry("/0/0.html", {"path": "/a", "hash": digest(said)}, time)
         publish_package(hostile, packed(Piece(name=b"a", data=DATA), entries=entries))
         hostile.site.asked()
-        assert {each.hash for each in Following(hostile.url, None, DUMPS)} == {*map(digest, hostile.resources.values())}
+        assert {each.hash for each in following(hostile.url, None, DUMPS)} == {*map(digest, hostile.resources.values())}
         assert hostile.site.asked()["0/0.html"] == singly
     finally:
         hostile.hashes = True

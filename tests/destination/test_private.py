@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.destination import Following, Mirror
+from pelican_resourcesync.destination import Mirror
 from pelican_resourcesync.errors import IncompleteError, TransportError
 from pelican_resourcesync.http.urllib3_client import _Timed
 from tests.kit.live import redirect
-from tests.kit.sources import FAST, FakeSource, digest, entry, fake_source, files_of
+from tests.kit.sources import FAST, FakeSource, digest, entry, fake_source, files_of, following
 
 PUBLIC, PRIVATE = "93.184.216.34", "127.0.0.1"
 
@@ -104,14 +104,14 @@ def test_other_port_of_loopback(folder: Path) -> None:
 
 def test_cursor_knows(source: FakeSource, name: Name) -> None:
     """A program without a copy keeps in its cursor what the name stood for."""
-    changes = Following(source.url, None, FAST)
+    changes = following(source.url, None, FAST)
     assert len(list(changes)) == 2
     name.address = PRIVATE
     with pytest.raises(TransportError, match="is not public"):
-        list(Following(source.url, changes.cursor, FAST))
-    changes = Following(source.url, None, FAST)
+        list(following(source.url, changes.cursor, FAST))
+    changes = following(source.url, None, FAST)
     assert len(list(changes)) == 2
-    assert list(Following(source.url, changes.cursor, FAST)) == []
+    assert list(following(source.url, changes.cursor, FAST)) == []
 
 
 def test_name_that_is_none(name: Name, folder: Path) -> None:

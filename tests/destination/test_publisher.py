@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.cli import main
-from pelican_resourcesync.destination import Following, Mirror, MirrorResult
+from pelican_resourcesync.destination import Mirror, MirrorResult
 from pelican_resourcesync.destination.paths import path_of
 from pelican_resourcesync.errors import IncompleteError
 from pelican_resourcesync.http import origin
@@ -24,7 +24,7 @@ from tests.kit.reader import parse_file
 from tests.kit.repository.press import UI, Press
 from tests.kit.repository.samples import AT, every_case
 from tests.kit.sites import Site, public_files, strip
-from tests.kit.sources import FAST, files_of
+from tests.kit.sources import FAST, files_of, following
 from tests.kit.web_archive import WebArchive
 from tests.repo_bridge.test_files import archive, bytes_of, file, store, uri_of
 
@@ -67,7 +67,7 @@ def without_copy(address: str, copy: Path, **options: object) -> dict[str, bytes
     """Follow as a program without a copy does; give what it then has, by path."""
     known: dict[str, bytes]
     cursor, known = FOLLOWED.get(copy, ("", {}))
-    changes = Following(address, cursor, replace(FAST, **options))  # type: ignore[arg-type]
+    changes = following(address, cursor, replace(FAST, **options))  # type: ignore[arg-type]
     for change in changes:
         if change.kind == "reset":
             known.clear()
@@ -75,7 +75,7 @@ def without_copy(address: str, copy: Path, **options: object) -> dict[str, bytes
             known[change.uri] = change.content.read()
         else:
             known.pop(change.uri, None)
-    assert list(Following(address, changes.cursor, replace(FAST, **options))) == []  # type: ignore[arg-type]
+    assert list(following(address, changes.cursor, replace(FAST, **options))) == []  # type: ignore[arg-type]
     FOLLOWED[copy] = changes.cursor, known
     return {path_of(uri, origin(address)): data for uri, data in known.items()}
 

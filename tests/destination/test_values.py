@@ -11,13 +11,24 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.destination import Following, Mirror
+from pelican_resourcesync.destination import Mirror
 from pelican_resourcesync.errors import DocumentError, IncompleteError, ResourceSyncError
 from pelican_resourcesync.http import retry_after
 from tests.destination.archives import ArchivedSource, archived_source, manifest
 from tests.kit.examples import LONG
 from tests.kit.live import Ask, Manner, content, first
-from tests.kit.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of, in_step, stamp
+from tests.kit.sources import (
+    FAST,
+    FakeSource,
+    digest,
+    document,
+    entry,
+    fake_source,
+    files_of,
+    following,
+    in_step,
+    stamp,
+)
 
 PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three"}
 RS, CL = "rs/resourcelist.xml", "rs/changelist.xml"
@@ -44,7 +55,7 @@ def test_uri_that_is_none(source: FakeSource, folder: Path, path: str) -> None:
         assert ([uri for uri, _ in result.missing], result.complete) == ([BRACKET], False)
         assert "cannot be requested" in result.missing[0][1]
     assert files_of(folder) == source.resources
-    changes = Following(source.url, None, FAST)
+    changes = following(source.url, None, FAST)
     assert len([next(changes) for _ in PAGES]) == 3
     with pytest.raises(IncompleteError, match=r"1 of the resources cannot be fetched.*http://\[/x\.html"):
         next(changes)
@@ -76,7 +87,7 @@ def test_index_of_what_is_no_uri(source: FakeSource, folder: Path, path: str) ->
 def test_kind_of_change_that_cannot_be_read(source: FakeSource, folder: Path) -> None:
     """The resource is named and left out, its file stays, the rest goes on; corrected, the copy is complete."""
     assert Mirror(source.url, folder, FAST).run().complete
-    cursor = [each.cursor for each in Following(source.url, None, FAST)][-1]
+    cursor = [each.cursor for each in following(source.url, None, FAST)][-1]
     source.update({"d.txt": "three, new", "a.html": "one, new"})
     good, uri = source.published[CL], f"{source.url}a.html"
     begin, changed, end = good.rpartition(b'change="updated"')
@@ -89,14 +100,14 @@ def test_kind_of_change_that_cannot_be_read(source: FakeSource, folder: Path) ->
         ]
         assert files_of(folder) == source.resources | {"a.html": b"one"}
     found: list[str] = []
-    changes = Following(source.url, cursor, FAST)
+    changes = following(source.url, cursor, FAST)
     with pytest.raises(IncompleteError, match=why):
         found.extend(each.uri for each in changes)
     assert found == [f"{source.url}d.txt"]
     source.published[CL] = good
     in_step(source, folder)
     assert [
-        (each.uri, each.content and each.content.read()) for each in Following(source.url, changes.cursor, FAST)
+        (each.uri, each.content and each.content.read()) for each in following(source.url, changes.cursor, FAST)
     ] == [(uri, b"one, new")]
 
 
@@ -130,7 +141,7 @@ def require_enormous_lengths_named(source: FakeSource, folder: Path, count: int)
     assert [uri.removeprefix(source.url) for uri, _ in result.missing] == names
     assert files_of(folder) == source.resources
     with pytest.raises(IncompleteError, match=f"{count} of the resources cannot be fetched"):
-        list(Following(source.url, None, FAST))
+        list(following(source.url, None, FAST))
 
 
 def test_three_spellings_of_one_origin(folder: Path) -> None:
@@ -256,7 +267,7 @@ def odd_run(source: ArchivedSource, folder: Path, random: Random) -> None:
     for task in (
         lambda: Mirror(source.url, folder, options).run(),
         random.choice((Mirror(source.url, folder, options).audit, Mirror(source.url, folder, options).times)),
-        lambda: list(Following(source.url, None, options)),
+        lambda: list(following(source.url, None, options)),
     ):
         with suppress(ResourceSyncError):
             task()

@@ -3,15 +3,15 @@
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from html import escape
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pelican_resourcesync.destination import STATE_FOLDER, Mirror, MirrorResult
-from pelican_resourcesync.options import MirrorOptions
+from pelican_resourcesync.destination import STATE_FOLDER, Following, Mirror, MirrorResult, follow
+from pelican_resourcesync.options import MirrorOptions, SourceOptions
 from tests.kit.live import Ask, Live, live
 
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
@@ -237,6 +237,12 @@ def in_step(source: FakeSource, folder: Path, options: MirrorOptions = FAST, **c
     assert result.complete, (result.missing, result.not_deleted, result.plan.unread)
     assert files_of(folder) == source.resources
     return result
+
+
+def following(source: str, since: str | None = None, options: MirrorOptions = FAST, **wanted: Any) -> Following:
+    """Follow a Source with the options of reading it, and what else `follow` takes."""
+    given = {field.name: getattr(options, field.name) for field in fields(SourceOptions)}
+    return follow(source, since, **given, **wanted)
 
 
 def files_of(folder: Path) -> dict[str, bytes]:

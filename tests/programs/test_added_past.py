@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.delivery.announce import PublishedSite
-from pelican_resourcesync.destination import Following, Mirror
+from pelican_resourcesync.destination import Mirror
 from tests.kit.live import live, static
 from tests.kit.sites import Site, our_command, run, strip, warnings
-from tests.kit.sources import FAST, files_of
+from tests.kit.sources import FAST, files_of, following
 
 
 def clone_of(site: Site, folder: Path, *options: str) -> Site:
@@ -201,7 +201,7 @@ def test_who_follows_asks_for_none_of_it(origin: Site, tmp_path: Path) -> None:
             host.publish(*depth)
             web.asked()  # by the build, for what is public
             assert Mirror(web.url, tmp_path / "copy", FAST).run().complete
-            changes = Following(web.url, cursor, FAST)
+            changes = following(web.url, cursor, FAST)
             came.append(len([*changes]))
             cursor = changes.cursor
             asked |= {path.rpartition("/")[2] for path in web.asked()}

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.cli import main
-from pelican_resourcesync.destination import Following, Mirror
+from pelican_resourcesync.destination import Mirror
 from pelican_resourcesync.errors import PublicationError, ResourceSyncError, SettingsError
 from pelican_resourcesync.publication import PredecessorSearch
 from pelican_resourcesync.system.files import sha256
@@ -22,7 +22,7 @@ from sample_site.repository import DAYS, make_repository, publish_repository
 from tests.kit.live import served
 from tests.kit.publications import Source, utc
 from tests.kit.sites import Site, run
-from tests.kit.sources import FAST, files_of
+from tests.kit.sources import FAST, files_of, following
 
 KEY, OTHER = SigningKey.generate(), SigningKey.generate()
 FIRST = {"a.html": b"one", "b.html": b"two"}
@@ -188,18 +188,18 @@ def test_a_plan_trusts_nothing_new(source: Source) -> None:
 
 def test_follow(source: Source) -> None:
     """A program without a copy knows the key and the publication by its cursor."""
-    changes = Following(source.siteurl, "", FAST)
+    changes = following(source.siteurl, "", FAST)
     assert [change.kind for change in changes] == ["created", "created"]
-    assert [change.uri for change in Following(source.siteurl, changes.cursor, FAST)] == []
+    assert [change.uri for change in following(source.siteurl, changes.cursor, FAST)] == []
     source.publish({"a.html": b"three", "b.html": b"two"}, "2024-01-03T12:00:00Z", key=KEY)
-    later = Following(source.siteurl, changes.cursor, FAST)
+    later = following(source.siteurl, changes.cursor, FAST)
     assert [change.uri.rpartition("/")[2] for change in later] == ["a.html"]
     as_the_host(source, key=OTHER)
     with pytest.raises(SignatureError, match="another key signed it"):
-        list(Following(source.siteurl, later.cursor, FAST))
+        list(following(source.siteurl, later.cursor, FAST))
     replaced(source, "first")
     with pytest.raises(SignatureError, match="older than the one read last"):
-        list(Following(source.siteurl, later.cursor, FAST))
+        list(following(source.siteurl, later.cursor, FAST))
 
 
 @pytest.mark.promise("Signed is signed")

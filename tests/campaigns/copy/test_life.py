@@ -18,12 +18,12 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from pelican_resourcesync.destination import FollowedChange, Following, Mirror
+from pelican_resourcesync.destination import FollowedChange, Mirror
 from pelican_resourcesync.errors import ResourceSyncError
 from pelican_resourcesync.options import ProgressCallback
 from tests.kit.examples import examples
 from tests.kit.live import Ask, Manner
-from tests.kit.sources import FAST, FakeSource, fake_source, files_of
+from tests.kit.sources import FAST, FakeSource, fake_source, files_of, following
 
 NAMES = st.sampled_from(["a.html", "b.html", "c/d.html", "c/e.txt", "f.bin", "g.html", "h/i/j.xml", "k.html"])
 TEXTS = st.integers(0, 5).map(lambda number: f"text {number} " * (number * 400 + 1))
@@ -209,7 +209,7 @@ class FollowingLife(Life):
 
     def run(self, progress: ProgressCallback) -> bool:
         """Follow to the end."""
-        changes = Following(self.source.url, self.cursor, PATIENT)
+        changes = following(self.source.url, self.cursor, PATIENT)
         latest = ""
         try:
             for change in changes:
@@ -254,7 +254,7 @@ class FollowingLife(Life):
 
     def confirm(self) -> None:
         """Nothing more comes."""
-        assert list(Following(self.source.url, self.cursor, PATIENT)) == []
+        assert list(following(self.source.url, self.cursor, PATIENT)) == []
 
 
 @pytest.mark.promise("A mirror is exact")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.destination import Following, Mirror
+from pelican_resourcesync.destination import Mirror
 from pelican_resourcesync.options import MirrorOptions
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication import Change, ChangeHistory, RangeBoundaries
@@ -19,6 +19,7 @@ from pelican_resourcesync.publication.model.ranges import Calendar
 from pelican_resourcesync.settings import Archives, Dumps
 from tests.kit.examples import examples
 from tests.kit.publications import CREATED, DELETED, SITEURL, UPDATED, Source, change, tree, utc
+from tests.kit.sources import following
 from tests.kit.strategies import some_boundaries as boundaries
 from tests.kit.strategies import some_times as times
 from tests.kit.watching import Watch, time_of
@@ -59,7 +60,7 @@ class Watcher:
         result = Mirror(str(self._source.output), self._folder, _MIRROR).run()
         assert (result.complete, result.plan.notes) == (True, [])
         assert not Mirror(str(self._source.output), self._folder, _MIRROR).audit()
-        came, changes = [], Following(str(self._source.output), self._cursor, _MIRROR)
+        came, changes = [], following(str(self._source.output), self._cursor, _MIRROR)
         for each in changes:
             data = each.content.read() if each.content else None
             assert each.kind != "reset"
