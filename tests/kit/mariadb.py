@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from itertools import count
@@ -13,6 +12,8 @@ from typing import Any
 
 import pymysql
 import pytest
+
+from tests.kit.postgresql import server_folder
 
 _NOBODY = 65534
 _PATH = os.pathsep.join([*os.get_exec_path(), "/usr/sbin"])
@@ -50,7 +51,7 @@ def running() -> Iterator[MariaDb]:
     install, server = (shutil.which(name, path=_PATH) for name in ("mariadb-install-db", "mariadbd"))
     if not install or not server:
         pytest.skip("MariaDB is not installed: apt-get install mariadb-server")
-    folder = Path(tempfile.mkdtemp(prefix="mariadb-", dir="/tmp"))
+    folder = server_folder("mariadb-")
     who: dict[str, Any] = {"cwd": folder, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     if os.geteuid() == 0:
         os.chown(folder, _NOBODY, _NOBODY)

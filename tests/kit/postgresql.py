@@ -6,6 +6,7 @@ A server that is started here has a folder of its own and a socket alone; as roo
 import importlib.util
 import os
 import shutil
+import stat
 import subprocess
 import tempfile
 import time
@@ -201,7 +202,7 @@ def own_home() -> Iterator[Home]:
     """Yield a home with a new cluster, which is stopped; `NoServerError` where there are no programs of a server."""
     named = os.environ.get(VARIABLE, "")
     programs = Path(named) if named and "://" not in named else _programs()
-    folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
+    folder = server_folder("pg-")
     who: dict[str, Any] = {"cwd": folder, "capture_output": True, "text": True}
     if os.geteuid() == 0:
         os.chown(folder, _NOBODY, _NOBODY)
@@ -215,6 +216,17 @@ def own_home() -> Iterator[Home]:
         yield home
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def server_folder(prefix: str) -> Path:
+    """Return a new folder for what a server writes, in memory if that is where temporary files are.
+
+    Its path must leave room for the name of a socket, and another user must get there. On a disk, most of the work of
+    creating a database is that of its files.
+    """
+    place = Path(tempfile.gettempdir())
+    is_open = place.stat().st_mode & stat.S_IXOTH
+    return Path(tempfile.mkdtemp(prefix=prefix, dir=place if is_open and len(str(place)) < 40 else "/tmp"))
 
 
 @contextmanager

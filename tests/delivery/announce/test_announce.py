@@ -275,10 +275,10 @@ def test_later(site: Site) -> None:
 def test_25001_urls(site: Site, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> None:
     """Three requests; one that stops in the middle says how far it came, and nothing is announced twice in a run.
 
-    With --long 25,001; else a tenth of that, with a limit that is a tenth of what IndexNow asks.
+    With --long 25,001; else a hundredth of that, with a limit that is a hundredth of what IndexNow asks.
     """
     assert announce.MOST_URLS == 10_000
-    most = 10_000 if pytestconfig.getoption("--long") else 1_000
+    most = 10_000 if pytestconfig.getoption("--long") else 100
     monkeypatch.setattr(announce, "MOST_URLS", most)
     number = 5 * most // 2 + 1
     site.release({f"p{each}.html": b"1" for each in range(number)})
