@@ -1,11 +1,12 @@
 """The command: `python -m tests.tools.mutants [PACKAGE…] [--count N] [--seed N]`; `protocol` is such a package."""
 
 import argparse
+import json
 import math
 import random
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tests.kit.sites import ROOT
@@ -115,6 +116,8 @@ MORE_BY_HAND = {
 _RANDOM, _BY_HAND = 30.0, 600.0
 #: Survivors that were looked into, by what is printed of them without the line number, and why they may survive.
 ACCEPTED = Path(__file__).with_name("accepted.txt")
+#: Which test noticed a fault chosen by hand the last time, by the fault's name.
+NOTICED = Path(__file__).with_name("noticed.json")
 
 
 def interval(killed: int, tried: int) -> tuple[float, float]:
@@ -161,9 +164,9 @@ def try_package(package: str, count: int, seed: int, most: float) -> float:
     noticed = 0
     with tempfile.TemporaryDirectory() as folder:
         trial = Trial.begin(package, tests, Path(folder).resolve(), most)
-        for fault, is_noticed in zip(tried, trial.results(tried), strict=True):
-            noticed += is_noticed
-            if not is_noticed:
+        for fault, test in zip(tried, trial.results(tried), strict=True):
+            noticed += bool(test)
+            if not test:
                 print(f"survived: {fault}", flush=True)
     low, high = interval(noticed, len(tried))
     print(
@@ -174,26 +177,53 @@ def try_package(package: str, count: int, seed: int, most: float) -> float:
     return noticed / len(tried)
 
 
-def try_by_hand(names: Sequence[str], most: float) -> int:
-    """Try the faults chosen by hand whose names contain one of these, all without any; return how many survive."""
+def results_by_hand(
+    places: Mapping[FaultByHand, Fault], known: Mapping[str, str], most: float
+) -> Iterator[tuple[FaultByHand, str]]:
+    """Yield each fault with the test that notices it, or an empty text.
+
+    The test that noticed a fault the last time is tried first, and the others only if it does not notice it again.
+    """
     from tests.tools.mutants.runner import Trial
 
-    files = product_files()
-    chosen: dict[str, list[tuple[FaultByHand, Fault]]] = {}
-    for fault in FAULTS_BY_HAND:
-        if not names or any(name in fault.name for name in names):
-            place = locate(fault, files)
-            chosen.setdefault(package_of(place.path, [*PACKAGES]), []).append((fault, place))
-    tried = survivors = 0
-    for package, faults in chosen.items():
+    waiting = dict(places)
+    familiar = {fault: known[fault.name] for fault in places if fault.name in known}
+    if familiar:
         with tempfile.TemporaryDirectory() as folder:
-            tests = [f"tests/{name}" for name in f"{PACKAGES[package]} {MORE_BY_HAND.get(package, '')}".split()]
-            trial = Trial.begin(package, tests, Path(folder).resolve(), most)
-            results = trial.results([place for _, place in faults])
-            for (fault, place), is_noticed in zip(faults, results, strict=True):
-                print(f"{'noticed ' if is_noticed else 'SURVIVED'} {place.path}: {fault.name}", flush=True)
-                tried, survivors = tried + 1, survivors + (not is_noticed)
-    print(f"{tried - survivors} of {tried} faults by hand noticed")
+            trial = Trial.of_tests({*familiar.values()}, Path(folder).resolve())
+            tests = [[name] if name in trial.costs else [] for name in familiar.values()]
+            results = trial.results([places[fault] for fault in familiar], tests)
+            for fault, test in zip(familiar, results, strict=True):
+                if test:
+                    del waiting[fault]
+                    yield fault, test
+    packages: dict[str, list[FaultByHand]] = {}
+    for fault, place in waiting.items():
+        packages.setdefault(package_of(place.path, [*PACKAGES]), []).append(fault)
+    for package, faults in packages.items():
+        with tempfile.TemporaryDirectory() as folder:
+            files = [f"tests/{name}" for name in f"{PACKAGES[package]} {MORE_BY_HAND.get(package, '')}".split()]
+            trial = Trial.begin(package, files, Path(folder).resolve(), most)
+            yield from zip(faults, trial.results([places[fault] for fault in faults]), strict=True)
+
+
+def try_by_hand(names: Sequence[str], most: float) -> int:
+    """Try the faults chosen by hand whose names contain one of these, all without any; return how many survive."""
+    files = product_files()
+    chosen = [fault for fault in FAULTS_BY_HAND if not names or any(name in fault.name for name in names)]
+    places = {fault: locate(fault, files) for fault in chosen}
+    known: dict[str, str] = json.loads(NOTICED.read_text("utf-8"))
+    survivors = 0
+    for fault, test in results_by_hand(places, dict(known), most):
+        print(
+            f"{'noticed ' if test else 'SURVIVED'} {places[fault].path}: {fault.name}{test and f', by {test}'}",
+            flush=True,
+        )
+        survivors += not test
+        known[fault.name] = test
+        lines = {each.name: known[each.name] for each in FAULTS_BY_HAND if known.get(each.name)}
+        NOTICED.write_text(json.dumps(lines, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    print(f"{len(chosen) - survivors} of {len(chosen)} faults by hand noticed")
     return survivors
 
 

@@ -24,6 +24,8 @@ from hypothesis import Phase, settings
 
 #: Files: what each test costs without any fault, which faults to try with which tests, and where to write the results.
 COSTS, FAULTS, RESULTS = "MUTANTS_COSTS", "MUTANTS_FAULTS", "MUTANTS_RESULTS"
+#: The tests that are collected, one a line; all of the files named to pytest without it.
+TESTS = "MUTANTS_TESTS"
 #: The last of pytest's options: tests follow.
 LAST = "-x"
 #: A test may take so many times as long as without any fault, and so many seconds more: of processors, and in all.
@@ -44,6 +46,12 @@ def pytest_configure() -> None:
         _limits.update(json.loads(Path(os.environ[COSTS]).read_text("utf-8")))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out the tests that are not asked for."""
+    if asked := os.environ.get(TESTS):
+        items[:] = [item for item in items if item.nodeid in asked.splitlines()]
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Note how long a test takes, in seconds of processors and in all, and let it not take far longer with a fault."""
@@ -52,11 +60,17 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         limit = math.ceil(time.process_time() + _PROCESSOR + _PATIENCE * processor)
         resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
         signal.setitimer(signal.ITIMER_REAL, _WALL + _PATIENCE * wall)
+    _running().write_text(item.nodeid, "utf-8")
     processor, wall = sum(os.times()[:4]), time.monotonic()
     try:
         return (yield)
     finally:
         _costs[item.nodeid] = sum(os.times()[:4]) - processor, time.monotonic() - wall
+
+
+def _running() -> Path:
+    """Return the file that names the test that runs, or was the last."""
+    return Path(os.environ[COSTS]).with_name("running.txt")
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -86,7 +100,9 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
             source, before = file.read_text("utf-8"), file.stat()
             file.write_text(faulty, "utf-8")
             os.utime(file, (_MTIME + number, _MTIME + number))
+            _running().write_text("", "utf-8")
             temporary = tempfile.mkdtemp()
+            Path(temporary).chmod(0o711)  # servers of databases run as another user
             child = os.fork()
             if not child:
                 os.setsid()
@@ -97,7 +113,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
                 session.items = [items[name] for name in tests]
                 return None
             result = _wait(child, 2 * _WALL + _PATIENCE * sum(_limits[name][1] for name in tests))
-            print(result, file=results, flush=True)
+            print(result, _running().read_text("utf-8"), file=results, flush=True)
             shutil.rmtree(temporary, ignore_errors=True)
             file.write_text(source, "utf-8")
             os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))

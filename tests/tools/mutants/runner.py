@@ -2,10 +2,11 @@
 
 One traced run without any fault finds which tests run each line and how long they take. After that, one process
 collects the tests, and for each fault a fork of it (`plugin.py`) runs the tests of the faulty lines, those of the
-module and the fastest first, until one of them fails.
+module and the fastest first, until one of them fails. Where it is known which test notices a fault, nothing is traced.
 """
 
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -13,13 +14,15 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from unittest.mock import patch
 
 from coverage import CoverageData
 
 from tests.kit.sites import ROOT
 from tests.tools.mutants.faults import Fault
-from tests.tools.mutants.plugin import COSTS, FAULTS, LAST, RESULTS
+from tests.tools.mutants.plugin import COSTS, FAULTS, LAST, RESULTS, TESTS
 
 _COPIED = ("pelican_resourcesync", "repo_bridge", "tests", "sample_site", "docs")
 _PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.tools.mutants.plugin", "--hypothesis-seed=1")
@@ -43,14 +46,33 @@ class Trial:
     @classmethod
     def begin(cls, code: str, tests: Sequence[str], folder: Path, most: float) -> "Trial":
         """Copy the project, and run the tests of some code once, traced and undisturbed."""
+        source = code.removesuffix(f"/{Path(code).name}") if code.endswith(".py") else code
+        traced = (f"--cov={source}", "--cov-context=test", "--cov-report=", "--cov-fail-under=0")
+        trial = cls._undisturbed(code, tests, folder, traced, most)
+        trial.data.read()
+        if not trial.data.measured_files():
+            message = f"no test runs {code}"
+            raise RuntimeError(message)
+        return trial
+
+    @classmethod
+    def of_tests(cls, names: Iterable[str], folder: Path) -> "Trial":
+        """Copy the project, and run these tests once, undisturbed; those that are no longer there have no costs."""
+        files = sorted({name.partition("::")[0] for name in names})
+        present = [file for file in files if (ROOT / file).exists()]
+        with patch.dict(os.environ, {TESTS: "\n".join(names)}):
+            return cls._undisturbed("all code", present, folder, (), math.inf)
+
+    @classmethod
+    def _undisturbed(
+        cls, code: str, tests: Sequence[str], folder: Path, options: Sequence[str], most: float
+    ) -> "Trial":
         for name in _COPIED:
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         for file in (each for each in ROOT.iterdir() if each.is_file()):
             shutil.copy(file, folder)
-        source = code.removesuffix(f"/{Path(code).name}") if code.endswith(".py") else code
-        traced = (f"--cov={source}", "--cov-context=test", "--cov-report=", "--cov-fail-under=0")
         done = subprocess.run(
-            [sys.executable, *_PYTEST, *traced, *tests],
+            [sys.executable, *_PYTEST, *options, *tests],
             cwd=folder,
             env=cls._environment(folder),
             capture_output=True,
@@ -58,20 +80,19 @@ class Trial:
         )
         if done.returncode:
             print(f"tests of {code} fail without any fault, and are left out:\n{done.stdout[-2000:].decode()}")
-        data = CoverageData(str(folder / ".coverage"))
-        data.read()
-        if not data.measured_files():
-            message = f"no test runs {code}"
-            raise RuntimeError(message)
-        return cls(folder, tests, data, json.loads((folder / "costs.json").read_text("utf-8")), most)
+        costs = json.loads((folder / "costs.json").read_text("utf-8"))
+        return cls(folder, tests, CoverageData(str(folder / ".coverage")), costs, most)
 
     @staticmethod
     def _environment(folder: Path) -> dict[str, str]:
         return {**os.environ, "PYTHONPATH": str(folder), COSTS: str(folder / "costs.json")}
 
-    def results(self, faults: Sequence[Fault]) -> Iterator[bool]:
-        """Yield of each fault whether a test that runs the faulty lines fails, or does not end."""
-        tests = [self._tests_of(fault) for fault in faults]
+    def results(self, faults: Sequence[Fault], tests: Sequence[Sequence[str]] | None = None) -> Iterator[str]:
+        """Yield for each fault the test that fails or does not end, or an empty text.
+
+        Tried are the tests of each fault, by default those that run the faulty lines.
+        """
+        tests = [self._tests_of(fault) for fault in faults] if tests is None else tests
         sources = {fault.path: (self.folder / fault.path).read_text("utf-8") for fault in faults}
         trials = [
             (each.path, each.apply(sources[each.path]), names, "" in self._contexts_of(each))
@@ -97,12 +118,13 @@ class Trial:
             ),
         ):
             os.close(writing)
-            if "0\n" not in (next(answers, ""), next(answers, "")):  # one of two, because of tests about time
+            if all(int(answer.split()[0]) for answer in islice(answers, 2)):  # one of two, because of tests about time
                 output.seek(0)
                 message = f"{' '.join(self.tests)} fail in a forked process without any fault:\n{output.read()[-2000:]}"
                 raise RuntimeError(message)
             for names in tests:
-                yield bool(names) and int(next(answers)) != 0
+                status, _, name = next(answers).strip().partition(" ") if names else ("0", "", "")
+                yield (name or "no test can run") if int(status) else ""
 
     def _tests_of(self, fault: Fault) -> Sequence[str]:
         """Return the tests that run the faulty lines, the fastest first.

@@ -2,13 +2,14 @@
 
 import ast
 import importlib
+import json
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
 from tests.kit.sites import ROOT
-from tests.tools.mutants.__main__ import LEFT_OUT, MORE_BY_HAND, PACKAGES
+from tests.tools.mutants.__main__ import LEFT_OUT, MORE_BY_HAND, NOTICED, PACKAGES
 from tests.tools.mutants.by_hand import FAULTS_BY_HAND, locate, package_of, product_files
 from tests.tools.mutants.faults import faults_in
 from tests.tools.mutants.plugin import replace_functions
@@ -113,3 +114,8 @@ def test_faults_by_hand_have_a_place() -> None:
     assert len({fault.name for fault in FAULTS_BY_HAND}) == len(FAULTS_BY_HAND)
     assert all((ROOT / "tests" / name).exists() for names in MORE_BY_HAND.values() for name in names.split())
     assert MORE_BY_HAND.keys() <= PACKAGES.keys()
+
+
+def test_noticed_faults_are_by_hand() -> None:
+    """The file that says which test noticed a fault names faults that there are."""
+    assert json.loads(NOTICED.read_text("utf-8")).keys() <= {fault.name for fault in FAULTS_BY_HAND}
