@@ -7,15 +7,15 @@ from contextlib import contextmanager
 _PASSING = (408, 425, 429, 500, 502, 503, 504)  # statuses of failures that may pass
 
 _REMEDIES = {
-    errno.ENOSPC: "free disk space there",
-    errno.EDQUOT: "free disk space there",
-    errno.EFBIG: "raise the limit of the size of files (ulimit -f)",
+    errno.ENOSPC: "free disk space",
+    errno.EDQUOT: "free disk space",
+    errno.EFBIG: "raise the file size limit (ulimit -f)",
     errno.EIO: "check the disk",
     errno.ENOENT: "check its path",
-    **dict.fromkeys((errno.EACCES, errno.EPERM), "let this user read and write it and its folder"),
-    errno.ELOOP: "remove these links",
-    errno.ENAMETOOLONG: "make its name shorter",
-    **dict.fromkeys((errno.EISDIR, errno.ENOTDIR, errno.EEXIST), "move away what is in its place"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM), "give this user read and write access to it and its folder"),
+    errno.ELOOP: "remove the loop of symbolic links",
+    errno.ENAMETOOLONG: "use a shorter name",
+    **dict.fromkeys((errno.EISDIR, errno.ENOTDIR, errno.EEXIST), "move away the file or folder in its place"),
 }
 
 

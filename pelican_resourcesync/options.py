@@ -234,7 +234,7 @@ class SourceOptions:
     by: Literal["auto", "lists", "dumps"] = _of_a_command(
         "auto",
         "ROUTE",
-        "fetch files one by one (lists), in packages (dumps), or in the faster way (auto)",
+        "lists, dumps or auto: fetch files one by one, in packages, or in the faster way",
         _OneOf(str, ("auto", "lists", "dumps")),
     )
     accept_older: bool = _of_a_command(False, "", "accept a Source that was reset to an older state")

@@ -27,7 +27,7 @@ def run(arguments: Namespace) -> int:
         sys.stdout.write(f"{printable_lines(list_rules(RULES))}\n")
         return 0
     if not arguments.target:
-        message = "the TARGET is missing: add a folder, a document, a ZIP package or a URL"
+        message = "add a TARGET: a folder, a document, a ZIP package or a URL"
         raise CheckError(message)
     options = {name: getattr(arguments, name) for name in CHECK_ROWS if name in arguments}
     with Progress.shown(messages(arguments), PROGRAM) as shown:

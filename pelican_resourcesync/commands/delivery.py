@@ -48,7 +48,8 @@ def run_upload(options: Namespace) -> int:
         return DONE
     if not is_bucket(options.bucket):
         message = (
-            f"{options.bucket!a} is no bucket: write s3://bucket/prefix, gs://bucket/prefix or az://container/prefix"
+            f"{options.bucket!a} is not the URL of a bucket: write s3://bucket/prefix, gs://bucket/prefix or "
+            "az://container/prefix"
         )
         raise SettingsError(message)
     try:
@@ -62,7 +63,7 @@ def run_upload(options: Namespace) -> int:
                 on_progress=report,
             )
     except (TransportError, KeyboardInterrupt) as error:
-        raise IncompleteError(str(error) or "stopped; the next upload goes on from here") from error
+        raise IncompleteError(str(error) or "stopped; the next upload continues from here") from error
     lines = [f"upload {path}" for path in done.changed] + [f"remove {path}" for path in done.removed]
     did = ("would be uploaded", "would be removed") if options.dry_run else ("uploaded", "removed")
     later = f" ({done.waiting:,} later)" if done.waiting else ""
@@ -77,7 +78,7 @@ def run_upload(options: Namespace) -> int:
 def run_serve(options: Namespace) -> int:
     """Serve the folder until the user stops it."""
     if not options.folder.is_dir():
-        message = f"{options.folder} is no folder: publish a site first, and pass its output"
+        message = f"{options.folder} is not a folder: pass the output of a site that was published"
         raise SettingsError(message)
     try:
         server = FolderServer((options.host, options.port), options.folder)
@@ -152,8 +153,8 @@ class _Announcer:
         yield from self._notify(hubs)
         if key and self._are_suspiciously_many(pages):
             yield (
-                f"more than half of {site.pages:,} pages changed at once, and no search engine was told: a template "
-                "may have changed what all pages say; add --yes if that is right"
+                f"more than half of {site.pages:,} pages changed at once, so no search engine was notified: a template "
+                "may have changed the text of all pages. Add --yes if the changes are intended"
             )
         elif key:
             yield from self._announce_pages(key, pages)
@@ -187,11 +188,11 @@ class _Announcer:
         """Return how to announce later what was not announced now, also after further publications."""
         site, options = self._site, self._options
         if options.cursor:
-            return "to catch up, run it again"
+            return "to announce the rest, run the command again"
         since = render_datetime(site.since) if site.since else None
         given = {"--since": since, "--key": options.key, "--endpoint": options.endpoint}
         words = [options.target, *(word for pair in given.items() if pair[1] for word in pair)]
-        return f"to catch up later: {PROGRAM} announce {shlex.join(words)}"
+        return f"to announce the rest later, run {PROGRAM} announce {shlex.join(words)}"
 
     def _say(self, *lines: str) -> None:
         if not self._options.json and self._options.level < logging.ERROR:
@@ -259,12 +260,12 @@ def _read_cursor(cursor: Path) -> dict[str, dict[str, datetime]]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", "") or "it is not a file of announce"
-        message = f"{cursor} cannot be read ({why}): use the file of an earlier run, or a new one"
+        why = getattr(error, "strerror", "") or "announce did not write it"
+        message = f"the cursor file {cursor} cannot be read ({why}): pass the file of an earlier run, or a new file"
         raise SettingsError(message) from error
 
 
 def _nothing(site: PublishedSite) -> str:
     if not any(state.earlier for state in site.sets.values()):
-        return "Nothing to announce: this is the first publication, which search engines find by the sitemap."
+        return "Nothing to announce: this is the first publication, which search engines find through the sitemap."
     return "Nothing to announce: no page has changed."

@@ -35,15 +35,15 @@ def run(arguments: Namespace) -> int:
     answers = arguments.ack or arguments.command is not None
     if answers != (arguments.cursor is not None):
         message = (
-            "--exec and --ack need --cursor FILE, and --cursor FILE needs one of them, because otherwise it is not "
-            "known what was handled. To continue after a line, pass its cursor to --since"
+            "use --cursor FILE together with --exec or --ack, which report the changes that were handled. To continue "
+            "after a line, pass its cursor to --since"
         )
         raise SettingsError(message)
     if arguments.json_lines and (arguments.dry_run or arguments.json):
-        message = "--json-lines has no --dry-run and no --json: its lines are all that it writes"
+        message = "--json-lines cannot be combined with --dry-run or --json: leave these out"
         raise SettingsError(message)
     if arguments.since == "":
-        message = "the cursor after --since is empty: to begin with everything, and nothing known, leave out --since"
+        message = "the cursor after --since is empty: leave out --since to begin with all resources"
         raise SettingsError(message)
     return _handle_all(arguments) if answers else _write_all(arguments)
 
@@ -78,7 +78,7 @@ def _handle_all(arguments: Namespace) -> int:
 
     def once(_: running.Done) -> int:
         with (
-            locked(file.with_name(f"{file.name}.lock"), f"another run uses {file}: wait until it is done"),
+            locked(file.with_name(f"{file.name}.lock"), f"another run uses {file}: wait until it has finished"),
             TemporaryDirectory() as folder,
             running.progress(arguments) as show,
         ):
@@ -141,14 +141,15 @@ def _read_cursor(file: Path) -> str | None:
         if text := file.read_text("utf-8").strip():
             return text
         message = (
-            f"{file} is empty: use the file of an earlier run, or remove it, and add --key KEY if the Source is signed"
+            f"the cursor file {file} is empty: restore it, or remove it to begin with all resources (with --key KEY if "
+            "the Source is signed)"
         )
         raise SettingsError(message)
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", "") or "it is not a cursor"
-        message = f"{file} cannot be read ({why}): use the file of an earlier run, or a new one"
+        why = getattr(error, "strerror", "") or "follow did not write it"
+        message = f"the cursor file {file} cannot be read ({why}): pass the file of an earlier run, or a new file"
         raise SettingsError(message) from error
 
 
@@ -195,7 +196,7 @@ def _handler(arguments: Namespace) -> Callable[[dict[str, Any]], str]:
         return _ask
     command = shlex.split(arguments.command)
     if not command or shutil.which(command[0]) is None:
-        message = f"--exec {arguments.command!a}: there is no such program: check its name, its path and its rights"
+        message = f"--exec {arguments.command!a} cannot be found: check its name and path, and make it executable"
         raise SettingsError(message)
     return partial(_run_command, command)
 

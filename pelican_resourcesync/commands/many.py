@@ -60,7 +60,9 @@ def run(task: mirror.Task, arguments: Namespace) -> int:
         raise SettingsError(message)
     queues = divide(read_sources(task, arguments))
     if arguments.metrics and not os.access(arguments.metrics.absolute().parent, os.W_OK):
-        message = f"--metrics {arguments.metrics} cannot be written: make its folder, writable for this user"
+        message = (
+            f"--metrics {arguments.metrics} cannot be written: create its folder, and make it writable for this user"
+        )
         raise SettingsError(message)
     arguments.source = str(arguments.config)  # with which lines of a log begin
     rounds: list[int] = []
@@ -104,7 +106,7 @@ def read_sources(task: mirror.Task, given: Namespace) -> list[Namespace]:
     sources: list[Namespace] = []
     for name, table in content["sources"].items():
         if not places.keys() <= table.keys():
-            message = f"{top.within(f'sources.{name}')} needs both a source and a folder: add them"
+            message = f"{top.within(f'sources.{name}')} must have a source and a folder: add what is missing"
             raise SettingsError(message)
         # Absolute, for the machines of a cluster.
         beside = given.config.parent.absolute()
@@ -115,11 +117,13 @@ def read_sources(task: mirror.Task, given: Namespace) -> list[Namespace]:
         # The login of the environment is not for all hosts, but its password is for those with a user.
         source.user = options_of(source)["user"] if "user" in source else ""
         if same := [other.name for other in sources if _overlap(other.folder, source.folder)]:
-            message = f"{top.within(f'sources.{name}')} and sources.{same[0]} have folders that overlap: choose another"
+            message = (
+                f"{top.within(f'sources.{name}')} and sources.{same[0]} have folders that overlap: change one of them"
+            )
             raise SettingsError(message)
         sources.append(source)
     if not sources:
-        message = f"{given.config} lists no Source: add a table such as [sources.museum], with a source and a folder"
+        message = f"{given.config} lists no Sources: add a table such as [sources.museum] with a source and a folder"
         raise SettingsError(message)
     return sources
 
@@ -134,8 +138,8 @@ def _check(name: str, option: Option, setting: Any, value: object) -> Any:
     """Return the value of an option. Raises `SettingsError` if it is none."""
     with suppress(ValueError, ArgumentTypeError):
         return option.read(value)
-    takes = f"what {flag(name)} {option.metavar} takes" if option.metavar else "true or false"
-    message = f"{setting} cannot be used: write {takes} ({option.help})"
+    takes = f"a value for {flag(name)} {option.metavar}" if option.metavar else "true or false"
+    message = f"{setting} must be {takes} ({option.help})"
     raise SettingsError(message)
 
 

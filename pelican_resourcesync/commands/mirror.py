@@ -57,11 +57,13 @@ def restore(arguments: Namespace) -> int:
     if arguments.list_times:
         return _run(lambda mirror, _: _times_report(mirror.times()), arguments)
     if arguments.folder is None:
-        message = "the FOLDER of the copy is missing: add it, or the name of a WACZ file"
+        message = "add a FOLDER for the copy, or the name of a WACZ file"
         raise SettingsError(message)
     is_archive = str(arguments.folder).lower().endswith(".wacz")
     if arguments.all_times and (arguments.dry_run or not is_archive):
-        message = "--all-times writes a WACZ file and has no --dry-run: add the name of a file that ends with .wacz"
+        message = (
+            "--all-times needs a FOLDER that ends with .wacz, the file to write, and cannot be combined with --dry-run"
+        )
         raise SettingsError(message)
     if arguments.dry_run or not is_archive:
         return _run(_update, arguments)
@@ -87,7 +89,7 @@ def _run(task: Task, arguments: Namespace) -> int:
 
         return many.run(task, arguments)
     if getattr(arguments, "cluster", None) or getattr(arguments, "metrics", None):
-        message = "--cluster and --metrics need --config FILE"
+        message = "--cluster and --metrics can only be used with --config FILE"
         raise SettingsError(message)
     somebody = sys.stdin.isatty() and not (arguments.json or getattr(arguments, "every", None))
     ask = _ask if somebody and arguments.level < logging.ERROR else None
@@ -117,11 +119,11 @@ def do(task: Task, arguments: Namespace, **more: Any) -> _Report:
     """Do something with a mirror that has the options in the arguments, and more; return what to report."""
     folder, options = arguments.folder or Path(), MirrorOptions(**options_of(arguments), **more)
     if "keep" in arguments and not options.atomic:
-        message = "--keep N needs --atomic"
+        message = "--keep N can only be used with --atomic"
         raise SettingsError(message)
     if isinstance(folder, str):
         if "all_times" in arguments or "publish" in arguments:
-            message = f"{folder} is a bucket: restore and --publish need a folder, whose files upload can put there"
+            message = f"{folder} is a bucket: restore and --publish need a local folder; `upload` copies it to a bucket"
             raise SettingsError(message)
         return task(BucketMirror(arguments.source, folder, options), arguments)
     mirror = Mirror(arguments.source, folder, options)
@@ -145,7 +147,9 @@ def has_begun(arguments: Namespace) -> bool:
 
 def _ask(host: str) -> bool:
     """Ask the user whether the host of a mirror may be requested."""
-    sys.stderr.write(f"The Source has copies of its files at {printable(host)}. Fetch files from there, too? [y/N] ")
+    sys.stderr.write(
+        f"The Source has copies of its files at {printable(host)}. Fetch files from that host, too? [y/N] "
+    )
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
@@ -167,7 +171,7 @@ def _plan_report(plan: FetchPlan) -> _Report:
         sets.add(name)
     if plan.other_packages:
         count = format_count(len(plan.other_packages), "package")
-        lines.append(f"Resources that are not available one by one are searched for in {count}.")
+        lines.append(f"Resources that cannot be fetched one by one are searched for in {count}.")
     lines.append(f"Planning took {format_count(plan.requests, 'request')}.")
     lines.append(f"To fetch: {format_count(plan.fetch, 'resource')} ({size}){packages}; to delete: {plan.delete:,}.")
     counts = {name: getattr(plan, name) for name in ("fetch", "delete", "size", "unknown", "foreign", "requests")}
@@ -180,12 +184,12 @@ def _result_report(result: MirrorResult, folder: Path) -> _Report:
     lines += [f"Missing: {uri} ({reason or 'not tried'})" for uri, reason in result.missing[:_MOST_SHOWN]]
     if result.left > _MOST_SHOWN:
         lines.append(f"… and {result.left - min(_MOST_SHOWN, len(result.missing)):,} more (all with --json=resources)")
-    why = "the mirror does not know that it wrote that file: remove it, unless it is yours"
+    why = "the mirror has no record that it wrote this file: remove it unless it is yours"
     lines += [f"Not deleted: {uri} ({why})" for uri in result.not_deleted[:_MOST_SHOWN]]
     what = f"{format_count(result.versions, 'version')} of " if result.versions > result.resources else ""
     summary = f"{folder} has {what}{format_count(result.resources, 'resource')}"
     summary += f"; {result.fetched:,} fetched ({format_bytes(result.size)}), {result.deleted:,} deleted"
-    summary += f", {result.adopted:,} already there" if result.adopted else ""
+    summary += f", {result.adopted:,} already in the folder" if result.adopted else ""
     if new := result.published:
         kinds = ", ".join(f"{new[kind]:,} {kind}" for kind in ("created", "updated", "deleted"))
         lines.append(f"Published: {format_count(new['resources'], 'resource')} ({kinds}).")
@@ -207,7 +211,7 @@ def _audit_report(differences: Differences, folder: Path) -> _Report:
         files = f", but has {format_count(len(differences), 'file')} of its own" if differences else ""
         lines.append(f"{folder} matches the Source{differences.plan.without}{files}.")
     else:
-        lines.append(f"{folder} differs from the Source in {count}: correct it with `pelican-resourcesync repair`.")
+        lines.append(f"{folder} differs from the Source in {count}. Correct it with `pelican-resourcesync repair`.")
     uris = {"differences": {difference.uri: difference.what for difference in differences}}
     counts = {"differences": len(differences), "foreign": differences.plan.foreign}
     return PROBLEMS if differences else DONE, lines, counts, uris
@@ -220,5 +224,5 @@ def _times_report(moments: list[Moment]) -> _Report:
         + f" ({'a list or dump' if moment.snapshot else 'a change'})"
         for moment in moments
     ]
-    nothing = "No past state can be restored: the Source has no archives, and no Change Lists with hashes."
+    nothing = "No past state can be restored: the Source has neither archives nor Change Lists with hashes."
     return DONE, lines or [nothing], {"times": [moment._asdict() for moment in moments]}, {}

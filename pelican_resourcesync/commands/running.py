@@ -55,7 +55,7 @@ def run(once: Callable[[Done], int], arguments: Namespace, *, begun: Callable[[]
                 if status == UNUSABLE:
                     return status
             except KeyboardInterrupt:
-                _logger.warning("stopped; the next run goes on from here")
+                _logger.warning("stopped; the next run continues from here")
                 return INCOMPLETE
             try:
                 if status > INCOMPLETE or not every or signals:
@@ -70,10 +70,10 @@ def _listening(arguments: Namespace) -> Iterator[Callable[[float], None]]:
     """Yield what waits until the next run: for some seconds, or with `--listen` until a hub calls."""
     listen, callback = (getattr(arguments, name, None) for name in ("listen", "callback"))
     if (listen is None) != (callback is None):
-        message = "--listen and --callback need each other"
+        message = "use --listen and --callback together"
         raise SettingsError(message)
     if arguments.dry_run and arguments.every:
-        message = "--dry-run is for one run: leave out --every and --listen"
+        message = "--dry-run cannot be combined with --every or --listen: leave these out"
         raise SettingsError(message)
     if listen is None or callback is None:
         yield time.sleep

@@ -71,7 +71,9 @@ def _status_of(target: str) -> Status | None:
         with TemporaryDirectory(prefix="resourcesync-") as folder:
             return remote_status(target, Path(folder, "publication"))
     if not Path(target).is_dir():
-        message = f"there is no folder {target}: build the site, or pass an output folder or the http(s) URL of a site"
+        message = (
+            f"the folder {target} does not exist: build the site, or pass an output folder or the http(s) URL of a site"
+        )
         raise SettingsError(message)
     return local_status(Path(target))
 
@@ -172,7 +174,7 @@ def _packages(packages: Amount) -> str:
 
 def _well_known(well_known: WellKnownStatus) -> str:
     is_right = {True: "is the Source Description", False: "is not the Source Description", None: _UNKNOWN}
-    outside = "" if well_known.in_site else ", outside the site, because SITEURL has a path"
+    outside = "" if well_known.in_site else ", which is outside the site because SITEURL has a path"
     return f"{well_known.uri} {is_right[well_known.right]}{outside}"
 
 

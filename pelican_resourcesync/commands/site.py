@@ -4,16 +4,14 @@ import json
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.publication import FOLDER
 from pelican_resourcesync.publishers import folder
-from pelican_resourcesync.publishers.static_site import PublishResult
 from pelican_resourcesync.publishers.takedown import take_down
-from pelican_resourcesync.settings import FolderSettings
 from pelican_resourcesync.system.command_line import messages, warn
 from pelican_resourcesync.system.exits import DONE, PROBLEMS
 from pelican_resourcesync.system.extras import require_pelican
@@ -43,14 +41,11 @@ def publish(options: Namespace) -> int:
             allow_empty=options.allow_empty,
         )
     warn(options, PROGRAM, result.warnings)
-    answer(options, "\n".join(_lines(result, settings, time.perf_counter() - began)), result)
+    seconds = time.perf_counter() - began
+    lines = [f"ResourceSync: {line}." for line in (*result.hints, *result.notes)]
+    lines += summaries(result.publications, f"{settings.base_url}/{FOLDER}/", seconds)
+    answer(options, "\n".join(lines), result)
     return DONE
-
-
-def _lines(result: PublishResult, settings: FolderSettings, seconds: float) -> Iterator[str]:
-    for line in (*result.hints, *result.notes):
-        yield f"ResourceSync: {line}."
-    yield from summaries(result.publications, f"{settings.base_url}/{FOLDER}/", seconds)
 
 
 def forget(options: Namespace) -> int:
@@ -92,13 +87,13 @@ def _extra_settings(texts: Sequence[str]) -> Mapping[str, Any]:
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals or not key:
-            message = f"-e is {text!r}: write it as KEY=VALUE, such as -e SITENAME='\"My site\"'"
+            message = f"-e {text!r} is not valid: write KEY=VALUE, such as -e SITENAME='\"My site\"'"
             raise SettingsError(message)
         try:
             found[key] = parse_json(value, lambda parsed: parsed)
         except ValueError as error:
             message = (
-                f"-e {key} has {value!r}, which is not JSON: write -e {key}='\"text\"' for text, or 5, true or null"
+                f"-e {key} has the value {value!r}, which is not JSON: write {key}='\"text\"', {key}=5 or {key}=true"
             )
             raise SettingsError(message) from error
     return found
@@ -106,14 +101,18 @@ def _extra_settings(texts: Sequence[str]) -> Mapping[str, Any]:
 
 def key(options: Namespace) -> int:
     """Print a key and what to do with it: text for people on standard error, the keys on standard output."""
-    there = signing_key() if options.replace or options.public else None
-    if (options.replace or options.public) and there is None:
+    signer = signing_key() if options.replace or options.public else SigningKey.generate()
+    if signer is None:
         message = f"{ENVIRONMENT} is not set: set it to the private key that `pelican-resourcesync key` printed"
         raise SettingsError(message)
-    keys = {"public": there.public} if there and options.public else _new_keys(there)
+    if options.replace:
+        signer = SigningKey.generate(signer)
+    keys = {"public": signer.public}  # needs an extra, so nothing is printed before
+    if not options.public:
+        keys = {"private": str(signer)} | keys
     texts = {
-        "private": f"Secret: set {ENVIRONMENT} to this where you publish, and store it nowhere else.\n",
-        "public": "Public: share this for `mirror --key`, for example on your site.\n",
+        "private": f"Private key: set {ENVIRONMENT} to it where you publish, and keep it secret.\n",
+        "public": "Public key: share it for `mirror --key`, for example on your site.\n",
     }
     for name, value in keys.items() if not options.json else ():
         messages(options).write(texts[name] * (not options.public))
@@ -121,8 +120,3 @@ def key(options: Namespace) -> int:
     if options.json:
         sys.stdout.write(f"{json.dumps(keys)}\n")
     return DONE
-
-
-def _new_keys(there: SigningKey | None) -> dict[str, str]:
-    new = SigningKey.generate(there)
-    return {"private": str(new), "public": new.public}  # needs an extra, so nothing is printed before

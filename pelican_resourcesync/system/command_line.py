@@ -126,7 +126,7 @@ def add_command(  # noqa: PLR0913 - what the help says, line by line
     how = common.add_mutually_exclusive_group()
     text = "print only errors, and output for programs"
     how.add_argument("-q", "--quiet", action="store_const", dest="level", const=logging.ERROR, help=text)
-    text = "also list each resource that is created, updated, deleted, sent or read"
+    text = "also list the resources that the command creates, updates, deletes, sends or reads"
     how.add_argument("-v", "--verbose", action="store_const", dest="level", const=logging.INFO, help=text)
     return verb
 

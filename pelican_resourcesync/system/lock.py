@@ -54,7 +54,8 @@ def locked(output: Path) -> Iterator[None]:
     note = _note_of(output)
     with ExitStack() as stack:
         try:
-            held = [_hold_folder(output, stack), _hold_note(note, stack)]
+            folder = _open(output, os.O_RDONLY, stack)
+            held = [folder is not None and _locks(folder), _hold_note(note, stack)]
         except BlockingIOError as error:
             message = f"{_holder(note)} is publishing into {output}: try again when it is done"
             raise PublicationError(message) from error
@@ -62,12 +63,6 @@ def locked(output: Path) -> Iterator[None]:
             message = f"neither the output {output} nor {note} can be locked: set TMPDIR to a folder of your own"
             raise PublicationError(message)
         yield
-
-
-def _hold_folder(output: Path, stack: ExitStack) -> bool:
-    """Lock a folder; return whether folders can be locked here. Raises `BlockingIOError` if another holds it."""
-    handle = _open(output, os.O_RDONLY, stack)
-    return handle is not None and _locks(handle)
 
 
 def _hold_note(note: Path, stack: ExitStack) -> bool:

@@ -82,7 +82,7 @@ def test_only_what_is_asked_for_is_read(
     assert "ZeroDivisionError" in output_of(capsys, "show", exits=2)
     monkeypatch.chdir(tmp_path)
     output_of(capsys, "show", exits=2)
-    assert "there is no folder nowhere: build the site, or" in output_of(capsys, "show", "nowhere", exits=2)
+    assert "the folder nowhere does not exist: build the site, or" in output_of(capsys, "show", "nowhere", exits=2)
 
 
 def test_long_tables_are_cut(
@@ -110,7 +110,7 @@ def test_what_is_not_known_is_said(tmp_path: Path, capsys: pytest.CaptureFixture
     (tmp_path / "resourcesync/description.xml").unlink()
     text = output_of(capsys, "show", str(tmp_path))
     assert "  last change  not known\n" in text
-    assert f"{URL}/.well-known/resourcesync not known, outside the site, because SITEURL has a path\n" in text
+    assert f"{URL}/.well-known/resourcesync not known, which is outside the site because SITEURL has a path\n" in text
     assert "  Capability List  not known\n" in text
     (tmp_path / "resourcesync/publication.json").write_bytes(b"{}")
     assert "is damaged" in output_of(capsys, "show", str(tmp_path), exits=1)

@@ -316,6 +316,6 @@ def test_slow_clients(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A folder that is none, and a port that cannot be used, are one message."""
     assert main(["serve", str(tmp_path / "none")]) == 2
-    assert "none is no folder: publish a site first" in capsys.readouterr().err
+    assert "none is not a folder: pass the output of a site" in capsys.readouterr().err
     assert main(["serve", str(tmp_path), "--port", "99999"]) == 2
     assert "--port 99999 cannot be used: " in capsys.readouterr().err

@@ -243,7 +243,7 @@ def test_command(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(["mirror", source.url, str(tmp_path / "copy"), "--atomic", "--keep", "3"]) == 0
     assert (tmp_path / "copy.states/lock").exists()
     assert main(["repair", source.url, str(tmp_path / "copy"), "--keep", "1"]) == 2
-    assert "--keep N needs --atomic" in capsys.readouterr().err
+    assert "--keep N can only be used with --atomic" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["mirror", source.url, str(tmp_path / "copy"), "--atomic", "--keep", "-1"])
 

@@ -233,6 +233,6 @@ def test_what_needs_a_folder(
     """A message says so."""
     for command in (["restore", "--at", "2024-01-01"], ["mirror", "--publish", "https://copy.test"]):
         assert main([*command, source[1].url, store.bucket]) == 2
-        assert "restore and --publish need a folder" in capsys.readouterr().err
+        assert "restore and --publish need a local folder" in capsys.readouterr().err
     with pytest.raises(MirrorError, match="--atomic needs a folder"):
         BucketMirror(source[1].url, store.bucket, MirrorOptions(atomic=True))

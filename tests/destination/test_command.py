@@ -52,14 +52,14 @@ def test_what_it_says(source: FakeSource, tmp_path: Path, capsys: pytest.Capture
     (folder / "a.html").unlink()
     code, out, _ = run(capsys, "audit", source.url, folder)
     assert (code, out.splitlines()[0]) == (1, f"{source.url}a.html is missing or damaged in the copy")
-    assert "differs from the Source in 1 resource: correct it with `pelican-resourcesync repair`" in out
+    assert "differs from the Source in 1 resource. Correct it with `pelican-resourcesync repair`" in out
     assert run(capsys, "repair", source.url, folder)[0] == 0
     (folder / "old.html").write_text("stale")
     code, out, _ = run(capsys, "audit", source.url, folder)
     unknown = "old.html is a file that the mirror does not know: remove it, unless it is yours\n"
     assert (code, out) == (1, f"{unknown}{folder} matches the Source, but has 1 file of its own.\n")
     code, out, _ = run(capsys, "repair", source.url, folder)
-    assert (code, out.startswith("Not deleted: old.html (the mirror does not know")) == (3, True)
+    assert (code, out.startswith("Not deleted: old.html (the mirror has no record")) == (3, True)
     (folder / "old.html").unlink()
     for served in ("404.html", "index.html", "robots.txt", ".htaccess"):
         (folder / served).write_text("of the host")
@@ -186,7 +186,7 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
         assert caught.value.code == 2
     assert "see pelican-resourcesync mirror --help" in capsys.readouterr().err
     assert main(["mirror", "https://example.org/", "copy", "--dry-run", "--every", "5"]) == 2
-    assert "--dry-run is for one run" in capsys.readouterr().err
+    assert "--dry-run cannot be combined with --every" in capsys.readouterr().err
 
 
 def test_options() -> None:
@@ -302,7 +302,7 @@ def test_mirror_is_asked_for(
         source.publish()
         monkeypatch.setattr(sys, "stdin", StringIO(answer))
         monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
-        question = "The Source has copies of its files at localhost. Fetch files from there, too? [y/N] "
+        question = "The Source has copies of its files at localhost. Fetch files from that host, too? [y/N] "
         for number, options in enumerate((["--json"], ["--quiet"], ["--allow-host", "localhost"])):
             assert question not in run(capsys, source.url, tmp_path / str(number), "--allow-private", *options)[2]
         assert mirror.asked() == {"a.html": 1}
@@ -402,7 +402,7 @@ def test_stopped(source: FakeSource, tmp_path: Path) -> None:
             time.sleep(0.05)
         running.send_signal(signal.SIGTERM)
         _, err = running.communicate(timeout=60)
-    assert (running.returncode, err) == (3, "pelican-resourcesync: stopped; the next run goes on from here\n")
+    assert (running.returncode, err) == (3, "pelican-resourcesync: stopped; the next run continues from here\n")
     assert files_of(folder).items() <= source.resources.items()
     source.site.manners.clear()
     assert main(["mirror", source.url, str(folder)]) == 0

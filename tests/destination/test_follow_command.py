@@ -327,17 +327,20 @@ def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     (tmp_path / "empty").touch()
     lines, handled = ["https://example.org/", "--json-lines"], ["https://example.org/", "--cursor", tmp_path / "cursor"]
     for arguments, message in (
-        ([*handled, "--exec", "there-is-no-such-program x"], "there is no such program"),
-        ([*handled, "--exec", ""], "there is no such program"),
+        ([*handled, "--exec", "there-is-no-such-program x"], "cannot be found: check its name and path"),
+        ([*handled, "--exec", ""], "cannot be found: check its name and path"),
         ([*lines, "--ack", "--cursor", tmp_path / "cursor"], "not a cursor that an earlier run gave"),
         ([*lines, "--ack", "--cursor", tmp_path / "bytes"], "cannot be read"),
         ([*lines, "--ack", "--cursor", tmp_path / "none/cursor"], "cannot be written"),
-        ([*lines, "--ack", "--cursor", tmp_path / "empty"], "is empty: use the file of an earlier run, or remove it"),
-        ([*lines, "--ack"], "--exec and --ack need --cursor FILE"),
-        (["https://example.org/", "--exec", "cat"], "--exec and --ack need --cursor FILE"),
+        (
+            [*lines, "--ack", "--cursor", tmp_path / "empty"],
+            "is empty: restore it, or remove it to begin with all resources",
+        ),
+        ([*lines, "--ack"], "use --cursor FILE together with --exec or --ack"),
+        (["https://example.org/", "--exec", "cat"], "use --cursor FILE together with --exec or --ack"),
         (
             [*lines, "--cursor", "x"],
-            "--cursor FILE needs one of them, because otherwise it is not known what was handled",
+            "which report the changes that were handled. To continue after a line, pass its cursor",
         ),
         ([*lines, "--since", ""], "the cursor after --since is empty"),
         ([*lines, "--since", "x"], "not a cursor that an earlier run gave"),
@@ -365,7 +368,7 @@ def test_a_disk_that_is_full(
         code, _, err = run(capsys, *arguments)
     assert (
         code,
-        "content cannot be written: No space left on device: free disk space there, and run it again" in err,
+        "content cannot be written: No space left on device: free disk space, and run it again" in err,
     ) == (3, True)
     (tmp_path / "cursor.new").symlink_to("/dev/full")
     code, _, err = run(capsys, *arguments)

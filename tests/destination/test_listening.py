@@ -479,9 +479,12 @@ def test_slow_callers(source: PushedSource, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (["--listen", ":8000"], "need each other"),
-        (["--callback", "https://example.org/"], "need each other"),
-        (["--listen", ":8000", "--callback", "https://example.org/", "--dry-run"], "--dry-run is for one run"),
+        (["--listen", ":8000"], "use --listen and --callback together"),
+        (["--callback", "https://example.org/"], "use --listen and --callback together"),
+        (
+            ["--listen", ":8000", "--callback", "https://example.org/", "--dry-run"],
+            "--dry-run cannot be combined with --every",
+        ),
         (["--listen", ":8000", "--callback", "example.org"], "--callback is 'example.org': use the http"),
         (["--listen", ":8000", "--callback", "https://example.org/?a=b"], "without a query"),
         (["--listen", ":99999", "--callback", "https://example.org/"], "port 99999 of 127.0.0.1 cannot be used"),

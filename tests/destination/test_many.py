@@ -211,7 +211,7 @@ def test_in_one_process(tmp_path: Path) -> None:
             ["done"],
             1.2,
         )
-        full_disk = "/tmp cannot be read or written: No space left on device: free disk space there, and run it again"
+        full_disk = "/tmp cannot be read or written: No space left on device: free disk space, and run it again"
         kind = {"status": 3, "complete": False, "error": full_disk}
         one.task, one.max_run = mirror._update, 1e-9
         outcome = many.do(one)
@@ -243,7 +243,7 @@ def test_stopped(tmp_path: Path) -> None:
                 time.sleep(0.05)
             running.terminate()
             _, err = running.communicate(timeout=20)
-        assert (running.returncode, err) == (3, "pelican-resourcesync: stopped; the next run goes on from here\n")
+        assert (running.returncode, err) == (3, "pelican-resourcesync: stopped; the next run continues from here\n")
         for host in found.hosts:
             host.slowness = 0
         assert main(["mirror", "--config", str(config), "--quiet"]) == 0
@@ -309,30 +309,30 @@ SOURCE = '[sources.a]\nsource = "https://a.example/"\nfolder = "a"\n'
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "lists no Source: add a table such as [sources.museum], with a source and a folder"),
-        ("[sources]", "lists no Source: add a table such as [sources.museum]"),
+        ("", "lists no Sources: add a table such as [sources.museum] with a source and a folder"),
+        ("[sources]", "lists no Sources: add a table such as [sources.museum]"),
         ("sources = 1", "sources in {} must be a table with"),
         ("[sources]\na = 1", "sources.a in {} must be a table with any of the keys "),
-        ('[sources.a]\nsource = "x"', "sources.a in {} needs both a source and a folder: add them"),
+        ('[sources.a]\nsource = "x"', "sources.a in {} must have a source and a folder: add what is missing"),
         ("[source.a]", "{} has no setting 'source': did you mean 'sources'?"),
         (f"{SOURCE}rat = 1", "sources.a in {} has no setting 'rat': did you mean 'rate'?"),
         (f"{SOURCE}source = 5", "is not valid TOML"),
         ("[sources.a]\nsource = 5", "sources.a.source in {} must be a URL or a folder, not 5"),
         (
             f"{SOURCE}rate = true",
-            "sources.a.rate in {} cannot be used: write what --rate N takes (requests (5)",
+            "sources.a.rate in {} must be a value for --rate N (at most N requests (5)",
         ),
-        (f"{SOURCE}rate = [1, 2]", "sources.a.rate in {} cannot be used"),
-        (f"{SOURCE}keep = -1", "sources.a.keep in {} cannot be used: write what --keep N takes"),
-        (f'{SOURCE}atomic = "yes"', "sources.a.atomic in {} cannot be used: write true or false (build the next"),
-        (f"{SOURCE}only = [1, [2]]", "sources.a.only in {} cannot be used: write what --only PATTERN takes"),
-        (f'{SOURCE}max_size = "big"', "sources.a.max_size in {} cannot be used: write what --max-size SIZE takes"),
+        (f"{SOURCE}rate = [1, 2]", "sources.a.rate in {} must be a value for"),
+        (f"{SOURCE}keep = -1", "sources.a.keep in {} must be a value for --keep N"),
+        (f'{SOURCE}atomic = "yes"', "sources.a.atomic in {} must be true or false (build the next"),
+        (f"{SOURCE}only = [1, [2]]", "sources.a.only in {} must be a value for --only PATTERN"),
+        (f'{SOURCE}max_size = "big"', "sources.a.max_size in {} must be a value for --max-size SIZE"),
         (
             f'{SOURCE}by = "luck"',
-            "sources.a.by in {} cannot be used: write what --by ROUTE takes (lists, dumps",
+            "sources.a.by in {} must be a value for --by ROUTE (lists, dumps",
         ),
         (f'{SOURCE}max_deletions = "all"', "(stop if more than N % would be deleted (20))"),
-        ('[defaults]\nmax_run = "long"', "defaults.max_run in {} cannot be used: write what --max-run TIME takes"),
+        ('[defaults]\nmax_run = "long"', "defaults.max_run in {} must be a value for --max-run TIME"),
         ("defaults = 1", "defaults in {} must be a table with any of the keys "),
         (
             f'{SOURCE}[sources.b]\nsource = "b"\nfolder = "./a"',
@@ -361,13 +361,13 @@ def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         assert "leave out SOURCE, FOLDER, --listen and --json=resources" in capsys.readouterr().err
     file = tmp_path / "none/metrics"
     assert main(["mirror", *config, "--metrics", str(file)]) == 2
-    assert f"--metrics {file} cannot be written: make its folder" in capsys.readouterr().err
+    assert f"--metrics {file} cannot be written: create its folder" in capsys.readouterr().err
     for line in ([], ["a"]):
         with pytest.raises(SystemExit):
             main(["mirror", *line])
         assert "the following arguments are required: " in capsys.readouterr().err
     assert main(["mirror", "a", "b", "--metrics", "c"]) == 2
-    assert "--cluster and --metrics need --config FILE" in capsys.readouterr().err
+    assert "--cluster and --metrics can only be used with --config FILE" in capsys.readouterr().err
     assert main(["audit", "--config", str(tmp_path / "none.toml")]) == 2
     assert "none.toml cannot be read: No such file or directory" in capsys.readouterr().err
 

@@ -1031,7 +1031,7 @@ def test_a_disk_that_fails(source: FakeSource, folder: Path, monkeypatch: pytest
         patch.setattr(Copy, "sync", fail)
         with pytest.raises(
             IncompleteError,
-            match=r"cannot be read or written: No space left on device.*: free disk space there; the next run",
+            match=r"cannot be read or written: No space left on device.*: free disk space; the next run",
         ):
             mirror(source, folder).run()
     assert files_of(folder) == {}

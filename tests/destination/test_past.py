@@ -204,7 +204,7 @@ def test_command(source: ArchivedSource, tmp_path: Path, capsys: pytest.CaptureF
         main(["restore", source.url, str(tmp_path / "part"), "--at", "yesterday"])
     assert "is not a valid time: write it as 2024-01-31" in capsys.readouterr().err
     assert main(["restore", source.url, "--at", "2024-01-01"]) == 2
-    assert "the FOLDER of the copy is missing: add it" in capsys.readouterr().err
+    assert "add a FOLDER for the copy, or the name" in capsys.readouterr().err
     assert main(["restore", source.url, str(tmp_path / "part"), "--at", "9999-01-01"]) == 2
     assert "at 9999-01-01T00:00:00Z nothing has been published yet: choose a time" in capsys.readouterr().err
     # Options may stand between the arguments.

@@ -206,7 +206,7 @@ def test_command(
     assert "To fetch: 5 resources" in capsys.readouterr().out
     for wrong in (["folder", "--all-times"], ["dry.wacz", "--all-times", "--dry-run"]):
         assert main(["restore", source.url, *wrong]) == 2
-        assert "--all-times writes a WACZ file and has no --dry-run: add the name" in capsys.readouterr().err
+        assert "--all-times needs a FOLDER that ends with .wacz" in capsys.readouterr().err
     Path("folder.wacz").mkdir()
     for name in ("folder.wacz", "absent/site.wacz"):
         assert main(["restore", source.url, name, "--all-times"]) == 2

@@ -34,7 +34,7 @@ def test_disk_that_fails_is_one_sentence(museum: Museum) -> None:
     museum.site.write("blocked", "in the way")
     sentence = museum.stops()
     assert "blocked/output cannot be written: Not a directory" in sentence
-    assert "move away what is in its place" in sentence
+    assert "move away the file or folder in its place" in sentence
 
 
 @pytest.mark.parametrize("siteurl", [MUSEUM, "http://127.0.0.1:9"])

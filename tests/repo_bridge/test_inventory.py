@@ -208,5 +208,5 @@ def test_disk_fails(tmp_path: Path) -> None:
     inventory._database.execute("COMMIT")
     inventory._database.execute("PRAGMA max_page_count = 12")
     inventory._database.execute("BEGIN")
-    with pytest.raises(InventoryError, match="free disk space there"):
+    with pytest.raises(InventoryError, match="free disk space"):
         add(inventory, "1", *(entry(f"{number}" * 100) for number in range(10_000)))

@@ -422,7 +422,9 @@ def test_no_room_beside(press: Press) -> None:
     """Where no folder can be made beside the settings, one sentence says so, at the first publication too."""
     press.beside.mkdir(parents=True)
     (press.beside / ".resourcesync").write_text("a file")
-    with pytest.raises(PublicationError, match=r"no work directory can be created .*: move away what is in its place$"):
+    with pytest.raises(
+        PublicationError, match=r"no work directory can be created .*: move away the file or folder in its place$"
+    ):
         press.publish(shelf(1))
     assert not press.public.exists() or [*press.public.iterdir()] == []
     (press.beside / ".resourcesync").unlink()
@@ -468,7 +470,7 @@ def test_the_file_that_fails_is_named(press: Press, monkeypatch: pytest.MonkeyPa
             press.publish(shelf(1))
         said.append(str(caught.value))
     reason = f"{press.public} cannot be written: No space left on device"
-    assert said == [f"{reason}: /mnt/x.db: free disk space there", f"{reason}: free disk space there"]
+    assert said == [f"{reason}: /mnt/x.db: free disk space", f"{reason}: free disk space"]
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").is_file(), reason="there is no file here that nobody can read")

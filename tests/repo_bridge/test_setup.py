@@ -295,5 +295,5 @@ def test_what_cannot_be_read_or_written(
 
     monkeypatch.setattr("repo_bridge.setup.os.open", fail)
     assert main(["init", "--dspace", str(dspace), "--base-url", "https://s.example"]) == 2
-    said = f"{FILE} cannot be written: No space left on device: free disk space there\n"
+    said = f"{FILE} cannot be written: No space left on device: free disk space\n"
     assert capsys.readouterr().err == f"repo-bridge: {said}"

@@ -116,8 +116,7 @@ def test_messages() -> None:
     """Those of our own errors are for people already; others say what to do."""
     assert explain(SettingsError("leave it out"))[1] == "leave it out"
     assert (
-        explain(FULL)[1]
-        == "/tmp cannot be read or written: No space left on device: free disk space there, and run it again"
+        explain(FULL)[1] == "/tmp cannot be read or written: No space left on device: free disk space, and run it again"
     )
     assert explain(ZeroDivisionError("b"))[1] == "unexpected error, please report it (ZeroDivisionError: b)"
 

@@ -25,14 +25,14 @@ def test_known_digests(tmp_path: Path, data: bytes, digest: str) -> None:
 @pytest.mark.parametrize(
     ("number", "advice"),
     [
-        (errno.ENOSPC, "free disk space there"),
-        (errno.EDQUOT, "free disk space there"),
-        (errno.EFBIG, "raise the limit of the size of files (ulimit -f)"),
+        (errno.ENOSPC, "free disk space"),
+        (errno.EDQUOT, "free disk space"),
+        (errno.EFBIG, "raise the file size limit (ulimit -f)"),
         (errno.EIO, "check the disk"),
-        (errno.EISDIR, "move away what is in its place"),
-        (errno.ELOOP, "remove these links"),
-        (errno.ENAMETOOLONG, "make its name shorter"),
-        (errno.EACCES, "let this user read and write it and its folder"),
+        (errno.EISDIR, "move away the file or folder in its place"),
+        (errno.ELOOP, "remove the loop of symbolic links"),
+        (errno.ENAMETOOLONG, "use a shorter name"),
+        (errno.EACCES, "give this user read and write access to it and its folder"),
         (errno.EROFS, "make it and its folder writable"),
         (errno.ENOENT, "check its path"),
     ],
@@ -47,13 +47,13 @@ def test_what_to_do_about_an_error(number: int, advice: str) -> None:
     [
         (
             PermissionError(errno.EACCES, "Denied", "/a/b"),
-            "/a cannot be written: Denied: /a/b: let this user",
+            "/a cannot be written: Denied: /a/b: give this user",
         ),
         (
             PermissionError(errno.EACCES, "Denied", "/a"),
-            "/a cannot be written: Denied: let this user read and write it and its folder",
+            "/a cannot be written: Denied: give this user read and write access to it and its folder",
         ),
-        (OSError(errno.ENOSPC, "Full"), "/a cannot be written: Full: free disk space there"),
+        (OSError(errno.ENOSPC, "Full"), "/a cannot be written: Full: free disk space"),
         (OSError("nothing known"), "/a cannot be written: nothing known: make it and its folder writable"),
     ],
 )

@@ -29,7 +29,7 @@ from tests.publishers.folder.conftest import page
 @pytest.mark.promise("Announced")
 def test_pages_that_changed(site: Site) -> None:
     """HTML and PDF alone, created, updated or deleted by this publication, each once; the first one announces none."""
-    first = "Nothing to announce: this is the first publication, which search engines find by the sitemap.\n"
+    first = "Nothing to announce: this is the first publication, which search engines find through the sitemap.\n"
     assert site.announce() == first
     assert KEY not in {Path(path).stem for path in site.listed()}
     assert (site.www / f"{KEY}.txt").read_bytes() == KEY.encode()
@@ -110,7 +110,7 @@ def test_more_than_half_of_all_pages(site: Site) -> None:
     names = [f"{name}.html" for name in "cdefghijklm"]
     site.release({name: page(name) for name in names})
     site.release({name: page(f"new {name}") for name in names})
-    assert "more than half of 14 pages changed at once, and no search engine was told" in site.announce(status=3)
+    assert "more than half of 14 pages changed at once, so no search engine was notified" in site.announce(status=3)
     assert not site.engine.told
     site.announce("--yes")
     assert site.told() == names
@@ -204,7 +204,7 @@ def test_not_live(site: Site, case: str) -> None:
         f"generation {generation} of 2026-0{month}-02T10:00:00Z{live_now}"
     )
     again = f"announce public --since 2026-0{month - 1}-02T10:00:00Z --endpoint {site.endpoint}"
-    assert said.endswith(f"to catch up later: pelican-resourcesync {again}\n")
+    assert said.endswith(f"to announce the rest later, run pelican-resourcesync {again}\n")
     assert not site.engine.told
     site.deploy()
     site.release({"index.html": page("Hi")})
@@ -250,7 +250,7 @@ def test_refused(site: Site, status: int, advice: str) -> None:
     said = site.announce(status=3)
     assert advice.format(f"{site.url}/{KEY}.txt") in said
     again = f"announce public --since 2026-01-02T10:00:00Z --endpoint {site.endpoint}"
-    assert said.endswith(f"to catch up later: pelican-resourcesync {again}\n")
+    assert said.endswith(f"to announce the rest later, run pelican-resourcesync {again}\n")
     assert site.engine.refused == [status]
 
 
@@ -347,7 +347,7 @@ def test_the_command_that_catches_up(site: Site) -> None:
     for target, options in (("my output", []), (site.url, ["--key", KEY])):
         site.engine.first = [(422, {})]
         said = site.announce(*options, target=target, status=3)
-        (command,) = re.findall(r"to catch up later: pelican-resourcesync (.*)\n", said)
+        (command,) = re.findall(r"to announce the rest later, run pelican-resourcesync (.*)\n", said)
         assert our_command(site.base, *shlex.split(command)).stdout.startswith(f"Announced to {site.endpoint}: 1 page ")
         assert site.told() == ["b.html"]
 
@@ -409,4 +409,4 @@ def test_stopped(site: Site) -> None:
         _, said = process.communicate()
     assert process.returncode == 3
     assert "0 of 1 pages were announced: stopped\n" in said
-    assert "to catch up later: " in said
+    assert "to announce the rest later, run " in said

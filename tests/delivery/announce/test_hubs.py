@@ -137,7 +137,7 @@ def test_a_hub_that_is_down(site: Site, hubs: tuple[Hub, Hub], monkeypatch: pyte
     assert f"a hub was not notified: {thin.url}: the server answered 503 Service Unavailable\n" in said
     assert f"Notified {fat.url} of changes: site.\nAnnounced to " in said
     again = f"announce public --since 2026-01-02T10:00:00Z --endpoint {site.endpoint}"
-    assert said.endswith(f"to catch up later: pelican-resourcesync {again}\n")
+    assert said.endswith(f"to announce the rest later, run pelican-resourcesync {again}\n")
     assert (len(fat.published), site.told()) == (1, ["b.html"])
     thin.down = False
     configure(site, thin.url, fat=(fat.url,))
@@ -234,7 +234,7 @@ def test_cursor(site: Site, hubs: tuple[Hub, Hub]) -> None:
     site.release({"index.html": page("Hi")})
     thin.down = True
     said = site.announce("--cursor", "position", status=3)
-    assert said.endswith("pelican-resourcesync: to catch up, run it again\n")
+    assert said.endswith("pelican-resourcesync: to announce the rest, run the command again\n")
     assert site.told() == [""]
     site.release({"a/index.html": page("AA")})
     site.announce("--cursor", "position", "--dry-run")
@@ -250,7 +250,7 @@ def test_cursor(site: Site, hubs: tuple[Hub, Hub]) -> None:
         (site.base / "position").write_text(wrong)
         said = site.announce("--cursor", "position", status=2)
         assert "position cannot be read (" in said
-        assert said.endswith("): use the file of an earlier run, or a new one\n")
+        assert said.endswith("): pass the file of an earlier run, or a new file\n")
     both = site.announce("--cursor", "position", "--since", "1", status=2)
     assert "not allowed with argument" in both
 

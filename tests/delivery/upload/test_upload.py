@@ -472,7 +472,7 @@ def test_unusable_buckets(
 ) -> None:
     """One message says what is wrong."""
     assert main(["upload", str(folder.public), "bucket"]) == 2
-    assert "'bucket' is no bucket: write s3://bucket/prefix" in capsys.readouterr().err
+    assert "'bucket' is not the URL of a bucket: write s3://bucket/prefix" in capsys.readouterr().err
     assert main(["upload", str(folder.public), "s3://"]) == 2
     assert main(["upload", str(folder.public), "s3://absent/site"]) == 3
     assert Bucket(store.bucket).get("NoSuchBucket.html") is None

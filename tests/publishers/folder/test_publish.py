@@ -167,7 +167,7 @@ def test_unreadable_folder(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> N
     message = folder.stops()
     monkeypatch.undo()
     assert message.startswith(f"{folder.public} is not published: Permission denied: ")
-    assert message.endswith("let this user read and write it and its folder")
+    assert message.endswith("give this user read and write access to it and its folder")
     assert tree(folder.base) == before
 
 
