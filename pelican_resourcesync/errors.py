@@ -140,10 +140,10 @@ class RefusedError(TransportError):
 
 
 class StatusError(TransportError):
-    """Raised for any other answer that is a failure; `retry_after` is its header of that name."""
+    """Raised for any other answer that is a failure; `retry_after` is how many seconds to wait first, if it says so."""
 
-    def __init__(self, message: str, status: int, retry_after: str = "") -> None:
-        """Take the message, the status and the header `Retry-After`."""
+    def __init__(self, message: str, status: int, retry_after: float | None = None) -> None:
+        """Take the message, the status and the seconds to wait."""
         super().__init__(message)
         self.status = status
         self.may_pass = status in _PASSING

@@ -19,7 +19,7 @@ from pelican_resourcesync.errors import (
     StatusError,
     TransportError,
 )
-from pelican_resourcesync.http import Client, Request, Sink, Web, new_client, retry_after
+from pelican_resourcesync.http import Client, Request, Sink, Web, new_client
 from pelican_resourcesync.protocol import ChangeKind, Entry, escape_any_text, read, render_datetime, tells_news
 from pelican_resourcesync.publication import (
     DESCRIPTION,
@@ -285,11 +285,11 @@ def _post(client: Client, request: Request, advice: Mapping[int, str]) -> None:
         try:
             client.get(request)
         except TransportError as error:
-            status, asked = (error.status, error.retry_after) if isinstance(error, StatusError) else (0, "")
+            status, asked = (error.status, error.retry_after) if isinstance(error, StatusError) else (0, None)
             if not error.may_pass:
                 message = f"{error}: {advice.get(status, 'is the endpoint right?')}"
                 raise NotAnnouncedError(message) from error
-            wait = retry_after(asked) or _BACKOFF**attempt
+            wait = asked or _BACKOFF**attempt
             if attempt == _ATTEMPTS or wait > _LONGEST_WAIT:
                 later = f", and asks to wait {wait:,.0f} seconds" if wait > _LONGEST_WAIT else ""
                 message = f"{error}{later}"

@@ -21,7 +21,7 @@ from threading import Lock
 from typing import Any, Self
 
 from pelican_resourcesync.errors import ConflictError, MismatchError, PublicationError, TransportError, failing_disk
-from pelican_resourcesync.http import LONGEST_REQUEST, Bucket, BucketPath, path_of_uri, served_paths
+from pelican_resourcesync.http import Bucket, BucketPath, path_of_uri, served_paths
 from pelican_resourcesync.publication import (
     FOLDER,
     RESOURCE_LIST_PART,
@@ -49,7 +49,7 @@ from pelican_resourcesync.system.strict_json import parse_json
 
 #: The lease, with the time since when files are not in the output any more, by the hashes of their paths.
 LEASE = f"{FOLDER}/upload.json"
-_LEASE_TIME = 3 * LONGEST_REQUEST
+_LEASE_TIME = 3 * Bucket.LONGEST_REQUEST
 _LARGE = 16_000_000  # bytes from which on a file is sent in parts
 
 

@@ -1,6 +1,6 @@
 """Fetch files over HTTP within limits, and read ZIP files that may mean harm."""
 
-from pelican_resourcesync.http.buckets import LONGEST_REQUEST, Bucket, BucketPath, Version, is_bucket
+from pelican_resourcesync.http.buckets import Bucket, BucketPath, Version, is_bucket
 from pelican_resourcesync.http.client import (
     Bounds,
     Client,
@@ -11,7 +11,6 @@ from pelican_resourcesync.http.client import (
     Result,
     Sink,
     is_sendable,
-    retry_after,
 )
 from pelican_resourcesync.http.encodings import decoded
 from pelican_resourcesync.http.server import LimitedServer
@@ -36,7 +35,6 @@ from pelican_resourcesync.http.web import Received, Web, links_of_headers, links
 from pelican_resourcesync.http.zips import DamagedZipError, ZipLimitError, ZipLimits, ZipReader
 
 __all__ = [
-    "LONGEST_REQUEST",
     "Bounds",
     "Bucket",
     "BucketPath",
@@ -73,7 +71,6 @@ __all__ = [
     "origin",
     "parse_host",
     "path_of_uri",
-    "retry_after",
     "served_paths",
     "shown",
     "uri_of_path",

@@ -16,21 +16,12 @@ from threading import Lock
 from types import MappingProxyType
 from typing import Any, BinaryIO, Literal, NamedTuple, Self
 
-from pelican_resourcesync.errors import (
-    AbsentError,
-    ConflictError,
-    MismatchError,
-    TooLargeError,
-    TransportError,
-)
+from pelican_resourcesync.errors import AbsentError, ConflictError, MismatchError, TooLargeError, TransportError
 from pelican_resourcesync.http.client import STANDARD_BOUNDS, Bounds, Headers, Request, Response
 from pelican_resourcesync.http.encodings import decoded
 from pelican_resourcesync.http.web import Hashing, Received, Web
 from pelican_resourcesync.system.extras import extra
 from pelican_resourcesync.system.files import sha256
-
-#: How long a request may take with all its attempts, in seconds: obstore ends each after 30 seconds.
-LONGEST_REQUEST = 60.0
 
 _ANY = Bounds(size=2**63)  # obstore ends what takes too long
 _PAGE = 1_000  # objects in an answer to a list request, and keys in one deletion
@@ -62,6 +53,9 @@ def is_bucket(url: str) -> bool:
 class Bucket(Web):
     """The files below the URL of a bucket, such as `s3://bucket/prefix`. `requests` is how many were made."""
 
+    #: How long a request may take with all its attempts, in seconds: obstore ends each after 30 seconds.
+    LONGEST_REQUEST = 60.0
+
     def __init__(self, url: str, bounds: Bounds = STANDARD_BOUNDS) -> None:
         """Take the URL, and the `bounds` for each file that is read.
 
@@ -73,7 +67,7 @@ class Bucket(Web):
         self.base, self.bounds, self.requests = url.rstrip("/"), bounds, 0
         self._lock, self._obstore = Lock(), obstore
         with self._request("", 0):
-            retrying = timedelta(seconds=LONGEST_REQUEST - 30)  # after which there is no other attempt
+            retrying = timedelta(seconds=self.LONGEST_REQUEST - 30)  # after which there is no other attempt
             self._store: Any = from_url(self.base, retry_config={"retry_timeout": retrying})
 
     def url(self, path: str) -> str:

@@ -281,7 +281,7 @@ class Transfer:
                 message = f"{where}: not found ({_status(response.status)})"
                 raise AbsentError(message)
             message = f"{where}: the server answered {_status(response.status)}"
-            raise StatusError(message, response.status, response.headers.get("Retry-After"))
+            raise StatusError(message, response.status, retry_after(response.headers.get("Retry-After")))
         declared = response.headers.number("Content-Length")
         if response.status != http.HTTPStatus.PARTIAL_CONTENT:  # else these are parts of the bytes that were sent
             values = response.headers.get_all("Content-Encoding")

@@ -131,27 +131,23 @@ class _Running:
     def __init__(self) -> None:
         self.stopped = threading.Event()
         self._active: dict[int, socket.socket] = {}
-        self._lock = threading.Lock()
 
     def begin(self, sock: socket.socket) -> None:
         """Note the socket that this thread uses."""
-        with self._lock:
-            self._active[threading.get_ident()] = sock
+        self._active[threading.get_ident()] = sock
         if self.stopped.is_set():
             self.stop()
 
     def end(self) -> None:
         """Forget the socket that this thread used."""
-        with self._lock:
-            self._active.pop(threading.get_ident(), None)
+        self._active.pop(threading.get_ident(), None)
 
     def stop(self) -> None:
         """End everything."""
         self.stopped.set()
-        with self._lock:
-            for sock in self._active.values():
-                with suppress(OSError):  # closed already
-                    sock.shutdown(socket.SHUT_RDWR)
+        for sock in [*self._active.values()]:  # other threads go on to note and forget theirs
+            with suppress(OSError):  # closed already
+                sock.shutdown(socket.SHUT_RDWR)
 
 
 class Urllib3Client(Client):

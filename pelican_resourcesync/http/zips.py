@@ -94,13 +94,9 @@ class ZipReader:
             return f"names a member that would grow more than {limits.ratio} times, which is not unpacked"
         return ""
 
-    def size(self, name: str) -> int:
-        """Return the length of a member after unpacking."""
-        return self._zip.NameToInfo[name].file_size
-
     def read(self, name: str, most: int) -> bytes | None:
         """Return a whole member; None if it has more than so many bytes."""
-        if self.size(name) > most:
+        if self._zip.NameToInfo[name].file_size > most:
             return None
         with self.open(name) as stream:
             return stream.read()

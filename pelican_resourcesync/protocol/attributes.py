@@ -135,10 +135,7 @@ _FIELDS = {"from": "from_"}
 
 
 def element_renderer(
-    tag: str,
-    table: Mapping[str, Attribute],
-    edition: int,
-    prefixes: Iterable[tuple[str, str]] = (),
+    tag: str, table: Mapping[str, Attribute], edition: int, prefixes: Iterable[tuple[str, str]] = ()
 ) -> Callable[[Metadata | Link], str]:
     """Return a function that writes an `rs:md` or `rs:ln` with its attributes; the root declares the `prefixes`.
 

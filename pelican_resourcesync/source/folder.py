@@ -26,13 +26,7 @@ from pelican_resourcesync.system.files import inside
 WELL_KNOWN = ".well-known/resourcesync"
 #: Where publishers have it below a path; ours, too.
 DESCRIPTION = "resourcesync/description.xml"
-_STARTS = (
-    WELL_KNOWN,
-    DESCRIPTION,
-    "description.xml",
-    "capabilitylist.xml",
-    "resourcelist.xml",
-)
+_STARTS = (WELL_KNOWN, DESCRIPTION, "description.xml", "capabilitylist.xml", "resourcelist.xml")
 _BLOCK = 65_536
 _DOCUMENT_FOLDERS = ("resourcesync", ".well-known")
 

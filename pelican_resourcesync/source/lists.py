@@ -240,16 +240,13 @@ class ChangeLists:
     def _named(self, uri: str, entries: Iterable[Entry]) -> list[ChangeList]:
         """Return the lists that an index or archive names, each with its times."""
         found: dict[str, ChangeList] = {}
-        for entry in entries:
+        for entry in self._source.limited(entries, uri):
             md, loc = entry.md or _NONE, uri_of(entry.loc, uri)
             times = text_of(md.from_), text_of(md.until)
             if (md.from_ is None or "attribute until" in dict(entry.unreadable)) and loc not in found:
                 with closing(self._source.whole_document(loc, Capability.CHANGELIST)) as opened:
                     times = _times(opened.document, loc)
             found.setdefault(loc, ChangeList(loc, *times))
-            if len(found) > self._source.options.max_documents:
-                message = f"{shown(uri)} lists more than {self._source.options.max_documents} lists (--max-documents)"
-                raise DocumentError(message)
         return [*found.values()]
 
     def _placed(

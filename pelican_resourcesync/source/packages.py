@@ -75,7 +75,7 @@ class ListedDumps:
         """Return the packages of a Resource Dump; `at` is its time if it does not say that itself."""
         with closing(self._source.entries(uri, Capability.RESOURCEDUMP, remembered=False)) as entries:
             at = text_of(entries.md.at) or at
-            return [_package(each, uri, Capability.RESOURCEDUMP, "", at) for each in self._limited(entries, uri)]
+            return [_package(each, uri, Capability.RESOURCEDUMP, "", at) for each in self._source.limited(entries, uri)]
 
     def of_changes(self, since: str) -> list[ListedPackage]:
         """Return the packages of the Change Dumps that have changes of a time or later, in order."""
@@ -91,7 +91,7 @@ class ListedDumps:
     def _changes(self, uri: str, capability: Capability, since: str, read: set[str]) -> Iterator[ListedPackage]:
         """Yield the packages of a Change Dump, of those that an index names, or of those in an archive."""
         with closing(self._source.whole_document(uri, capability)) as opened:
-            document, entries = opened.document, list(self._limited(opened.entries, uri))
+            document, entries = opened.document, list(self._source.limited(opened.entries, uri))
         if not opened.is_index and capability == Capability.CHANGEDUMP:
             md = document.md or _NONE
             for each in entries:
@@ -104,14 +104,6 @@ class ListedDumps:
                 read.add(loc)
                 inner = capability if opened.is_index else Capability.CHANGEDUMP
                 yield from self._changes(loc, inner, since, read)
-
-    def _limited(self, entries: Iterable[Entry], uri: str) -> Iterator[Entry]:
-        most = self._source.options.max_documents
-        for count, each in enumerate(entries):
-            if count >= most:
-                message = f"{shown(uri)} lists more than {most} packages (--max-documents)"
-                raise DocumentError(message)
-            yield each
 
 
 def _package(entry: Entry, base: str, kind: Capability, begin: str, until: str) -> ListedPackage:

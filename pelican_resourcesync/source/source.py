@@ -43,7 +43,6 @@ from pelican_resourcesync.http import (
     new_client,
     origin,
     parse_host,
-    retry_after,
     shown,
     without_query,
 )
@@ -243,9 +242,8 @@ class Source:
             if error.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and isinstance(sink, ResourceSink):
                 sink.discard()  # it is longer than the resource is now
                 return 0.0
-            asked = retry_after(error.retry_after)
-            if error.may_pass and asked is not None:
-                return min(asked, options.max_wait)
+            if error.may_pass and error.retry_after is not None:
+                return min(error.retry_after, options.max_wait)
         if not error.may_pass:
             return None
         exponential: float = options.backoff * 2**attempt * random.uniform(0.5, 1.5)  # noqa: S311 - no secret
@@ -272,6 +270,15 @@ class Source:
         return [*(self.memory.get("robots") or [0, 0, []])[2]]
 
     # Documents
+
+    def limited(self, entries: Iterable[Entry], uri: str) -> Iterator[Entry]:
+        """Yield the entries of a document that lists documents or packages, up to the most that are read."""
+        most = self.options.max_documents
+        for count, entry in enumerate(entries):
+            if count >= most:
+                message = f"{shown(uri)} lists more than {most} entries (--max-documents)"
+                raise DocumentError(message)
+            yield entry
 
     def key(self, uri: str) -> str:
         """Return what a document is remembered by: its URI, or that of the user without what may be secret."""

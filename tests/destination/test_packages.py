@@ -244,7 +244,7 @@ def test_limits_and_leave(source: ArchivedSource, tmp_path: Path) -> None:
     source.published["rs/resourcedump.xml"] = dump.replace(pointer, pointer * 9)
     result, singly = run(source, tmp_path / "many", replace(DUMPS, max_documents=8))
     assert singly == 30
-    assert "lists more than 8 packages (--max-documents)" in "".join(result.plan.notes)
+    assert "lists more than 8 entries (--max-documents)" in "".join(result.plan.notes)
     for number, (old, new, said) in enumerate((
         (source.url.encode() + b"rs/dump-", b"http://other.test/rs/dump-", "it is on another host"),
         (b"application/zip", b"application/x-tar", ""),

@@ -22,7 +22,8 @@ from pelican_resourcesync.errors import (
     ResourceSyncError,
     SourceError,
 )
-from pelican_resourcesync.http import Headers, Response, retry_after
+from pelican_resourcesync.http import Headers, Response
+from pelican_resourcesync.http.client import retry_after
 from pelican_resourcesync.protocol import Hash
 from pelican_resourcesync.source import ListedResource, ResourceSink, Source
 from pelican_resourcesync.source.resource import strongest

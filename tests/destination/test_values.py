@@ -13,7 +13,7 @@ import pytest
 
 from pelican_resourcesync.destination import Mirror
 from pelican_resourcesync.errors import DocumentError, IncompleteError, ResourceSyncError
-from pelican_resourcesync.http import retry_after
+from pelican_resourcesync.http.client import retry_after
 from tests.destination.archives import ArchivedSource, archived_source, manifest
 from tests.kit.examples import LONG
 from tests.kit.live import Ask, Manner, content, first
